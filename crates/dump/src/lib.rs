@@ -69,8 +69,8 @@ pub use capture::estimate::Estimate;
 pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
 pub use capture::subscription::Request;
 pub use compare::{
-    Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, Mapping, MatchBy, MatchedBy, Order,
-    Outcome, Row, Summary, Tolerances, Verdict, differing_initializers,
+    Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, InputSets, Mapping, MatchBy,
+    MatchedBy, Order, Outcome, Row, SqnrDrop, Summary, Tolerances, Verdict, differing_initializers,
 };
 pub use error::DumpError;
 pub use index::{INDEX, IndexLine, IndexStatistics, State};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope::SessionError;
-use opscope::compare::{CompareError, Reference, RunSpec, compare_run};
+use opscope::compare::{CompareError, Reference, RunSpec, compare_runs};
 use opscope::dump::{
     CompareOptions, Comparison, Mapping, StoredDump, StoredOrigin, Tolerances, Verdict, differing_initializers,
 };
@@ -12,7 +12,7 @@ use opscope::engine::EngineSpec;
 use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
-use opscope::tensor::{DType, Tensor, Tolerance};
+use opscope::tensor::{DType, Tolerance};
 
 use super::{CompareArguments, Sides, write_new};
 use crate::consumers;
@@ -64,22 +64,19 @@ fn refuse_thresholds(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(
 fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -> Result<Comparison, Failure> {
     let graph = arguments.model.as_deref().map(Graph::load).transpose().map_err(Failure::wrong_use)?.map(Arc::new);
     let mapping = arguments.mapping.as_deref().map(Mapping::read).transpose().map_err(Failure::wrong_use)?;
-    let mut options = CompareOptions {
+    let options = CompareOptions {
         tolerances: tolerances(&arguments.tolerances)?,
         mapping: mapping.unwrap_or_default(),
         match_by: arguments.match_by,
         graph,
         initializers: initializers(sides, messages)?,
+        least_sqnr: arguments.least_sqnr,
         ..CompareOptions::default()
     };
     let open = |path: &Path| StoredDump::open(path).map_err(Failure::wrong_use);
     refuse_engines_of_dumps(arguments, sides)?;
     match (is_model(sides.compared), is_model(sides.baseline)) {
-        (false, false) => {
-            let (tensors, reference) = (open(sides.compared)?, open(sides.baseline)?);
-            options.tolerances = options.tolerances.between([tensors.engine(), reference.engine()], &reference);
-            Ok(Comparison::of(&tensors, &reference, &options))
-        }
+        (false, false) => Ok(Comparison::of(&open(sides.compared)?, &open(sides.baseline)?, &options)),
         (false, true) => Err(Failure::wrong_use(
             "the first is a dump and the second a model; give the model first: what is compared, then the reference",
         )),
@@ -105,8 +102,8 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
             } else {
                 Reference::Dump(Arc::new(open(sides.baseline)?))
             };
-            let inputs = inputs(arguments, sides)?;
-            compare_run(&run, &reference, &inputs, options).map_err(|error| failure(error, arguments))
+            let (inputs, graph) = inputs(arguments, sides)?;
+            compare_runs(&run, &reference, &inputs, &graph, options).map_err(|error| failure(error, arguments))
         }
     }
 }
@@ -118,9 +115,10 @@ fn failure(error: CompareError, arguments: &CompareArguments) -> Failure {
         CompareError::Session { run, source: SessionError::Engine(refused) } => {
             with_hint(Failure::wrong_use(&error), Some(refused), &run.engine, &run.model, &words)
         }
-        CompareError::Session { .. } | CompareError::Engine { source: EngineError::Capability(_), .. } => {
-            Failure::wrong_use(error)
-        }
+        CompareError::Session { .. }
+        | CompareError::Engine { source: EngineError::Capability(_), .. }
+        | CompareError::Input(_)
+        | CompareError::OneSet { .. } => Failure::wrong_use(error),
         CompareError::Engine { run, source } => {
             with_hint(Failure::failed(&error), Some(source), &run.engine, &run.model, &words)
         }
@@ -201,23 +199,24 @@ fn input_words(arguments: &CompareArguments) -> Vec<String> {
     words
 }
 
-/// The inputs of both runs. Files may also have the types of the second model: each model gets the inputs in its own types.
-fn inputs(arguments: &CompareArguments, sides: Sides<'_>) -> Result<Vec<Tensor>, Failure> {
+/// The inputs of both runs, and the model that they were found for. Files may also have the types of the second model: each
+/// model gets the inputs in its own types.
+fn inputs(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(Inputs, Graph), Failure> {
     let shapes = match &arguments.dym_shape {
         None => ShapeSpec::Smallest,
         Some(text) => ShapeSpec::Fixed(shape_set("--dym-shape", text).map_err(Failure::wrong_use)?),
     };
-    let find = |graph: &Graph| -> Result<Vec<Tensor>, InputError> {
+    let find = |graph: Graph| -> Result<(Inputs, Graph), InputError> {
         let inputs = if arguments.input.is_empty() {
-            Inputs::Generated(generate(graph, &concrete_shapes(graph, &shapes)?, Data::Random(arguments.seed))?)
+            Inputs::Generated(generate(&graph, &concrete_shapes(&graph, &shapes)?, Data::Random(arguments.seed))?)
         } else {
-            Inputs::Files(InputFiles::find(graph, &arguments.input, &shapes, true)?)
+            Inputs::Files(InputFiles::find(&graph, &arguments.input, &shapes, true)?)
         };
-        Ok(inputs.batch(graph, 0)?.tensors)
+        Ok((inputs, graph))
     };
     let load = |path: &Path| Graph::load(path).map_err(Failure::wrong_use);
-    let found = match find(&load(sides.compared)?) {
-        Err(InputError::Type { .. }) if is_model(sides.baseline) => find(&load(sides.baseline)?),
+    let found = match find(load(sides.compared)?) {
+        Err(InputError::Type { .. }) if is_model(sides.baseline) => find(load(sides.baseline)?),
         found => found,
     };
     found.map_err(Failure::wrong_use)

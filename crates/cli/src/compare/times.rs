@@ -50,6 +50,7 @@ fn refuse_options_of_tensors(arguments: &CompareArguments, sides: Sides<'_>) -> 
         ("--model", arguments.model.is_some()),
         ("--mapping", arguments.mapping.is_some()),
         ("--tolerance", !arguments.tolerances.is_empty()),
+        ("--least-sqnr", arguments.least_sqnr.is_some()),
         ("--isolate", arguments.isolate),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {

@@ -4,22 +4,40 @@ use std::collections::HashMap;
 use opscope_onnx::{Graph, Operator, OperatorId, Producer};
 
 use super::given::Given;
+use super::way::only_moves;
 use super::{CompareOptions, Comparison, Row, Verdict};
 use crate::{Io, StoredOrigin};
 
 /// The first operator whose output differs from the reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Divergence {
-    /// Its row in [`Comparison::rows`].
+    /// The row in [`Comparison::rows`] of the tensor that differs.
     pub row: usize,
+    /// How that tensor differs. With several sets of inputs, this is the set in which the first operator diverges, and
+    /// the row may be of another one, in which the tensor differs more.
+    pub tensor: Row,
+    /// The operator.
+    pub operator: Option<Diverging>,
     /// Its inputs, by slot.
     pub inputs: Vec<InputRow>,
     /// Where the error comes from.
     pub blame: Blame,
+    pub(super) moment: Option<Moment>,
+}
+
+/// An operator that diverges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diverging {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub op_type: Option<String>,
+    /// Whether the tensor that differs is not its own, but one behind it that operators in between only moved.
+    pub is_before: bool,
 }
 
 /// An input of an operator.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct InputRow {
     /// The slot.
     pub slot: usize,
@@ -27,6 +45,8 @@ pub struct InputRow {
     pub value: String,
     /// The row that compares it, or `None` if it was not captured.
     pub row: Option<usize>,
+    /// How it differs, with the same set of inputs as the operator's output.
+    pub compared: Option<Row>,
     /// For an input of the model: whether both sides had the same, if that is known.
     pub given: Verdict,
 }
@@ -53,10 +73,22 @@ pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &
     let differs = |row: &Row| row.verdict() == Verdict::Different;
     let first = comparison.rows.iter().position(|row| differs(row) && row.place.io != Some(Io::Input));
     let first = first.or_else(|| comparison.rows.iter().position(differs));
-    comparison.divergence = first.map(|row| divergence(&comparison.rows, row, given, options));
+    if comparison.is_quantised {
+        comparison.set_drops(options);
+    }
+    comparison.divergence = first.map(|row| Divergence {
+        moment: moment(&comparison.rows[row]),
+        ..divergence(&comparison.rows, row, given, options)
+    });
     comparison.inputs = given.differing(&comparison.rows, options);
     comparison.initializers.clone_from(&options.initializers);
     comparison
+}
+
+/// Sorts rows in the order of the graph.
+pub(super) fn sort(rows: &mut [Row], graph: Option<&Graph>) {
+    let order = graph.map(Order::new);
+    rows.sort_by_cached_key(|row| order.as_ref().and_then(|order| order.moment(&row.place)));
 }
 
 /// The operators of the graph, by their names and by those of their outputs.
@@ -68,7 +100,7 @@ struct Order<'g> {
 
 /// When an operator has been executed, from the outermost graph inwards: for each operator whose body it is in, that operator
 /// and the iteration; then the operator itself, which comes after what is in its body.
-type Moment = Vec<(OperatorId, u64)>;
+pub(super) type Moment = Vec<(OperatorId, u64)>;
 
 impl<'g> Order<'g> {
     fn new(graph: &'g Graph) -> Self {
@@ -97,30 +129,62 @@ impl<'g> Order<'g> {
 
 fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOptions) -> Divergence {
     let graph = options.graph.as_deref();
-    let operator = graph.and_then(|graph| operator(&rows[row].place, graph));
-    let inputs = match graph.zip(operator) {
-        Some((graph, operator)) => {
-            let given = |name: &str| given.verdict(&rows[row], name, options);
-            computed_inputs(rows, row, graph, operator, given)
-        }
+    let found = graph.and_then(|graph| Some((graph, operator(&rows[row].place, graph)?)));
+    let given = |name: &str| given.verdict(&rows[row], name, options);
+    let own = found.map(|(_, operator)| operator.id);
+    let found = found.map(|(graph, operator)| (graph, computing(rows, row, graph, operator, &given)));
+    let inputs = match found {
+        Some((graph, operator)) => computed_inputs(rows, row, graph, operator, &given),
         None => captured_inputs(rows, row),
     };
-    let verdicts: Vec<Verdict> =
-        inputs.iter().map(|input| input.row.map_or(input.given, |row| rows[row].verdict())).collect();
+    let verdicts = inputs.iter().map(|input| input.compared.as_ref().map_or(input.given, Row::verdict));
     let changed = || {
-        let (graph, operator) = graph.zip(operator)?;
+        let (graph, operator) = found?;
         let names = operator.inputs.iter().flatten().map(|&value| &graph.value(value).name);
         let changed: Vec<String> = names.filter(|name| options.initializers.contains(name)).cloned().collect();
         (!changed.is_empty()).then_some(changed)
     };
-    let blame = match verdicts.iter().max() {
-        Some(Verdict::Different) => Blame::Inputs,
-        Some(Verdict::Unknown) => Blame::Unknown,
+    let blame = match (verdicts.max(), rows[row].drop) {
+        // Half of the noise comes from the operator if the ratio falls by 3 dB.
+        (_, Some(drop)) if drop.decibels() >= 3.0 => Blame::Operator,
+        (_, Some(_)) | (Some(Verdict::Different), _) => Blame::Inputs,
+        (Some(Verdict::Unknown), _) => Blame::Unknown,
         // Without the graph, the operator may have inputs that were not captured.
-        None if operator.is_none() => Blame::Unknown,
-        Some(Verdict::Same) | None => changed().map_or(Blame::Operator, Blame::Initializers),
+        (None, _) if found.is_none() => Blame::Unknown,
+        (Some(Verdict::Same) | None, _) => changed().map_or(Blame::Operator, Blame::Initializers),
     };
-    Divergence { row, inputs, blame }
+    let place = &rows[row].place;
+    let operator = match found {
+        Some((_, operator)) if own != Some(operator.id) => {
+            Some(Diverging { name: operator.name.clone(), op_type: Some(operator.op_type.clone()), is_before: true })
+        }
+        _ => place.operator_label().map(|name| Diverging { name, op_type: place.op_type.clone(), is_before: false }),
+    };
+    Divergence { row, tensor: rows[row].clone(), operator, inputs, blame, moment: None }
+}
+
+/// Returns the operator to which a difference goes back: the given one, unless it only moves values and takes some that are
+/// not the same on both sides to the last bit. Then it is the first operator before it that computes, along the worst input.
+fn computing<'g>(
+    rows: &[Row],
+    row: usize,
+    graph: &'g Graph,
+    operator: &'g Operator,
+    given: &impl Fn(&str) -> Verdict,
+) -> &'g Operator {
+    let is_same = |row: &Row| row.difference().is_some_and(|difference| difference.equal == difference.count);
+    let mut operator = operator;
+    while only_moves(graph, operator) {
+        let inputs = computed_inputs(rows, row, graph, operator, given);
+        let moved = inputs.iter().filter(|input| !input.compared.as_ref().is_some_and(is_same));
+        let worst = moved.max_by_key(|input| (input.compared.as_ref().map(Row::verdict), Reverse(input.slot)));
+        let value = worst.and_then(|input| operator.inputs[input.slot]);
+        match value.map(|value| graph.value(value).producer) {
+            Some(Producer::Operator(before, _)) => operator = graph.operator(before),
+            _ => break,
+        }
+    }
+    operator
 }
 
 /// Returns the operator that computes a tensor, by its own name or by that of its value.
@@ -151,6 +215,7 @@ fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
         slot: rows[index].place.slot.unwrap_or(0),
         value: rows[index].place.label(),
         row: Some(index),
+        compared: Some(rows[index].clone()),
         given: Verdict::Unknown,
     };
     (0..rows.len()).filter(captured).map(of_row).collect()
@@ -162,7 +227,7 @@ fn computed_inputs(
     row: usize,
     graph: &Graph,
     operator: &Operator,
-    given: impl Fn(&str) -> Verdict,
+    given: &impl Fn(&str) -> Verdict,
 ) -> Vec<InputRow> {
     let place = &rows[row].place;
     let values = operator.inputs.iter().enumerate().filter_map(|(slot, value)| Some((slot, graph.value((*value)?))));
@@ -176,10 +241,12 @@ fn computed_inputs(
             // Of an operator's own iteration rather than of one around it, and the first of these.
             let nearest = |index: &usize| Reverse(rows[*index].place.iterations.len());
             let is_given = graph.inputs.contains(&value.id);
+            let found = (0..rows.len()).filter(of_value).min_by_key(nearest);
             InputRow {
                 slot,
                 value: value.name.clone(),
-                row: (0..rows.len()).filter(of_value).min_by_key(nearest),
+                row: found,
+                compared: found.map(|row| rows[row].clone()),
                 given: if is_given { given(&value.name) } else { Verdict::Unknown },
             }
         })

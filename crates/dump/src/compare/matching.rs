@@ -1,8 +1,10 @@
 use std::collections::{HashMap, HashSet};
 
 use opscope_model::LoopIteration;
+use opscope_onnx::Graph;
 
 use super::CompareOptions;
+use super::criteria::{Criteria, Quantised};
 use crate::{Io, Mapping, StoredOrigin};
 
 /// How tensors of the two sides are matched.
@@ -37,6 +39,8 @@ pub enum MatchedBy {
     Value,
     /// By the operator's name and the slot.
     Operator,
+    /// By the names that a quantiser makes of those of the original.
+    Quantised,
     /// By names that are equal but for characters that a file's name cannot hold.
     Spelling,
     /// By the operator's position in the graph.
@@ -52,6 +56,7 @@ impl MatchedBy {
             MatchedBy::Mapping => "mapping",
             MatchedBy::Value => "value",
             MatchedBy::Operator => "operator",
+            MatchedBy::Quantised => "quantised",
             MatchedBy::Spelling => "spelling",
             MatchedBy::Position => "position",
             MatchedBy::SingleFile => "single_file",
@@ -68,10 +73,43 @@ pub(super) struct Matcher {
     by_position: HashMap<(usize, Io, usize), Vec<usize>>,
     mapping: Mapping,
     match_by: MatchBy,
+    quantised: Option<Quantised>,
+    folded: Folded,
+}
+
+/// The values of the original that the quantised model has no operator for, because a `Relu` or a `Clip` became a part of
+/// the range of a quantisation: by the value that the operator takes, the one that it gives.
+#[derive(Debug, Default)]
+pub(super) struct Folded {
+    given: HashMap<String, String>,
+}
+
+impl Folded {
+    /// Finds them in the original's graph, if it is known. `values` are the names of the values of the quantised model.
+    pub fn of<'v>(options: &CompareOptions, values: impl Iterator<Item = &'v str>) -> Self {
+        let Some(graph) = options.reference_graph.as_deref().or(options.graph.as_deref()) else {
+            return Self::default();
+        };
+        let values: HashSet<&str> = values.collect();
+        let activations = graph.all_operators().filter(|one| matches!(one.op_type.as_str(), "Relu" | "Clip"));
+        let pair = |operator: &opscope_onnx::Operator| {
+            let name = |slots: &[Option<opscope_onnx::ValueId>], graph: &Graph| {
+                Some(graph.value(slots.first().copied().flatten()?).name.clone())
+            };
+            let (taken, given) = (name(&operator.inputs, graph)?, name(&operator.outputs, graph)?);
+            (!values.contains(given.as_str())).then_some((taken, given))
+        };
+        Self { given: activations.filter_map(pair).collect() }
+    }
 }
 
 impl Matcher {
-    pub fn new<'p>(reference: impl Iterator<Item = &'p StoredOrigin>, options: &CompareOptions) -> Self {
+    pub fn new<'p>(
+        reference: impl Iterator<Item = &'p StoredOrigin>,
+        options: &CompareOptions,
+        criteria: &Criteria,
+        folded: Folded,
+    ) -> Self {
         let places: Vec<StoredOrigin> = reference.cloned().collect();
         let (mut by_value, mut by_operator, mut by_spelling) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut by_position = HashMap::new();
@@ -88,7 +126,8 @@ impl Matcher {
             }
         }
         let (mapping, match_by) = (options.mapping.clone(), options.match_by);
-        Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by }
+        let quantised = criteria.quantised;
+        Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by, quantised, folded }
     }
 
     /// Returns the tensor of the reference that matches, and how it matched.
@@ -104,6 +143,11 @@ impl Matcher {
                 self.by_position.get(&position_key(place)?)?.iter().copied().filter(of_type).collect();
             return self.nearest(place, &found).map(|index| (index, MatchedBy::Position));
         }
+        match self.quantised.map(|side| self.find_quantised(place, side)) {
+            Some(Found::Pair(index, by)) => return Some((index, by)),
+            Some(Found::Nothing) => return None,
+            Some(Found::Unknown) | None => {}
+        }
         let value = place.value.as_ref();
         let by_value = || self.nearest(place, self.by_value.get(value?)?);
         let by_operator = || self.nearest(place, self.by_operator.get(&operator_key(place)?)?);
@@ -112,6 +156,46 @@ impl Matcher {
             .map(|index| (index, MatchedBy::Value))
             .or_else(|| by_operator().map(|index| (index, MatchedBy::Operator)))
             .or_else(|| by_spelling().map(|index| (index, MatchedBy::Spelling)))
+    }
+
+    /// Returns the tensor of the reference that belongs to one of a model, where one of the two is a quantised form of the
+    /// other. Quantisers keep the names of operators, but may give the value before a folded activation the name of the one
+    /// behind it.
+    fn find_quantised(&self, place: &StoredOrigin, side: Quantised) -> Found {
+        let same_type = |index: &usize| self.places[*index].op_type == place.op_type;
+        let by_operator = || -> Option<usize> {
+            let found: Vec<usize> =
+                self.by_operator.get(&operator_key(place)?)?.iter().copied().filter(same_type).collect();
+            self.nearest(place, &found)
+        };
+        let by_value = |name: &str| self.nearest(place, self.by_value.get(name)?);
+        let Some(value) = place.value.as_deref() else { return Found::Unknown };
+        match side {
+            Quantised::Tensors => {
+                if let Some(original) = dequantised(value) {
+                    let behind = self.folded.given.get(original).and_then(|behind| by_value(behind));
+                    let found = behind.or_else(|| by_value(original));
+                    return found.map_or(Found::Nothing, |index| Found::Pair(index, MatchedBy::Quantised));
+                }
+                if let Some(index) = by_operator() {
+                    return Found::Pair(index, MatchedBy::Operator);
+                }
+                match value.strip_suffix(QUANTISED_INPUT).and_then(by_value) {
+                    Some(index) => Found::Pair(index, MatchedBy::Quantised),
+                    None => Found::Unknown,
+                }
+            }
+            Quantised::Reference => {
+                let is_dequantised = |index: &usize| self.places[*index].op_type.as_deref() == Some("DequantizeLinear");
+                let output = by_value(value).filter(is_dequantised).map(|index| (index, MatchedBy::Value));
+                let behind = || by_operator().map(|index| (index, MatchedBy::Operator));
+                let dequantised = || Some((by_value(&format!("{value}{DEQUANTISED}"))?, MatchedBy::Quantised));
+                match output.or_else(behind).or_else(dequantised) {
+                    Some((index, by)) => Found::Pair(index, by),
+                    None => Found::Unknown,
+                }
+            }
+        }
     }
 
     /// Returns the place of the same run and iteration, preferably of the same operator, or the first place if one side does
@@ -136,6 +220,29 @@ impl Matcher {
         };
         found.iter().filter(fits).min_by_key(likeness).copied()
     }
+}
+
+/// What is known of the partner of a tensor.
+enum Found {
+    Pair(usize, MatchedBy),
+    /// It has none.
+    Nothing,
+    /// The names say nothing.
+    Unknown,
+}
+
+/// What ONNX Runtime's quantiser appends to the names of values.
+const DEQUANTISED: &str = "_DequantizeLinear_Output";
+const QUANTISED_INPUT: &str = "_QuantizeLinear_Input";
+
+/// Returns the name of the original's value, of which this one is the dequantised form. Values that several operators take may
+/// be dequantised for each of them, with a number behind.
+fn dequantised(value: &str) -> Option<&str> {
+    let numbered = || {
+        let (rest, number) = value.rsplit_once('_')?;
+        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| rest.strip_suffix(DEQUANTISED))?
+    };
+    value.strip_suffix(DEQUANTISED).or_else(numbered)
 }
 
 /// Returns the places that were not matched and whose values were not matched elsewhere in the same run, and there in the
@@ -177,4 +284,38 @@ fn parse_label(label: &str) -> Option<(String, Io, usize)> {
 /// Returns the letters and digits of a name, which are what remains of it in a file's name.
 fn spelling(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn model(name: &str) -> Arc<Graph> {
+        let models = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models"));
+        Arc::new(Graph::load(&models.join(name)).expect("a model"))
+    }
+
+    #[test]
+    fn an_activation_that_a_quantiser_removed_gives_what_the_value_before_it_becomes() {
+        let options = CompareOptions { reference_graph: Some(model("digits_cnn.onnx")), ..CompareOptions::default() };
+        let quantised = model("precision/digits_qoperator.onnx");
+        let folded = Folded::of(&options, quantised.all_values().map(|value| value.name.as_str()));
+        let pair = ("/fc1/Gemm_output_0".to_owned(), "/relu4/Relu_output_0".to_owned());
+        assert_eq!(folded.given, HashMap::from([pair]));
+    }
+
+    #[test]
+    fn the_names_of_dequantised_values_lead_to_the_original() {
+        for (name, original) in [
+            ("/a/Conv_output_0_DequantizeLinear_Output", Some("/a/Conv_output_0")),
+            ("x_DequantizeLinear_Output_12", Some("x")),
+            ("x_QuantizeLinear_Output", None),
+            ("x_12", None),
+        ] {
+            assert_eq!(dequantised(name), original);
+        }
+    }
 }

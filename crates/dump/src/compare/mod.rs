@@ -1,17 +1,23 @@
 //! Compares tensors with those of another dump: two dumps on disk, or runs with the kept tensors of earlier ones.
 
+mod criteria;
 mod diverge;
 mod given;
 mod initializers;
 mod mapping;
 mod matching;
 mod render;
+mod row_record;
+mod sets;
 mod sink;
+mod sqnr;
 mod summary;
 mod tolerances;
+mod way;
 mod work;
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use opscope_onnx::Graph;
@@ -23,7 +29,9 @@ pub use initializers::differing_initializers;
 pub use mapping::Mapping;
 pub use matching::{MatchBy, MatchedBy};
 pub use render::Order;
+pub use sets::InputSets;
 pub use sink::{CompareSink, Comparer};
+pub use sqnr::SqnrDrop;
 pub use summary::Summary;
 pub use tolerances::Tolerances;
 
@@ -42,6 +50,13 @@ pub struct CompareOptions {
     pub initializers: Vec<String>,
     /// The model, if it is known. It has the order of operators and their inputs.
     pub graph: Option<Arc<Graph>>,
+    /// The reference's model, if it is known. Of two dumps, `graph` is the model of both if this is `None`.
+    pub reference_graph: Option<Arc<Graph>>,
+    /// The names of the engines of the two sides, or `None` for what a dump says.
+    pub engines: [Option<String>; 2],
+    /// The least signal-to-noise ratio in decibels at which a tensor of a quantised model agrees with the original's; 10 if
+    /// not given.
+    pub least_sqnr: Option<f64>,
     /// Threads for comparing dumps on disk, or `None` for the number of processors, but at most four.
     pub threads: Option<NonZeroUsize>,
 }
@@ -61,6 +76,17 @@ pub struct Comparison {
     pub only_in_reference: Vec<StoredOrigin>,
     /// Tensors of one side that the other side does not compute, because its plan fuses operators.
     pub fused: Vec<StoredOrigin>,
+    /// Tensors of one side that the other side does not compute, because only one of them is quantised.
+    pub quantised_only: Vec<StoredOrigin>,
+    /// Whether one side is quantised and the other is not. Tensors are then judged by their signal-to-noise ratio.
+    pub is_quantised: bool,
+    /// Whether the reference is a directory of arrays, which has what somebody chose: then it does not count as missing what it
+    /// does not have.
+    pub is_selection: bool,
+    /// The sets of inputs that were run, each with its files; empty if no model was run. A row's run is the number of its set.
+    pub input_sets: Vec<Vec<PathBuf>>,
+    /// What limits the comparison, a sentence each.
+    pub notes: Vec<String>,
     /// The names of the initializers that differ.
     pub initializers: Vec<String>,
     /// The names of the model's inputs that differed in runs that were compared.
@@ -86,6 +112,8 @@ pub struct Row {
     pub shapes: (Vec<usize>, Vec<usize>),
     /// The outcome.
     pub outcome: Outcome,
+    /// How much noisier it is than what it was computed from, in a comparison with a quantised model.
+    pub drop: Option<SqnrDrop>,
 }
 
 /// The outcome of comparing a pair.
@@ -135,10 +163,10 @@ impl Comparison {
         !self.rows.is_empty() && self.rows.iter().all(Row::is_within)
     }
 
-    /// Returns whether every tensor of either side was compared.
+    /// Returns whether every tensor of either side was compared: of a reference that is a selection, every one of its tensors.
     pub fn is_complete(&self) -> bool {
         let is_known = |row: &Row| row.verdict() != Verdict::Unknown;
-        self.only_in_tensors.is_empty()
+        (self.only_in_tensors.is_empty() || self.is_selection)
             && self.only_in_reference.is_empty()
             && self.problems.is_empty()
             && self.rows.iter().all(is_known)

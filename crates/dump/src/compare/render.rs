@@ -1,16 +1,16 @@
 use std::fmt;
 
 use opscope_model::LoopIteration;
-use opscope_tensor::{DType, Difference};
+use opscope_tensor::Difference;
 use opscope_text::Column::{Middles, Numbers, Words};
 use opscope_text::{TextTable, cell_text, shown_text};
-use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::row_record::Record;
 use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
 use crate::StoredOrigin;
 use crate::table::csv;
-use crate::table::number::{finite, short};
+use crate::table::number::short;
 
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,7 +47,9 @@ impl Comparison {
     pub fn text(&self, order: Order, most: usize) -> String {
         let mut shown: Vec<usize> = (0..self.rows.len()).collect();
         if order == Order::Error {
-            shown.sort_by(|&a, &b| severity(&self.rows[b]).total_cmp(&severity(&self.rows[a])));
+            shown.sort_by(|&a, &b| {
+                severity(&self.rows[b], self.is_quantised).total_cmp(&severity(&self.rows[a], self.is_quantised))
+            });
         } else if shown.len() > most {
             shown.sort_by_key(|&index| self.rows[index].is_within());
         }
@@ -56,28 +58,36 @@ impl Comparison {
         if order == Order::Graph {
             shown.sort_unstable();
         }
-        let mut columns = vec![Words(""), Middles("tensor"), Middles("operator"), Middles("type")];
-        columns.extend(["cosine", "max abs", "max rel", "mean rel", "rmse", "ulp"].map(Numbers));
-        let is_finite = |row: &Row| row.difference().is_none_or(|d| d.nan == [0, 0] && d.infinite == [0, 0]);
-        let all_finite = shown.iter().all(|&index| is_finite(&self.rows[index]));
-        if !all_finite {
-            columns.extend(["nan", "inf"].map(Numbers));
-        }
-        let spare = &["mean rel", "operator", "rmse", "type", "max rel"];
-        let mut table = TextTable::new(columns).without_rule().with_spare(spare);
-        shown.iter().for_each(|&index| table.row(line(&self.rows[index], !all_finite)));
+        let columns = Columns::of(self, &shown);
+        let mut table = columns.table();
+        shown.iter().for_each(|&index| table.row(columns.line(self, &self.rows[index])));
         let mut text = table.text();
-        if !all_finite {
+        if columns.non_finite {
             text += "nan and inf: elements of the tensor / of the reference\n";
         }
         if left_out > 0 {
             text += &format!("... and {left_out} rows more\n");
+        }
+        if order == Order::Error {
+            text += match self.is_quantised {
+                true => "sorted by sqnr, the lowest first\n",
+                false => "sorted by max abs as a share of the reference's largest element, the largest first\n",
+            };
+        }
+        if self.input_sets.len() > 1 {
+            let sets = self.input_sets.len();
+            text += &format!("{sets} sets of inputs were run; of each tensor, the worst is shown, with its input\n");
         }
         for (places, side) in [(&self.only_in_tensors, &self.tensors), (&self.only_in_reference, &self.reference)] {
             if let Some(first) = places.first() {
                 let (side, first) = (shown_text(side), first.label());
                 text += &format!("{} only in {side}, the first is {}\n", tensors(places.len()), shown_text(&first));
             }
+        }
+        if self.is_selection && !self.only_in_reference.is_empty() {
+            let names: Vec<String> = self.only_in_reference.iter().take(NAMED).map(StoredOrigin::label).collect();
+            let more = if self.only_in_reference.len() > NAMED { ", ..." } else { "" };
+            text += &format!("nothing has the name of: {}{more}\n", shown_text(&names.join(", ")));
         }
         if !self.only_in_tensors.is_empty() && !self.only_in_reference.is_empty() {
             text += "these were not matched; if they were renamed, --match position or --mapping says what belongs together\n";
@@ -89,9 +99,19 @@ impl Comparison {
                 shown_text(&first)
             );
         }
+        if let Some(first) = self.quantised_only.first() {
+            let (only, first) = (tensors(self.quantised_only.len()), first.label());
+            text += &format!(
+                "{only} only on one side, because one of them is quantised; the first is {}\n",
+                shown_text(&first)
+            );
+        }
         if self.rows.iter().any(|row| matches!(row.outcome, Outcome::Summarised(_))) {
             text += "where one side has only statistics: the same hash shows that all elements are the same; statistics that \
                      agree do not\n";
+        }
+        for note in &self.notes {
+            text += &format!("note: {}\n", shown_text(note));
         }
         for problem in &self.problems {
             text += &format!("problem: {}\n", shown_text(problem));
@@ -103,6 +123,11 @@ impl Comparison {
         let unknown = self.rows.iter().filter(|row| row.verdict() == Verdict::Unknown).count();
         let unknown = if unknown > 0 { format!(", {unknown} cannot be told") } else { String::new() };
         text += &format!("{} compared, {within} within tolerance{unknown}\n", tensors(self.rows.len()));
+        if let Some((row, drop)) = self.largest_drop() {
+            let place = row.place.operator_label().unwrap_or_else(|| row.place.label());
+            let (place, from, to) = (shown_text(&place), drop.from, drop.to);
+            text += &format!("the largest drop is at {place}: {from:.1} to {to:.1} dB\n");
+        }
         if let Some(divergence) = &self.divergence {
             text += &self.divergence_text(divergence);
         }
@@ -110,16 +135,24 @@ impl Comparison {
     }
 
     fn divergence_text(&self, divergence: &Divergence) -> String {
-        let row = &self.rows[divergence.row];
-        let operator = match (row.place.operator_label(), &row.place.op_type) {
-            (Some(operator), Some(op_type)) => format!("operator '{operator}' ({op_type})"),
-            (Some(operator), None) => format!("operator '{operator}'"),
-            _ => format!("tensor '{}'", row.place.label()),
+        let row = &divergence.tensor;
+        let mut named = match &divergence.operator {
+            Some(operator) => match &operator.op_type {
+                Some(op_type) => format!("operator '{}' ({op_type})", operator.name),
+                None => format!("operator '{}'", operator.name),
+            },
+            None => format!("tensor '{}'", row.place.label()),
         };
-        let mut text = format!("first to diverge: {}, {}\n", shown_text(&operator), shown_text(&outcome(row)));
+        if divergence.operator.as_ref().is_some_and(|operator| operator.is_before) {
+            named += &format!(", seen behind it in '{}', which only moves its values", row.place.label());
+        }
+        if let Some(files) = self.files_of(row).filter(|_| self.input_sets.len() > 1) {
+            named += &format!(", with {files}");
+        }
+        let mut text = format!("first to diverge: {}, {}\n", shown_text(&named), shown_text(&self.outcome(row)));
         for input in &divergence.inputs {
-            let compared = match (input.row, input.given) {
-                (Some(row), _) => outcome(&self.rows[row]),
+            let compared = match (&input.compared, input.given) {
+                (Some(row), _) => self.outcome(row),
                 (None, Verdict::Same) => "the same, as it was given to both sides".into(),
                 (None, Verdict::Different) => "the two sides were given different data".into(),
                 (None, Verdict::Unknown) => "not captured".into(),
@@ -143,11 +176,28 @@ impl Comparison {
         text
     }
 
+    /// Returns the names of the files that a row's run was given, with blanks between them.
+    pub(super) fn files_of(&self, row: &Row) -> Option<String> {
+        let set = self.input_sets.get(usize::try_from(row.place.run?).ok()?)?;
+        let names = set.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy()));
+        let names = names.collect::<Vec<_>>().join(" ");
+        (!names.is_empty()).then_some(names)
+    }
+
+    /// Returns the outcome of a row as a sentence.
+    fn outcome(&self, row: &Row) -> String {
+        let (_, text) = outcome_name(row);
+        match row.difference().and_then(|difference| difference.sqnr).filter(|sqnr| sqnr.is_finite()) {
+            Some(sqnr) if self.is_quantised => format!("{text} (sqnr {sqnr:.1} dB)"),
+            _ => text,
+        }
+    }
+
     /// Returns the comparison as comma-separated values, one line per pair.
     pub fn csv(&self) -> String {
         let joined = |dims: &[usize]| dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         let text = |text: &str| cell_text(text).into_owned();
-        csv::text(self.rows.iter().map(|row| Record::of(row, text, joined, LoopIteration::indices)))
+        csv::text(self.rows.iter().map(|row| Record::of(row, self, text, joined, LoopIteration::indices)))
     }
 
     /// Returns the comparison as JSON.
@@ -164,8 +214,13 @@ impl Comparison {
             };
             json!({
                 "row": divergence.row,
-                "operator": self.rows[divergence.row].place.operator,
-                "iterations": self.rows[divergence.row].place.iterations,
+                "operator": match &divergence.operator {
+                    Some(operator) if operator.is_before => Some(&operator.name),
+                    _ => divergence.tensor.place.operator.as_ref(),
+                },
+                "seen_in": divergence.tensor.place.label(),
+                "run": divergence.tensor.place.run,
+                "iterations": divergence.tensor.place.iterations,
                 "inputs": divergence.inputs.iter().map(input).collect::<Vec<_>>(),
                 "blame": match divergence.blame {
                     Blame::Operator => "operator",
@@ -187,10 +242,20 @@ impl Comparison {
             "same": self.is_same(),
             "complete": self.is_complete(),
             "first_divergence": divergence,
-            "rows": self.rows.iter().map(|row| Record::of(row, str::to_owned, <[usize]>::to_vec, <[_]>::to_vec)).collect::<Vec<_>>(),
+            "rows": self.rows.iter().map(|row| Record::of(row, self, str::to_owned, <[usize]>::to_vec, <[_]>::to_vec)).collect::<Vec<_>>(),
             "only_in_tensors": labels(&self.only_in_tensors),
             "only_in_reference": labels(&self.only_in_reference),
             "fused": labels(&self.fused),
+            "quantised": self.is_quantised,
+            "quantised_only": labels(&self.quantised_only),
+            "largest_drop": self.largest_drop().map(|(row, drop)| json!({
+                "operator": row.place.operator,
+                "value": row.place.value,
+                "from_db": drop.from,
+                "to_db": drop.to,
+            })),
+            "input_sets": self.input_sets,
+            "notes": self.notes,
             "initializers": self.initializers,
             "inputs": self.inputs,
             "problems": self.problems,
@@ -198,104 +263,87 @@ impl Comparison {
     }
 }
 
-/// A row in CSV and JSON. Numbers that are not finite are missing.
-#[derive(Serialize)]
-struct Record<Shape, Iterations> {
-    run: Option<u64>,
-    operator: Option<String>,
-    op_type: Option<String>,
-    io: Option<&'static str>,
-    slot: Option<usize>,
-    value: Option<String>,
-    reference: String,
-    matched_by: &'static str,
-    dtype: Option<&'static str>,
-    reference_dtype: Option<&'static str>,
-    shape: Shape,
-    reference_shape: Shape,
-    outcome: &'static str,
-    within: bool,
-    cosine: Option<f64>,
-    max_absolute: Option<f64>,
-    max_relative: Option<f64>,
-    mean_relative: Option<f64>,
-    rmse: Option<f64>,
-    max_ulp: Option<u64>,
-    nan: Option<u64>,
-    reference_nan: Option<u64>,
-    infinite: Option<u64>,
-    reference_infinite: Option<u64>,
-    nan_mismatches: Option<u64>,
-    infinite_mismatches: Option<u64>,
-    count: Option<u64>,
-    equal: Option<u64>,
-    iterations: Iterations,
+/// How many unmatched names of a selection are shown.
+const NAMED: usize = 10;
+
+/// The columns of a table: those of which a row has something to say.
+struct Columns {
+    run: bool,
+    input: bool,
+    quantised: bool,
+    ulp: bool,
+    non_finite: bool,
 }
 
-impl<Shape, Iterations> Record<Shape, Iterations> {
-    /// Creates the record of a row. `text`, `shape` and `iterations` convert these to their form in the file.
-    fn of(
-        row: &Row,
-        text: fn(&str) -> String,
-        shape: fn(&[usize]) -> Shape,
-        iterations: fn(&[LoopIteration]) -> Iterations,
-    ) -> Self {
-        let difference = row.difference();
-        let number = |of: fn(&Difference) -> f64| difference.map(of).and_then(finite);
-        let (outcome, _) = outcome_name(row);
+impl Columns {
+    fn of(comparison: &Comparison, shown: &[usize]) -> Self {
+        let rows = || shown.iter().map(|&index| &comparison.rows[index]);
+        let mut runs = comparison.rows.iter().filter_map(|row| row.place.run);
+        let first = runs.next();
+        let several_sets = comparison.input_sets.len() > 1;
+        let is_finite = |d: &Difference| d.nan == [0, 0] && d.infinite == [0, 0];
         Self {
-            run: row.place.run,
-            operator: row.place.operator.as_deref().map(text),
-            op_type: row.place.op_type.as_deref().map(text),
-            io: row.place.io.map(crate::Io::name),
-            slot: row.place.slot,
-            value: row.place.value.as_deref().map(text),
-            reference: text(&row.reference.label()),
-            matched_by: row.matched_by.name(),
-            dtype: row.dtypes.0.map(DType::name),
-            reference_dtype: row.dtypes.1.map(DType::name),
-            shape: shape(&row.shapes.0),
-            reference_shape: shape(&row.shapes.1),
-            outcome,
-            within: row.is_within(),
-            cosine: difference.and_then(|difference| difference.cosine),
-            max_absolute: number(|d| d.max_absolute),
-            max_relative: number(|d| d.max_relative),
-            mean_relative: number(|d| d.mean_relative),
-            rmse: number(|d| d.rmse),
-            max_ulp: difference.and_then(|difference| difference.max_ulp),
-            nan: difference.map(|d| d.nan[0]),
-            reference_nan: difference.map(|d| d.nan[1]),
-            infinite: difference.map(|d| d.infinite[0]),
-            reference_infinite: difference.map(|d| d.infinite[1]),
-            nan_mismatches: difference.map(|d| d.nan_mismatches),
-            infinite_mismatches: difference.map(|d| d.infinite_mismatches),
-            count: difference.map(|d| d.count),
-            equal: difference.map(|d| d.equal),
-            iterations: iterations(&row.place.iterations),
+            run: !several_sets && runs.any(|run| Some(run) != first),
+            input: several_sets,
+            quantised: comparison.is_quantised,
+            ulp: !comparison.is_quantised && rows().filter_map(Row::difference).any(|d| d.max_ulp.is_some()),
+            non_finite: !rows().filter_map(Row::difference).all(is_finite),
         }
     }
-}
 
-fn line(row: &Row, with_non_finite: bool) -> Vec<String> {
-    let mark = match row.verdict() {
-        Verdict::Same => "",
-        Verdict::Unknown => "?",
-        Verdict::Different => "!",
-    };
-    let place = &row.place;
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let mut line = vec![mark.into(), place.label(), text(&place.operator), text(&place.op_type)];
-    match row.difference() {
-        Some(d) => {
-            line.extend(numbers(d));
-            if with_non_finite {
-                line.extend([d.nan, d.infinite].map(|[tensor, reference]| format!("{tensor}/{reference}")));
-            }
+    fn table(&self) -> TextTable {
+        let mut columns = vec![Words(""), Middles("tensor")];
+        columns.extend(self.run.then_some(Numbers("run")));
+        columns.extend(self.input.then_some(Middles("input")));
+        columns.extend([Middles("operator"), Middles("type")]);
+        columns.extend(["cosine", "max abs", "max rel", "mean rel", "rmse"].map(Numbers));
+        columns.extend(self.ulp.then_some(Numbers("ulp")));
+        if self.quantised {
+            columns.extend(["sqnr", "drop"].map(Numbers));
         }
-        None => line.push(outcome(row)),
+        if self.non_finite {
+            columns.extend(["nan", "inf"].map(Numbers));
+        }
+        TextTable::new(columns).without_rule().with_spare(&["mean rel", "operator", "rmse", "type", "max rel"])
     }
-    line
+
+    fn line(&self, comparison: &Comparison, row: &Row) -> Vec<String> {
+        let mark = match row.verdict() {
+            Verdict::Same => "",
+            Verdict::Unknown => "?",
+            Verdict::Different => "!",
+        };
+        let place = &row.place;
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let mut line = vec![mark.into(), place.label()];
+        line.extend(self.run.then(|| place.run.map_or("-".into(), |run| run.to_string())));
+        line.extend(self.input.then(|| comparison.files_of(row).unwrap_or_default()));
+        line.extend([text(&place.operator), text(&place.op_type)]);
+        let Some(d) = row.difference() else {
+            let (_, outcome) = outcome_name(row);
+            line.push(outcome);
+            return line;
+        };
+        let decibels = |number: Option<f64>| match number {
+            Some(number) if number.is_infinite() => "exact".into(),
+            // Nothing is shown as -0.0.
+            Some(number) => format!("{:.1} dB", (number * 10.0).round() / 10.0 + 0.0),
+            None => "-".to_owned(),
+        };
+        line.extend(numbers(d));
+        line.extend(self.ulp.then(|| match d.max_ulp {
+            Some(ulp) if d.mismatches() == 0 => ulp.to_string(),
+            _ => "-".into(),
+        }));
+        if self.quantised {
+            let sqnr = d.sqnr.filter(|_| d.mismatches() == 0);
+            line.extend([decibels(sqnr), decibels(row.drop.map(|drop| drop.decibels()))]);
+        }
+        if self.non_finite {
+            line.extend([d.nan, d.infinite].map(|[tensor, reference]| format!("{tensor}/{reference}")));
+        }
+        line
+    }
 }
 
 /// Returns the numbers of a row. If the two are infinitely far apart, or one has a NaN where the other has none, the
@@ -303,21 +351,14 @@ fn line(row: &Row, with_non_finite: bool) -> Vec<String> {
 fn numbers(d: &Difference) -> Vec<String> {
     if d.mismatches() > 0 {
         let apart = if d.nan_mismatches > 0 { "NaN" } else { "inf" };
-        return ["-", apart, "-", "-", "-", "-"].map(str::to_owned).to_vec();
+        return ["-", apart, "-", "-", "-"].map(str::to_owned).to_vec();
     }
     let mut numbers = vec![d.cosine.map_or("-".into(), |cosine| format!("{cosine:.6}"))];
     numbers.extend([d.max_absolute, d.max_relative, d.mean_relative, d.rmse].map(short));
-    numbers.push(d.max_ulp.map_or("-".into(), |ulp| ulp.to_string()));
     numbers
 }
 
-/// Returns the outcome of a row as a sentence.
-fn outcome(row: &Row) -> String {
-    let (_, text) = outcome_name(row);
-    text
-}
-
-fn outcome_name(row: &Row) -> (&'static str, String) {
+pub(super) fn outcome_name(row: &Row) -> (&'static str, String) {
     match &row.outcome {
         Outcome::Compared { difference, within } => {
             let apart = format!("{} apart at most", short(difference.max_absolute));
@@ -340,12 +381,14 @@ fn outcome_name(row: &Row) -> (&'static str, String) {
 }
 
 /// Returns how bad a row is. Rows that cannot be compared are the worst. Then come those with NaN on one side only,
-/// then the others by the largest error relative to the reference's largest element.
-fn severity(row: &Row) -> f64 {
+/// then the others by the largest error relative to the reference's largest element, or by their signal-to-noise ratio.
+pub(super) fn severity(row: &Row, is_quantised: bool) -> f64 {
     match row.difference() {
         None if row.is_within() => 0.0,
         None => f64::INFINITY,
         Some(d) if d.mismatches() > 0 => f64::MAX,
+        // Quantised tensors are sorted by their ratio.
+        Some(Difference { sqnr: Some(sqnr), .. }) if is_quantised => 10f64.powf(-sqnr / 20.0),
         Some(d) => d.max_absolute / d.max_reference.max(f64::MIN_POSITIVE),
     }
 }

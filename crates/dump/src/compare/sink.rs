@@ -2,10 +2,11 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opscope_tensor::{Accumulator, DifferenceAccumulator, Tolerance};
+use opscope_tensor::{Accumulator, DifferenceAccumulator};
 
+use super::criteria::{Criteria, Criterion};
 use super::given::Given;
-use super::matching::{Matcher, unused};
+use super::matching::{Folded, Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, IndexStatistics, InputEntry, Piece, Sink, StoredDump, StoredOrigin, Stream};
@@ -14,7 +15,7 @@ use crate::{Answer, Closed, IndexStatistics, InputEntry, Piece, Sink, StoredDump
 pub struct CompareSink {
     reference: Arc<StoredDump>,
     matcher: Matcher,
-    options: CompareOptions,
+    criteria: Arc<Criteria>,
     state: Arc<Mutex<State>>,
     current: Option<Current>,
     buffer: Vec<u8>,
@@ -24,6 +25,7 @@ pub struct CompareSink {
 pub struct Comparer {
     reference: Arc<StoredDump>,
     options: CompareOptions,
+    criteria: Arc<Criteria>,
     state: Arc<Mutex<State>>,
 }
 
@@ -41,7 +43,7 @@ struct State {
 struct Current {
     /// Its row, without the outcome.
     row: Row,
-    tolerance: Tolerance,
+    criterion: Criterion,
     against: Against,
 }
 
@@ -59,12 +61,19 @@ enum Against {
 impl CompareSink {
     /// Creates a sink that compares with this dump, and access to what it finds.
     pub fn new(reference: Arc<StoredDump>, options: CompareOptions) -> (Self, Comparer) {
-        let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), &options);
+        let criteria = Arc::new(Criteria::new(&options, None, &reference));
+        let ours = options.graph.iter().flat_map(|graph| graph.all_values()).map(|value| value.name.as_str());
+        let folded = Folded::of(&options, ours);
+        let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), &options, &criteria, folded);
         let state = State { used: vec![false; reference.tensors.len()], ..State::default() };
         let state = Arc::new(Mutex::new(state));
-        let comparer =
-            Comparer { reference: Arc::clone(&reference), options: options.clone(), state: Arc::clone(&state) };
-        (Self { reference, matcher, options, state, current: None, buffer: Vec::new() }, comparer)
+        let comparer = Comparer {
+            reference: Arc::clone(&reference),
+            options,
+            criteria: Arc::clone(&criteria),
+            state: Arc::clone(&state),
+        };
+        (Self { reference, matcher, criteria, state, current: None, buffer: Vec::new() }, comparer)
     }
 
     /// Returns the pair for a stream, or `None` if the reference has no tensor for it or the two cannot be compared.
@@ -84,13 +93,14 @@ impl CompareSink {
             dtypes: (Some(stream.dtype), reference.dtype),
             shapes: (stream.shape.clone(), reference.shape.clone()),
             outcome: Outcome::Shapes,
+            drop: None,
         };
         if stream.shape != reference.shape {
             state.rows.push(row);
             return None;
         }
-        match self.begin_pair(stream, index) {
-            Ok((tolerance, against)) => Some(Current { row, tolerance, against }),
+        match self.begin_pair(stream, &row.place, index) {
+            Ok((criterion, against)) => Some(Current { row, criterion, against }),
             Err(reason) => {
                 state.rows.push(Row { outcome: Outcome::Unreadable(reason), ..row });
                 None
@@ -98,32 +108,32 @@ impl CompareSink {
         }
     }
 
-    fn begin_pair(&self, stream: &Stream, index: usize) -> Result<(Tolerance, Against), String> {
+    fn begin_pair(&self, stream: &Stream, place: &StoredOrigin, index: usize) -> Result<(Criterion, Against), String> {
         let reference = &self.reference.tensors[index];
         let dtype = reference.dtype.ok_or("the type of the reference's elements is not known")?;
-        let tolerance = self.options.tolerances.tolerance(stream.dtype, dtype);
+        let criterion = self.criteria.of(place, &reference.place, (stream.dtype, dtype));
         let left = stream.shape.iter().product();
         if reference.is_summary() {
             let accumulator = Accumulator::new(stream.dtype, left).map_err(|error| error.to_string())?;
             let noted = reference.summary().map_err(|error| error.to_string())?;
-            return Ok((tolerance, Against::Statistics(accumulator, noted)));
+            return Ok((criterion, Against::Statistics(accumulator, noted)));
         }
-        let accumulator = DifferenceAccumulator::new(stream.dtype, dtype, left, tolerance.relative);
+        let accumulator = DifferenceAccumulator::new(stream.dtype, dtype, left, criterion.tolerance.relative);
         let data = reference.data().map_err(|error| error.to_string())?;
         let accumulator = accumulator.map_err(|error| error.to_string())?;
-        Ok((tolerance, Against::Data { accumulator, data, left }))
+        Ok((criterion, Against::Data { accumulator, data, left }))
     }
 
     fn finish_row(&mut self, outcome: Option<Outcome>) {
-        let Some(Current { row, tolerance, against }) = self.current.take() else { return };
+        let Some(Current { row, criterion, against }) = self.current.take() else { return };
         let outcome = outcome.unwrap_or_else(|| match against {
             Against::Data { accumulator, .. } => {
                 let difference = accumulator.finish();
-                Outcome::Compared { difference, within: difference.is_within(&tolerance) }
+                Outcome::Compared { difference, within: criterion.is_met(&difference) }
             }
             Against::Statistics(accumulator, noted) => {
                 let found = IndexStatistics::from(&accumulator.finish());
-                Outcome::Summarised(Summary::of(&found, &noted, row.dtypes.0 == row.dtypes.1, &tolerance))
+                Outcome::Summarised(Summary::of(&found, &noted, row.dtypes.0 == row.dtypes.1, &criterion.tolerance))
             }
         });
         self.state.lock().unwrap_or_else(PoisonError::into_inner).rows.push(Row { outcome, ..row });
@@ -185,6 +195,11 @@ impl Comparer {
             only_in_tensors: state.only_in_tensors.clone(),
             only_in_reference: unused(reference.tensors.iter().map(|tensor| &tensor.place), &state.used),
             fused: Vec::new(),
+            quantised_only: Vec::new(),
+            is_quantised: self.criteria.quantised.is_some(),
+            is_selection: reference.is_selection(),
+            input_sets: Vec::new(),
+            notes: self.criteria.notes(),
             initializers: Vec::new(),
             inputs: Vec::new(),
             divergence: None,

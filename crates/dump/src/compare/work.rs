@@ -6,8 +6,9 @@ use std::thread;
 
 use opscope_tensor::DifferenceAccumulator;
 
+use super::criteria::Criteria;
 use super::given::Given;
-use super::matching::{MatchedBy, Matcher, unused};
+use super::matching::{Folded, MatchedBy, Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::{DumpKind, StoredDump, StoredTensor};
 
@@ -18,7 +19,10 @@ const ELEMENTS: usize = 64 << 10;
 const MOST_THREADS: usize = 4;
 
 pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &CompareOptions) -> Comparison {
-    let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), options);
+    let criteria = Criteria::new(options, Some(tensors), reference);
+    let ours = tensors.tensors.iter().filter_map(|tensor| tensor.place.value.as_deref());
+    let folded = Folded::of(options, ours);
+    let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), options, &criteria, folded);
     let mut pairs = Vec::new();
     let mut only_in_tensors = Vec::new();
     for tensor in &tensors.tensors {
@@ -39,10 +43,15 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
         Comparison {
             tensors: tensors.path.display().to_string(),
             reference: reference.path.display().to_string(),
-            rows: rows(&pairs, options),
+            rows: rows(&pairs, options, &criteria),
             only_in_tensors,
             only_in_reference: unused(reference.tensors.iter().map(|tensor| &tensor.place), &used),
             fused: Vec::new(),
+            quantised_only: Vec::new(),
+            is_quantised: criteria.quantised.is_some(),
+            is_selection: reference.is_selection(),
+            input_sets: Vec::new(),
+            notes: criteria.notes(),
             initializers: Vec::new(),
             inputs: Vec::new(),
             divergence: None,
@@ -61,7 +70,7 @@ fn is_lone(dump: &StoredDump) -> bool {
 type Pair<'a> = (&'a StoredTensor, &'a StoredTensor, usize, MatchedBy);
 
 /// Compares all pairs on several threads.
-fn rows(pairs: &[Pair<'_>], options: &CompareOptions) -> Vec<Row> {
+fn rows(pairs: &[Pair<'_>], options: &CompareOptions, criteria: &Criteria) -> Vec<Row> {
     let available = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     let threads = options.threads.map_or_else(available, NonZeroUsize::get).min(pairs.len().max(1));
     let next = AtomicUsize::new(0);
@@ -72,7 +81,7 @@ fn rows(pairs: &[Pair<'_>], options: &CompareOptions) -> Vec<Row> {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(pair) = pairs.get(index) else { break };
-                    let row = row(pair, options);
+                    let row = row(pair, criteria);
                     done.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
                 }
             });
@@ -83,11 +92,11 @@ fn rows(pairs: &[Pair<'_>], options: &CompareOptions) -> Vec<Row> {
     done.into_iter().map(|(_, row)| row).collect()
 }
 
-fn row(&(tensor, reference, _, matched_by): &Pair<'_>, options: &CompareOptions) -> Row {
+fn row(&(tensor, reference, _, matched_by): &Pair<'_>, criteria: &Criteria) -> Row {
     let outcome = if tensor.shape != reference.shape {
         Outcome::Shapes
     } else {
-        difference(tensor, reference, options).unwrap_or_else(|error| Outcome::Unreadable(error.to_string()))
+        difference(tensor, reference, criteria).unwrap_or_else(|error| Outcome::Unreadable(error.to_string()))
     };
     Row {
         place: tensor.place.clone(),
@@ -96,13 +105,15 @@ fn row(&(tensor, reference, _, matched_by): &Pair<'_>, options: &CompareOptions)
         dtypes: (tensor.dtype, reference.dtype),
         shapes: (tensor.shape.clone(), reference.shape.clone()),
         outcome,
+        drop: None,
     }
 }
 
-fn difference(tensor: &StoredTensor, reference: &StoredTensor, options: &CompareOptions) -> io::Result<Outcome> {
+fn difference(tensor: &StoredTensor, reference: &StoredTensor, criteria: &Criteria) -> io::Result<Outcome> {
     let unknown = || io::Error::other("the type of its elements is not known");
     let types = (tensor.dtype.ok_or_else(unknown)?, reference.dtype.ok_or_else(unknown)?);
-    let tolerance = options.tolerances.tolerance(types.0, types.1);
+    let criterion = criteria.of(&tensor.place, &reference.place, types);
+    let tolerance = criterion.tolerance;
     if tensor.is_summary() || reference.is_summary() {
         let (ours, theirs) = (tensor.summary()?, reference.summary()?);
         return Ok(Outcome::Summarised(Summary::of(&ours, &theirs, types.0 == types.1, &tolerance)));
@@ -124,5 +135,5 @@ fn difference(tensor: &StoredTensor, reference: &StoredTensor, options: &Compare
         rest -= now;
     }
     let difference = accumulator.finish();
-    Ok(Outcome::Compared { difference, within: difference.is_within(&tolerance) })
+    Ok(Outcome::Compared { difference, within: criterion.is_met(&difference) })
 }

@@ -143,6 +143,16 @@ impl StoredDump {
 }
 
 impl StoredDump {
+    /// Returns whether it is of plain arrays. Nothing says what else there should be, so it has what somebody chose.
+    pub(crate) fn is_selection(&self) -> bool {
+        self.kind == DumpKind::Npy
+    }
+
+    /// Returns whether it tells runs apart.
+    pub fn has_runs(&self) -> bool {
+        self.tensors.iter().any(|tensor| tensor.place.run.is_some())
+    }
+
     /// Why its manifest says that it is not complete; `None` where it does not say so.
     pub(crate) fn incomplete(&self) -> Option<String> {
         let manifest = self.manifest.as_ref().filter(|manifest| !manifest.complete)?;

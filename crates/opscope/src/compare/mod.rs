@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use opscope_dump::{
-    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, Io, IoSelection, KeepSink,
-    Position, Request, Selection, Sink, StoredDump, StoredOrigin,
+    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, InputSets, Io, IoSelection,
+    KeepSink, Position, Request, Selection, Sink, StoredDump, StoredOrigin,
 };
 use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
@@ -19,6 +19,7 @@ use opscope_tensor::Tensor;
 
 use self::outputs::OutputsOnly;
 use crate::engine::EngineSpec;
+use crate::inputs::{Batch, InputError, Inputs};
 use crate::verify::with_known_values;
 use crate::{Session, SessionError};
 
@@ -70,54 +71,121 @@ pub enum CompareError {
     /// The tensors of a run could not be captured.
     #[error(transparent)]
     Dump(#[from] DumpError),
+    /// A set of inputs cannot be read, or does not fit the model.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// There are no inputs to run.
+    #[error("there is no set of inputs to run")]
+    NoInputs,
+    /// A reference of one run, and several sets of inputs.
+    #[error(
+        "{reference:?} has the tensors of one run, and {sets} sets of inputs are given; give one set, or a dump that has a run \
+         for each"
+    )]
+    OneSet {
+        /// The reference.
+        reference: PathBuf,
+        /// How many sets were given.
+        sets: usize,
+    },
 }
 
 /// How many bytes of the reference's tensors are kept in memory; the rest is kept in an unnamed file.
 const KEPT_IN_MEMORY: u64 = 128 << 20;
 
-/// Runs a model once and compares every tensor with the reference's.
+/// Runs a model with each set of inputs and compares every tensor with the reference's. The inputs were found for `given`, a
+/// model with the same inputs. The tensors of one set are kept at a time; of each tensor, the worst comparison is.
 ///
 /// # Errors
-/// Returns an error if a model cannot be loaded or run, or there is no room for the tensors of the reference.
-pub fn compare_run(
+/// Returns an error if a model cannot be loaded or run, a set of inputs cannot be read, the reference does not tell runs
+/// apart and there are several sets, or there is no room for the tensors of the reference.
+pub fn compare_runs(
     run: &RunSpec,
     reference: &Reference,
-    inputs: &[Tensor],
+    inputs: &Inputs,
+    given: &Graph,
     mut options: CompareOptions,
 ) -> Result<Comparison, CompareError> {
-    let mut io = IoSelection::Outputs;
-    let (kept, engine, hidden, problems) = match reference {
-        Reference::Dump(dump) => {
-            // Inputs of operators are compared only if the dump has them.
-            if run.fidelity == Fidelity::Exact && dump.tensors.iter().any(|tensor| tensor.place.io == Some(Io::Input)) {
-                io = IoSelection::All;
-            }
-            (Arc::clone(dump), dump.engine(), HashSet::new(), Vec::new())
-        }
-        Reference::Run(reference) => {
-            let (sink, keeper) = KeepSink::new(KEPT_IN_MEMORY, std::env::temp_dir());
-            let ran = reference.run(inputs, Box::new(sink), io)?;
-            options.same_inputs = true;
-            let kept = StoredDump { path: reference.label().into(), ..keeper.dump() };
-            (Arc::new(kept), Some(reference.engine.name.name()), ran.hidden, ran.missing)
-        }
-    };
-    if options.graph.is_none() {
-        let graph = Graph::load(&run.model).map_err(|error| run.not_loaded(error))?;
-        options.graph = Some(Arc::new(graph));
+    if let Reference::Dump(dump) = reference
+        && inputs.len() > 1
+        && !dump.has_runs()
+    {
+        return Err(CompareError::OneSet { reference: dump.path.clone(), sets: inputs.len() });
     }
-    options.tolerances = options.tolerances.between([Some(run.engine.name.name()), engine], &kept);
-    let (sink, comparer) = CompareSink::new(kept, options);
-    let ran = run.run(inputs, Box::new(sink), io)?;
-    let mut comparison = comparer.comparison(&run.label());
-    comparison.problems.extend(problems);
+    if options.graph.is_none() {
+        options.graph = Some(run.graph()?);
+    }
+    options.engines[0] = Some(run.engine.name.name().to_owned());
+    if let Reference::Run(reference) = reference {
+        options.engines[1] = Some(reference.engine.name.name().to_owned());
+        options.reference_graph = Some(reference.graph()?);
+        options.same_inputs = true;
+    }
+    let mut compared = InputSets::default();
+    let (mut ours, mut theirs) = (Runner::new(run), None);
+    for set in 0..inputs.len() {
+        let Batch { tensors, sources } = inputs.batch(given, set)?;
+        let id = RunId(set as u64);
+        let comparison = match reference {
+            Reference::Dump(dump) => compare_with_dump(&mut ours, id, dump, &tensors, options.clone())?,
+            Reference::Run(reference) => {
+                let mut runner = theirs.take().unwrap_or_else(|| Runner::new(reference));
+                let (kept, hidden) = runner.keep(id, &tensors)?;
+                // One set needs one model in memory at a time.
+                theirs = (set + 1 < inputs.len()).then_some(runner);
+                compare_with_kept(&mut ours, id, kept, hidden, &tensors, options.clone())?
+            }
+        };
+        let is_dump = matches!(reference, Reference::Dump(_));
+        compared.add(sources.into_iter().flatten().collect(), comparison, is_dump);
+    }
+    compared.finish(options.graph.as_deref()).ok_or(CompareError::NoInputs)
+}
+
+/// Runs a model and compares it with a dump.
+fn compare_with_dump(
+    ours: &mut Runner<'_>,
+    id: RunId,
+    dump: &Arc<StoredDump>,
+    inputs: &[Tensor],
+    options: CompareOptions,
+) -> Result<Comparison, CompareError> {
+    // Inputs of operators are compared only if the dump has them.
+    let has_inputs = dump.tensors.iter().any(|tensor| tensor.place.io == Some(Io::Input));
+    let io = match ours.spec.fidelity == Fidelity::Exact && has_inputs {
+        true => IoSelection::All,
+        false => IoSelection::Outputs,
+    };
+    let (sink, comparer) = CompareSink::new(Arc::clone(dump), options);
+    let ran = ours.run(id, inputs, Box::new(sink), io)?;
+    Ok(with_fused(comparer.comparison(&ours.spec.label()), &HashSet::new(), &ran.hidden))
+}
+
+/// Runs a model and compares it with the kept tensors of another run, which did not show the values `hidden`.
+fn compare_with_kept(
+    ours: &mut Runner<'_>,
+    id: RunId,
+    kept: StoredDump,
+    hidden: Unseen,
+    inputs: &[Tensor],
+    options: CompareOptions,
+) -> Result<Comparison, CompareError> {
+    let (sink, comparer) = CompareSink::new(Arc::new(kept), options);
+    let ran = ours.run(id, inputs, Box::new(sink), IoSelection::Outputs)?;
+    let mut comparison = with_fused(comparer.comparison(&ours.spec.label()), &hidden.hidden, &ran.hidden);
+    comparison.problems.extend(hidden.missing);
+    Ok(comparison)
+}
+
+/// Sets apart the tensors that one side does not have because the other one's plan does not show these values.
+fn with_fused(mut comparison: Comparison, theirs: &HashSet<String>, ours: &HashSet<String>) -> Comparison {
     let is_in = |hidden: &HashSet<String>, place: &mut StoredOrigin| {
         place.value.as_ref().is_some_and(|name| hidden.contains(name))
     };
-    let only_in_tensors = comparison.only_in_tensors.extract_if(.., |place| is_in(&hidden, place));
-    let only_in_reference = comparison.only_in_reference.extract_if(.., |place| is_in(&ran.hidden, place));
+    let only_in_tensors = comparison.only_in_tensors.extract_if(.., |place| is_in(theirs, place));
+    let only_in_reference = comparison.only_in_reference.extract_if(.., |place| is_in(ours, place));
     comparison.fused.extend(only_in_tensors.chain(only_in_reference));
-    Ok(comparison)
+    comparison
 }
 
 /// What a run did not show.
@@ -140,42 +208,88 @@ impl RunSpec {
         CompareError::Session { run: Box::new(self.clone()), source: error.into() }
     }
 
-    /// Runs once and writes every value that can be observed to a sink.
-    fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>, io: IoSelection) -> Result<Unseen, CompareError> {
-        let options = LoadOptions { budget: self.budget, ..LoadOptions::new(self.fidelity, self.threads) };
-        let failed = |source| CompareError::Engine { run: Box::new(self.clone()), source };
-        let engine = self.engine.open().map_err(|error| self.not_loaded(error))?;
-        let mut session = Session::open_with(engine, &self.model, &options).map_err(|error| self.not_loaded(error))?;
-        let inputs = fitted(inputs, session.graph());
-        let shows_values = session.engine().capabilities(self.fidelity).intermediates;
-        if shows_values
-            && self.fidelity == Fidelity::Optimised
-            && let Ok(known) = with_known_values(&session, &inputs)
-        {
-            session = known;
+    fn graph(&self) -> Result<Arc<Graph>, CompareError> {
+        Graph::load(&self.model).map(Arc::new).map_err(|error| self.not_loaded(error))
+    }
+}
+
+/// Runs a model with one set of inputs after the other. It is loaded for the first.
+struct Runner<'s> {
+    spec: &'s RunSpec,
+    session: Option<Session>,
+    /// The session of an optimised plan that names its values, and the shapes of the inputs that it was made for.
+    known: Option<(Vec<Vec<usize>>, Session)>,
+}
+
+impl<'s> Runner<'s> {
+    fn new(spec: &'s RunSpec) -> Self {
+        Self { spec, session: None, known: None }
+    }
+
+    /// Returns the session for inputs, and the inputs in the types that the model takes.
+    fn session(&mut self, inputs: &[Tensor]) -> Result<(&Session, Vec<Tensor>), CompareError> {
+        let spec = self.spec;
+        if self.session.is_none() {
+            let options = LoadOptions { budget: spec.budget, ..LoadOptions::new(spec.fidelity, spec.threads) };
+            let engine = spec.engine.open().map_err(|error| spec.not_loaded(error))?;
+            let session = Session::open_with(engine, &spec.model, &options).map_err(|error| spec.not_loaded(error))?;
+            self.session = Some(session);
         }
+        let session = self.session.as_ref().expect("it was opened before");
+        let inputs = fitted(inputs, session.graph());
+        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| input.shape().to_vec()).collect();
+        let shows_values = session.engine().capabilities(spec.fidelity).intermediates;
+        if shows_values
+            && spec.fidelity == Fidelity::Optimised
+            && self.known.as_ref().is_none_or(|(known, _)| *known != shapes)
+        {
+            self.known = with_known_values(session, &inputs).ok().map(|known| (shapes, known));
+        }
+        let session = self.known.as_ref().map_or(session, |(_, known)| known);
+        Ok((session, inputs))
+    }
+
+    /// Runs and keeps every value that can be observed.
+    fn keep(&mut self, id: RunId, inputs: &[Tensor]) -> Result<(StoredDump, Unseen), CompareError> {
+        let (sink, keeper) = KeepSink::new(KEPT_IN_MEMORY, std::env::temp_dir());
+        let unseen = self.run(id, inputs, Box::new(sink), IoSelection::Outputs)?;
+        Ok((StoredDump { path: self.spec.label().into(), ..keeper.dump() }, unseen))
+    }
+
+    /// Runs once and writes every value that can be observed to a sink.
+    fn run(
+        &mut self,
+        id: RunId,
+        inputs: &[Tensor],
+        sink: Box<dyn Sink>,
+        io: IoSelection,
+    ) -> Result<Unseen, CompareError> {
+        let spec = self.spec;
+        let failed = |source| CompareError::Engine { run: Box::new(spec.clone()), source };
+        let (session, inputs) = self.session(inputs)?;
+        let shows_values = session.engine().capabilities(spec.fidelity).intermediates;
         let mut plan = session.model().plan(&inputs).map_err(failed)?;
         if !shows_values {
             plan = Arc::new(OutputsOnly::of(plan, session.graph()));
         }
         let resident = plan.upload(&inputs).map_err(failed)?;
         let graph = session.graph();
-        let hidden = hidden(graph, &*plan, self.fidelity);
+        let hidden = hidden(graph, &*plan, spec.fidelity);
         let dumper = Dumper::new();
         let selection = Selection { io, name_blacklist: blacklist(graph, &hidden), ..Selection::default() };
         dumper.subscribe(sink, Request { selection, ..Request::default() })?;
         dumper.add_plan(&**session.model(), &*plan)?;
-        dumper.set_inputs(RunId(0), InputEntry::of(graph, &inputs));
-        let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: self.fidelity };
+        dumper.set_inputs(id, InputEntry::of(graph, &inputs));
+        let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity: spec.fidelity };
         // Consumers know the engine's own kernels, which show nothing then.
         let observer = if shows_values { session.observe(&info, &[&dumper]) } else { dumper.observe(&info) };
-        let outcome = plan.run(RunId(0), &*resident, &*observer);
+        let outcome = plan.run(id, &*resident, &*observer);
         drop(observer);
         let report = dumper.finish()?;
         outcome.map_err(failed)?;
         let missing = report.subscriptions.iter().flat_map(|subscription| subscription.losses.named());
         let missing =
-            missing.map(|missing| format!("{}: {}: {}", self.label(), missing.origin, missing.reason)).collect();
+            missing.map(|missing| format!("{}: {}: {}", spec.label(), missing.origin, missing.reason)).collect();
         let hidden = hidden.into_iter().map(|value| graph.value(value).name.clone()).collect();
         Ok(Unseen { hidden, missing })
     }

@@ -33,6 +33,9 @@ pub struct Difference {
     pub mean_relative: f64,
     /// The root of the mean of (x - y)².
     pub rmse: f64,
+    /// How much larger the reference is than the error, in decibels: 10 log10(Σ y² / Σ (x - y)²). Infinite if no pair
+    /// differs, `None` if the reference is zero and the tensor is not.
+    pub sqnr: Option<f64>,
     /// The largest distance between x and y, counted in numbers of the type. `None` for integers, and if the two types
     /// differ.
     pub max_ulp: Option<u64>,
@@ -155,6 +158,11 @@ impl DifferenceAccumulator {
             max_relative: sums.max_relative,
             mean_relative: sums.relative / sums.with_relative.max(1) as f64,
             rmse: (sums.squares / comparable).sqrt(),
+            sqnr: match (sums.squares > 0.0, sums.y_squares > 0.0) {
+                (false, _) => Some(f64::INFINITY),
+                (true, true) => Some(10.0 * (sums.y_squares / sums.squares).log10()),
+                (true, false) => None,
+            },
             max_ulp: (self.types.0 == self.types.1 && scalar::has_ulp(self.types.0)).then_some(sums.max_ulp),
             max_reference: sums.max_reference,
             excess: sums.excess,

@@ -1,0 +1,207 @@
+use opscope_tensor::{DType, Difference, Tolerance, compared_in};
+
+use super::way::{Way, Ways, quantises};
+use super::{CompareOptions, Tolerances};
+use crate::{StoredDump, StoredOrigin};
+
+/// By what the tensors of a comparison are judged.
+#[derive(Debug, Clone)]
+pub(super) struct Criteria {
+    tolerances: Tolerances,
+    least_sqnr: f64,
+    /// The ways in the two models, as far as their graphs are known.
+    ways: [Option<Ways>; 2],
+    engines_differ: bool,
+    /// What the reference has anywhere, for tensors of models whose graphs are not known.
+    anywhere: Way,
+    /// Which side is quantised, if only one is and no tolerance was set: then tensors are judged by their signal-to-noise ratio.
+    pub quantised: Option<Quantised>,
+}
+
+/// Which of the two sides is quantised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quantised {
+    /// What is compared.
+    Tensors,
+    /// What it is compared with.
+    Reference,
+}
+
+/// By what a pair of tensors is judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Criterion {
+    /// How far apart the numbers may be.
+    pub tolerance: Tolerance,
+    /// The least signal-to-noise ratio in decibels, which counts instead.
+    pub least_sqnr: Option<f64>,
+}
+
+/// What two engines may differ by in a model of 8-bit numbers, as a share of the largest element: some steps of the
+/// quantisation. A difference in the last digit of a float may become a whole step, and operators behind it add up steps.
+const SOME_STEPS: f64 = 0.05;
+
+/// The least signal-to-noise ratio of a quantised tensor, in decibels: an error of a third of the signal.
+const LEAST_SQNR: f64 = 10.0;
+
+impl Criteria {
+    /// Returns the criteria for comparing with a reference. `tensors` is known if it is a dump, too.
+    pub fn new(options: &CompareOptions, tensors: Option<&StoredDump>, reference: &StoredDump) -> Self {
+        let ours = options.graph.as_deref().map(Ways::of);
+        let theirs = match (&options.reference_graph, tensors) {
+            (Some(graph), _) => Some(Ways::of(graph)),
+            // The model of two dumps is that of both, unless it is quantised and a dump is not.
+            (None, Some(_)) => ours.clone(),
+            (None, None) => None,
+        };
+        let [engine, other] = &options.engines;
+        let engine = engine.as_deref().or_else(|| tensors?.engine());
+        let other = other.as_deref().or_else(|| reference.engine());
+        let ours_quantised = match (tensors, &ours) {
+            (Some(tensors), _) => has_quantising(tensors),
+            (None, ways) => ways.as_ref().is_some_and(|ways| ways.quantises),
+        };
+        let shown = has_quantising(reference);
+        // A run that shows no values of quantising operators can still be of a quantised model.
+        let theirs_quantised =
+            shown || options.reference_graph.is_some() && theirs.as_ref().is_some_and(|ways| ways.quantises);
+        // Arrays do not say what computed them, so they are no original of a quantised model unless the user says so.
+        let is_told =
+            options.least_sqnr.is_some() || reference.tensors.iter().any(|tensor| tensor.place.op_type.is_some());
+        let quantised = match (ours_quantised, theirs_quantised) {
+            _ if !options.tolerances.is_default() => None,
+            (true, false) if is_told => Some(Quantised::Tensors),
+            (false, true) => Some(Quantised::Reference),
+            _ => None,
+        };
+        Self {
+            tolerances: options.tolerances.clone(),
+            least_sqnr: options.least_sqnr.unwrap_or(LEAST_SQNR),
+            ways: [ours, theirs],
+            engines_differ: engine.zip(other).is_some_and(|(one, other)| one != other),
+            anywhere: Way { coarsest: coarsest(reference), quantised: has_quantising(reference) },
+            quantised,
+        }
+    }
+
+    /// Returns by what a pair is judged. `types` are those of the tensor and of the reference.
+    pub fn of(&self, place: &StoredOrigin, reference: &StoredOrigin, types: (DType, DType)) -> Criterion {
+        let dtype = compared_in(types.0, types.1);
+        let to = |ways: &Option<Ways>, place: &StoredOrigin| ways.as_ref()?.to(place.value.as_deref()?);
+        let (ours, theirs) = (to(&self.ways[0], place), to(&self.ways[1], reference));
+        let known = ours.into_iter().chain(theirs).reduce(Way::and);
+        let way = known.unwrap_or(if self.engines_differ { self.anywhere } else { Way::default() });
+        let rounded = match way.coarsest {
+            Some(coarsest) if dtype.is_float() => compared_in(dtype, coarsest),
+            _ => dtype,
+        };
+        let mut tolerance = self.tolerances.tolerance(rounded);
+        let has_steps = dtype.is_float() || [DType::I8, DType::U8, DType::I32].contains(&dtype);
+        if self.engines_differ && way.quantised && has_steps && self.tolerances.is_default() {
+            tolerance.of_max = tolerance.of_max.max(SOME_STEPS);
+        }
+        let is_quantised = self.quantised.is_some() && dtype.is_float() && known.is_none_or(|way| way.quantised);
+        Criterion { tolerance, least_sqnr: is_quantised.then_some(self.least_sqnr) }
+    }
+
+    /// Returns what limits the criteria, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let coarse = self.anywhere.coarsest.filter(|dtype| [DType::F16, DType::Bf16].contains(dtype));
+        let is_loose = self.engines_differ && self.tolerances.is_default() && self.ways.iter().all(Option::is_none);
+        let note = |dtype: DType| {
+            format!(
+                "the model is not known, so the tolerance of {dtype} holds for every tensor; --model MODEL gives each tensor \
+                 that of the coarsest type on the way to it"
+            )
+        };
+        coarse.filter(|_| is_loose).map(note).into_iter().collect()
+    }
+}
+
+impl Criterion {
+    /// Returns whether a tensor meets it.
+    pub fn is_met(&self, difference: &Difference) -> bool {
+        match self.least_sqnr {
+            None => difference.is_within(&self.tolerance),
+            Some(least) => difference.mismatches() == 0 && difference.sqnr.is_some_and(|sqnr| sqnr >= least),
+        }
+    }
+}
+
+/// Returns the coarsest floating-point type of a dump.
+fn coarsest(dump: &StoredDump) -> Option<DType> {
+    let has = |dtype: &DType| dump.tensors.iter().any(|tensor| tensor.dtype == Some(*dtype));
+    [DType::Bf16, DType::F16].into_iter().find(has)
+}
+
+/// Returns whether operators of a dump round numbers to 8 bits.
+fn has_quantising(dump: &StoredDump) -> bool {
+    dump.tensors.iter().any(|tensor| tensor.place.op_type.as_deref().is_some_and(quantises))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoredTensor;
+
+    /// A dump of one tensor.
+    fn dump(dtype: DType, op_type: &str) -> StoredDump {
+        let place = StoredOrigin { op_type: Some(op_type.to_owned()), ..StoredOrigin::default() };
+        let tensors = vec![StoredTensor::without_data(place, dtype)];
+        StoredDump { tensors, ..StoredDump::default() }
+    }
+
+    fn criteria(engines: [Option<&str>; 2], dump: &StoredDump, tolerances: Tolerances) -> Criteria {
+        let engines = engines.map(|engine| engine.map(str::to_owned));
+        Criteria::new(&CompareOptions { engines, tolerances, ..CompareOptions::default() }, Some(dump), dump)
+    }
+
+    fn tolerance(criteria: &Criteria, dtype: DType) -> Tolerance {
+        let place = StoredOrigin::default();
+        criteria.of(&place, &place, (dtype, dtype)).tolerance
+    }
+
+    #[test]
+    fn engines_may_round_elsewhere_and_be_some_steps_of_a_quantisation_apart() {
+        let between = |dump: &StoredDump| criteria([Some("one"), Some("other")], dump, Tolerances::default());
+        let half = between(&dump(DType::F16, "MatMul"));
+        assert_eq!(tolerance(&half, DType::F32), Tolerance::of(DType::F16));
+        assert_eq!(half.notes().len(), 1, "it is said that every tensor has the tolerance of the coarsest type");
+        assert_eq!(tolerance(&half, DType::I8).of_max, 0.0, "nothing is quantised");
+        let plain = between(&dump(DType::F32, "MatMul"));
+        assert_eq!((tolerance(&plain, DType::F32), plain.notes().len()), (Tolerance::of(DType::F32), 0));
+        for op_type in ["QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv"] {
+            let quantised = between(&dump(DType::U8, op_type));
+            let shares = [DType::U8, DType::F32, DType::I64].map(|dtype| tolerance(&quantised, dtype).of_max);
+            assert_eq!(shares, [0.05, 0.05, 0.0]);
+            assert_eq!(quantised.quantised, None, "both sides are quantised");
+        }
+    }
+
+    #[test]
+    fn one_engine_and_what_a_user_sets_keep_their_tolerances() {
+        let quantised = dump(DType::U8, "QuantizeLinear");
+        for engines in [[Some("one"), Some("one")], [None, Some("one")]] {
+            assert_eq!(tolerance(&criteria(engines, &quantised, Tolerances::default()), DType::U8).of_max, 0.0);
+        }
+        let set = Tolerances { all: Some(Tolerance::EXACT), of: Vec::new() };
+        let set = criteria([Some("one"), Some("other")], &quantised, set);
+        assert_eq!(tolerance(&set, DType::U8).of_max, 0.0);
+    }
+
+    #[test]
+    fn a_quantised_side_against_another_one_is_judged_by_its_ratio_unless_a_tolerance_is_set() {
+        let (quantised, plain) = (dump(DType::F32, "DequantizeLinear"), dump(DType::F32, "Conv"));
+        let options = CompareOptions::default();
+        for (one, other, side) in [(&quantised, &plain, Quantised::Tensors), (&plain, &quantised, Quantised::Reference)]
+        {
+            let criteria = Criteria::new(&options, Some(one), other);
+            assert_eq!(criteria.quantised, Some(side));
+            let place = StoredOrigin::default();
+            assert_eq!(criteria.of(&place, &place, (DType::F32, DType::F32)).least_sqnr, Some(10.0));
+            assert_eq!(criteria.of(&place, &place, (DType::I64, DType::I64)).least_sqnr, None);
+        }
+        let set = Tolerances { all: Some(Tolerance::EXACT), of: Vec::new() };
+        let options = CompareOptions { tolerances: set, ..CompareOptions::default() };
+        assert_eq!(Criteria::new(&options, Some(&quantised), &plain).quantised, None);
+    }
+}

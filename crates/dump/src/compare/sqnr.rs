@@ -1,0 +1,131 @@
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use opscope_onnx::{Graph, Producer, Value, ValueId};
+
+use super::way::quantises;
+use super::{CompareOptions, Comparison, Row};
+use crate::{Io, StoredOrigin};
+
+/// How much noisier a tensor is than what it was computed from, as signal-to-noise ratios in decibels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SqnrDrop {
+    /// The least ratio of what the operator takes.
+    pub from: f64,
+    /// That of what it gives.
+    pub to: f64,
+}
+
+impl SqnrDrop {
+    /// Returns by how many decibels the ratio fell.
+    pub fn decibels(&self) -> f64 {
+        self.from - self.to
+    }
+}
+
+impl Comparison {
+    /// Returns the row with the largest drop of the signal-to-noise ratio, or `None` if no ratio fell.
+    pub fn largest_drop(&self) -> Option<(&Row, SqnrDrop)> {
+        let drops = self.rows.iter().filter_map(|row| Some((row, row.drop?)));
+        drops.filter(|(_, drop)| drop.decibels() > 0.0).max_by(|x, y| x.1.decibels().total_cmp(&y.1.decibels()))
+    }
+
+    /// Sets the drops of a comparison with a quantised model, whose rows are in the order of the graph, and sets apart what
+    /// only one side has because of that.
+    pub(super) fn set_drops(&mut self, options: &CompareOptions) {
+        let drops: Vec<Option<SqnrDrop>> = match options.graph.as_deref() {
+            Some(graph) => {
+                let ratios = Ratios::of(&self.rows, graph);
+                self.rows.iter().map(|row| ratios.drop(row)).collect()
+            }
+            // Without the graph, what was computed before is the best guess at what a tensor was computed from.
+            None => {
+                let befores = [None].into_iter().chain(self.rows.iter().map(Some));
+                let drop = |(before, row): (Option<&Row>, &Row)| {
+                    let before = before.filter(|before| before.place.run == row.place.run)?;
+                    SqnrDrop { from: ratio(before)?, to: ratio(row)? }.if_finite()
+                };
+                befores.zip(&self.rows).map(drop).collect()
+            }
+        };
+        self.rows.iter_mut().zip(drops).for_each(|(row, drop)| row.drop = drop);
+        let is_of_quantiser = |place: &StoredOrigin| place.op_type.as_deref().is_some_and(quantises);
+        // An initializer of the original may be a value that the quantised model computes.
+        let is_computed = |value: &Value| matches!(value.producer, Producer::Operator(..));
+        let has = |graph: &Option<Arc<Graph>>, place: &StoredOrigin| {
+            graph
+                .as_ref()
+                .zip(place.value.as_ref())
+                .map(|(graph, name)| graph.value_named(name).is_some_and(is_computed))
+        };
+        let only = self
+            .only_in_tensors
+            .extract_if(.., |place| is_of_quantiser(place) || has(&options.reference_graph, place) == Some(false));
+        self.quantised_only.extend(only);
+        let only = self.only_in_reference.extract_if(.., |place| {
+            // The values of two dumps are those of one graph at most.
+            let other = if options.reference_graph.is_some() { has(&options.graph, place) } else { None };
+            is_of_quantiser(place) || other == Some(false)
+        });
+        self.quantised_only.extend(only);
+    }
+}
+
+impl SqnrDrop {
+    fn if_finite(self) -> Option<Self> {
+        (self.from.is_finite() && self.to.is_finite()).then_some(self)
+    }
+}
+
+/// Returns the signal-to-noise ratio of a row.
+fn ratio(row: &Row) -> Option<f64> {
+    row.difference().filter(|difference| difference.mismatches() == 0)?.sqnr
+}
+
+/// The signal-to-noise ratios of the values of a graph, by run.
+struct Ratios<'c> {
+    graph: &'c Graph,
+    ids: HashMap<&'c str, ValueId>,
+    /// The least of all iterations.
+    of: HashMap<(Option<u64>, ValueId), f64>,
+}
+
+impl<'c> Ratios<'c> {
+    fn of(rows: &[Row], graph: &'c Graph) -> Self {
+        let ids: HashMap<&str, ValueId> = graph.all_values().map(|value| (value.name.as_str(), value.id)).collect();
+        let mut of = HashMap::new();
+        for row in rows {
+            let id = row.place.value.as_deref().and_then(|name| ids.get(name));
+            if let Some((id, ratio)) = id.zip(ratio(row)) {
+                let least = of.entry((row.place.run, *id)).or_insert(ratio);
+                *least = ratio.min(*least);
+            }
+        }
+        Self { graph, ids, of }
+    }
+
+    fn drop(&self, row: &Row) -> Option<SqnrDrop> {
+        let value = *self.ids.get(row.place.value.as_deref()?)?;
+        let mut seen = HashSet::new();
+        let from = self.before(row.place.run, value, &mut seen)?;
+        (row.place.io != Some(Io::Input)).then_some(SqnrDrop { from, to: ratio(row)? })?.if_finite()
+    }
+
+    /// Returns the least ratio of the values that one was computed from, those that were compared and are nearest to it.
+    fn before(&self, run: Option<u64>, value: ValueId, seen: &mut HashSet<ValueId>) -> Option<f64> {
+        let mut waiting = vec![value];
+        let mut least: Option<f64> = None;
+        while let Some(value) = waiting.pop() {
+            let Producer::Operator(operator, _) = self.graph.value(value).producer else { continue };
+            let operator = self.graph.operator(operator);
+            for &input in operator.inputs.iter().flatten().chain(&operator.captures) {
+                match self.of.get(&(run, input)) {
+                    Some(&ratio) => least = Some(least.map_or(ratio, |least| least.min(ratio))),
+                    None if seen.insert(input) => waiting.push(input),
+                    None => {}
+                }
+            }
+        }
+        least
+    }
+}
