@@ -21,6 +21,9 @@ pub struct ReportArguments {
     /// The page [default: report.html, or report-2.html and so on where that exists]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The model that was run, for its graph; the file that the run names if not given
+    #[arg(long, value_name = "FILE.onnx")]
+    model: Vec<PathBuf>,
     /// The path of the page and what is missing, as a JSON object
     #[arg(long)]
     json: bool,
@@ -39,6 +42,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let progress = Progress::new(arguments.quiet);
     let read = Report::read(&arguments.paths, &|path| progress.message(format!("reading {}", shown_path(path))));
     let written = read.map_err(Failure::wrong_use).and_then(|mut report| {
+        report.draw_graphs(&arguments.model).map_err(Failure::wrong_use)?;
         report.compare_with_machines(machine_of);
         Ok((write(&report, arguments)?, report))
     });

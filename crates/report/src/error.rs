@@ -2,6 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use opscope_dump::DumpError;
+use opscope_onnx::OnnxError;
 use opscope_profile::ProfileError;
 
 /// What can go wrong with a report.
@@ -38,6 +39,19 @@ pub enum ReportError {
     /// A dump cannot be read.
     #[error(transparent)]
     Dump(#[from] DumpError),
+    /// A model that was given cannot be read.
+    #[error(transparent)]
+    Model(#[from] OnnxError),
+    /// A model that was given is of none of the runs.
+    #[error("{} (xxh3 {xxh3}) is the model of none of the runs; {expected}", path.display())]
+    OtherModel {
+        /// The model's file.
+        path: PathBuf,
+        /// What it is known by.
+        xxh3: String,
+        /// The models of the runs.
+        expected: String,
+    },
     /// A chart cannot be drawn.
     #[error("a chart cannot be drawn: {0}")]
     Chart(String),

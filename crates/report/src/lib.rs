@@ -21,6 +21,7 @@
 //! | `page` | the HTML: one file for each section, the style and the script |
 //! | `chart` | the charts: one file for each kind |
 //! | `facts` | what a page shows, as plain data: one file for each kind of fact |
+//! | `graph` | the model as a picture: its graph, folded by module |
 //! | `source` | what a path holds, and which of them belong together |
 //! | `units` | durations and counts as a person reads them |
 //! | `error` | what can be wrong |
@@ -30,6 +31,7 @@
 mod chart;
 mod error;
 mod facts;
+mod graph;
 mod page;
 mod report;
 mod source;

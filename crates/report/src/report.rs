@@ -1,7 +1,9 @@
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use opscope::compare::times::{Times, TimesComparison, TimesError};
+use opscope_onnx::Graph;
 use opscope_profile::{Manifest, write_whole};
 use opscope_roofline::Roofline;
 
@@ -49,6 +51,45 @@ impl Report {
         }
     }
 
+    /// Draws the graph of each run's model: of `models` that with the run's hash, or else the file that the run names, if it is there
+    /// and has not changed. A run without either has a sentence instead of the picture.
+    ///
+    /// # Errors
+    /// Returns an error if one of `models` cannot be read, or is the model of none of the runs.
+    pub fn draw_graphs(&mut self, models: &[PathBuf]) -> Result<(), ReportError> {
+        let given = models.iter().map(|path| Graph::load(path)).collect::<Result<Vec<Graph>, _>>()?;
+        if let Some(other) = given.iter().find(|graph| !self.runs.iter().any(|run| run.is_of(graph))) {
+            return Err(self.other_model(other));
+        }
+        let mut left = MOST_DRAWN;
+        for run in &mut self.runs {
+            let found = match given.iter().find(|graph| run.is_of(graph)) {
+                Some(graph) => Ok(Cow::Borrowed(graph)),
+                None => model_of(run).map(Cow::Owned),
+            };
+            match found {
+                Ok(graph) if graph.operators.len() > left => {
+                    run.picture = Some(Err(format!("The graph of this run is not drawn: pages show at most {MOST_DRAWN} operators.")));
+                }
+                Ok(graph) => {
+                    left -= graph.operators.len();
+                    run.draw(&graph);
+                }
+                Err(reason) => run.picture = Some(Err(format!("The graph is not drawn: {reason}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn other_model(&self, graph: &Graph) -> ReportError {
+        let of_runs: Vec<String> = self.runs.iter().filter_map(|run| {
+            let (model, hash) = (run.model.as_deref()?, run.model_hash.as_deref()?);
+            Some(format!("{} ran {model} (xxh3 {hash})", run.name))
+        }).collect();
+        let expected = if of_runs.is_empty() { "they do not say what they ran".to_owned() } else { of_runs.join(", ") };
+        ReportError::OtherModel { path: graph.source.path.clone(), xxh3: hash(graph), expected }
+    }
+
     /// Returns what is missing of what was read, a sentence each, with the run's name before it.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         self.runs.iter().flat_map(|run| run.problems.iter().map(|problem| format!("{}: {problem}", run.name)))
@@ -72,6 +113,36 @@ impl Report {
             io::ErrorKind::AlreadyExists => ReportError::Exists(path.to_owned()),
             _ => ReportError::Write { path: path.to_owned(), source },
         })
+    }
+}
+
+/// The most operators that the drawings of a page have together.
+const MOST_DRAWN: usize = 12_000;
+
+impl RunFacts {
+    /// Returns whether this is the run's model, by its contents.
+    fn is_of(&self, graph: &Graph) -> bool {
+        self.model_hash.as_deref() == Some(&*hash(graph))
+    }
+}
+
+fn hash(graph: &Graph) -> String {
+    format!("{:016x}", graph.source.xxh3)
+}
+
+/// Reads the model that a run names. Returns what is wrong as a sentence.
+fn model_of(run: &RunFacts) -> Result<Graph, String> {
+    const GIVE: &str = "--model FILE gives it";
+    let Some(path) = run.model.as_deref().filter(|model| !model.is_empty()) else {
+        return Err(format!("the run does not say which model it ran; {GIVE}."));
+    };
+    if !Path::new(path).is_file() {
+        return Err(format!("{path} is not found here; {GIVE}."));
+    }
+    match Graph::load(path.as_ref()) {
+        Ok(graph) if run.is_of(&graph) => Ok(graph),
+        Ok(_) => Err(format!("{path} has changed since the run; {GIVE}.")),
+        Err(error) => Err(format!("{error}.")),
     }
 }
 

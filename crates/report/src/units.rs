@@ -65,6 +65,17 @@ pub(crate) fn value(number: f64) -> String {
     }
 }
 
+/// Returns a text of at most so many letters: a longer one loses its middle, since names differ at their ends.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let letters = text.chars().count();
+    if letters <= most {
+        return text.to_owned();
+    }
+    let begin = most.saturating_sub(1) / 2;
+    let end = most.saturating_sub(1) - begin;
+    text.chars().take(begin).chain(['…']).chain(text.chars().skip(letters - end)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +88,6 @@ mod tests {
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1\u{202f}000", "1\u{202f}234\u{202f}567"]);
         let values = [0.0, 1.0, -12.3456, 1e-7, f64::MAX, 99_999.0].map(value);
         assert_eq!(values, ["0", "1.000", "-12.35", "1.000e-7", "1.798e308", "99999"]);
+        assert_eq!(["/Conv", "/layer.0/Conv"].map(|name| cut(name, 9)), ["/Conv", "/lay…Conv"]);
     }
 }

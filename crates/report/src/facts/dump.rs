@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use opscope_dump::{Details, IndexStatistics, Io, StoredDump, StoredTensor};
 
 use crate::ReportError;
+use crate::graph::KnownTypes;
 
 /// The most rows of the table of tensors; a page says how many more there are.
 const MOST_ROWS: usize = 4_000;
@@ -19,6 +20,10 @@ pub(crate) struct DumpFacts {
     pub about: Vec<(&'static str, String)>,
     /// The model's path, if the dump says it.
     pub model: Option<String>,
+    /// What the dump says of its file's contents.
+    pub model_hash: Option<String>,
+    /// The types of its tensors, by the names of their values.
+    pub types: KnownTypes,
     /// How many tensors.
     pub tensors: usize,
     /// Their bytes.
@@ -73,6 +78,7 @@ impl DumpFacts {
             path: path.to_owned(),
             about: about(&dump),
             model: dump.manifest.as_ref().map(|manifest| manifest.model.path.clone()),
+            model_hash: dump.manifest.as_ref().map(|manifest| manifest.model.xxh3.clone()),
             tensors: dump.tensors.len(),
             bytes: dump.tensors.iter().fold(0, |sum: u64, tensor| sum.saturating_add(tensor.bytes)),
             problems: problems(&dump),
@@ -87,6 +93,9 @@ impl DumpFacts {
             let index = *places.entry(Place::of(tensor)).or_insert(next);
             if index == next {
                 facts.rows.push(ValueRow::new(tensor));
+                if let (Some(value), Some(dtype)) = (&tensor.place.value, tensor.dtype) {
+                    facts.types.insert(value.clone(), (dtype, tensor.shape.clone()));
+                }
             }
             if let Some(statistics) = &statistics {
                 facts.rows[index].add(statistics);

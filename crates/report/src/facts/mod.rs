@@ -2,10 +2,12 @@
 
 mod dump;
 mod latency;
+mod model;
 mod operators;
 mod surroundings;
 mod timeline;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use opscope_profile::{Account, Item, Layer, Manifest, MarkerFact, MemoryOverTime, Recording, RunFact, RunGroup};
@@ -16,6 +18,7 @@ pub(crate) use self::operators::{OperatorRow, Operators};
 pub(crate) use self::surroundings::Surroundings;
 pub(crate) use self::timeline::{Lane, Slot, Timeline, What};
 use crate::ReportError;
+use crate::graph::Picture;
 use crate::source::{RunPaths, Summary};
 
 /// One run of the benchmark.
@@ -51,6 +54,12 @@ pub(crate) struct RunFacts {
     pub manifest: Option<Manifest>,
     /// The dump.
     pub dump: Option<DumpFacts>,
+    /// XXH3 (64 bit) of the model's file, 16 hexadecimal digits.
+    pub model_hash: Option<String>,
+    /// The model as a picture, or why there is none, as a sentence; `None` if nobody asked for it.
+    pub picture: Option<Result<Picture, String>>,
+    /// How far what operators give is from another dump, by the operators' names.
+    pub errors: HashMap<String, f64>,
 }
 
 impl RunFacts {
@@ -75,10 +84,16 @@ impl RunFacts {
             manifest: None,
             dump,
             summary: None,
+            model_hash: None,
+            picture: None,
+            errors: HashMap::new(),
         };
-        facts.model = facts.dump.as_ref().and_then(|dump| dump.model.clone());
+        if let Some(dump) = &facts.dump {
+            (facts.model, facts.model_hash) = (dump.model.clone(), dump.model_hash.clone());
+        }
         if let Some(recording) = &recording {
-            facts.model = Some(recording.manifest().model.path.clone());
+            let model = &recording.manifest().model;
+            (facts.model, facts.model_hash) = (Some(model.path.clone()), Some(model.xxh3.clone()));
             facts.notes = recording.manifest().notes.clone();
             facts.add(recording)?;
         }
@@ -130,6 +145,7 @@ impl RunFacts {
         }
         self.problems.extend(summary.incomplete_because.iter().map(|reason| format!("summary: {reason}")));
         self.model.get_or_insert_with(|| summary.model.path.clone());
+        self.model_hash.get_or_insert_with(|| summary.model.xxh3.clone());
         if self.notes.is_empty() {
             self.notes = summary.notes.clone();
         }

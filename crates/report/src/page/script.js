@@ -189,6 +189,207 @@
     window.addEventListener("resize", draw);
   }
 
+  // The graph. A level is drawn with all of its modules folded. An unfolded one needs more room: the level is stretched from its
+  // left side to its right one, and from its top to its bottom, and all that stands beside it moves along.
+  const numbers = (text) => text.match(/-?[\d.]+/g).map(Number);
+  const levels = new Map();
+  const levelOf = (group) => {
+    if (levels.has(group)) return levels.get(group);
+    const [width, height] = numbers(group.dataset.s);
+    const level = { group, width, height, nodes: [], edges: [] };
+    for (const child of group.children) {
+      if (child.tagName === "g") {
+        const [x, y] = numbers(child.getAttribute("transform"));
+        const rect = child.querySelector(":scope > rect");
+        const w = Number(rect.getAttribute("width"));
+        level.nodes.push({ child, rect, x, y, w, h: child.classList.contains("p") ? 10 : 40 });
+      } else if (child.tagName === "path") {
+        level.edges.push({ path: child, d: child.getAttribute("d"), ends: numbers(child.dataset.e) });
+      } else {
+        level.edges.at(-1).label = { text: child, at: ["x", "y"].map((name) => Number(child.getAttribute(name))) };
+      }
+    }
+    levels.set(group, level);
+    return level;
+  };
+  // A stretched axis: `wanted` are parts of it with the lengths that they need.
+  const stretched = (wanted) => {
+    const cuts = [...new Set(wanted.flatMap(([from, to]) => [from, to]))].sort((a, b) => a - b);
+    const pieces = cuts.slice(1).map((to, index) => {
+      const over = wanted.filter(([a, b]) => a <= cuts[index] && b >= to).map(([a, b, length]) => length / (b - a));
+      return [cuts[index], to, Math.max(1, ...over) - 1];
+    });
+    return (at) => pieces.reduce((sum, [from, to, more]) => sum + Math.max(0, Math.min(at, to) - from) * more, at);
+  };
+  const HEAD = 28;
+  const PAD = 8;
+  const arrange = (group) => {
+    const level = levelOf(group);
+    const open = new Map();
+    for (const node of level.nodes) {
+      if (!node.child.classList.contains("open")) continue;
+      const inner = arrange(node.child.querySelector(":scope > .v"));
+      const name = node.child.querySelector(":scope > text").getComputedTextLength();
+      open.set(node, [Math.max(node.w, inner.width + 2 * PAD, name + 3 * PAD), inner.height + HEAD + PAD]);
+    }
+    const across = stretched(Array.from(open, ([node, [w]]) => [node.x, node.x + node.w, w]));
+    const down = stretched(Array.from(open, ([node, [, h]]) => [node.y, node.y + node.h, h]));
+    const boxes = level.nodes.map((node) => {
+      const [w, h] = open.get(node) || [node.w, node.h];
+      const middle = (from, length, axis) => (axis(from) + axis(from + length)) / 2;
+      const box = { x: middle(node.x, node.w, across) - w / 2, y: middle(node.y, node.h, down) - h / 2, w, h };
+      node.child.setAttribute("transform", `translate(${box.x},${box.y})`);
+      node.rect.setAttribute("width", w);
+      node.rect.style.height = open.has(node) ? h + "px" : "";
+      if (node.child.classList.contains("m")) {
+        const [name, note] = all(node.child, ":scope > text");
+        name.setAttribute("x", open.has(node) ? PAD : node.w / 2);
+        note.style.display = open.has(node) ? "none" : "";
+        const inside = node.child.querySelector(":scope > .v");
+        const left = (w - levelOf(inside).now?.width) / 2;
+        if (open.has(node)) inside.setAttribute("transform", `translate(${left},${HEAD})`);
+      }
+      return box;
+    });
+    for (const edge of level.edges) {
+      const last = edge.d.match(/,/g).length - 1;
+      let index = 0;
+      const moved = edge.d.replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, x, y) => {
+        const end = index === 0 ? edge.ends[0] : index === last ? edge.ends[1] : null;
+        index += 1;
+        if (end === null) return across(Number(x)) + "," + down(Number(y));
+        const [node, box] = [level.nodes[end], boxes[end]];
+        const place = (at, from, length, start, now) => start + Math.min(1, Math.max(0, (at - from) / length)) * now;
+        return place(Number(x), node.x, node.w, box.x, box.w) + "," + place(Number(y), node.y, node.h, box.y, box.h);
+      });
+      edge.path.setAttribute("d", moved);
+      if (edge.label) {
+        edge.label.text.setAttribute("x", across(edge.label.at[0]));
+        edge.label.text.setAttribute("y", down(edge.label.at[1]));
+      }
+    }
+    level.now = { width: across(level.width), height: down(level.height) };
+    return level.now;
+  };
+  for (const figure of all(document, "figure.graph")) {
+    const sheet = figure.querySelector(".sheet");
+    const svg = figure.querySelector(".model");
+    const root = svg.querySelector(".v");
+    const output = figure.querySelector(".about output");
+    let scale = 1;
+    let chosen = null;
+    const resize = () => {
+      const { width, height } = levelOf(root).now || levelOf(root);
+      svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      svg.setAttribute("width", width * scale);
+      svg.setAttribute("height", height * scale);
+    };
+    const zoom = (to) => {
+      const [x, y] = [(sheet.scrollLeft + sheet.clientWidth / 2) / scale, (sheet.scrollTop + sheet.clientHeight / 2) / scale];
+      scale = Math.min(3, Math.max(0.1, to));
+      resize();
+      sheet.scrollTo(x * scale - sheet.clientWidth / 2, y * scale - sheet.clientHeight / 2);
+    };
+    const fit = () => zoom(Math.min(1, (sheet.clientWidth - 4) / (levelOf(root).now || levelOf(root)).width));
+    const show = (node) => {
+      const [box, area] = [node.querySelector(":scope > rect").getBoundingClientRect(), sheet.getBoundingClientRect()];
+      const by = (from, to, start, end) => (to - from > end - start ? from - start - 8 : (from + to - start - end) / 2);
+      const isSeen = box.left >= area.left && box.right <= area.right && box.top >= area.top && box.bottom <= area.bottom;
+      if (!isSeen) sheet.scrollBy(by(box.left, box.right, area.left, area.right), by(box.top, box.bottom, area.top, area.bottom));
+    };
+    const choose = (node) => {
+      if (chosen) chosen.classList.remove("on");
+      chosen = node;
+      node.classList.add("on");
+      node.setAttribute("tabindex", "-1");
+      const isModule = node.classList.contains("m");
+      node.setAttribute("role", isModule ? "button" : "img");
+      if (isModule) node.setAttribute("aria-expanded", node.classList.contains("open"));
+      node.focus({ preventScroll: true });
+      show(node);
+      const lines = node.querySelector(":scope > title").textContent.split("\n");
+      output.replaceChildren(...lines.map((line) => Object.assign(document.createElement("span"), { textContent: line })));
+    };
+    const unfold = (node, isOpen = !node.classList.contains("open")) => {
+      node.classList.toggle("open", isOpen);
+      arrange(root);
+      resize();
+    };
+    const press = (node) => {
+      if (node.classList.contains("m")) unfold(node);
+      choose(node);
+    };
+    svg.addEventListener("click", (event) => {
+      const node = event.target.closest(".n");
+      if (node) press(node);
+    });
+    // From node to node: the nearest one in the direction of the key.
+    const go = (right, down) => {
+      const seen = all(svg, ".n:not(.p)").filter((node) => node !== chosen && node.getClientRects().length);
+      const middle = (node) => {
+        const box = node.querySelector(":scope > rect").getBoundingClientRect();
+        return [box.left + box.width / 2, node.classList.contains("open") ? box.top : box.top + box.height / 2];
+      };
+      if (!chosen || !chosen.getClientRects().length) return choose(seen[0]);
+      const [x, y] = middle(chosen);
+      const far = ([a, b]) => {
+        const [along, aside] = right ? [(a - x) * right, Math.abs(b - y)] : [(b - y) * down, Math.abs(a - x)];
+        return along > 1 ? along + 2 * aside : Infinity;
+      };
+      const [length, node] = seen.map((node) => [far(middle(node)), node]).reduce((a, b) => (b[0] < a[0] ? b : a), [Infinity]);
+      if (length < Infinity) choose(node);
+    };
+    const keys = {
+      ArrowLeft: () => go(-1, 0),
+      ArrowRight: () => go(1, 0),
+      ArrowUp: () => go(0, -1),
+      ArrowDown: () => go(0, 1),
+      Enter: () => chosen && press(chosen),
+      " ": () => chosen && press(chosen),
+      "+": () => zoom(scale * 1.25),
+      "-": () => zoom(scale / 1.25),
+      "−": () => zoom(scale / 1.25),
+      0: fit,
+    };
+    sheet.addEventListener("keydown", (event) => {
+      const act = !event.ctrlKey && !event.metaKey && !event.altKey && keys[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    });
+    sheet.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      zoom(scale * (event.deltaY < 0 ? 1.15 : 1 / 1.15));
+    }, { passive: false });
+    const acts = {
+      in: () => zoom(scale * 1.25),
+      out: () => zoom(scale / 1.25),
+      fit,
+      fold: () => {
+        all(svg, ".open").forEach((node) => node.classList.remove("open"));
+        arrange(root);
+        fit();
+      },
+    };
+    for (const button of all(figure, "[data-graph]")) button.addEventListener("click", acts[button.dataset.graph]);
+    for (const radio of all(figure, "input[type=radio]")) radio.addEventListener("change", () => (figure.dataset.by = radio.value));
+    for (const button of all(figure, "[data-find]")) {
+      const node = svg.querySelector(`[data-most~="${button.dataset.find}"]`);
+      if (!node) button.hidden = true;
+      button.addEventListener("click", () => {
+        for (let at = node.parentElement.closest(".n"); at; at = at.parentElement.closest(".n")) at.classList.add("open");
+        figure.dataset.by = button.dataset.find;
+        all(figure, "input[type=radio]").forEach((radio) => (radio.checked = radio.value === button.dataset.find));
+        arrange(root);
+        resize();
+        choose(node);
+      });
+    }
+    // Nothing is measured while the page opens, only where a drawing is wider than its sheet.
+    if (levelOf(root).width > sheet.clientWidth) fit();
+  }
+
   // Commands to copy.
   for (const button of all(document, "[data-copy]")) {
     button.addEventListener("click", async () => {

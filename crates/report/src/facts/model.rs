@@ -1,0 +1,46 @@
+//! The model as a picture: what a run says of its operators.
+
+use opscope_onnx::Graph;
+
+use super::RunFacts;
+use crate::graph::{KnownTypes, Marks, ModelGraph, Picture};
+
+impl RunFacts {
+    /// Draws the run's model.
+    pub(crate) fn draw(&mut self, graph: &Graph) {
+        let graph = ModelGraph::of(graph, &self.types());
+        self.picture = Some(Ok(Picture::of(&graph, &self.marks())));
+    }
+
+    /// Returns the types of values that are known.
+    fn types(&self) -> KnownTypes {
+        let mut types = self.dump.as_ref().map_or_else(KnownTypes::new, |dump| dump.types.clone());
+        for input in self.summary.iter().flat_map(|summary| &summary.inputs) {
+            let shape: Option<Vec<usize>> = input.shape.iter().map(|size| usize::try_from(*size).ok()).collect();
+            if let (Ok(dtype), Some(shape)) = (input.dtype.parse(), shape) {
+                types.entry(input.name.clone()).or_insert((dtype, shape));
+            }
+        }
+        types
+    }
+
+    fn marks(&self) -> Marks {
+        let mut marks = Marks::new(self.errors.clone());
+        match &self.account {
+            Some(account) => {
+                for row in account.operators.iter().filter(|row| !row.added) {
+                    marks.add_times(&row.operator, row.mean_ns, row.percent, &row.fused);
+                }
+            }
+            None => {
+                for row in self.operators.rows.iter().filter(|row| !row.added) {
+                    marks.add_times(&row.name, row.mean, row.percent, &row.fused);
+                }
+            }
+        }
+        for row in self.dump.iter().flat_map(|dump| &dump.rows).filter(|row| row.io == "output") {
+            marks.add_values(&row.operator, row.nan, row.inf, row.min.zip(row.max));
+        }
+        marks
+    }
+}

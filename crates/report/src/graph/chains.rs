@@ -1,0 +1,83 @@
+//! Divides modules with too many members into groups of members that follow each other, cut where few values pass.
+
+use std::collections::BTreeMap;
+
+use super::model::ModelGraph;
+use super::tree::{MOST_MEMBERS, Member, Module, places};
+
+/// How many members a group has at least, about.
+const LEAST: usize = 12;
+/// How many groups a level has, about.
+const GROUPS: usize = 20;
+
+/// Returns a module whose levels, at any depth, have at most [`MOST_MEMBERS`] members.
+pub(super) fn divided(mut module: Module, graph: &ModelGraph) -> Module {
+    let inner = |member| match member {
+        Member::Module(module) => Member::Module(divided(module, graph)),
+        node => node,
+    };
+    module.members = module.members.into_iter().map(inner).collect();
+    while module.members.len() > MOST_MEMBERS {
+        module.members = grouped(module.members, graph);
+    }
+    module
+}
+
+fn grouped(members: Vec<Member>, graph: &ModelGraph) -> Vec<Member> {
+    let passing = passing(&members, graph);
+    let size = members.len().div_ceil(GROUPS).clamp(LEAST, MOST_MEMBERS * 2 / 3);
+    let mut groups = Vec::new();
+    let mut members = members.into_iter();
+    let mut start = 0;
+    while members.len() > 0 {
+        let end = cut(&passing, start, size);
+        let group: Vec<Member> = members.by_ref().take(end - start).collect();
+        groups.push(as_one(group, graph));
+        start = end;
+    }
+    groups
+}
+
+/// Returns how many values pass between each member and the one before it.
+fn passing(members: &[Member], graph: &ModelGraph) -> Vec<usize> {
+    let places = places(members);
+    let mut spans: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for edge in &graph.edges {
+        let ends = (places.get(&edge.from).copied(), places.get(&edge.to).copied());
+        if let (Some(from), Some(to)) = ends {
+            let (first, last) = spans.entry(edge.value).or_insert((from, to));
+            (*first, *last) = ((*first).min(from), (*last).max(to));
+        }
+    }
+    let mut changes = vec![0isize; members.len() + 2];
+    for (first, last) in spans.into_values().filter(|(first, last)| first < last) {
+        changes[first + 1] += 1;
+        changes[last + 1] -= 1;
+    }
+    let mut open = 0;
+    changes.iter().take(members.len() + 1).map(|change| {
+        open += change;
+        open.max(0) as usize
+    }).collect()
+}
+
+/// Returns where the group that begins at `start` ends: near `size`, where the fewest values pass.
+fn cut(passing: &[usize], start: usize, size: usize) -> usize {
+    let members = passing.len() - 1;
+    if members - start <= size + size / 2 {
+        return members;
+    }
+    let range = start + size - size / 3..=start + size + size / 3;
+    let distance = |at: usize| at.abs_diff(start + size);
+    range.min_by_key(|at| (passing[*at], distance(*at))).unwrap_or(members)
+}
+
+fn as_one(members: Vec<Member>, graph: &ModelGraph) -> Member {
+    let label = |member: Option<&Member>| member.map_or("", |member| member.label(&graph.nodes)).to_owned();
+    let (first, last) = (label(members.first()), label(members.last()));
+    // The name of a group is that of what it begins with, and of what it ends with.
+    let begin = first.split(" … ").next().unwrap_or_default();
+    let end = last.split(" … ").last().unwrap_or_default();
+    let name = format!("{begin} … {end}");
+    Member::Module(Module { name, members })
+}

@@ -1,0 +1,112 @@
+//! Where the members of a level stand, and how the edges between them run.
+
+use std::collections::HashMap;
+
+use dagre::graph::{Graph, GraphOptions};
+use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
+
+/// A place on a drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub x: i32,
+    pub y: i32,
+}
+
+/// What is laid out: the sizes of nodes, and edges between them with the widths of their labels. Two levels that are alike have
+/// equal sketches.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Sketch {
+    pub sizes: Vec<(u32, u32)>,
+    pub edges: Vec<(usize, usize, u32)>,
+}
+
+/// A sketch with places.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Layout {
+    pub width: i32,
+    pub height: i32,
+    /// The top left corner of each node.
+    pub corners: Vec<Point>,
+    /// The points of each edge, and the middle of its label.
+    pub lines: Vec<(Vec<Point>, Point)>,
+}
+
+/// The height of an edge's label.
+const LABEL: f64 = 12.0;
+
+/// Layouts of sketches: models repeat their modules.
+#[derive(Debug, Default)]
+pub(super) struct Layouts(HashMap<Sketch, Layout>);
+
+impl Layouts {
+    /// Returns the layout of a sketch.
+    pub(super) fn of(&mut self, sketch: Sketch) -> &Layout {
+        self.0.entry(sketch).or_insert_with_key(layout)
+    }
+}
+
+fn layout(sketch: &Sketch) -> Layout {
+    let mut graph = Graph::with_options(GraphOptions { directed: true, multigraph: false, compound: false });
+    for (node, (width, height)) in sketch.sizes.iter().enumerate() {
+        let label = NodeLabel { width: f64::from(*width), height: f64::from(*height), ..NodeLabel::default() };
+        graph.set_node(node.to_string(), Some(label));
+    }
+    for (from, to, width) in &sketch.edges {
+        let height = if *width > 0 { LABEL } else { 0.0 };
+        let label = EdgeLabel { width: f64::from(*width), height, ..EdgeLabel::default() };
+        graph.set_edge(from.to_string(), to.to_string(), Some(label), None);
+    }
+    let options = LayoutOptions { nodesep: 24.0, ranksep: 34.0, edgesep: 14.0, marginx: 8.0, marginy: 8.0, ..LayoutOptions::default() };
+    dagre::layout(&mut graph, Some(options));
+    let mut found = Layout::default();
+    for (node, (width, height)) in sketch.sizes.iter().enumerate() {
+        let middle = graph.node(&node.to_string()).map_or((0.0, 0.0), |node| (node.x.unwrap_or(0.0), node.y.unwrap_or(0.0)));
+        let corner = point(middle.0 - f64::from(*width) / 2.0, middle.1 - f64::from(*height) / 2.0);
+        found.grow(Point { x: corner.x + *width as i32, y: corner.y + *height as i32 });
+        found.corners.push(corner);
+    }
+    for (from, to, width) in &sketch.edges {
+        let edge = graph.edge(&from.to_string(), &to.to_string(), None);
+        let points: Vec<Point> =
+            edge.map_or_else(Vec::new, |edge| edge.points.iter().map(|at| point(at.x, at.y)).collect());
+        let middle = points.get(points.len() / 2).copied().unwrap_or(Point { x: 0, y: 0 });
+        let label = edge.and_then(|edge| Some(point(edge.x?, edge.y?))).unwrap_or(middle);
+        points.iter().for_each(|point| found.grow(*point));
+        found.grow(Point { x: label.x + *width as i32 / 2, y: label.y });
+        found.lines.push((straightened(points), label));
+    }
+    found.width += 8;
+    found.height += 8;
+    found
+}
+
+impl Layout {
+    fn grow(&mut self, point: Point) {
+        self.width = self.width.max(point.x);
+        self.height = self.height.max(point.y);
+    }
+}
+
+fn point(x: f64, y: f64) -> Point {
+    Point { x: x.round() as i32, y: y.round() as i32 }
+}
+
+/// Returns points without those that lie on the line between their neighbours.
+fn straightened(points: Vec<Point>) -> Vec<Point> {
+    let mut kept: Vec<Point> = Vec::with_capacity(points.len());
+    for point in points {
+        while let [.., a, b] = kept.as_slice() {
+            let area = i64::from(b.x - a.x) * i64::from(point.y - a.y) - i64::from(point.x - a.x) * i64::from(b.y - a.y);
+            let length = f64::from(point.x - a.x).hypot(f64::from(point.y - a.y));
+            // Half a pixel beside the line is on it.
+            if (area.abs() as f64) > length {
+                break;
+            }
+            kept.pop();
+        }
+        if kept.last() != Some(&point) {
+            kept.push(point);
+        }
+    }
+    kept
+}

@@ -1,0 +1,143 @@
+//! What a run says of the nodes of its model.
+
+use std::collections::HashMap;
+
+use super::model::{ModelGraph, Node, NodeKind};
+
+/// What colours a drawing can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colouring {
+    /// The share of a run's time.
+    Time,
+    /// The largest difference from another dump.
+    Error,
+    /// NaN and infinite elements.
+    Finite,
+}
+
+/// What is known of a node, or of all nodes of a module together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Mark {
+    /// Of a run, the mean.
+    pub nanos: Option<f64>,
+    /// Of all runs' time.
+    pub percent: f64,
+    /// The operator that its time counts for.
+    pub fused_into: Option<String>,
+    /// The NaN elements of what it gives.
+    pub nan: u64,
+    /// The infinite elements of what it gives.
+    pub inf: u64,
+    /// The smallest and the largest element of what it gives; `None` if that is not known.
+    pub range: Option<(f64, f64)>,
+    /// The largest difference from the reference, as a part of the reference's largest element.
+    pub error: Option<f64>,
+}
+
+/// What a run says of operators, by their names.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Marks {
+    /// The mean in a run, and the share of all runs' time.
+    times: HashMap<String, (f64, f64)>,
+    /// Operators whose time counts for another one.
+    fused: HashMap<String, String>,
+    /// NaN elements, infinite elements, and the range of the finite ones.
+    values: HashMap<String, (u64, u64, Option<(f64, f64)>)>,
+    /// The largest difference from the reference, as a part of its largest element.
+    errors: HashMap<String, f64>,
+}
+
+impl Marks {
+    /// Begins with the differences of operators from the reference.
+    pub(crate) fn new(errors: HashMap<String, f64>) -> Self {
+        Self { errors, ..Self::default() }
+    }
+
+    /// Adds the time of an operator and of those that are fused with it.
+    pub(crate) fn add_times(&mut self, operator: &str, nanos: f64, percent: f64, fused: &[String]) {
+        self.times.insert(operator.to_owned(), (nanos, percent));
+        for other in fused {
+            self.fused.insert(other.clone(), operator.to_owned());
+        }
+    }
+
+    /// Adds what one of the values is like that an operator gives.
+    pub(crate) fn add_values(&mut self, operator: &str, nan: u64, inf: u64, range: Option<(f64, f64)>) {
+        let known = self.values.entry(operator.to_owned()).or_default();
+        known.0 = known.0.saturating_add(nan);
+        known.1 = known.1.saturating_add(inf);
+        known.2 = joined(known.2, range);
+    }
+
+    /// Returns what is known of each node of a graph.
+    pub(super) fn of(&self, graph: &ModelGraph) -> Vec<Mark> {
+        graph.nodes.iter().map(|node| self.of_node(node)).collect()
+    }
+
+    fn of_node(&self, node: &Node) -> Mark {
+        if node.kind != NodeKind::Operator {
+            return Mark::default();
+        }
+        let (nanos, percent) = self.times.get(&node.name).map_or((None, 0.0), |(nanos, percent)| (Some(*nanos), *percent));
+        let (nan, inf, range) = self.values.get(&node.name).copied().unwrap_or_default();
+        let fused_into = self.fused.get(&node.name).filter(|_| nanos.is_none()).cloned();
+        Mark { nanos, percent, fused_into, nan, inf, range, error: self.errors.get(&node.name).copied() }
+    }
+
+    /// Returns the colourings for which there are data, the first one first.
+    pub(crate) fn colourings(&self) -> Vec<Colouring> {
+        let all = [
+            (Colouring::Time, self.times.is_empty()),
+            (Colouring::Error, self.errors.is_empty()),
+            (Colouring::Finite, self.values.is_empty()),
+        ];
+        all.into_iter().filter(|(_, is_empty)| !is_empty).map(|(colouring, _)| colouring).collect()
+    }
+}
+
+impl Mark {
+    /// Adds what is known of another node of the same module.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.nanos = match (self.nanos, other.nanos) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.percent += other.percent;
+        self.nan = self.nan.saturating_add(other.nan);
+        self.inf = self.inf.saturating_add(other.inf);
+        self.range = joined(self.range, other.range);
+        self.error = match (self.error, other.error) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// Returns the step of the scale of a colouring, 0 for the least.
+    pub(crate) fn step(&self, colouring: Colouring) -> usize {
+        let above = |limits: &[f64], value: f64| limits.iter().take_while(|limit| value >= **limit).count();
+        match colouring {
+            Colouring::Time => above(Colouring::Time.limits(), self.percent),
+            Colouring::Error => self.error.map_or(0, |error| above(Colouring::Error.limits(), error)),
+            Colouring::Finite if self.nan > 0 => 2,
+            Colouring::Finite => usize::from(self.inf > 0),
+        }
+    }
+}
+
+fn joined(a: Option<(f64, f64)>, b: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Colouring {
+    /// Returns where the steps of its scale begin.
+    pub(crate) fn limits(self) -> &'static [f64] {
+        match self {
+            Self::Time => &[0.1, 0.5, 2.0, 10.0, 30.0],
+            Self::Error => &[1e-6, 1e-5, 1e-4, 1e-3, 1e-2],
+            Self::Finite => &[],
+        }
+    }
+}
