@@ -2,7 +2,7 @@
 
 mod process;
 
-use process::{Workplace, end, model};
+use process::{Workplace, end, fixture, model};
 
 /// Runs the digits with a profiler, and again with a dump.
 fn measured() -> Workplace {
@@ -44,6 +44,74 @@ fn wrong_paths_and_outputs_that_exist_are_refused_before_anything_is_written() {
     ended.refused(1, &["could not write no/such/place.html"]);
     assert_eq!(place.text("mine.html"), "mine");
     assert!(!place.tree("").iter().any(|name| name.ends_with("report.html") || name.contains(".part")));
+}
+
+/// Returns the commands that a page offers.
+fn commands(page: &str) -> Vec<String> {
+    let text = |code: &str| {
+        let code = code.split("</code>").next().unwrap_or_default();
+        [("&#39;", "'"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")]
+            .into_iter()
+            .fold(code.to_owned(), |text, (escaped, letter)| text.replace(escaped, letter))
+    };
+    page.split("<dd><code>").skip(1).map(text).collect()
+}
+
+#[test]
+fn every_command_that_a_page_offers_runs() {
+    let place = measured();
+    place.write("nan.onnx", std::fs::read(fixture("nan.onnx")).unwrap());
+    place.write("x.npy", std::fs::read(fixture("nan.input.x.npy")).unwrap());
+    place.benchmark_well(&["nan.onnx", "--input", "x.npy", "--output", "out", "--output-dirname", "nan", "--dump"]);
+    assert_eq!(end(&mut place.command(&["report", "out"])).code, Some(0));
+    let offered = commands(&place.text("report.html"));
+    assert!(offered.len() >= 10, "{offered:#?}");
+    let debug = "opscope debug nan.onnx --input x.npy -ex 'catch nonfinite' -ex run";
+    assert!(offered.iter().any(|command| command == debug), "{offered:#?}");
+    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_opscope")).parent().unwrap().to_owned();
+    for command in offered {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &command]).current_dir(place.path("")).stdin(std::process::Stdio::null());
+        shell.env("PATH", format!("{}:/usr/bin:/bin", directory.display())).env("XDG_CACHE_HOME", "/dev/null");
+        let ended = end(&mut shell);
+        assert_eq!(ended.code, Some(0), "{command}: {ended:?}");
+        assert!(!command.contains("catch nonfinite") || ended.stdout.contains("has 1 NaN"), "{command}: {ended:?}");
+    }
+}
+
+#[test]
+fn the_graph_is_that_of_the_file_or_of_the_one_that_is_given() {
+    let place = Workplace::new();
+    let content = std::fs::read(model("tiny_transformer.onnx")).unwrap();
+    place.write("tiny.onnx", &content);
+    place.benchmark_well(&["tiny.onnx", "--output", "out", "--output-dirname", "a", "--loop", "3", "--profiler"]);
+    let page = |name: &str, more: &[&str]| {
+        let ended = end(&mut place.command(&[&["report", "out", "--output", name], more].concat()));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        place.text(name)
+    };
+    let graph = "<svg class=\"model\"";
+    let found = page("found.html", &[]);
+    assert!(found.contains(graph) && found.contains(">encoder/layer.0</text>") && found.contains("data-find=\"time\""));
+    std::fs::rename(place.path("tiny.onnx"), place.path("moved.onnx")).unwrap();
+    let moved = page("moved.html", &[]);
+    assert!(!moved.contains(graph) && moved.contains("tiny.onnx is not found here; --model FILE gives it."));
+    assert!(page("given.html", &["--model", "moved.onnx"]).contains(graph));
+    let other = end(&mut place.command(&["report", "out", "--output", "x.html", "--model", &fixture("nan.onnx")]));
+    other.refused(2, &["is the model of none of the runs; a ran tiny.onnx (xxh3 "]);
+}
+
+#[test]
+fn two_dumps_of_a_model_colour_its_graph_by_the_largest_difference() {
+    let place = Workplace::new();
+    for (name, seed) in [("a", "1"), ("b", "2")] {
+        let data = ["--pure-data-type", "random", "--seed", seed];
+        let dump = ["--output", "out", "--output-dirname", name, "--dump"];
+        place.benchmark_well(&[&[&*model("digits_cnn.onnx")], &data[..], &dump[..]].concat());
+    }
+    assert_eq!(end(&mut place.command(&["report", "out"])).code, Some(0));
+    let page = place.text("report.html");
+    assert!(page.contains("data-find=\"error\"") && page.contains("of the largest element"), "no difference is shown");
 }
 
 #[test]

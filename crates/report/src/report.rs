@@ -21,7 +21,7 @@ pub struct Report {
 
 impl Report {
     /// Reads recordings, dumps, summaries and output directories of runs, in any mix. Two runs with recordings, or with summaries,
-    /// are compared, the second one with the first. `reading` gets each path before it is read.
+    /// are compared, the second one with the first, and so are two dumps. `reading` gets each path before it is read.
     ///
     /// # Errors
     /// Returns an error if a path is none of these, cannot be read, or if there are more runs than a page shows.
@@ -30,6 +30,11 @@ impl Report {
         for paths in source::runs(paths)? {
             [&paths.summary, &paths.recording, &paths.dump].into_iter().flatten().for_each(|path| reading(path));
             runs.push(RunFacts::read(&paths)?);
+        }
+        if let [a, b] = runs.as_mut_slice()
+            && is_same_model(a, b)
+        {
+            b.compare_values(a)?;
         }
         let comparison = match runs.as_slice() {
             [a, b] => compared(a, b),
@@ -69,7 +74,9 @@ impl Report {
             };
             match found {
                 Ok(graph) if graph.operators.len() > left => {
-                    run.picture = Some(Err(format!("The graph of this run is not drawn: pages show at most {MOST_DRAWN} operators.")));
+                    run.picture = Some(Err(format!(
+                        "The graph of this run is not drawn: pages show at most {MOST_DRAWN} operators."
+                    )));
                 }
                 Ok(graph) => {
                     left -= graph.operators.len();
@@ -82,10 +89,14 @@ impl Report {
     }
 
     fn other_model(&self, graph: &Graph) -> ReportError {
-        let of_runs: Vec<String> = self.runs.iter().filter_map(|run| {
-            let (model, hash) = (run.model.as_deref()?, run.model_hash.as_deref()?);
-            Some(format!("{} ran {model} (xxh3 {hash})", run.name))
-        }).collect();
+        let of_runs: Vec<String> = self
+            .runs
+            .iter()
+            .filter_map(|run| {
+                let (model, hash) = (run.model.as_deref()?, run.model_hash.as_deref()?);
+                Some(format!("{} ran {model} (xxh3 {hash})", run.name))
+            })
+            .collect();
         let expected = if of_runs.is_empty() { "they do not say what they ran".to_owned() } else { of_runs.join(", ") };
         ReportError::OtherModel { path: graph.source.path.clone(), xxh3: hash(graph), expected }
     }
@@ -149,13 +160,19 @@ fn model_of(run: &RunFacts) -> Result<Graph, String> {
 /// Compares the times of two runs: of their recordings, or else of their summaries. `None` if they have neither in common, or ran
 /// models of different names and contents.
 fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesError>> {
+    // Two models on one page need not be two versions of one, and what is dumped is not what is timed.
+    if !is_same_model(a, b) || !a.is_timed() || !b.is_timed() {
+        return None;
+    }
     let recordings = a.paths.recording.as_ref().zip(b.paths.recording.as_ref());
     let (a, b) = recordings.or(a.paths.summary.as_ref().zip(b.paths.summary.as_ref()))?;
     let comparison = Times::open(a).and_then(|a| TimesComparison::by_age(&Times::open(b)?, &a));
-    let is_same_model = |comparison: &TimesComparison| {
-        let [a, b] = [&comparison.a, &comparison.b];
-        a.xxh3 == b.xxh3 || Path::new(&a.model).file_name() == Path::new(&b.model).file_name()
-    };
-    // Two models on one page need not be two versions of one.
-    (!comparison.as_ref().is_ok_and(|comparison| !is_same_model(comparison))).then_some(comparison)
+    Some(comparison)
+}
+
+/// Returns whether two runs are of one model, or of two versions of it: whether its contents or its file's name are the same.
+fn is_same_model(a: &RunFacts, b: &RunFacts) -> bool {
+    let name =
+        |run: &RunFacts| run.model.as_deref().and_then(|model| Path::new(model).file_name().map(ToOwned::to_owned));
+    (a.model_hash.is_some() && a.model_hash == b.model_hash) || name(a) == name(b)
 }

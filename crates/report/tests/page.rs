@@ -3,10 +3,10 @@
 mod support;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use opscope_report::{Report, ReportError};
-use support::{HOSTILE, dump, layered, page, record, summary};
+use support::{HOSTILE, dump, layered, model, page, record, record_graph, summary};
 
 /// Returns the elements of a page by name, with how often each stands there. Texts of the page cannot have a `<`.
 fn tags(html: &str) -> Vec<&str> {
@@ -66,9 +66,11 @@ fn hostile_names_of_operators_values_files_and_engines_stay_text() {
         "li",
         "line",
         "main",
+        "marker",
         "nav",
         "output",
         "p",
+        "path",
         "polygon",
         "polyline",
         "rect",
@@ -143,6 +145,112 @@ fn every_part_of_a_run_has_its_section_and_the_first_nan_is_named() {
     let alone = page(&[&root.path().join("first_summary.json")]);
     assert!(alone.contains("1.900 ms to 2.100 ms with 95 % confidence"));
     assert!(html.contains(" -ex &#39;catch nonfinite&#39; -ex run"));
+}
+
+/// Returns the page of a model of these operators, which was recorded, with its graph.
+fn drawn(root: &Path, operators: &[(String, &'static str)]) -> String {
+    let graph = model(&root.join("made.onnx"), operators);
+    record_graph(&root.join("recording"), &graph, 3);
+    let mut report = Report::read(&[root.join("recording")], &|_| {}).expect("a recording");
+    report.draw_graphs(&[]).expect("nothing was given");
+    report.to_html().expect("charts can be drawn")
+}
+
+#[test]
+fn the_graph_of_a_model_is_drawn_folded_by_module_with_every_operator_and_shape() {
+    let root = tempfile::tempdir().expect("a directory");
+    let html = drawn(root.path(), &layered(400));
+    let graph =
+        html.split("<svg class=\"model\"").nth(1).and_then(|rest| rest.split("</figure>").next()).expect("a graph");
+    assert_eq!(graph.matches("<g class=\"n t").count() + graph.matches("<g class=\"n\"").count(), 400);
+    assert!(html.contains("400 operators, folded by module."));
+    for text in [
+        ">bert/encoder/layer.0</text>",
+        ">attention</text>",
+        ">2×3</text>",
+        "MatMul in bert/encoder/layer.3/attention/self",
+    ] {
+        assert!(graph.contains(text), "{text} is not in the graph");
+    }
+    assert_eq!(graph.matches("data-most=\"time\"").count(), 1, "one operator is the slowest");
+}
+
+#[test]
+fn five_thousand_operators_stay_within_three_megabytes_with_modules_and_without() {
+    for (modules, operators) in
+        [(true, layered(5_000)), (false, (0..5_000).map(|index| (format!("n{index}"), "Add")).collect())]
+    {
+        let root = tempfile::tempdir().expect("a directory");
+        let html = drawn(root.path(), &operators);
+        let graph = html
+            .split("<figure class=\"graph\"")
+            .nth(1)
+            .and_then(|rest| rest.split("</figure>").next())
+            .expect("a graph");
+        assert!(graph.len() < 3_000_000, "{} bytes, modules: {modules}", graph.len());
+        let most = graph.split("<g class=\"v\"").map(|level| level.split("</g><g class=\"n").count()).max();
+        assert!(most < Some(120), "a level has {most:?} nodes, modules: {modules}");
+    }
+}
+
+#[test]
+fn a_model_that_changed_or_is_another_one_is_not_drawn_and_the_page_says_why() {
+    let root = tempfile::tempdir().expect("a directory");
+    let path = root.path().join("made.onnx");
+    let graph = model(&path, &layered(40));
+    record_graph(&root.path().join("recording"), &graph, 3);
+    model(&path, &layered(41));
+    let mut report = Report::read(&[root.path().join("recording")], &|_| {}).expect("a recording");
+    report.draw_graphs(&[]).expect("nothing was given");
+    let html = report.to_html().expect("charts can be drawn");
+    assert!(
+        html.contains("made.onnx has changed since the run; --model FILE gives it."),
+        "the reason is not on the page"
+    );
+    assert!(!html.contains("<svg class=\"model\""));
+    let error = report.draw_graphs(&[path]).expect_err("it is another model").to_string();
+    assert!(error.contains("is the model of none of the runs; recording ran "), "{error}");
+}
+
+#[test]
+fn a_dump_has_no_times_and_what_is_not_finite_comes_first() {
+    let root = tempfile::tempdir().expect("a directory");
+    dump(&root.path().join("dump/first"), &[("a", "/one", 0, 0), ("b", "/two", 0, 3)]);
+    fs::write(root.path().join("first_summary.json"), summary(&[2.0; 30]).to_string()).expect("a new file");
+    let html = page(&[root.path()]);
+    for text in ["Throughput", "Median run", "id=\"r1-latency\""] {
+        assert!(!html.contains(text), "the page of a dump has {text}");
+    }
+    let rows = html.split("id=\"r1-values\"").nth(1).expect("a table");
+    assert!(rows.find("<th scope=\"row\">b</th>") < rows.find("<th scope=\"row\">a</th>"), "b has an infinity");
+}
+
+#[test]
+fn two_models_are_two_runs_and_no_error() {
+    let root = tempfile::tempdir().expect("a directory");
+    let paths = ["one", "two"].map(|name| {
+        let operators = [(format!("/{name}/a"), "Add"), (format!("/{name}/b"), "Mul")];
+        let graph = model(&root.path().join(format!("{name}.onnx")), &operators);
+        let directory = root.path().join(name);
+        record_graph(&directory, &graph, 10);
+        directory
+    });
+    let html = page(&[&paths[0], &paths[1]]);
+    assert!(
+        html.contains("<article id=\"r2\"") && !html.contains("cannot be compared") && !html.contains("A against B")
+    );
+}
+
+#[test]
+fn the_marks_of_the_distribution_are_named() {
+    let root = tempfile::tempdir().expect("a directory");
+    let path = root.path().join("a_summary.json");
+    fs::write(&path, summary(&(0..100).map(|run| 2.0 + f64::from(run) / 200.0).collect::<Vec<_>>()).to_string())
+        .expect("a new file");
+    let html = page(&[&path]);
+    for text in ["median 2.000 ms", "P90 2.500 ms"] {
+        assert!(html.split("<svg class=\"wide\"").nth(1).is_some_and(|chart| chart.contains(text)), "no {text}");
+    }
 }
 
 #[test]

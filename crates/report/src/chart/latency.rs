@@ -1,7 +1,9 @@
+use std::ops::Range;
+
 use plotters::prelude::{LineSeries, PathElement, Polygon, Rectangle};
 use plotters::style::Color;
 
-use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, chart_error, plane};
+use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, Spot, chart_error, plane};
 use crate::ReportError;
 use crate::facts::{Latency, Step};
 use crate::units::{axis_duration, count, duration};
@@ -16,7 +18,7 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
     let hover = latency.bars.iter().map(|bar| {
         let place = ((bar.from + bar.to) / 2.0 - from) / (to - from);
         let runs = if bar.runs == 1 { "1 run".to_owned() } else { format!("{} runs", count(bar.runs)) };
-        (round(place), format!("{} to {}: {runs}", duration(bar.from), duration(bar.to)))
+        Spot::new(place, format!("{} to {}: {runs}", duration(bar.from), duration(bar.to)))
     });
     let beyond = match latency.beyond {
         0 => String::new(),
@@ -41,10 +43,28 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
         let top = most as f64 * 1.05;
         let marks = marks.map(|at| PathElement::new([(at, 0.0), (at, top)], MARKED.stroke_width(2)));
         chart.draw_series(marks).map_err(chart_error)?;
-        let (plot, _) = chart.plotting_area().get_pixel_range();
-        Ok((plot.start, plot.end))
+        let (plot, rows) = chart.plotting_area().get_pixel_range();
+        let place = |nanos: f64| plot.start + ((nanos - from) / (to - from) * f64::from(plot.end - plot.start)) as i32;
+        let named = [("median", latency.median), ("P90", latency.p90), ("P99", latency.p99)];
+        let named = named.into_iter().filter(|(_, at)| (from..=to).contains(at));
+        let named = named.map(|(name, at)| (format!("{name} {}", duration(at)), place(at))).collect();
+        for (name, at) in in_lines(named, &plot, size) {
+            area.draw_text(&name, &size.marked(), (at.0, rows.start + at.1)).map_err(chart_error)?;
+        }
+        Ok((plot, rows))
     };
-    Chart::draw("How long runs took: median, P90 and P99 are marked", description, hover.collect(), draw)
+    Chart::draw("How long runs took", description, hover.collect(), draw)
+}
+
+/// Returns where the names of marked places are written: to the right of the place, or to its left where there is no room, and each in
+/// a line of its own.
+fn in_lines(names: Vec<(String, i32)>, plot: &Range<i32>, size: Size) -> Vec<(String, (i32, i32))> {
+    let line = |(index, (name, at)): (usize, (String, i32))| {
+        let width = (name.chars().count() as u32 * size.font * 3 / 5) as i32;
+        let left = if at + 5 + width > plot.end { at - 5 - width } else { at + 5 };
+        (name, (left.max(plot.start), index as i32 * (size.font as i32 + 4) + 2))
+    };
+    names.into_iter().enumerate().map(line).collect()
 }
 
 /// Draws how long runs took in their order.
@@ -65,7 +85,7 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
                 duration(step.max)
             ),
         };
-        (round(middle(step) / to), text)
+        Spot::new(middle(step) / to, text)
     });
     let parts = if several {
         format!(
@@ -101,13 +121,7 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
         chart.draw_series(LineSeries::new(medians, DATA.stroke_width(2))).map_err(chart_error)?;
         let median = PathElement::new([(0.0, latency.median), (to, latency.median)], MARKED.stroke_width(1));
         chart.draw_series([median]).map_err(chart_error)?;
-        let (plot, _) = chart.plotting_area().get_pixel_range();
-        Ok((plot.start, plot.end))
+        Ok(chart.plotting_area().get_pixel_range())
     };
     Chart::draw("How long runs took, in their order", description, hover.collect(), draw)
-}
-
-/// Returns a place with as many digits as a screen shows.
-fn round(place: f64) -> f64 {
-    (place * 1e4).round() / 1e4
 }

@@ -1,7 +1,7 @@
 use plotters::prelude::{Circle, IntoLogRange, PathElement};
 use plotters::style::Color;
 
-use super::{AROUND, Area, Chart, DATA, Labels, Size, WRONG, chart_error, plane};
+use super::{AROUND, Area, Chart, DATA, Labels, Size, Spot, WRONG, chart_error, plane};
 use crate::ReportError;
 use crate::facts::{DumpFacts, ValueRow};
 use crate::units::value;
@@ -34,7 +34,7 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
             (0, 0) => String::new(),
             (nan, inf) => format!(", {nan} NaN, {inf} infinite"),
         };
-        ((*index as f64 / to * 1e4).round() / 1e4, format!("{}: at most {}{bad}", row.value, value(*size)))
+        Spot::new(*index as f64 / to, format!("{}: at most {}{bad}", row.value, value(*size)))
     });
     let bad = points.iter().filter(|(.., bad)| *bad).count();
     let description = format!(
@@ -64,8 +64,7 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
             Circle::new((*index as f64, size.max(bottom)), if *bad { 5 } else { 3 }, style.filled())
         });
         chart.draw_series(heads).map_err(chart_error)?;
-        let (plot, _) = chart.plotting_area().get_pixel_range();
-        Ok((plot.start, plot.end))
+        Ok(chart.plotting_area().get_pixel_range())
     };
     Chart::draw("The largest element of every value, in the order of the graph", description, hover.collect(), draw)
         .map(Some)

@@ -3,7 +3,7 @@ use opscope_text::shown_size;
 use plotters::prelude::{LineSeries, PathElement, Polygon};
 use plotters::style::Color;
 
-use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, chart_error, plane};
+use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, Spot, chart_error, plane};
 use crate::ReportError;
 use crate::units::{axis_duration, duration};
 
@@ -18,8 +18,8 @@ pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
         _ => (0.0, 1.0),
     };
     let hover = points.iter().map(|point| {
-        let place = ((point.ns - from) / (to - from) * 1e4).round() / 1e4;
-        (place, format!("{} from {} on", shown_size(point.bytes), duration(point.ns)))
+        let place = (point.ns - from) / (to - from);
+        Spot::new(place, format!("{} from {} on", shown_size(point.bytes), duration(point.ns)))
     });
     let description = format!(
         "Tensors of run {}, the one that holds the most: at most {} at once, over {}.",
@@ -47,8 +47,7 @@ pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
         chart
             .draw_series([PathElement::new([(from, peak), (to, peak)], MARKED.stroke_width(1))])
             .map_err(chart_error)?;
-        let (plot, _) = chart.plotting_area().get_pixel_range();
-        Ok((plot.start, plot.end))
+        Ok(chart.plotting_area().get_pixel_range())
     };
     Chart::draw("Memory for tensors over a run", description, hover.collect(), draw)
 }

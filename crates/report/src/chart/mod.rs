@@ -47,8 +47,18 @@ pub(crate) struct Chart {
     pub wide: Drawing,
     /// For narrow screens.
     pub narrow: Drawing,
-    /// What there is at a place: the place from 0 to 1 within the plot, from left to right, and a text.
-    pub hover: Vec<(f64, String)>,
+    /// What there is at places.
+    pub hover: Vec<Spot>,
+}
+
+/// What there is at a place of a plot.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Spot {
+    /// From 0 to 1, from left to right.
+    pub place: f64,
+    /// From 0 to 1, from bottom to top; `None` where all of a column is one spot.
+    pub height: Option<f64>,
+    pub text: String,
 }
 
 /// The content of an `<svg>`.
@@ -57,7 +67,9 @@ pub(crate) struct Drawing {
     pub width: u32,
     pub height: u32,
     /// Where the plot begins and ends, from left to right.
-    pub plot: (i32, i32),
+    pub plot: Range<i32>,
+    /// Where it begins and ends, from top to bottom.
+    pub rows: Range<i32>,
     /// Markup that plotters wrote.
     pub content: String,
 }
@@ -83,12 +95,12 @@ impl Chart {
     fn draw(
         title: impl Into<String>,
         description: String,
-        hover: Vec<(f64, String)>,
-        draw: impl Fn(&Area<'_>, Size) -> Result<(i32, i32), String>,
+        hover: Vec<Spot>,
+        draw: impl Fn(&Area<'_>, Size) -> Result<(Range<i32>, Range<i32>), String>,
     ) -> Result<Self, ReportError> {
         let drawing = |size: Size| -> Result<Drawing, ReportError> {
             let mut text = String::new();
-            let plot = {
+            let (plot, rows) = {
                 let area = SVGBackend::with_string(&mut text, (size.width, size.height)).into_drawing_area();
                 let plot = draw(&area, size).map_err(ReportError::Chart)?;
                 area.present().map_err(chart_error).map_err(ReportError::Chart)?;
@@ -97,9 +109,15 @@ impl Chart {
             // What plotters puts around has a fixed size.
             let content = text.split_once('>').map_or("", |(_, rest)| rest).trim();
             let content = content.strip_suffix("</svg>").unwrap_or(content).trim().to_owned();
-            Ok(Drawing { width: size.width, height: size.height, plot, content })
+            Ok(Drawing { width: size.width, height: size.height, plot, rows, content })
         };
         Ok(Self { title: title.into(), description, hover, wide: drawing(WIDE)?, narrow: drawing(NARROW)? })
+    }
+}
+
+impl Spot {
+    fn new(place: f64, text: String) -> Self {
+        Self { place, height: None, text }
     }
 }
 
@@ -152,6 +170,13 @@ where
 impl Size {
     fn text(self) -> TextStyle<'static> {
         (FontFamily::SansSerif, self.font, FontStyle::Normal, &INK).into_text_style(&(self.width, self.height))
+    }
+}
+
+impl Size {
+    /// The text of what is marked.
+    fn marked(self) -> TextStyle<'static> {
+        (FontFamily::SansSerif, self.font, FontStyle::Normal, &MARKED).into_text_style(&(self.width, self.height))
     }
 }
 

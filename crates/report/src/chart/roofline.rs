@@ -3,12 +3,17 @@ use opscope_roofline::{Limit, Roofline};
 use plotters::prelude::{ChartBuilder, Circle, IntoLogRange, LineSeries, PathElement};
 use plotters::style::Color;
 
-use super::{Area, Chart, DATA, GRID, MARKED, Size, chart_error};
+use super::{Area, Chart, DATA, GRID, MARKED, Size, Spot, chart_error};
 use crate::ReportError;
-use crate::units::{percent, trimmed};
+use crate::units::{cut, percent, trimmed};
 
 /// The most operators that are drawn: those that take the most time.
 const MOST_OPERATORS: usize = 500;
+
+/// The most operators whose names are written.
+const MOST_NAMES: usize = 6;
+/// The most letters of a name.
+const MOST_LETTERS: usize = 24;
 
 /// An operator on the roofline.
 struct Point<'a> {
@@ -49,7 +54,8 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
             trimmed(point.rate),
             trimmed(point.intensity)
         );
-        ((logarithmic(point.intensity) * 1e4).round() / 1e4, text)
+        let high = (point.rate.clamp(bottom, top).ln() - bottom.ln()) / (top.ln() - bottom.ln());
+        Spot { height: Some(high), ..Spot::new(logarithmic(point.intensity), text) }
     });
     let description = format!(
         "{} operators by arithmetic intensity and rate, on logarithmic scales. {} reaches {} GFLOP/s with {}, and reads {} GB/s from memory and {} GB/s from its caches.",
@@ -101,8 +107,25 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
             Circle::new((point.intensity.clamp(from, to), point.rate.max(bottom)), radius, DATA.filled())
         });
         chart.draw_series(circles).map_err(chart_error)?;
-        let (plot, _) = chart.plotting_area().get_pixel_range();
-        Ok((plot.start, plot.end))
+        let (plot, rows) = chart.plotting_area().get_pixel_range();
+        let high = |rate: f64| (rate.clamp(bottom, top).ln() - bottom.ln()) / (top.ln() - bottom.ln());
+        // The points that take the most time come first, and their names stay clear of each other.
+        let mut taken: Vec<(i32, i32, i32)> = Vec::new();
+        for point in &points {
+            let name = cut(&point.operator.operator, MOST_LETTERS);
+            let width = (name.chars().count() as u32 * size.font * 3 / 5) as i32;
+            let x = plot.start + (logarithmic(point.intensity) * f64::from(plot.end - plot.start)) as i32;
+            let y = rows.end - (high(point.rate) * f64::from(rows.end - rows.start)) as i32;
+            let left = if x + 10 + width > plot.end { x - 10 - width } else { x + 10 };
+            let line = size.font as i32 + 2;
+            let is_free = |(a, b, at): &(i32, i32, i32)| left > *b || left + width < *a || (y - at).abs() >= line;
+            if taken.len() < MOST_NAMES && left >= plot.start && y - line / 2 > rows.start && taken.iter().all(is_free)
+            {
+                taken.push((left, left + width, y));
+                area.draw_text(&name, &size.text(), (left, y - line / 2)).map_err(chart_error)?;
+            }
+        }
+        Ok((plot, rows))
     };
     Chart::draw("Roofline: operators below what the machine reaches", description, hover.collect(), draw).map(Some)
 }

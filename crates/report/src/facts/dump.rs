@@ -105,6 +105,14 @@ impl DumpFacts {
             }
         }
         facts.left = facts.rows.len().saturating_sub(MOST_ROWS);
+        let bad = facts.rows.iter().filter(|row| row.nan + row.inf > 0).count();
+        let mut finite = 0;
+        // What has a NaN or an infinity stays, wherever it stands.
+        facts.rows.retain(|row| {
+            let is_bad = row.nan + row.inf > 0;
+            finite += usize::from(!is_bad);
+            is_bad || finite + bad <= MOST_ROWS
+        });
         facts.rows.truncate(MOST_ROWS);
         Ok(facts)
     }

@@ -14,7 +14,7 @@ use opscope_profile::{Account, Item, Layer, Manifest, MarkerFact, MemoryOverTime
 
 pub(crate) use self::dump::{DumpFacts, FirstBad, ValueRow};
 pub(crate) use self::latency::{Latency, LatencySum, Step};
-pub(crate) use self::operators::{OperatorRow, Operators};
+pub(crate) use self::operators::{OperatorRow, Operators, TypeRow};
 pub(crate) use self::surroundings::Surroundings;
 pub(crate) use self::timeline::{Lane, Slot, Timeline, What};
 use crate::ReportError;
@@ -44,6 +44,8 @@ pub(crate) struct RunFacts {
     pub account: Option<Account>,
     /// The operators by time.
     pub operators: Operators,
+    /// The operator types by time.
+    pub types: Vec<TypeRow>,
     /// The operators as a tree, by the paths in their names.
     pub layers: Option<Layer>,
     /// One run in full.
@@ -78,6 +80,7 @@ impl RunFacts {
             latency: None,
             account: None,
             operators: Operators::default(),
+            types: Vec::new(),
             layers: None,
             timeline: None,
             memory: None,
@@ -131,6 +134,7 @@ impl RunFacts {
             self.timeline = Timeline::new(recording, &group, &marks);
         }
         self.operators = Operators::of_account(&account);
+        self.types = TypeRow::of_account(&account);
         self.layers = Some(account.layers());
         self.memory = recording.memory_over_time()?;
         self.manifest = Some(recording.manifest().clone());
@@ -149,7 +153,7 @@ impl RunFacts {
         if self.notes.is_empty() {
             self.notes = summary.notes.clone();
         }
-        if self.latency.is_none() {
+        if self.latency.is_none() && self.is_timed() {
             let mut latency = LatencySum::new(summary.times.len() as u64);
             summary.times.iter().for_each(|millis| latency.add(millis * 1e6));
             self.latency = latency.finish();
@@ -160,6 +164,7 @@ impl RunFacts {
         }
         if self.account.is_none() {
             self.operators = Operators::of_summary(summary.operators());
+            self.types = TypeRow::of_summary(summary.op_types());
         }
         self.summary = Some(summary);
     }
@@ -175,6 +180,11 @@ fn exact(latency: Latency, account: &Account) -> Latency {
 }
 
 impl RunFacts {
+    /// Returns whether its times say how long the model takes: a dump makes runs longer.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.paths.recording.is_some() || self.dump.is_none()
+    }
+
     /// Returns the directory of the recording, for commands.
     pub(crate) fn recording(&self) -> Option<&PathBuf> {
         self.paths.recording.as_ref()

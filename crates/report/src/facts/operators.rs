@@ -1,8 +1,8 @@
 //! The operators of a run, by time.
 
-use opscope_profile::{Account, carries_percentile};
+use opscope_profile::{Account, TypeTimes, carries_percentile};
 
-use crate::source::SavedOperator;
+use crate::source::{SavedOperator, SavedType};
 
 /// The most rows of the table of operators; a page says how many more there are.
 const MOST_ROWS: usize = 4_000;
@@ -45,6 +45,51 @@ pub(crate) struct OperatorRow {
     pub p99: Option<f64>,
     /// Of all runs' time.
     pub percent: f64,
+}
+
+/// The time of all operators of a type. Times are nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TypeRow {
+    /// The type; the engine's name for kernels that the engine added.
+    pub op_type: String,
+    /// Whether the engine added them.
+    pub added: bool,
+    /// How many operators of this type were executed.
+    pub operators: u64,
+    /// Of a run, the mean.
+    pub mean: f64,
+    /// Of a run in which one was executed, the median.
+    pub median: f64,
+    /// Of all runs' time.
+    pub percent: f64,
+}
+
+impl TypeRow {
+    /// Takes them from an account.
+    pub(crate) fn of_account(account: &Account) -> Vec<Self> {
+        let row = |row: &TypeTimes| Self {
+            op_type: row.op_type.clone(),
+            added: row.added,
+            operators: row.operators,
+            mean: row.mean_ns,
+            median: row.median_ns,
+            percent: row.percent,
+        };
+        account.op_types.iter().map(row).collect()
+    }
+
+    /// Takes them from a summary.
+    pub(crate) fn of_summary(types: &[SavedType]) -> Vec<Self> {
+        let row = |row: &SavedType| Self {
+            op_type: row.op_type.clone(),
+            added: row.added,
+            operators: row.operators,
+            mean: row.mean_ns,
+            median: row.median_ns,
+            percent: row.percent,
+        };
+        types.iter().map(row).collect()
+    }
 }
 
 impl Operators {

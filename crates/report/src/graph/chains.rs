@@ -55,10 +55,14 @@ fn passing(members: &[Member], graph: &ModelGraph) -> Vec<usize> {
         changes[last + 1] -= 1;
     }
     let mut open = 0;
-    changes.iter().take(members.len() + 1).map(|change| {
-        open += change;
-        open.max(0) as usize
-    }).collect()
+    changes
+        .iter()
+        .take(members.len() + 1)
+        .map(|change| {
+            open += change;
+            open.max(0) as usize
+        })
+        .collect()
 }
 
 /// Returns where the group that begins at `start` ends: near `size`, where the fewest values pass.
@@ -80,4 +84,56 @@ fn as_one(members: Vec<Member>, graph: &ModelGraph) -> Member {
     let end = last.split(" … ").last().unwrap_or_default();
     let name = format!("{begin} … {end}");
     Member::Module(Module { name, members })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::model::{Edge, Node, NodeKind};
+
+    /// Returns a graph of blocks of ten operators that follow each other; within a block, everything takes what the first gave.
+    fn blocks(count: usize) -> ModelGraph {
+        let node = |place: usize| Node {
+            name: format!("n{place}"),
+            op_type: if place.is_multiple_of(10) { "Conv".to_owned() } else { "Add".to_owned() },
+            kind: NodeKind::Operator,
+            modules: Vec::new(),
+            source: None,
+            takes: Vec::new(),
+            gives: Vec::new(),
+            values: Vec::new(),
+        };
+        let edge = |from, to| Edge { from, to, value: from, shape: String::new() };
+        let nodes: Vec<Node> = (0..count * 10).map(node).collect();
+        let within = |to: usize| (to % 10 > 1).then(|| edge(to / 10 * 10, to));
+        let edges = (1..nodes.len()).flat_map(|to| [Some(edge(to - 1, to)), within(to)]).flatten().collect();
+        ModelGraph { nodes, edges, constant: 0 }
+    }
+
+    fn count(module: &Module, levels: &mut Vec<usize>) -> usize {
+        levels.push(module.members.len());
+        let nodes = |member: &Member| if let Member::Module(module) = member { count(module, levels) } else { 1 };
+        module.members.iter().map(nodes).sum()
+    }
+
+    #[test]
+    fn a_long_chain_becomes_levels_that_can_be_drawn_and_loses_no_operator() {
+        for blocks_of_ten in [1, 4, 40, 500] {
+            let graph = blocks(blocks_of_ten);
+            let mut levels = Vec::new();
+            let nodes = count(&divided(Module::tree(&graph), &graph), &mut levels);
+            assert_eq!(nodes, blocks_of_ten * 10);
+            assert!(levels.iter().all(|members| (1..=MOST_MEMBERS).contains(members)), "{levels:?}");
+        }
+    }
+
+    #[test]
+    fn groups_end_where_the_fewest_values_pass() {
+        let graph = blocks(12);
+        let module = divided(Module::tree(&graph), &graph);
+        for member in &module.members {
+            assert_eq!(member.first() % 10, 0, "a group begins within a block");
+            assert_eq!(member.label(&graph.nodes), "Conv … Add");
+        }
+    }
 }

@@ -56,11 +56,19 @@ fn layout(sketch: &Sketch) -> Layout {
         let label = EdgeLabel { width: f64::from(*width), height, ..EdgeLabel::default() };
         graph.set_edge(from.to_string(), to.to_string(), Some(label), None);
     }
-    let options = LayoutOptions { nodesep: 24.0, ranksep: 34.0, edgesep: 14.0, marginx: 8.0, marginy: 8.0, ..LayoutOptions::default() };
+    let options = LayoutOptions {
+        nodesep: 24.0,
+        ranksep: 34.0,
+        edgesep: 14.0,
+        marginx: 8.0,
+        marginy: 8.0,
+        ..LayoutOptions::default()
+    };
     dagre::layout(&mut graph, Some(options));
     let mut found = Layout::default();
     for (node, (width, height)) in sketch.sizes.iter().enumerate() {
-        let middle = graph.node(&node.to_string()).map_or((0.0, 0.0), |node| (node.x.unwrap_or(0.0), node.y.unwrap_or(0.0)));
+        let middle =
+            graph.node(&node.to_string()).map_or((0.0, 0.0), |node| (node.x.unwrap_or(0.0), node.y.unwrap_or(0.0)));
         let corner = point(middle.0 - f64::from(*width) / 2.0, middle.1 - f64::from(*height) / 2.0);
         found.grow(Point { x: corner.x + *width as i32, y: corner.y + *height as i32 });
         found.corners.push(corner);
@@ -96,7 +104,8 @@ fn straightened(points: Vec<Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::with_capacity(points.len());
     for point in points {
         while let [.., a, b] = kept.as_slice() {
-            let area = i64::from(b.x - a.x) * i64::from(point.y - a.y) - i64::from(point.x - a.x) * i64::from(b.y - a.y);
+            let area =
+                i64::from(b.x - a.x) * i64::from(point.y - a.y) - i64::from(point.x - a.x) * i64::from(b.y - a.y);
             let length = f64::from(point.x - a.x).hypot(f64::from(point.y - a.y));
             // Half a pixel beside the line is on it.
             if (area.abs() as f64) > length {
@@ -109,4 +118,41 @@ fn straightened(points: Vec<Point>) -> Vec<Point> {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_do_not_overlap_lines_end_at_their_nodes_and_the_same_sketch_has_the_same_places() {
+        // A diamond with a line past it, and a way back.
+        let edges = vec![(0, 1, 48), (0, 2, 0), (1, 3, 0), (2, 3, 60), (0, 3, 24), (3, 1, 0)];
+        let sketch = Sketch { sizes: vec![(84, 40), (120, 40), (64, 40), (96, 40)], edges };
+        let found = layout(&sketch);
+        assert_eq!(found, layout(&sketch));
+        let area = |node: usize| {
+            let (Point { x, y }, (width, height)) = (found.corners[node], sketch.sizes[node]);
+            (x, x + width as i32, y, y + height as i32)
+        };
+        for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            let (a, b) = (area(a), area(b));
+            assert!(a.1 <= b.0 || b.1 <= a.0 || a.3 <= b.2 || b.3 <= a.2, "{a:?} {b:?}");
+        }
+        for ((from, to, _), (points, _)) in sketch.edges.iter().zip(&found.lines) {
+            let touches = |node: usize, point: Option<&Point>| {
+                let (left, right, top, bottom) = area(node);
+                point.is_some_and(|at| (left - 1..=right + 1).contains(&at.x) && (top - 1..=bottom + 1).contains(&at.y))
+            };
+            assert!(touches(*from, points.first()) && touches(*to, points.last()), "{from} to {to}: {points:?}");
+        }
+        assert!((0..4).all(|node| area(node).1 <= found.width && area(node).3 <= found.height));
+    }
+
+    #[test]
+    fn points_on_a_line_are_left_out() {
+        let at = |x, y| Point { x, y };
+        assert_eq!(straightened(vec![at(0, 0), at(0, 5), at(0, 9), at(7, 20)]), [at(0, 0), at(0, 9), at(7, 20)]);
+        assert_eq!(straightened(vec![at(3, 3), at(3, 3)]), [at(3, 3)]);
+    }
 }

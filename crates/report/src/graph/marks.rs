@@ -78,7 +78,8 @@ impl Marks {
         if node.kind != NodeKind::Operator {
             return Mark::default();
         }
-        let (nanos, percent) = self.times.get(&node.name).map_or((None, 0.0), |(nanos, percent)| (Some(*nanos), *percent));
+        let (nanos, percent) =
+            self.times.get(&node.name).map_or((None, 0.0), |(nanos, percent)| (Some(*nanos), *percent));
         let (nan, inf, range) = self.values.get(&node.name).copied().unwrap_or_default();
         let fused_into = self.fused.get(&node.name).filter(|_| nanos.is_none()).cloned();
         Mark { nanos, percent, fused_into, nan, inf, range, error: self.errors.get(&node.name).copied() }

@@ -27,7 +27,7 @@ pub(crate) struct Node {
     /// Its type; `Input` or `Output`.
     pub op_type: String,
     pub kind: NodeKind,
-    /// The modules that it lies in, the outermost first.
+    /// The modules that it lies in, the outermost first. All in a row are its path: `/encoder`, `/layer.3`.
     pub modules: Vec<String>,
     /// The line of the source that it comes from.
     pub source: Option<String>,
@@ -159,9 +159,7 @@ impl Drawing<'_> {
     fn shape(&self, value: ValueId) -> String {
         let sizes: Option<Vec<String>> = match self.types.get(value) {
             Some(info) => Some(info.shape.iter().map(usize::to_string).collect()),
-            None => {
-                self.graph.value(value).shape.as_ref().map(|shape| shape.iter().map(Dim::to_string).collect())
-            }
+            None => self.graph.value(value).shape.as_ref().map(|shape| shape.iter().map(Dim::to_string).collect()),
         };
         sizes.map_or_else(String::new, |sizes| if sizes.is_empty() { "scalar".to_owned() } else { sizes.join("×") })
     }
@@ -177,5 +175,17 @@ impl Drawing<'_> {
 /// Returns the modules of an operator, the outermost first: those of the path in its name.
 fn modules(operator: &Operator) -> Vec<String> {
     let path = operator.name.rsplit_once('/').map_or("", |(path, _)| path);
-    path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    path.split('/').filter(|part| !part.is_empty()).map(|part| format!("/{part}")).collect()
+}
+
+impl Node {
+    /// Returns the path of its modules, without what parts it from a path around it.
+    pub(super) fn path(&self) -> String {
+        without_separator(&self.modules.concat()).to_owned()
+    }
+}
+
+/// Returns a path, or a part of one, without the separator that it begins with.
+pub(super) fn without_separator(path: &str) -> &str {
+    path.trim_start_matches(['/', '.'])
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::chains::divided;
 use super::layout::{Layouts, Point, Sketch};
 use super::marks::{Colouring, Mark, Marks};
-use super::model::{Edge, ModelGraph, Node, NodeKind};
+use super::model::{Edge, ModelGraph, Node, NodeKind, without_separator};
 use super::tree::{Member, Module, places};
 use crate::units::{cut, duration, percent, value};
 
@@ -119,9 +119,8 @@ impl Drawing<'_> {
             nodes.push(match member {
                 Member::Node(place) => self.node(*place),
                 Member::Module(inner) => {
-                    let is_inside = |edge: &&&Edge| {
-                        [edge.from, edge.to].iter().any(|place| places.get(place) == Some(&index))
-                    };
+                    let is_inside =
+                        |edge: &&&Edge| [edge.from, edge.to].iter().any(|place| places.get(place) == Some(&index));
                     let edges: Vec<&Edge> = edges.iter().filter(is_inside).copied().collect();
                     self.module(inner, &edges)
                 }
@@ -163,9 +162,10 @@ impl Drawing<'_> {
         module.each_node(&mut |place| mark.add(&self.marks[place]));
         let operators = format!("{} operators", module.nodes());
         let note = note(&mark).unwrap_or_else(|| operators.clone());
-        let mut lines = vec![module.name.clone(), operators];
+        let name = without_separator(&module.name);
+        let mut lines = vec![name.to_owned(), operators];
         lines.extend(facts(&mark));
-        Drawn { mark, ..Drawn::new(What::Module(level), &module.name, note, lines) }
+        Drawn { mark, ..Drawn::new(What::Module(level), name, note, lines) }
     }
 }
 
@@ -211,7 +211,9 @@ fn joined(edges: &[&Edge], places: &HashMap<usize, usize>, nodes: &mut Vec<Drawn
         for (index, value) in values.iter().enumerate() {
             if index == 0 || !together {
                 let what = match (is_out, together) {
-                    (_, true) => format!("{} values that {} the module", values.len(), if is_out { "leave" } else { "enter" }),
+                    (_, true) => {
+                        format!("{} values that {} the module", values.len(), if is_out { "leave" } else { "enter" })
+                    }
                     (true, false) => "a value that leaves the module".to_owned(),
                     (false, false) => "a value that enters the module".to_owned(),
                 };
@@ -267,7 +269,7 @@ fn about(node: &Node, mark: &Mark) -> Vec<String> {
     let mut lines = vec![node.name.clone()];
     lines.push(match node.modules.is_empty() {
         true => node.op_type.clone(),
-        false => format!("{} in {}", node.op_type, node.modules.join("/")),
+        false => format!("{} in {}", node.op_type, node.path()),
     });
     lines.extend(node.source.clone());
     lines.extend(facts(mark));

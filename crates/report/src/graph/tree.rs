@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::model::{ModelGraph, Node, NodeKind};
+use super::model::{ModelGraph, Node, NodeKind, without_separator};
 
 /// The most members of a level: more become groups.
 pub(super) const MOST_MEMBERS: usize = 36;
@@ -10,7 +10,7 @@ pub(super) const MOST_MEMBERS: usize = 36;
 /// A module of the model, or a group of what follows each other.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Module {
-    /// Its name within the module around it, as in `layer.3` or `Conv … Add`.
+    /// Its path within the module around it, with its separator, as in `/layer.3`; of a group, its label, as in `Conv … Add`.
     pub name: String,
     /// What it holds, in the order of the graph.
     pub members: Vec<Member>,
@@ -40,7 +40,10 @@ impl Module {
         // Modules at the end of a list are looked at first: what follows each other mostly lies in the same one.
         let mut module = self;
         for name in modules {
-            let known = module.members.iter().rposition(|member| matches!(member, Member::Module(known) if known.name == *name));
+            let known = module
+                .members
+                .iter()
+                .rposition(|member| matches!(member, Member::Module(known) if known.name == *name));
             let index = known.unwrap_or_else(|| {
                 module.members.push(Member::Module(Self { name: name.clone(), members: Vec::new() }));
                 module.members.len() - 1
@@ -80,7 +83,7 @@ impl Module {
             let Member::Module(module) = self.members.remove(index) else { return self };
             let within = |member| match member {
                 Member::Module(inner) => {
-                    Member::Module(Self { name: format!("{}/{}", module.name, inner.name), ..inner })
+                    Member::Module(Self { name: format!("{}{}", module.name, inner.name), ..inner })
                 }
                 node => node,
             };
@@ -118,7 +121,7 @@ impl Member {
     /// Returns what stands on it.
     pub(super) fn label<'a>(&'a self, nodes: &'a [Node]) -> &'a str {
         match self {
-            Self::Module(module) => &module.name,
+            Self::Module(module) => without_separator(&module.name),
             Self::Node(place) => nodes[*place].label(),
         }
     }
@@ -128,7 +131,7 @@ impl Member {
         let mut module = module.joined();
         match (module.members.len(), module.members.pop()) {
             (1, Some(Self::Module(inner))) => {
-                Self::Module(Module { name: format!("{}/{}", module.name, inner.name), ..inner })
+                Self::Module(Module { name: format!("{}{}", module.name, inner.name), ..inner })
             }
             (1, Some(node)) => node,
             (_, last) => {

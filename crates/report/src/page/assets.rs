@@ -5,8 +5,8 @@ pub(super) const SCRIPT: &str = include_str!("script.js");
 
 /// The policy: nothing is loaded, and no style and no script applies but the two above, which it knows by their SHA-256.
 pub(super) const POLICY: &str = "default-src 'none'; \
-     style-src 'sha256-kl3DeYbIqzg4plX/NYcVox9yz0l93ALDfCuCCdksd7Q='; \
-     script-src 'sha256-iKjVPXgQe05OVduVKI7U5dd/Y3hmGzQFFN+IcGbFY48='; \
+     style-src 'sha256-i8wFle9h6KqQb116KzSuz5HaibruFPNm/p/seayWoKM='; \
+     script-src 'sha256-Lfj+f9fOmP/dj4gTpapVMwCcBk7xxKEt+pS5V08O8+o='; \
      img-src data:; base-uri 'none'; form-action 'none'";
 
 #[cfg(test)]

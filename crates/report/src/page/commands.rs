@@ -27,9 +27,9 @@ fn commands(run: &RunFacts) -> Vec<(&'static str, String)> {
         commands.push(("Every operator and type, as text", format!("opscope inspect {recording} --rows 1000")));
         commands.push((
             "Every run on a timeline, for ui.perfetto.dev",
-            format!("opscope export {recording} --format timeline.pftrace"),
+            format!("opscope export {recording} --format perfetto"),
         ));
-        commands.push(("Every dispatch as a row", format!("opscope export {recording} --format op_summary.csv")));
+        commands.push(("Every dispatch as a row", format!("opscope export {recording} --format csv")));
     }
     if let Some(dump) = &run.dump {
         let path = quoted_path(&dump.path);
@@ -40,22 +40,57 @@ fn commands(run: &RunFacts) -> Vec<(&'static str, String)> {
         }
     }
     if let Some(model) = run.model.as_deref().filter(|model| !model.is_empty()) {
-        let model = quoted(model);
+        let (model, given) = (quoted(model), given(run));
         if run.dump.as_ref().is_some_and(|dump| dump.first_bad.is_some()) {
             commands.push((
                 "Stop where the first NaN arises",
-                format!("opscope debug {model} -ex 'catch nonfinite' -ex run"),
+                format!("opscope debug {model}{given} -ex 'catch nonfinite' -ex run"),
             ));
         }
         commands.push(("The model's operators", format!("opscope inspect {model}")));
         if run.dump.is_none() {
-            commands.push(("What every operator computes", format!("opscope benchmark {model} --output out --dump")));
+            commands.push((
+                "What every operator computes",
+                format!("opscope benchmark {model}{given} --output out --dump"),
+            ));
         }
         if run.recording().is_none() {
-            commands.push(("Where the time goes", format!("opscope benchmark {model} --output out --profiler")));
+            commands.push(("Where the time goes", format!("opscope benchmark {model}{given} --output out --profiler")));
         }
     }
     commands
+}
+
+/// The options that say what a run was given, and by which engine it was run: the same for all commands that run a model.
+const GIVEN: [&str; 12] = [
+    "--input",
+    "-i",
+    "--pure-data-type",
+    "-pdt",
+    "--seed",
+    "--dym-shape",
+    "--dym-dims",
+    "--dym-batch",
+    "--dym-hw",
+    "--engine",
+    "--engine-library",
+    "--provider",
+];
+
+/// Returns what the run's own command line says of its inputs and its engine, to be added to a command.
+fn given(run: &RunFacts) -> String {
+    let mut words = run.summary.iter().flat_map(|summary| &summary.args);
+    let mut given = String::new();
+    while let Some(word) = words.next() {
+        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        if !GIVEN.contains(&name) {
+            continue;
+        }
+        if let Some(value) = value.or_else(|| words.next().map(String::as_str)) {
+            given.push_str(&format!(" {name} {}", quoted(value)));
+        }
+    }
+    given
 }
 
 fn quoted_path(path: &Path) -> String {

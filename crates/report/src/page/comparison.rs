@@ -18,6 +18,9 @@ pub(super) fn section(html: &mut Html, comparison: &TimesComparison) {
             total(html, "Outside of operators", outside);
         }
     });
+    if let Some(text) = comparison.slowdown.and_then(machine) {
+        html.element("p", &[("class", "finding bad")], text);
+    }
     if !comparison.notes.is_empty() {
         html.within("ul", &[("class", "notes")], |html| {
             comparison.notes.iter().for_each(|note| html.element("li", &[], note));
@@ -25,6 +28,22 @@ pub(super) fn section(html: &mut Html, comparison: &TimesComparison) {
     }
     surroundings(html, comparison);
     operators(html, comparison);
+}
+
+/// Returns what is to be said of a machine that was slower on one side: `slowdown` is how many times longer a fixed piece of work took
+/// during B, the least and the most.
+fn machine((least, most): (f64, f64)) -> Option<String> {
+    /// What a machine differs by from one moment to the next.
+    const USUAL: f64 = 1.05;
+    let middle = (least * most).sqrt();
+    let (side, times) = match middle {
+        middle if least > USUAL => ("B", middle),
+        middle if most < USUAL.recip() => ("A", middle.recip()),
+        _ => return None,
+    };
+    Some(format!(
+        "The machine was {times:.1} times slower in {side}: a fixed piece of work between the runs took that much longer. The intervals allow for it."
+    ))
 }
 
 fn side(html: &mut Html, name: &'static str, side: &Side) {
@@ -168,4 +187,16 @@ fn signed_duration(nanos: f64) -> String {
 
 fn signed_percent(percent: f64) -> String {
     format!("{percent:+.2} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::machine;
+
+    #[test]
+    fn a_machine_that_was_slower_on_one_side_is_named() {
+        assert_eq!(machine((0.97, 1.06)), None);
+        assert!(machine((2.2, 2.6)).is_some_and(|text| text.starts_with("The machine was 2.4 times slower in B: ")));
+        assert!(machine((0.45, 0.55)).is_some_and(|text| text.starts_with("The machine was 2.0 times slower in A: ")));
+    }
 }

@@ -62,13 +62,17 @@ fn values(html: &mut Html, place: &Place<'_>, dump: &DumpFacts) {
         Column { title: "Inf", is_number: true },
     ];
     let caption = match dump.left {
-        0 => "Every value over all its tensors. Minimum, maximum and mean are of the finite elements.".to_owned(),
+        0 => "Every value over all its tensors, those with NaN or infinite elements first. Minimum, maximum and mean are of the finite elements.".to_owned(),
         left => {
             format!("The first values of the graph over all their tensors; {} more are not shown.", count(left as u64))
         }
     };
     let id = format!("{}-values", place.prefix);
-    table(html, &id, &caption, columns, dump.rows.len(), |html| dump.rows.iter().for_each(|value| row(html, value)));
+    // What is wrong is not looked for.
+    let (bad, good): (Vec<_>, Vec<_>) = dump.rows.iter().partition(|row| row.nan + row.inf > 0);
+    table(html, &id, &caption, columns, dump.rows.len(), |html| {
+        bad.into_iter().chain(good).for_each(|value| row(html, value));
+    });
 }
 
 fn row(html: &mut Html, row: &ValueRow) {

@@ -2,7 +2,7 @@ use std::fmt::{self, Write};
 
 use opscope_text::shown_text;
 
-use crate::chart::Chart;
+use crate::chart::{Chart, Spot};
 
 /// The page while it is written. Markup comes from string literals only; every other text is escaped, so that no name of a model
 /// can become markup.
@@ -45,7 +45,9 @@ impl Html {
     /// Writes a chart, which draws numbers and words of the program's own.
     pub(crate) fn chart(&mut self, chart: &Chart, id: &str) {
         // What is not seen is escaped before: JSON has other escapes.
-        let hover: Vec<_> = chart.hover.iter().map(|(place, text)| (place, shown_text(text))).collect();
+        let rounded = |place: f64| (place * 1e4).round() / 1e4;
+        let spot = |spot: &Spot| (rounded(spot.place), shown_text(&spot.text).into_owned(), spot.height.map(rounded));
+        let hover: Vec<_> = chart.hover.iter().map(spot).collect();
         let hover = serde_json::to_string(&hover).unwrap_or_default();
         let (title, description) = (format!("{id}-title"), format!("{id}-description"));
         let labels = format!("{title} {description}");
@@ -56,7 +58,8 @@ impl Html {
             });
             for (class, drawing) in [("wide", &chart.wide), ("narrow", &chart.narrow)] {
                 let view = format!("0 0 {} {}", drawing.width, drawing.height);
-                let plot = format!("{} {}", drawing.plot.0, drawing.plot.1);
+                let (plot, rows) = (&drawing.plot, &drawing.rows);
+                let plot = format!("{} {} {} {}", plot.start, plot.end, rows.start, rows.end);
                 let attributes: Attributes<'_> = &[
                     ("class", class),
                     ("viewBox", &view),

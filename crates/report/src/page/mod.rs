@@ -42,7 +42,13 @@ struct Section {
 const SECTIONS: &[Section] = &[
     Section { id: "summary", title: "Summary", is_wide: true, write: overview::summary, is_there: |_| true },
     Section { id: "latency", title: "Latency", is_wide: true, write: latency::section, is_there: latency::is_there },
-    Section { id: "graph", title: "Graph", is_wide: true, write: graph::section, is_there: |run| run.picture.is_some() },
+    Section {
+        id: "graph",
+        title: "Graph",
+        is_wide: true,
+        write: graph::section,
+        is_there: |run| run.picture.is_some(),
+    },
     Section {
         id: "timeline",
         title: "One run",

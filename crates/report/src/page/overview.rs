@@ -26,6 +26,7 @@ pub(super) fn summary(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
             });
         }
     });
+    types(html, run);
     shares(html, run);
     Ok(())
 }
@@ -51,7 +52,7 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
         tiles.push(Tile("Runs", count(latency.runs), excluded(run)));
     }
     // Beside the median stands its own throughput; older summaries have only that of the mean.
-    if let Some(throughput) = summary.and_then(|summary| summary.throughput_at_median.or(summary.throughput)) {
+    if let Some(throughput) = summary.filter(|_| run.is_timed()).and_then(|summary| summary.throughput_at_median.or(summary.throughput)) {
         tiles.push(Tile("Throughput", format!("{} /s", trimmed(throughput.round())), "samples per second".to_owned()));
     }
     if let Some(slowest) = run.operators.rows.first() {
@@ -66,7 +67,8 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
         let note = memory.operator.as_ref().map_or(String::new(), |operator| format!("at {operator}"));
         tiles.push(Tile("Tensor memory of a run", shown_size(memory.bytes), note));
     }
-    let copies = summary.map(|summary| [("Copy in", summary.upload), ("Copy out", summary.download)]);
+    let copies =
+        summary.filter(|_| run.is_timed()).map(|summary| [("Copy in", summary.upload), ("Copy out", summary.download)]);
     for (what, times) in copies.into_iter().flatten() {
         if let Some(Times { median, max, .. }) = times {
             tiles.push(Tile(what, duration(median * 1e6), format!("median; at most {}", duration(max * 1e6))));
@@ -92,6 +94,42 @@ fn excluded(run: &RunFacts) -> String {
     let excluded: Vec<String> =
         excluded.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{} {what}", count(*runs))).collect();
     if excluded.is_empty() { String::new() } else { format!("{} not counted", excluded.join(", ")) }
+}
+
+/// The most operator types that are shown.
+const MOST_TYPES: usize = 12;
+
+/// The operator types by time, as a table whose rows have bars.
+fn types(html: &mut Html, run: &RunFacts) {
+    if run.types.is_empty() {
+        return;
+    }
+    html.element("h4", &[], "Operator types");
+    html.within("table", &[("class", "shares")], |html| {
+        html.raw("<thead><tr><th scope=\"col\">Type</th><th scope=\"col\" class=\"n\">Operators</th><th scope=\"col\" class=\"n\">Mean</th><th scope=\"col\" class=\"n\">Median</th><th scope=\"col\" class=\"n\">Share</th><td></td></tr></thead>");
+        html.within("tbody", &[], |html| {
+            for row in run.types.iter().take(MOST_TYPES) {
+                html.within("tr", &[], |html| {
+                    html.within("th", &[("scope", "row")], |html| {
+                        html.text(&row.op_type);
+                        if row.added {
+                            html.element("small", &[], "added by the engine");
+                        }
+                    });
+                    html.element("td", &[("class", "n")], count(row.operators));
+                    html.element("td", &[("class", "n")], duration(row.mean));
+                    html.element("td", &[("class", "n")], duration(row.median));
+                    html.element("td", &[("class", "n")], percent(row.percent));
+                    html.within("td", &[("class", "b")], |html| bar(html, row.percent, "c0"));
+                });
+            }
+        });
+    });
+    let left = run.types.get(MOST_TYPES..).unwrap_or_default();
+    if !left.is_empty() {
+        let share: f64 = left.iter().map(|row| row.percent).sum();
+        html.element("p", &[("class", "hint")], format!("{} more types take {}.", left.len(), percent(share)));
+    }
 }
 
 /// Where the time of a run goes, as a table whose rows have bars.

@@ -60,19 +60,22 @@
     const output = figure.querySelector("output");
     if (!points.length) continue;
     for (const svg of all(figure, "svg")) {
-      const [from, to] = svg.dataset.plot.split(" ").map(Number);
+      const [from, to, top, bottom] = svg.dataset.plot.split(" ").map(Number);
       const box = svg.viewBox.baseVal;
       const line = document.createElementNS(SVG, "line");
       line.setAttribute("class", "cursor");
-      line.setAttribute("y1", 8);
-      line.setAttribute("y2", box.height - 40);
+      line.setAttribute("y1", top);
+      line.setAttribute("y2", bottom);
       line.style.display = "none";
       svg.append(line);
       svg.addEventListener("pointermove", (event) => {
         const area = svg.getBoundingClientRect();
         const place = (((event.clientX - area.left) / area.width) * box.width - from) / (to - from);
+        const high = (bottom - ((event.clientY - area.top) / area.height) * box.height) / (bottom - top);
+        // A spot without a height is all of its column.
+        const far = ([x, , y]) => Math.hypot((x - place) * (to - from), y === null ? 0 : (y - high) * (bottom - top));
         let near = points[0];
-        for (const point of points) if (Math.abs(point[0] - place) < Math.abs(near[0] - place)) near = point;
+        for (const point of points) if (far(point) < far(near)) near = point;
         const x = from + near[0] * (to - from);
         line.setAttribute("x1", x);
         line.setAttribute("x2", x);
@@ -96,9 +99,17 @@
       slot,
       start: parseFloat(slot.getAttribute("x")) / 100,
       length: parseFloat(slot.getAttribute("width")) / 100,
-      title: slot.querySelector("title").textContent,
       text: slot.querySelector("text"),
+      name: slot.querySelector("title").textContent.replace(/( \([^()]*\))?: [^:]*$/, ""),
     }));
+    // Names differ at their ends, so a long one loses its middle.
+    const cut = (name, most) => {
+      const letters = Array.from(name);
+      if (letters.length <= most) return name;
+      const begin = Math.floor((most - 1) / 2);
+      return letters.slice(0, begin).join("") + "…" + letters.slice(letters.length - (most - 1 - begin)).join("");
+    };
+    const letter = parseFloat(getComputedStyle(view).fontSize) * 0.58;
     const least = Math.min(1, Math.max(20 / Math.max(whole, 1), 1e-6));
     let [from, to] = [0, 1];
     const draw = () => {
@@ -119,10 +130,10 @@
           part.text = document.createElementNS(SVG, "text");
           part.text.setAttribute("x", "4");
           part.text.setAttribute("y", "1.25em");
-          part.text.textContent = part.title.replace(/( \([^()]*\))?: [^:]*$/, "");
           part.slot.append(part.text);
         }
         if (part.text) part.text.style.display = isNamed ? "" : "none";
+        if (isNamed) part.text.textContent = cut(part.name, Math.max(3, Math.floor((Math.min(width, 1) * pixels - 8) / letter)));
       }
       ticks.forEach((tick, index) => (tick.textContent = duration((from + (scale * index) / (ticks.length - 1)) * whole)));
       figure.dataset.from = from;
@@ -264,7 +275,9 @@
       });
       edge.path.setAttribute("d", moved);
       if (edge.label) {
-        edge.label.text.setAttribute("x", across(edge.label.at[0]));
+        // A label keeps its distance from its line.
+        const aside = edge.label.text.textContent.length * 3 + 10;
+        edge.label.text.setAttribute("x", across(edge.label.at[0] - aside) + aside);
         edge.label.text.setAttribute("y", down(edge.label.at[1]));
       }
     }

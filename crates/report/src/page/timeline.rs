@@ -4,7 +4,7 @@ use super::Place;
 use super::html::Html;
 use crate::ReportError;
 use crate::facts::{Lane, Slot, Timeline, What};
-use crate::units::{count, duration, trimmed};
+use crate::units::{count, cut, duration, trimmed};
 
 /// The height of a row, in em.
 const ROW: f64 = 1.9;
@@ -82,7 +82,8 @@ fn slots(html: &mut Html, timeline: &Timeline, lane: &Lane, y: &str, colours: &C
                 html.element("title", &[], title(slot));
                 html.raw("<rect width=\"100%\" height=\"100%\"/>");
                 if width >= 3.0 && !label.is_empty() {
-                    html.element("text", &[("x", "4"), ("y", "1.25em")], label);
+                    // About as many letters as fit; the script knows the width.
+                    html.element("text", &[("x", "4"), ("y", "1.25em")], cut(label, (width * 1.3) as usize));
                 }
             });
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_dump::INDEX;
 
-pub(crate) use self::summary::{SavedOperator, Summary, Times};
+pub(crate) use self::summary::{SavedOperator, SavedType, Summary, Times};
 use crate::ReportError;
 
 /// The most runs of a page.

@@ -14,6 +14,9 @@ const LARGEST: u64 = 256 << 20;
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Summary {
     pub opscope: String,
+    /// The command line.
+    #[serde(default)]
+    pub args: Vec<String>,
     pub model: SavedModel,
     pub engine: EngineInfo,
     pub machine: SavedMachine,
@@ -95,6 +98,21 @@ struct SavedProfile {
 struct SavedAccount {
     #[serde(default)]
     operators: Vec<SavedOperator>,
+    #[serde(default)]
+    op_types: Vec<SavedType>,
+}
+
+/// An operator type of a summary's account. Times are nanoseconds.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct SavedType {
+    pub op_type: String,
+    #[serde(default)]
+    pub added: bool,
+    #[serde(default)]
+    pub operators: u64,
+    pub mean_ns: f64,
+    pub median_ns: f64,
+    pub percent: f64,
 }
 
 /// An operator of a summary's account. Times are nanoseconds.
@@ -141,5 +159,11 @@ impl Summary {
     pub(crate) fn operators(&self) -> &[SavedOperator] {
         let account = self.profile.as_ref().and_then(|profile| profile.account.as_ref());
         account.map_or(&[], |account| &account.operators)
+    }
+
+    /// Returns the operator types of the account; none if the run was not profiled.
+    pub(crate) fn op_types(&self) -> &[SavedType] {
+        let account = self.profile.as_ref().and_then(|profile| profile.account.as_ref());
+        account.map_or(&[], |account| &account.op_types)
     }
 }

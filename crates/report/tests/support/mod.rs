@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its share")]
 
+#[path = "../../../cli/tests/process/onnx.rs"]
+mod onnx;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +12,7 @@ use std::sync::Arc;
 use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
+use opscope_onnx::Graph;
 use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, RecordingInfo};
 use opscope_report::Report;
 use serde_json::{Value, json};
@@ -40,17 +44,41 @@ pub fn record(directory: &Path, operators: &[(String, &'static str)], runs: u64)
     let builder = GraphBuilder::new("made").input("x", &[2, 3]);
     let builder =
         operators.iter().fold(builder, |builder, (name, op_type)| builder.operator(name, op_type, &["x"], &[]));
-    let graph = Arc::new(builder.build());
-    let groups: Vec<[&str; 1]> = operators.iter().map(|(name, _)| [name.as_str()]).collect();
+    record_graph(directory, &Arc::new(builder.build()), runs);
+}
+
+/// Writes a model of operators that follow each other, and returns its graph.
+pub fn model(path: &Path, operators: &[(String, &'static str)]) -> Arc<Graph> {
+    let values: Vec<String> = (0..=operators.len()).map(|index| format!("v{index}")).collect();
+    let nodes: Vec<onnx::Node<'_>> = operators
+        .iter()
+        .zip(values.windows(2))
+        .enumerate()
+        .map(|(index, ((name, op_type), ends))| {
+            // Every seventh takes what an earlier one gave, too.
+            let other = if index.is_multiple_of(7) { &values[index.saturating_sub(5)] } else { &ends[0] };
+            onnx::node(name, op_type, &[&ends[0], other], &[&ends[1]])
+        })
+        .collect();
+    let last = values.last().map_or("", String::as_str);
+    let file = onnx::file("made", "a test", &[("v0", &["2", "3"])], &nodes, &[(last, &["2", "3"])]);
+    fs::write(path, file).expect("a new file");
+    Arc::new(Graph::load(path).expect("a model"))
+}
+
+/// Records runs of the operators of a graph, one kernel each.
+pub fn record_graph(directory: &Path, graph: &Arc<Graph>, runs: u64) {
+    let names: Vec<&str> = graph.operators.iter().map(|operator| operator.name.as_str()).collect();
+    let groups: Vec<[&str; 1]> = names.iter().map(|name| [*name]).collect();
     let groups: Vec<&[&str]> = groups.iter().map(|group| group.as_slice()).collect();
-    let kernels = kernels(&graph, &groups);
-    let info = RecordingInfo { graph: Arc::clone(&graph), engine: EngineInfo::new("paper", "1", Fidelity::Optimised) };
+    let kernels = kernels(graph, &groups);
+    let info = RecordingInfo { graph: Arc::clone(graph), engine: EngineInfo::new("paper", "1", Fidelity::Optimised) };
     fs::create_dir_all(directory.parent().expect("it has one")).expect("a directory");
     let profiler = Profiler::create(directory, &info, &ProfilerOptions::default()).expect("a new directory");
     let mut now = Ticks::now().as_raw();
     for run in 0..runs {
         let _range = opscope_trace::range("decode");
-        let info = RunInfo { id: RunId(run), graph: &graph, kernels: &kernels, fidelity: Fidelity::Optimised };
+        let info = RunInfo { id: RunId(run), graph, kernels: &kernels, fidelity: Fidelity::Optimised };
         let observer = profiler.observe(&info);
         let begin = now;
         now += 500;
