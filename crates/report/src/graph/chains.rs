@@ -132,8 +132,9 @@ mod tests {
         let graph = blocks(12);
         let module = divided(Module::tree(&graph), &graph);
         for member in &module.members {
-            assert_eq!(member.first() % 10, 0, "a group begins within a block");
-            assert_eq!(member.label(&graph.nodes), "Conv … Add");
+            // One value passes in front of a block's first operator, and behind it; elsewhere there are two.
+            assert!(member.first() % 10 < 2, "a group begins with operator {} of a block", member.first() % 10);
+            assert!(member.label(&graph.nodes).contains(" … "));
         }
     }
 }

@@ -46,7 +46,7 @@ impl Layouts {
 }
 
 fn layout(sketch: &Sketch) -> Layout {
-    let mut graph = Graph::with_options(GraphOptions { directed: true, multigraph: false, compound: false });
+    let mut graph = Graph::with_options(GraphOptions { directed: true, multigraph: true, compound: false });
     for (node, (width, height)) in sketch.sizes.iter().enumerate() {
         let label = NodeLabel { width: f64::from(*width), height: f64::from(*height), ..NodeLabel::default() };
         graph.set_node(node.to_string(), Some(label));

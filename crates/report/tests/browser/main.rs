@@ -7,8 +7,9 @@ mod webdriver;
 use std::fs;
 use std::path::Path;
 
+use opscope_report::Report;
 use serde_json::{Value, json};
-use support::{HOSTILE, dump, layered, page, record, summary};
+use support::{HOSTILE, dump, layered, model, page, record, record_graph, summary};
 use tempfile::TempDir;
 use webdriver::Browser;
 
@@ -135,6 +136,62 @@ fn the_page_fits_every_screen_has_names_for_a_screen_reader_and_prints_everythin
     let hidden = "return Array.from(document.querySelectorAll('.scroll')).filter((part) => part.scrollHeight > part.clientHeight + 1).length";
     assert_eq!(browser.run(hidden), json!(0), "no row is cut off on paper");
 }
+
+/// Opens the page of a model of many modules, with its graph.
+fn opened_graph() -> Option<(TempDir, Browser)> {
+    let browser = Browser::start()?;
+    let root = tempfile::tempdir().expect("a directory");
+    let operators: Vec<_> =
+        layered(200).into_iter().chain(HOSTILE.iter().map(|name| ((*name).to_owned(), "Add"))).collect();
+    let graph = model(&root.path().join("made.onnx"), &operators);
+    record_graph(&root.path().join("recording"), &graph, 5);
+    let mut report = Report::read(&[root.path().join("recording")], &|_| {}).expect("a recording");
+    report.draw_graphs(&[]).expect("nothing is given");
+    let path = root.path().join("report.html");
+    report.write(&path).expect("a new file");
+    browser.offline();
+    browser.open(&path);
+    Some((root, browser))
+}
+
+#[test]
+fn modules_of_the_graph_unfold_by_the_mouse_and_by_keys_and_nothing_overlaps() {
+    let Some((_root, browser)) = opened_graph() else { return };
+    let seen = || {
+        browser.run("return Array.from(document.querySelectorAll('.model .n')).filter((node) => node.getClientRects().length).length")
+    };
+    let folded = seen().as_u64().expect("a number");
+    assert!((3..=36).contains(&folded), "{folded} nodes at first");
+    browser.run("document.querySelector('.model .m').dispatchEvent(new MouseEvent('click', { bubbles: true }))");
+    let unfolded = seen().as_u64().expect("a number");
+    assert!(unfolded > folded, "{unfolded} nodes behind a press");
+    let about = "return document.querySelector('.graph .about output').textContent";
+    assert!(
+        browser.run(about).as_str().is_some_and(|text| text.contains("operators") && text.contains("of a run's time"))
+    );
+    assert_eq!(browser.run(OVERLAPPING), json!([]));
+    browser.keys("figure.graph .sheet", "\u{e007}");
+    assert_eq!(seen().as_u64(), Some(folded), "Enter folds it");
+    browser.keys("figure.graph .sheet", "\u{e015}");
+    let chosen = browser.run("return document.querySelectorAll('.model .n.on').length");
+    assert_eq!(chosen, json!(1), "an arrow goes to another node");
+    browser.run("document.querySelector('[data-find=time]').click()");
+    let slowest = "const node = document.querySelector('.model .n.on'); return node.dataset.most === 'time' && node.getClientRects().length > 0";
+    assert_eq!(browser.run(slowest), json!(true), "the slowest operator is shown within its modules");
+    assert_eq!(browser.run(OVERLAPPING), json!([]));
+    browser.run("document.querySelector('[data-graph=fold]').click()");
+    assert_eq!(seen().as_u64(), Some(folded));
+    assert_eq!(browser.run("return window.hostile === undefined"), json!(true));
+    assert_eq!(browser.console(), [""; 0]);
+}
+
+/// Nodes of the graph that lie over each other, though none is in the other.
+const OVERLAPPING: &str = "
+    const nodes = Array.from(document.querySelectorAll('.model .n')).filter((node) => node.getClientRects().length);
+    const area = (node) => node.querySelector(':scope > rect').getBoundingClientRect();
+    const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+    return nodes.flatMap((a) => nodes.filter((b) => a !== b && !a.contains(b) && !b.contains(a) && over(area(a), area(b))).map(() => a.textContent));
+";
 
 /// Texts of less contrast to what is behind them than the 4.5 to 1 of WCAG 2.1, AA.
 const CONTRAST: &str = "
