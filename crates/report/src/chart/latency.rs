@@ -34,7 +34,11 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
         duration(latency.p99)
     );
     let draw = |area: &Area<'_>, size: Size| {
-        let labels = Labels { x: &|nanos: &f64| axis_duration(*nanos), y: &|runs: &f64| count(*runs as u64), count: 5 };
+        let labels = Labels {
+            x: &|nanos: &f64| axis_duration(*nanos),
+            y: &|runs: &f64| count(*runs as u64),
+            count: 5.min(most as usize + 1),
+        };
         let mut chart = plane(area, size, from..to, 0.0..most as f64 * 1.05, &labels)?;
         let bars = latency.bars.iter().filter(|bar| bar.runs > 0);
         let bars = bars.map(|bar| Rectangle::new([(bar.from, 0.0), (bar.to, bar.runs as f64)], DATA.filled()));
@@ -110,6 +114,8 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
             y: &|nanos: &f64| axis_duration(*nanos),
             count: 5,
         };
+        // A run in the middle between two has no number.
+        let size = Size { x_labels: size.x_labels.min(latency.runs.max(2) as usize), ..size };
         let mut chart = plane(area, size, 0.0..to, bottom..top, &labels)?;
         if several {
             let upper = steps.iter().map(|step| (middle(step), step.max.min(top)));

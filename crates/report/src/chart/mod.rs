@@ -146,6 +146,8 @@ where
 {
     let mut plane = ChartBuilder::on(area)
         .margin(8)
+        // The last label stands half beside the plot.
+        .margin_right(size.font * 2)
         .x_label_area_size(size.font + 14)
         .y_label_area_size(size.left)
         .build_cartesian_2d(x, y)

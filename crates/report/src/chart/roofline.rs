@@ -69,6 +69,7 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
     let draw = |area: &Area<'_>, size: Size| {
         let mut chart = ChartBuilder::on(area)
             .margin(8)
+            .margin_right(size.font * 2)
             .x_label_area_size(2 * size.font + 18)
             .y_label_area_size(size.left)
             .build_cartesian_2d((from..to).log_scale(), (bottom..top).log_scale())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::ModelGraph;
+use super::model::{ModelGraph, NodeKind};
 use super::tree::{MOST_MEMBERS, Member, Module, places};
 
 /// How many members a group has at least, about.
@@ -23,7 +23,23 @@ pub(super) fn divided(mut module: Module, graph: &ModelGraph) -> Module {
     module
 }
 
+/// How many inputs and outputs of the model stay beside groups.
+const MOST_ENDS: usize = 8;
+
 fn grouped(members: Vec<Member>, graph: &ModelGraph) -> Vec<Member> {
+    let is_end =
+        |member: &Member| matches!(member, Member::Node(place) if graph.nodes[*place].kind != NodeKind::Operator);
+    if !(1..=MOST_ENDS).contains(&members.iter().filter(|member| is_end(member)).count()) {
+        return in_groups(members, graph);
+    }
+    let (ends, others): (Vec<_>, Vec<_>) = members.into_iter().partition(is_end);
+    let mut groups = in_groups(others, graph);
+    groups.extend(ends);
+    groups.sort_by_cached_key(Member::first);
+    groups
+}
+
+fn in_groups(members: Vec<Member>, graph: &ModelGraph) -> Vec<Member> {
     let passing = passing(&members, graph);
     let size = members.len().div_ceil(GROUPS).clamp(LEAST, MOST_MEMBERS * 2 / 3);
     let mut groups = Vec::new();
@@ -89,7 +105,7 @@ fn as_one(members: Vec<Member>, graph: &ModelGraph) -> Member {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::model::{Edge, Node, NodeKind};
+    use crate::graph::model::{Edge, Node};
 
     /// Returns a graph of blocks of ten operators that follow each other; within a block, everything takes what the first gave.
     fn blocks(count: usize) -> ModelGraph {

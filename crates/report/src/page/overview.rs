@@ -105,7 +105,7 @@ fn types(html: &mut Html, run: &RunFacts) {
         return;
     }
     html.element("h4", &[], "Operator types");
-    html.within("table", &[("class", "shares")], |html| {
+    html.within("table", &[("class", "shares types")], |html| {
         html.raw("<thead><tr><th scope=\"col\">Type</th><th scope=\"col\" class=\"n\">Operators</th><th scope=\"col\" class=\"n\">Mean</th><th scope=\"col\" class=\"n\">Median</th><th scope=\"col\" class=\"n\">Share</th><td></td></tr></thead>");
         html.within("tbody", &[], |html| {
             for row in run.types.iter().take(MOST_TYPES) {
