@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use opscope_profile::carries_percentile;
 use plotters::prelude::{LineSeries, PathElement, Polygon, Rectangle};
 use plotters::style::Color;
 
@@ -24,14 +25,19 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
         0 => String::new(),
         runs => format!(" {} longer ones, up to {}, are not drawn.", count(runs), duration(latency.max)),
     };
+    let runs = usize::try_from(latency.runs).unwrap_or(usize::MAX);
+    let named = [("median", 50.0, latency.median), ("P90", 90.0, latency.p90), ("P99", 99.0, latency.p99)];
+    let named: Vec<_> = named.into_iter().filter(|(_, percent, _)| carries_percentile(runs, *percent)).collect();
+    let percentiles = named.iter().filter(|(_, percent, _)| *percent > 50.0);
+    let percentiles: Vec<String> =
+        percentiles.map(|(_, percent, at)| format!(", {percent} % took at most {}", duration(*at))).collect();
     let description = format!(
-        "{} runs took {} to {}; the median is {}, 90 % took at most {}, 99 % at most {}.{beyond}",
+        "{} runs took {} to {}; the median is {}{}.{beyond}",
         count(latency.runs),
         duration(latency.min),
         duration(latency.max),
         duration(latency.median),
-        duration(latency.p90),
-        duration(latency.p99)
+        percentiles.concat()
     );
     let draw = |area: &Area<'_>, size: Size| {
         let labels = Labels {
@@ -43,15 +49,14 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
         let bars = latency.bars.iter().filter(|bar| bar.runs > 0);
         let bars = bars.map(|bar| Rectangle::new([(bar.from, 0.0), (bar.to, bar.runs as f64)], DATA.filled()));
         chart.draw_series(bars).map_err(chart_error)?;
-        let marks = [latency.median, latency.p90, latency.p99].into_iter().filter(|at| (from..=to).contains(at));
+        let named = named.iter().map(|&(name, _, at)| (name, at)).filter(|(_, at)| (from..=to).contains(at));
+        let named: Vec<(&str, f64)> = named.collect();
         let top = most as f64 * 1.05;
-        let marks = marks.map(|at| PathElement::new([(at, 0.0), (at, top)], MARKED.stroke_width(2)));
+        let marks = named.iter().map(|&(_, at)| PathElement::new([(at, 0.0), (at, top)], MARKED.stroke_width(2)));
         chart.draw_series(marks).map_err(chart_error)?;
         let (plot, rows) = chart.plotting_area().get_pixel_range();
         let place = |nanos: f64| plot.start + ((nanos - from) / (to - from) * f64::from(plot.end - plot.start)) as i32;
-        let named = [("median", latency.median), ("P90", latency.p90), ("P99", latency.p99)];
-        let named = named.into_iter().filter(|(_, at)| (from..=to).contains(at));
-        let named = named.map(|(name, at)| (format!("{name} {}", duration(at)), place(at))).collect();
+        let named = named.into_iter().map(|(name, at)| (format!("{name} {}", duration(at)), place(at))).collect();
         for (name, at) in in_lines(named, &plot, size) {
             area.draw_text(&name, &size.marked(), (at.0, rows.start + at.1)).map_err(chart_error)?;
         }

@@ -41,8 +41,8 @@ pub(crate) struct Marks {
     times: HashMap<String, (f64, f64)>,
     /// Operators whose time counts for another one.
     fused: HashMap<String, String>,
-    /// NaN elements, infinite elements, and the range of the finite ones.
-    values: HashMap<String, (u64, u64, Option<(f64, f64)>)>,
+    /// What their values are like.
+    values: HashMap<String, Mark>,
     /// The largest difference from the reference, as a part of its largest element.
     errors: HashMap<String, f64>,
 }
@@ -63,10 +63,8 @@ impl Marks {
 
     /// Adds what one of the values is like that an operator gives.
     pub(crate) fn add_values(&mut self, operator: &str, nan: u64, inf: u64, range: Option<(f64, f64)>) {
-        let known = self.values.entry(operator.to_owned()).or_default();
-        known.0 = known.0.saturating_add(nan);
-        known.1 = known.1.saturating_add(inf);
-        known.2 = joined(known.2, range);
+        let values = Mark { nan, inf, range, ..Mark::default() };
+        self.values.entry(operator.to_owned()).or_default().add(&values);
     }
 
     /// Returns what is known of each node of a graph.
@@ -80,9 +78,9 @@ impl Marks {
         }
         let (nanos, percent) =
             self.times.get(&node.name).map_or((None, 0.0), |(nanos, percent)| (Some(*nanos), *percent));
-        let (nan, inf, range) = self.values.get(&node.name).copied().unwrap_or_default();
         let fused_into = self.fused.get(&node.name).filter(|_| nanos.is_none()).cloned();
-        Mark { nanos, percent, fused_into, nan, inf, range, error: self.errors.get(&node.name).copied() }
+        let values = self.values.get(&node.name).cloned().unwrap_or_default();
+        Mark { nanos, percent, fused_into, error: self.errors.get(&node.name).copied(), ..values }
     }
 
     /// Returns the colourings for which there are data, the first one first.

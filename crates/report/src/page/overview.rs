@@ -52,7 +52,9 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
         tiles.push(Tile("Runs", count(latency.runs), excluded(run)));
     }
     // Beside the median stands its own throughput; older summaries have only that of the mean.
-    if let Some(throughput) = summary.filter(|_| run.is_timed()).and_then(|summary| summary.throughput_at_median.or(summary.throughput)) {
+    if let Some(throughput) =
+        summary.filter(|_| run.is_timed()).and_then(|summary| summary.throughput_at_median.or(summary.throughput))
+    {
         tiles.push(Tile("Throughput", format!("{} /s", trimmed(throughput.round())), "samples per second".to_owned()));
     }
     if let Some(slowest) = run.operators.rows.first() {
