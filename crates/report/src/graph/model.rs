@@ -1,8 +1,9 @@
 //! The operators and edges that are drawn.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use opscope_onnx::{Dim, Graph, Operator, Producer, TensorInfo, ValueId, ValueTypes};
+use opscope_onnx::{Dim, Graph, Operator, Producer, TensorInfo, ValueId, ValueTypes, path_of_operator};
 use opscope_tensor::DType;
 
 /// What a run says of the types of values, by their names: the element type and the shape.
@@ -133,7 +134,7 @@ impl Drawing<'_> {
             op_type: operator.op_type.clone(),
             kind: NodeKind::Operator,
             modules: modules(operator),
-            source: None,
+            source: operator.origin.as_ref().and_then(|origin| Some(origin.source.as_ref()?.to_string())),
             takes: operator.inputs.iter().flatten().filter(is_data).map(|value| self.shape(*value)).collect(),
             gives: operator.outputs.iter().flatten().map(|value| self.kind(*value)).collect(),
             values: operator.outputs.iter().flatten().map(|value| self.graph.value(*value).name.clone()).collect(),
@@ -172,10 +173,9 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns the modules of an operator, the outermost first: those of the path in its name.
+/// Returns the parts of the path to an operator, the outermost first.
 fn modules(operator: &Operator) -> Vec<String> {
-    let path = operator.name.rsplit_once('/').map_or("", |(path, _)| path);
-    path.split('/').filter(|part| !part.is_empty()).map(|part| format!("/{part}")).collect()
+    path_of_operator(&operator.name, operator.origin.as_ref()).into_iter().map(Cow::into_owned).collect()
 }
 
 impl Node {

@@ -18,6 +18,7 @@ pub(super) fn section(html: &mut Html, comparison: &TimesComparison) {
             total(html, "Outside of operators", outside);
         }
     });
+    html.element("p", &[("class", "description")], format!("{}.", comparison.baseline_sentence()));
     if let Some(text) = comparison.slowdown.and_then(machine) {
         html.element("p", &[("class", "finding bad")], text);
     }
