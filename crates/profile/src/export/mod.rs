@@ -12,7 +12,9 @@ mod op_summary;
 mod perfetto;
 
 use std::io::{self, BufWriter, Write};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use crate::whole_file::write_whole;
 use crate::{DispatchFact, ProfileError, Recording};
@@ -121,14 +123,18 @@ impl Excerpt<'_> {
     pub fn export(&self, format: Format, into: &Path) -> Result<Exported, ProfileError> {
         let mut exported = Exported::default();
         let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.recording().has_markers());
-        for (name, writer) in files {
-            let path = into.join(name);
-            if path.symlink_metadata().is_ok() {
-                exported.existed.push(path);
-            } else {
-                exported.written.push(write_file(self, path, *writer)?);
-            }
-        }
+        let files = files.map(|(name, writer)| (into.join(name), *writer));
+        let (existing, missing): (Vec<_>, Vec<_>) = files.partition(|(path, _)| path.symlink_metadata().is_ok());
+        exported.existed = existing.into_iter().map(|(path, _)| path).collect();
+        // Each of them goes through all records, and the processors are idle.
+        exported.written = thread::scope(|scope| {
+            let write = |(path, writer)| scope.spawn(move || write_file(self, path, writer));
+            let threads: Vec<_> = missing.into_iter().map(write).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect::<Result<_, _>>()
+        })?;
         Ok(exported)
     }
 }

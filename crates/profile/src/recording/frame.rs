@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use opscope_clock::{ClockPair, Ticks, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::packed::{pack, unpack};
+use super::packed::{self, pack, unpack};
 
 /// The first bytes of a file of records. The last one is the version.
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x03";
@@ -20,7 +20,7 @@ const PACKED: [u8; 4] = *b"OPAK";
 /// The bytes of a frame before its payload.
 const FRAME_HEADER: usize = 48;
 /// The most payload bytes of one frame, also before they are packed. A reader never takes more memory than that, whatever a file says.
-pub(crate) const FRAME_MAX: usize = 128 << 10;
+pub(crate) const FRAME_MAX: usize = packed::MOST_BYTES;
 
 /// A piece of the file: records as they came, with the moment when they were written.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,10 @@
 
 use opscope_trace::{Category, Kind};
 
-use super::frame::FRAME_MAX;
 use super::record::stored_length;
+
+/// The most bytes of records that are packed together. A reader never takes more memory than that, whatever a file says.
+pub const MOST_BYTES: usize = 128 << 10;
 
 /// The bytes of a word, and of a record's head.
 const WORD: usize = 8;
@@ -146,9 +148,9 @@ fn pack_record(record: &[u8], shape: &mut Shape, now: &mut u64, into: &mut Vec<u
 /// Returns the records that were packed; `None` if these bytes are not what [`pack`] makes, or stand for more than a frame holds.
 pub fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
     let mut context = Context::default();
-    let mut payload = Vec::with_capacity((packed.len() * 16).min(FRAME_MAX));
+    let mut payload = Vec::with_capacity((packed.len() * 16).min(MOST_BYTES));
     while !packed.is_empty() {
-        let room = FRAME_MAX - payload.len();
+        let room = MOST_BYTES - payload.len();
         let index = match take_number(&mut packed)? {
             0 => {
                 let head = *take(&mut packed, WORD)?.first_chunk()?;
@@ -293,7 +295,7 @@ mod tests {
             bytes in prop::collection::vec(any::<u8>(), 0..400)
         ) {
             if let Some(payload) = unpack(&bytes) {
-                prop_assert!(payload.len() <= FRAME_MAX && payload.len() % 8 == 0);
+                prop_assert!(payload.len() <= MOST_BYTES && payload.len() % 8 == 0);
             }
         }
 
@@ -306,7 +308,7 @@ mod tests {
             prop_assume!(!packed.is_empty());
             let at = place.index(packed.len());
             packed[at] ^= change;
-            prop_assert!(unpack(&packed).is_none_or(|payload| payload.len() <= FRAME_MAX));
+            prop_assert!(unpack(&packed).is_none_or(|payload| payload.len() <= MOST_BYTES));
         }
     }
 
@@ -363,7 +365,7 @@ mod tests {
     fn a_dispatch_of_a_plan_that_is_repeated_takes_few_bytes() {
         let payload = runs(60);
         let mut packed = Vec::new();
-        assert!(payload.len() <= FRAME_MAX && pack(&payload, &mut packed));
+        assert!(payload.len() <= MOST_BYTES && pack(&payload, &mut packed));
         let per_dispatch = packed.len() as f64 / (60.0 * 24.0);
         assert!(per_dispatch < 8.0, "{per_dispatch} bytes a dispatch");
         assert_eq!(unpack(&packed), Some(payload));
