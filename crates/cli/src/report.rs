@@ -15,7 +15,7 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 /// The arguments of `opscope report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Recordings, dumps, summaries (NAME_summary.json), and output directories of runs, in any mix
+    /// Runs by their names (OUT/RUN), recordings, dumps, summaries (NAME_summary.json), and output directories, in any mix
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The page [default: report.html, or report-2.html and so on where that exists]
@@ -50,7 +50,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let (path, report) = written?;
     let problems: Vec<String> = report.problems().collect();
     if arguments.json {
-        print_json(json!({ "schema": "opscope.report/1", "path": path, "problems": problems }))?;
+        print_json(json!({ "schema": "opscope.report/1", "path": path.to_string_lossy(), "problems": problems }))?;
     } else if !arguments.quiet {
         print(shown_path(&path))?;
     }

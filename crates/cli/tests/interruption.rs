@@ -263,7 +263,7 @@ fn a_limit_of_file_sizes_leaves_no_output_that_is_cut_short_under_the_runs_name(
     let ended = limited(&place, 16, &[&model, "--dym-shape", shape, "-o", "out", "-od", "run", "--json"]);
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     ended.says(&["warning: incomplete: the outputs could not be written"]);
-    assert_eq!(place.tree("out"), ["run.partial", "run.partial/pure_infer_data_0.bin", "run_summary.json"]);
+    assert_eq!(place.tree("out"), ["run.partial", "run.partial/last_hidden_state.npy", "run_summary.json"]);
     assert!(reasons(&place.json("out/run_summary.json")).contains("the outputs could not be written"));
 }
 
@@ -275,7 +275,7 @@ fn a_summary_that_finds_no_room_does_not_lose_the_report() {
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     ended.says(&["warning: incomplete: the summary was not written"]);
     assert_eq!(ended.json()["NPU_compute_time"]["count"], 1000);
-    assert_eq!(place.tree("out"), ["run", "run/pure_infer_data_0.bin"]);
+    assert_eq!(place.tree("out"), ["run", "run/probabilities.npy"]);
 }
 
 #[test]

@@ -294,7 +294,7 @@ fn exit_codes_results_and_the_summary_are_those_of_a_job_that_is_not_isolated() 
         "{profiled:?}"
     );
     assert!(!place.path("profiled/profiler/run/buffer.bin").exists());
-    assert_eq!(place.tree("out"), ["run", "run/pure_infer_data_0.bin", "run_summary.json"]);
+    assert_eq!(place.tree("out"), ["run", "run/probabilities.npy", "run_summary.json"]);
 
     place.benchmark(&["nowhere.onnx", "--isolate"]).refused(2, &["nowhere.onnx"]);
     place.benchmark(&[&digits, "--isolate", "--output-dirname", "a"]).refused(2, &["--output-dirname needs --output"]);

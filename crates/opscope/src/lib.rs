@@ -94,6 +94,7 @@ pub mod compare;
 pub mod consumers;
 pub mod engine;
 pub mod inputs;
+mod json_path;
 mod local_time;
 pub mod machine;
 pub mod roofline;

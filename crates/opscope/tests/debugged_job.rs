@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use opscope::benchmark::{CaptureSpec, Job, JobHooks, OutputFormat, OutputSpec, Report};
+use opscope::benchmark::{CaptureSpec, Job, JobHooks, OutputFormat, OutputNames, OutputSpec, Report};
 use opscope::debug::expression::{TensorRef, Tensors};
 use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger, Event, EventName, Moment, Queue, Resume};
 use opscope::dump::{DumpFormat, Request};
@@ -22,8 +22,9 @@ fn job(directory: &Path, debugger: &Debugger) -> Job {
     let mut job = Job::new(models().join("digits_cnn.onnx"));
     job.repetition.warmups = 0;
     job.repetition.concurrent = NonZeroUsize::MIN;
-    job.inputs = InputSpec::Files { paths: vec![models().join("digits_cnn.input.image.npy")], join: false };
-    job.output = Some(OutputSpec { directory: directory.to_owned(), format: OutputFormat::Npy });
+    job.inputs = InputSpec::Files { paths: vec![models().join("digits_cnn.input.image.npy")].into(), join: false };
+    job.output =
+        Some(OutputSpec { directory: directory.to_owned(), format: OutputFormat::Npy, names: OutputNames::OfOutputs });
     job.run_name = "run".into();
     job.debugger = Some(debugger.clone());
     job
@@ -89,7 +90,7 @@ fn a_dump_holds_what_the_debugger_replaced_and_the_report_counts_the_stop() {
     let first: serde_json::Value = serde_json::from_str(index.lines().next().unwrap()).unwrap();
     let dumped = npy::read_file(&dump.join(first["file"].as_str().unwrap())).unwrap();
     assert!(dumped.bytes().iter().all(|byte| *byte == 0), "{first}");
-    let output = npy::read_file(&directory.path().join("run/digits_cnn_0.npy")).unwrap();
+    let output = npy::read_file(&directory.path().join("run/probabilities.npy")).unwrap();
     let usual = npy::read_file(&models().join("digits_cnn.output.probabilities.npy")).unwrap();
     assert_ne!(output.bytes(), usual.bytes(), "the run went on with the zeros");
 }
@@ -121,6 +122,6 @@ fn without_a_client_a_debugger_is_only_mentioned() {
     let plain = tempfile::tempdir().unwrap();
     let alone = Job { debugger: None, ..job(plain.path(), &debugger) }.run(&JobHooks::default()).unwrap();
     assert!(alone.debugger.is_none());
-    let output = |directory: &Path| npy::read_file(&directory.join("run/digits_cnn_0.npy")).unwrap();
+    let output = |directory: &Path| npy::read_file(&directory.join("run/probabilities.npy")).unwrap();
     assert_eq!(output(directory.path()), output(plain.path()));
 }

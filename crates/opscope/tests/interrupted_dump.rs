@@ -27,6 +27,7 @@ fn cancelled(job: &Job, when: impl Fn(Option<Stage>, u64) -> bool + Sync) -> Res
     job.run(&JobHooks {
         cancel: &cancel,
         stage: &|stage| cancel_if(Some(stage), 0),
+        fed: &|_, _| (),
         advanced: &|done, _| cancel_if(None, done),
         ..JobHooks::default()
     })

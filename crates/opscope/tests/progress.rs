@@ -15,6 +15,7 @@ fn run(repeat: impl FnOnce(&mut Repetition)) -> (Report, Vec<(u64, Goal)>) {
     let hooks = JobHooks {
         cancel: &Arc::default(),
         stage: &|_| (),
+        fed: &|_, _| (),
         advanced: &|done, goal| said.lock().unwrap().push((done, goal)),
         ..JobHooks::default()
     };

@@ -70,4 +70,4 @@ pub use recording::{
     TensorKind, close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
-pub use whole_file::write_whole;
+pub use whole_file::{replace_whole, write_whole};

@@ -29,8 +29,11 @@ pub fn write_whole<E: From<io::Error>>(path: &Path, write: impl FnOnce(&mut File
     Ok(())
 }
 
-/// Returns the same for a file that may exist and is replaced in one step: a reader sees the old one or the new one.
-pub(crate) fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+/// Writes a file that may exist and is replaced in one step: a reader sees the old one or the new one.
+///
+/// # Errors
+/// Of the system.
+pub fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut part = part_of(path)?;
     io::Write::write_all(part.as_file_mut(), content)?;
     part.persist(path).map_err(|error| error.error)?;

@@ -9,6 +9,7 @@ mod dtype;
 mod element;
 mod file;
 pub mod npy;
+pub mod npz;
 mod scan;
 mod slice;
 mod statistics;

@@ -6,6 +6,7 @@
 mod bar;
 mod cell;
 mod figures;
+mod file_text;
 mod prefix;
 mod shown;
 mod table;
@@ -13,6 +14,7 @@ mod table;
 pub use bar::BarStyle;
 pub use cell::cell_text;
 pub use figures::{TimeScale, grouped, shown_number, shown_time};
+pub use file_text::file_text;
 pub use prefix::common_path;
 pub use shown::{shown_duration, shown_size, shown_text};
 pub use table::{Column, TextTable, display_width, shortened};

@@ -65,6 +65,7 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
             messages.debug(stage);
             progress.stage(stage);
         },
+        fed: &|inputs, graph| messages.fed(inputs, graph),
         advanced: &|done, goal| progress.ran(done, goal),
         expects: &|bytes| {
             if let Some(text) = sizes::expected(bytes, budget) {
@@ -167,7 +168,9 @@ fn show_fit(acl_json: &Path, model: &Path, reporting: Reporting) -> Result<(), F
     if !reporting.json {
         return print(shown_text(&format!("{} fits {}", acl_json.display(), model.display())));
     }
-    print_json(json!({ "schema": "opscope.check/1", "fits": true, "acl_json": acl_json, "model": model }))
+    print_json(
+        json!({ "schema": "opscope.check/1", "fits": true, "acl_json": acl_json.to_string_lossy(), "model": model.to_string_lossy() }),
+    )
 }
 
 fn read_acl_json(path: &Path, messages: Messages) -> Result<AclConfig, Failure> {

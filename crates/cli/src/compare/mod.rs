@@ -1,8 +1,10 @@
 //! `opscope compare`: two dumps, a model and a dump, or two models; or the times of two recordings or two summaries.
 
+mod runs;
 mod tensors;
 mod times;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +22,7 @@ use crate::options::{EngineArguments, engine_name, one_of};
 #[derive(Debug, Args)]
 pub struct CompareArguments {
     /// What is compared: a dump (ours, AscendCL's, a directory of .npy, one file), an ONNX file to run, or times: a recording
-    /// or a summary
+    /// or a summary; or a run by its name, OUT/RUN, of which the dump, the times or the outputs are taken
     tensors: PathBuf,
     /// What it is compared with, the baseline, likewise. Of times, the older one is the baseline, whichever comes first
     #[arg(required_unless_present = "baseline")]
@@ -51,9 +53,9 @@ pub struct CompareArguments {
     /// Let loading take N times the time and memory that a model of its size may take [default: 1]
     #[arg(long, value_name = "N")]
     load_budget: Option<LoadBudget>,
-    /// Input files for models that are run, with commas between them [default: random data]
-    #[arg(long, value_name = "FILES", value_delimiter = ',')]
-    input: Vec<PathBuf>,
+    /// The inputs of models that are run, as `opscope benchmark` takes them [default: random data]
+    #[arg(long, value_name = "FILES")]
+    input: Vec<OsString>,
     /// The seed of random data
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -93,6 +95,9 @@ pub struct CompareArguments {
     /// Run the models in a process of its own: a crash of an engine's library is then an error of this command
     #[arg(long)]
     isolate: bool,
+    /// Of runs that are given by their names, compare the models' outputs
+    #[arg(long)]
+    outputs: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -104,6 +109,8 @@ pub struct CompareArguments {
 /// Runs the command.
 pub fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let sides = Sides::of(arguments)?;
+    let (compared, baseline) = runs::resolve(sides, arguments)?;
+    let sides = Sides { compared: &compared, baseline: &baseline, ..sides };
     match Times::is_at(sides.compared) || Times::is_at(sides.baseline) {
         true => times::run(arguments, sides),
         false => tensors::run(arguments, sides, invocation),

@@ -19,7 +19,7 @@ use crate::consumers;
 use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
-use crate::options::{Environment, shape_set};
+use crate::options::{Environment, given_files, shape_set};
 use crate::terminal::{Messages, print, print_json};
 
 /// Compares the tensors.
@@ -102,7 +102,7 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
             } else {
                 Reference::Dump(Arc::new(open(sides.baseline)?))
             };
-            let (inputs, graph) = inputs(arguments, sides)?;
+            let (inputs, graph) = inputs(arguments, sides, messages)?;
             compare_runs(&run, &reference, &inputs, &graph, options).map_err(|error| failure(error, arguments))
         }
     }
@@ -190,10 +190,9 @@ fn engines(arguments: &CompareArguments) -> Result<[EngineSpec; 2], Failure> {
 
 /// The options that would give another command these inputs.
 fn input_words(arguments: &CompareArguments) -> Vec<String> {
-    let files: Vec<_> = arguments.input.iter().map(|path| path.to_string_lossy()).collect();
-    let mut words = match &files[..] {
+    let mut words = match &arguments.input[..] {
         [] => vec!["--pure-data-type=random".to_owned(), format!("--seed={}", arguments.seed)],
-        files => vec![format!("--input={}", files.join(","))],
+        lists => lists.iter().map(|list| format!("--input={}", list.display())).collect(),
     };
     words.extend(arguments.dym_shape.as_ref().map(|shapes| format!("--dym-shape={shapes}")));
     words
@@ -201,17 +200,19 @@ fn input_words(arguments: &CompareArguments) -> Vec<String> {
 
 /// The inputs of both runs, and the model that they were found for. Files may also have the types of the second model: each
 /// model gets the inputs in its own types.
-fn inputs(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(Inputs, Graph), Failure> {
+fn inputs(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -> Result<(Inputs, Graph), Failure> {
     let shapes = match &arguments.dym_shape {
         None => ShapeSpec::Smallest,
         Some(text) => ShapeSpec::Fixed(shape_set("--dym-shape", text).map_err(Failure::wrong_use)?),
     };
+    let given = given_files(&arguments.input).map_err(Failure::wrong_use)?;
     let find = |graph: Graph| -> Result<(Inputs, Graph), InputError> {
         let inputs = if arguments.input.is_empty() {
             Inputs::Generated(generate(&graph, &concrete_shapes(&graph, &shapes)?, Data::Random(arguments.seed))?)
         } else {
-            Inputs::Files(InputFiles::find(&graph, &arguments.input, &shapes, true)?)
+            Inputs::Files(InputFiles::find(&graph, &given, &shapes, true)?)
         };
+        messages.fed(&inputs, &graph);
         Ok((inputs, graph))
     };
     let load = |path: &Path| Graph::load(path).map_err(Failure::wrong_use);

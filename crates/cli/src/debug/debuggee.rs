@@ -18,6 +18,7 @@ use opscope::{Session, SessionError};
 use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
 use crate::engines::with_hint;
 use crate::exit::Failure;
+use crate::terminal::Messages;
 
 /// A loaded model with a debugger, and the threads that run it.
 pub struct Debuggee {
@@ -52,6 +53,7 @@ impl Debuggee {
         words: &[String],
         engine: &EngineSpec,
         options: &LoadOptions,
+        messages: Messages,
     ) -> Result<Self, Failure> {
         let fidelity = options.fidelity;
         let opened = engine.open().map_err(|error| Failure::engine(&error))?;
@@ -61,6 +63,7 @@ impl Debuggee {
             other => Failure::wrong_use(other),
         })?;
         let inputs = inputs.find(session.graph(), shapes).map_err(Failure::wrong_use)?;
+        messages.fed(&inputs, session.graph());
         let debugger = Debugger::new().map_err(Failure::failed)?;
         session.check(&debugger).map_err(Failure::wrong_use)?;
         let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).map_err(Failure::failed)?;

@@ -121,8 +121,9 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     let engine = arguments.engine.spec(&std::env::vars_os().collect()).map_err(Failure::wrong_use)?;
     let budget = arguments.load_budget.unwrap_or_default();
     let options = LoadOptions { budget, ..LoadOptions::new(arguments.fidelity, threads) };
-    consumers::attach(Messages { quiet: arguments.quiet.unwrap_or(false), debug: false });
-    let debuggee = Debuggee::load(model, &inputs, &shapes, &arguments.fed.0.words(), &engine, &options)?;
+    let messages = Messages { quiet: arguments.quiet.unwrap_or(false), debug: false };
+    consumers::attach(messages);
+    let debuggee = Debuggee::load(model, &inputs, &shapes, &arguments.fed.0.words(), &engine, &options, messages)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
 }

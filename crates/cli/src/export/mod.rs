@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use opscope::benchmark::Stage;
+use opscope::benchmark::{Stage, StoredRun};
 use opscope::profile::{Exported, Format, ProfileError, Recording, ShownRuns, TimelineRuns};
 use serde_json::json;
 
@@ -18,7 +18,8 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 /// The arguments of `opscope export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// The directory that a profiled run left; for the format parquet also a dump; with --into any number of recordings
+    /// The directory that a profiled run left, or the run by its name, OUT/RUN; for the format parquet also a dump; with --into any
+    /// number of recordings
     #[arg(required = true, value_name = "RECORDING")]
     sources: Vec<PathBuf>,
     /// One format: timeline.pftrace, for ui.perfetto.dev; timeline.json, for chrome://tracing and others; the tables
@@ -78,6 +79,13 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
             format!("{count} recordings are given; export them one by one, or write --into DIR for a set of them");
         return Err(Failure::wrong_use(message));
     };
+    let run = StoredRun::find(source);
+    let dump = run.and_then(|run| run.dump.filter(|_| run.recording.is_none()));
+    let source = match dump.filter(|_| arguments.format == Some(ExportFormat::Parquet)) {
+        Some(dump) => dump,
+        None => StoredRun::recording_at(source).map_err(Failure::wrong_use)?,
+    };
+    let source = &source;
     if arguments.format == Some(ExportFormat::Parquet) && !source.join("records.bin").exists() {
         return tables::export_dump(arguments, source, messages);
     }
@@ -135,7 +143,7 @@ fn directory(arguments: &ExportArguments, source: &std::path::Path) -> Result<Pa
 fn tell(exported: &[Exported], arguments: &ExportArguments, messages: Messages) -> Result<(), Failure> {
     let written: Vec<&PathBuf> = exported.iter().flat_map(|exported| &exported.written).collect();
     if arguments.json {
-        print_json(json!(written))?;
+        print_json(json!(written.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>()))?;
     } else if !arguments.quiet {
         written.iter().try_for_each(|path| print(shown_path(path)))?;
     }

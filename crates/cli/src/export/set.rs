@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use opscope::benchmark::StoredRun;
 use opscope::profile::Recording;
 use opscope::text::shown_size;
 use opscope_tables::{Appended, TableSet};
@@ -15,12 +16,14 @@ pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Message
         let message = format!("a set holds Parquet tables, not {}; leave --format out, or --into", format.name());
         return Err(Failure::wrong_use(message));
     }
-    for source in &arguments.sources {
+    let recordings = arguments.sources.iter().map(|source| StoredRun::recording_at(source).map_err(Failure::wrong_use));
+    let recordings: Vec<PathBuf> = recordings.collect::<Result<_, _>>()?;
+    for source in &recordings {
         Recording::open(source.clone()).map_err(Failure::wrong_use)?;
     }
     let set = TableSet::open(into).map_err(Failure::failed)?;
     let (mut written, mut added, mut exit) = (Vec::<PathBuf>::new(), 0, Exit::Done);
-    for source in &arguments.sources {
+    for source in &recordings {
         let mut recording = Recording::open(source.clone()).map_err(Failure::wrong_use)?;
         let progress = shown_progress(&mut recording, arguments.quiet);
         let appended = set.append(&recording);
@@ -43,7 +46,7 @@ pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Message
         }
     }
     if arguments.json {
-        print_json(json!(written))?;
+        print_json(json!(written.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>()))?;
     }
     messages.note(total(&written, arguments.sources.len(), added, into));
     Ok(exit)

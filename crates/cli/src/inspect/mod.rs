@@ -3,11 +3,13 @@
 mod engine;
 mod model;
 mod recording;
+mod run;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use opscope::benchmark::StoredRun;
 use opscope::dump::Inspection;
 use opscope::onnx::Graph;
 
@@ -22,7 +24,7 @@ use crate::terminal::{print, print_json, shown_path};
 /// The arguments of `opscope inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArguments {
-    /// A model, a recording, a dump or a file of one, or anything else that opscope wrote
+    /// A model, a recording, a dump or a file of one, or anything else that opscope wrote; or a run by its name, OUT/RUN
     path: PathBuf,
     /// Rows of the tables of a recording
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -47,7 +49,35 @@ pub struct InspectArguments {
 
 /// Runs the command.
 pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit, Failure> {
-    let path = &arguments.path;
+    let Some(run) = StoredRun::find(&arguments.path) else { return one(&arguments.path, arguments, invocation) };
+    if arguments.json {
+        return run::show_json(&run).map(|()| Exit::Done);
+    }
+    let mut parts: Vec<&PathBuf> = [&run.recording, &run.dump].into_iter().flatten().collect();
+    match (arguments.check, &run.dump) {
+        (true, None) => {
+            let message = format!("--check is for dumps, and {} has none", arguments.path.display());
+            return Err(Failure::wrong_use(message));
+        }
+        (true, Some(dump)) => parts = vec![dump],
+        (false, _) => run::show(&run)?,
+    }
+    let of_recordings = arguments.recording != RecordingArguments::default();
+    parts.retain(|part| !of_recordings || run.dump.as_ref() != Some(part));
+    let mut exit = Exit::Done;
+    for part in parts {
+        if !arguments.check {
+            print("")?;
+        }
+        if one(part, arguments, invocation)? == Exit::Incomplete {
+            exit = Exit::Incomplete;
+        }
+    }
+    Ok(exit)
+}
+
+/// Shows one model, dump or recording.
+fn one(path: &Path, arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let is_model = path.extension().is_some_and(|extension| extension == "onnx" || extension == "om");
     let is_recording = path.join("records.bin").is_file();
     if arguments.check && (is_model || is_recording) {

@@ -223,7 +223,7 @@ pub fn json(graph: &Graph) -> serde_json::Value {
     });
     json!({
         "schema": "opscope.model/1",
-        "path": graph.source.path, "xxh3": format!("{:016x}", graph.source.xxh3), "graph": graph.name,
+        "path": graph.source.path.to_string_lossy(), "xxh3": format!("{:016x}", graph.source.xxh3), "graph": graph.name,
         "producer": graph.source.producer, "opsets": graph.opsets,
         "inputs": graph.inputs.iter().map(value).collect::<Vec<_>>(),
         "outputs": graph.outputs.iter().map(value).collect::<Vec<_>>(),

@@ -13,7 +13,7 @@ mod resolve;
 mod spellings;
 mod values;
 
-pub use arguments::{BenchmarkArguments, EngineArguments, FeedArguments, NOTED, REFUSED, engine_name};
+pub use arguments::{BenchmarkArguments, EngineArguments, FeedArguments, NOTED, REFUSED, engine_name, given_files};
 pub use environment::Environment;
 pub use notes::NoteKind;
 pub use request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, TextForm};

@@ -2,8 +2,8 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use opscope::benchmark::{CaptureSpec, Job, OutputSpec, Repetition};
-use opscope::inputs::ShapeSpec;
+use opscope::benchmark::{CaptureSpec, Job, OutputFormat, OutputNames, OutputSpec, Repetition, TakenName};
+use opscope::inputs::{InputSpec, ShapeSpec};
 use opscope::profile::Format;
 use opscope::verify::VerifyOptions;
 
@@ -27,11 +27,12 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         repetition: repetition(&arguments)?,
         engine: arguments.engine.spec(environment)?,
         engine_threads: threads("--engine-threads", arguments.engine_threads)?.unwrap_or(NonZeroUsize::MIN),
-        inputs: arguments.fed.inputs()?,
+        inputs: inputs(&arguments)?,
         shapes: shapes(&arguments)?,
         load_budget: arguments.load_budget.unwrap_or_default(),
         batch_size: wanted_batch(&arguments).filter(|_| arguments.is_of_other_tools()),
         output: output(&arguments)?,
+        taken: taken(&arguments),
         survives_crash: is(arguments.isolate),
         profile_beside: text_form(&arguments) != TextForm::OtherTools && !is(arguments.json),
         output_batch_axis: arguments.output_batchsize_axis.unwrap_or(0),
@@ -298,7 +299,7 @@ fn profile(
 ) -> Result<CaptureSpec, Refusal> {
     let options = Box::new(arguments.profiled.options(notes)?);
     // The original runs the model without warm-up here, to keep those runs out of its recording.
-    if arguments.fed.input.is_some() && arguments.warmup_count != Some(0) {
+    if !arguments.fed.input.is_empty() && arguments.warmup_count != Some(0) {
         notes.note(
             "--profiler with --input",
             "the model is warmed up as always; warm-up runs are marked in the recording, and its account leaves them out",
@@ -317,17 +318,48 @@ fn profile(
 
 fn output(arguments: &BenchmarkArguments) -> Result<Option<OutputSpec>, Refusal> {
     let Some(directory) = arguments.output.clone() else {
+        let needs = |option| Err(Refusal::Needs { option, needed: "--output, the directory that it is in" });
         return match &arguments.output_dirname {
-            Some(_) => {
-                Err(Refusal::Needs { option: "--output-dirname", needed: "--output, the directory that it is in" })
-            }
+            Some(_) => needs("--output-dirname"),
+            None if is(arguments.overwrite) => needs("--overwrite"),
             None => Ok(None),
         };
     };
     if let Some(name) = &arguments.output_dirname {
         check_run_name(name)?;
+    } else if is(arguments.overwrite) {
+        return Err(Refusal::Needs {
+            option: "--overwrite",
+            needed: "--output-dirname, the name of the run to replace",
+        });
     }
-    Ok(Some(OutputSpec { directory, format: arguments.outfmt.unwrap_or_default() }))
+    // The other tools' scripts look for their names and for their format, which is BIN where none is given.
+    let (format, names) = match arguments.is_of_other_tools() {
+        true => (arguments.outfmt.unwrap_or(OutputFormat::Bin), OutputNames::OfInputFiles),
+        false => (OutputFormat::Npy, OutputNames::OfOutputs),
+    };
+    Ok(Some(OutputSpec { directory, format, names }))
+}
+
+/// The inputs. In the other tools' command lines files stand in the order of the inputs, and the last list counts.
+fn inputs(arguments: &BenchmarkArguments) -> Result<InputSpec, Refusal> {
+    let mut inputs = arguments.fed.inputs()?;
+    if let InputSpec::Files { paths, .. } = &mut inputs
+        && arguments.is_of_other_tools()
+    {
+        paths.in_order = true;
+        paths.lists.drain(..paths.lists.len() - 1);
+    }
+    Ok(inputs)
+}
+
+/// What happens where the run's name is taken. A name of date and time is free a second later, so it gets a number.
+fn taken(arguments: &BenchmarkArguments) -> TakenName {
+    match &arguments.output_dirname {
+        _ if is(arguments.overwrite) => TakenName::Replace,
+        Some(_) if !arguments.is_of_other_tools() => TakenName::Refuse,
+        _ => TakenName::Number,
+    }
 }
 
 fn check_run_name(name: &Path) -> Result<(), Refusal> {

@@ -57,6 +57,7 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("energy-consumption", &["-ec"]),
     boolean("isolate", &[]),
     boolean("json", &[]),
+    boolean("overwrite", &[]),
     boolean("perf", &[]),
     boolean("pipeline", &[]),
     boolean("profiler", &["-pf"]),

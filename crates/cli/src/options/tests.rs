@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use opscope::benchmark::{CaptureSpec, OutputFormat, Repetition};
+use opscope::benchmark::{CaptureSpec, OutputFormat, OutputNames, Repetition, TakenName};
 use opscope::dump::{Delivery, DumpFormat, IoSelection, Pattern, Policy, Request, Runs};
 use opscope::engine::{EngineName, ExecutionMode, GraphOptimizationLevel};
 use opscope::inputs::{Data, InputSpec, NamedShape, ShapeSpec};
@@ -103,12 +103,15 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         "input",
         "a.npy,dir",
         "m.onnx",
-        Works(|r| r.job.inputs == InputSpec::Files { paths: vec!["a.npy".into(), "dir".into()], join: true }),
+        Works(
+            |r| matches!(&r.job.inputs, InputSpec::Files { paths, join: true } if paths.lists == [["a.npy", "dir"].map(PathBuf::from)]),
+        ),
     ),
     ("pure-data-type", "random", "m.onnx", Works(|r| r.job.inputs == InputSpec::Generated(Data::Random(0)))),
     ("seed", "7", "m.onnx -pdt random", Works(|r| r.job.inputs == InputSpec::Generated(Data::Random(7)))),
     ("output", "out", "m.onnx", Works(|r| r.job.output.as_ref().is_some_and(|o| o.directory.as_os_str() == "out"))),
     ("output-dirname", "r1", "m.onnx -o o", Works(|r| r.job.run_name.as_os_str() == "r1")),
+    ("overwrite", "1", "m.onnx -o o -od r", Works(|r| r.job.taken == TakenName::Replace)),
     ("outfmt", "npy", "m.onnx -o o", Works(|r| r.job.output.as_ref().unwrap().format == OutputFormat::Npy)),
     ("loop", "5", "m.onnx", Works(|r| r.job.repetition.loops == 5)),
     ("warmup-count", "0", "m.onnx", Works(|r| r.job.repetition.warmups == 0)),
@@ -389,7 +392,33 @@ fn what_is_not_given_has_the_originals_defaults() {
     let text = TextForm::OtherTools;
     assert_eq!(reporting, Reporting { text, rows: 10, json: false, quiet: false, debug: false });
     assert!(matches!((action, job.capture), (Action::Run, CaptureSpec::Nothing)));
-    assert_eq!(request("m.onnx -o o").job.output.unwrap().format, OutputFormat::Bin);
+}
+
+#[test]
+fn outputs_have_their_own_names_and_other_tools_those_that_they_expect() {
+    let of = |line: &str| {
+        let output = request(line).job.output.unwrap();
+        (output.format, output.names)
+    };
+    assert_eq!(of("m.onnx --output o"), (OutputFormat::Npy, OutputNames::OfOutputs));
+    for (line, format) in [
+        ("m.onnx -o o --warmup-count 0", OutputFormat::Bin),
+        ("--om-model m.onnx --output o", OutputFormat::Bin),
+        ("m.onnx --output o --outfmt NPY", OutputFormat::Npy),
+        ("m.onnx --output o --outfmt TXT", OutputFormat::Txt),
+    ] {
+        assert_eq!(of(line), (format, OutputNames::OfInputFiles), "{line}");
+    }
+}
+
+#[test]
+fn a_taken_name_is_refused_unless_another_tool_would_number_it_or_it_is_to_be_replaced() {
+    let of = |line: &str| request(line).job.taken;
+    assert_eq!(of("m.onnx --output o --output-dirname r"), TakenName::Refuse);
+    assert_eq!(of("m.onnx --output o"), TakenName::Number, "the name is the time");
+    assert_eq!(of("-om m.onnx -o o -od r"), TakenName::Number);
+    assert_eq!(of("m.onnx -o o -od r --overwrite"), TakenName::Replace);
+    assert!(refusal("m.onnx -o o --overwrite").contains("--overwrite needs --output-dirname"));
 }
 
 #[test]
@@ -411,6 +440,7 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
         ("m.onnx -o o --dump --profiler", "distorts the times"),
         ("m.onnx -o o --dump --profiler", "run twice"),
         ("m.onnx -od r", "--output-dirname needs --output"),
+        ("m.onnx --overwrite", "--overwrite needs --output"),
         ("m.onnx -o o -od /r", "would not lie in the directory of --output"),
         ("m.onnx -o o -od a/../../r", "would not lie in the directory of --output"),
         ("m.onnx -o o -od=", "a value is required for '--output-dirname"),

@@ -1,6 +1,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use opscope::inputs::Inputs;
+use opscope::onnx::Graph;
 use opscope::text::shown_text;
 
 /// Messages for the person at the terminal.
@@ -28,6 +30,15 @@ impl Messages {
     /// Something that was asked for does not happen.
     pub fn warning(self, text: impl Display) {
         self.say("warning", text);
+    }
+
+    /// Says which files are fed to which inputs, where there is a choice, and what of it may not be meant.
+    pub fn fed(self, inputs: &Inputs, graph: &Graph) {
+        let Some(files) = inputs.files() else { return };
+        if !files.is_evident() {
+            self.note(format!("inputs: {}", files.described(graph)));
+        }
+        files.warnings().iter().for_each(|warning| self.warning(warning));
     }
 
     fn say(self, kind: &str, text: impl Display) {

@@ -90,6 +90,7 @@ pub(crate) fn prepare(
             Some(form) => prepared = optimised(prepared, form, graph, known)?,
             None => operators::with_special_values(&mut prepared.model, Fidelity::Exact),
         }
+        operators::with_checked_indices(&mut prepared.model);
         memory.check_typed(&prepared.model)?;
         prepared.notes = notes;
         prepared.weights = used(&initializers, &prepared.model);

@@ -154,10 +154,36 @@ fn a_failure_in_a_run_names_the_node() {
         .node("pick", "Gather", &["x", "at"], &["y"])
         .output("y")
         .graph();
-    let far = vec![1000i64; 100];
-    let inputs = [Tensor::from_f32(vec![3], &[0.0; 3]).unwrap(), Tensor::from_i64(vec![100], &far).unwrap()];
-    assert_eq!(inputs[1].dtype(), DType::I64);
-    let plan = load(&graph, Fidelity::Exact).unwrap().plan(&inputs).unwrap();
-    let error = crate::files::run(&*plan, &inputs).unwrap_err().to_string();
-    assert!(error.contains("'pick'") && error.len() < 300, "{error}");
+    let run = |index: i64, fidelity| {
+        let at = [vec![2i64, -3, 0], vec![index; 97]].concat();
+        let inputs = [Tensor::from_f32(vec![3], &[0.0; 3]).unwrap(), Tensor::from_i64(vec![100], &at).unwrap()];
+        let plan = load(&graph, fidelity).unwrap().plan(&inputs).unwrap();
+        crate::files::run(&*plan, &inputs).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for fidelity in Fidelity::ALL {
+        assert_eq!(run(-1, fidelity), Ok(()));
+        for index in [1000, 3, -4, i64::MIN] {
+            let error = run(index, fidelity).unwrap_err();
+            assert!(error.contains("the run failed at node 'pick'") && error.len() < 300, "{error}");
+            assert!(error.contains(&format!("Gather takes index {index} of axis 0, which has 3 entries")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_index_out_of_range_is_no_row_of_another_block() {
+    // On an axis behind another one, the kernel would find the next block's row there.
+    let graph = Builder::default()
+        .input("x", DataType::Float, &[D::N(2), D::N(3)])
+        .input("at", DataType::Int64, &[D::N(1)])
+        .node_with("pick", "Gather", &["x", "at"], &["y"], vec![int("axis", 1)])
+        .output("y")
+        .graph();
+    let x = Tensor::from_f32(vec![2, 3], &[0.0; 6]).unwrap();
+    let inputs = [x, Tensor::from_i64(vec![1], &[3]).unwrap()];
+    for fidelity in Fidelity::ALL {
+        let plan = load(&graph, fidelity).unwrap().plan(&inputs).unwrap();
+        let error = crate::files::run(&*plan, &inputs).unwrap_err().to_string();
+        assert!(error.contains("Gather takes index 3 of axis 1, which has 3 entries"), "{error}");
+    }
 }

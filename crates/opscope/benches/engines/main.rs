@@ -264,7 +264,7 @@ fn explained(spec: &EngineSpec, name: &str, path: &Path) {
     let mut job = Job::new(path);
     job.engine = spec.clone();
     let graph = Graph::load(path).expect("the model can be read");
-    job.inputs = InputSpec::Files { paths: files_beside(path, &graph), join: false };
+    job.inputs = InputSpec::Files { paths: files_beside(path, &graph).into(), join: false };
     job.repetition.loops = 20;
     job.repetition.warmups = 2;
     job.verify.when = Verify::Off;

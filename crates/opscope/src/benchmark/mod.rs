@@ -16,13 +16,14 @@ mod run;
 pub use acl::{AclError, apply as apply_acl_json, selection_as_vendor};
 pub use error::JobError;
 pub use instruments::InstrumentError;
-pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};
+pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputNames, OutputSpec, Repetition, Stage, TakenName};
 pub use latency::Latency;
 pub use measure::MeasureError;
 pub use not_finite::{NotFinite, NotFiniteOutput};
 pub use opscope_profile::median_interval;
 pub use output::{
-    KeptCapture, OutputPathError, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs,
+    KeptCapture, NoRecording, OutputPathError, StoredRun, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs,
+    unfinished_outputs,
 };
 pub use report::{
     DebuggerSummary, DumpSummary, FailedShapes, FileInfo, InputSummary, Measured, MemorySummary, ModelSummary,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::latency::Latency;
 use super::not_finite::NotFinite;
+use crate::json_path;
 use crate::machine::Machine;
 use crate::verify::Verification;
 
@@ -75,6 +76,7 @@ pub struct Report {
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelSummary {
     /// The file, as it was given.
+    #[serde(serialize_with = "json_path::path")]
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: u64,
@@ -185,8 +187,10 @@ pub struct InputSummary {
 #[derive(Debug, Clone, Serialize)]
 pub struct FileInfo {
     /// The files that were read; empty for generated inputs.
+    #[serde(serialize_with = "json_path::paths")]
     pub infiles: Vec<PathBuf>,
     /// The names of the files that were written.
+    #[serde(serialize_with = "json_path::paths")]
     pub outfiles: Vec<PathBuf>,
 }
 
@@ -194,8 +198,10 @@ pub struct FileInfo {
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ProfileSummary {
     /// The recording's directory.
+    #[serde(serialize_with = "json_path::path")]
     pub directory: PathBuf,
     /// The exported files; empty if only the raw recording was asked for.
+    #[serde(serialize_with = "json_path::paths")]
     pub exports: Vec<PathBuf>,
     /// Which runs the timelines show and the table of dispatches; `None` if all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,6 +222,7 @@ pub struct ProfileSummary {
 #[derive(Debug, Clone, Serialize)]
 pub struct DumpSummary {
     /// Its directory.
+    #[serde(serialize_with = "json_path::path")]
     pub directory: PathBuf,
     /// How many tensors are in it.
     pub tensors: u64,

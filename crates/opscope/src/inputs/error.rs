@@ -6,7 +6,7 @@ use opscope_tensor::DType;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// A shape was given for a name that is not an input.
+    /// Something was given for a name that is not an input.
     #[error("there is no input '{name}' in this model; its inputs are {inputs}")]
     UnknownInput {
         /// The name that was given.
@@ -89,6 +89,24 @@ pub enum InputError {
         /// Files or directories.
         what: &'static str,
     },
+    /// Inputs for which nothing was given.
+    #[error("nothing is given for {names}; write --input NAME=FILE for each input")]
+    Unfed {
+        /// The inputs.
+        names: String,
+    },
+    /// An archive or a directory that lacks an input.
+    #[error("{path:?} has nothing named '{input}'; it holds {holds}, and the inputs are {names}")]
+    NotInIt {
+        /// The archive or the directory.
+        path: PathBuf,
+        /// The input that it lacks.
+        input: String,
+        /// What it has.
+        holds: String,
+        /// The inputs that it should have.
+        names: String,
+    },
     /// Directories with different numbers of files.
     #[error("input '{first}' has {first_count} files, input '{other}' has {other_count}; every input needs as many")]
     Uneven {
@@ -104,8 +122,10 @@ pub enum InputError {
     /// A directory without input files.
     #[error("there is no .npy or .bin file in {0:?}")]
     EmptyDirectory(PathBuf),
-    /// Files and directories together.
-    #[error("--input names files and directories; give one or the other")]
+    /// Files, directories and archives together.
+    #[error(
+        "--input mixes files and directories or archives; give one kind, or say what each is for with --input NAME=PATH"
+    )]
     Mixed,
     /// A file that cannot be read.
     #[error("the input file {path:?} cannot be read: {reason}")]

@@ -1,10 +1,12 @@
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use opscope_onnx::{Dim, Graph, Value};
-use opscope_tensor::{Tensor, npy, open_regular};
+use opscope_tensor::npy::{self, Header};
+use opscope_tensor::npz::Npz;
+use opscope_tensor::{DType, Tensor, open_regular};
 
+use super::given::{Assigned, GivenFiles, Source};
 use super::shapes::join;
 use super::{Batch, InputError, ShapeSpec, concrete_shapes};
 use crate::machine::available_memory;
@@ -13,23 +15,25 @@ use crate::machine::available_memory;
 #[derive(Debug)]
 pub struct InputFiles {
     /// For every input its files, in order.
-    files: Vec<Vec<PathBuf>>,
+    files: Vec<Vec<Source>>,
     /// How many files of each input make one run.
     per_run: usize,
     /// The shapes to join files to; `None` if each file is a run and has its own shape.
     shapes: Vec<Option<Vec<usize>>>,
+    /// What was given and is for no input.
+    unused: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl InputFiles {
-    /// Finds the files of every input: `given` holds as many directories as the model has inputs, or `n` files for each
-    /// input, in the order of the inputs. The files of one run are joined along the first axis until they have the
-    /// model's shape, unless `join` is off.
+    /// Finds the files of every input: by the inputs' names, or `n` files or one directory for each input in their order. The files
+    /// of one run are joined along the first axis until they have the model's shape, unless `join` is off.
     ///
     /// # Errors
     /// Returns an error if the number of files or the first file of an input does not fit the model.
-    pub fn find(graph: &Graph, given: &[PathBuf], spec: &ShapeSpec, join: bool) -> Result<Self, InputError> {
-        let files = assign(graph, given)?;
-        let mut found = Self { shapes: vec![None; files.len()], per_run: 1, files };
+    pub fn find(graph: &Graph, given: &GivenFiles, spec: &ShapeSpec, join: bool) -> Result<Self, InputError> {
+        let Assigned { sources: files, unused, warnings } = given.assign(graph)?;
+        let mut found = Self { shapes: vec![None; files.len()], per_run: 1, files, unused, warnings };
         let shapes = match spec {
             ShapeSpec::Smallest => None,
             _ => Some(concrete_shapes(graph, spec)?),
@@ -61,6 +65,33 @@ impl InputFiles {
         Ok(found)
     }
 
+    /// Says what is fed to what: `image <- cat.npy, mask <- mask.npy`.
+    pub fn described(&self, graph: &Graph) -> String {
+        let fed = |(slot, files): (usize, &Vec<Source>)| {
+            let more = match files.len() {
+                0 | 1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            let first = files.first().map(Source::to_string).unwrap_or_default();
+            format!("{} <- {first}{more}", graph.value(graph.inputs[slot]).name)
+        };
+        let mut text = self.files.iter().enumerate().map(fed).collect::<Vec<_>>().join(", ");
+        if !self.unused.is_empty() {
+            text.push_str(&format!("; not used: {}", self.unused.join(", ")));
+        }
+        text
+    }
+
+    /// Returns whether nothing else could be meant: there is one input, and all that was given is for it.
+    pub fn is_evident(&self) -> bool {
+        self.files.len() == 1 && self.unused.is_empty()
+    }
+
+    /// What may not be meant, a sentence each: a file that has the name of another input than the one that it is for.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// How many runs the files make.
     pub fn batches(&self) -> usize {
         self.files.first().map_or(0, |files| files.len() / self.per_run)
@@ -74,12 +105,12 @@ impl InputFiles {
         let mut batch = Batch { tensors: Vec::new(), sources: Vec::new() };
         for (slot, files) in self.files.iter().enumerate() {
             let input = graph.value(graph.inputs[slot]);
-            let sources = files[index * self.per_run..(index + 1) * self.per_run].to_vec();
+            let sources = &files[index * self.per_run..(index + 1) * self.per_run];
             let target = self.shapes[slot].as_deref();
             let mut bytes = Vec::new();
             let mut last = None;
-            for path in &sources {
-                let piece = Piece::read(path, input, target)?;
+            for source in sources {
+                let piece = Piece::read(source, input, target)?;
                 bytes.extend_from_slice(piece.tensor.bytes());
                 last = Some(piece);
             }
@@ -93,7 +124,7 @@ impl InputFiles {
                 found: piece.tensor.shape().to_vec(),
             })?;
             batch.tensors.push(tensor);
-            batch.sources.push(sources);
+            batch.sources.push(sources.iter().map(|source| source.path().to_owned()).collect());
         }
         Ok(batch)
     }
@@ -105,42 +136,78 @@ struct Piece {
     tensor: Tensor,
 }
 
-impl Piece {
-    fn read(path: &Path, input: &Value, target: Option<&[usize]>) -> Result<Self, InputError> {
+/// Where the data of a source is read, and what it is.
+struct Opened<'a> {
+    /// `None` for bytes alone.
+    header: Option<Header>,
+    data: Box<dyn Read + 'a>,
+    dtype: DType,
+    shape: Vec<usize>,
+    bytes: usize,
+}
+
+impl<'a> Opened<'a> {
+    fn of(header: Header, data: Box<dyn Read + 'a>) -> Self {
+        let (dtype, shape, bytes) = (header.dtype, header.shape.clone(), header.data_bytes);
+        Self { header: Some(header), data, dtype, shape, bytes }
+    }
+
+    /// Opens a file of bytes alone, which is the target or, along its first axis, a part of it.
+    fn raw(path: &Path, input: &Value, target: Option<&[usize]>) -> Result<Self, InputError> {
         let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
         let name = || input.name.clone();
-        let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
-        let (header, file, dtype, shape, size) = if is_npy {
-            let (header, file) = npy::open(path).map_err(|error| unreadable(error.to_string()))?;
-            let (dtype, shape, size) = (header.dtype, header.shape.clone(), header.data_bytes);
-            (Some(header), file, dtype, shape, size)
-        } else {
-            let opened = open_regular(path).and_then(|file| Ok((file.metadata()?.len() as usize, file)));
-            let (length, file) = opened.map_err(|error| unreadable(error.to_string()))?;
-            let dtype = input.dtype.ok_or_else(|| unreadable("the model does not say the input's type".to_owned()))?;
-            let shape = target.ok_or_else(|| InputError::OpenShape {
+        let opened = open_regular(path).and_then(|file| Ok((file.metadata()?.len() as usize, file)));
+        let (length, file) = opened.map_err(|error| unreadable(error.to_string()))?;
+        let dtype = input.dtype.ok_or_else(|| unreadable("the model does not say the input's type".to_owned()))?;
+        let shape = target.ok_or_else(|| InputError::OpenShape {
+            path: path.to_owned(),
+            name: name(),
+            shape: input.shape.as_deref().map(join).unwrap_or_else(|| "...".to_owned()),
+        })?;
+        let expected = dtype.bytes_of(shape.iter().product()).unwrap_or(0);
+        let parts = expected.checked_div(length).filter(|parts| parts * length == expected);
+        let batch = shape.first().copied().unwrap_or(1);
+        let Some(parts) = parts.filter(|&parts| parts != 0 && batch.is_multiple_of(parts)) else {
+            return Err(InputError::FileSize {
                 path: path.to_owned(),
                 name: name(),
-                shape: input.shape.as_deref().map(join).unwrap_or_else(|| "...".to_owned()),
-            })?;
-            let expected = dtype.bytes_of(shape.iter().product()).unwrap_or(0);
-            let parts = expected.checked_div(length).filter(|parts| parts * length == expected);
-            let batch = shape.first().copied().unwrap_or(1);
-            let Some(parts) = parts.filter(|&parts| parts != 0 && batch.is_multiple_of(parts)) else {
-                return Err(InputError::FileSize {
-                    path: path.to_owned(),
-                    name: name(),
-                    shape: shape.to_vec(),
-                    expected,
-                    found: length,
-                });
-            };
-            let mut part = shape.to_vec();
-            if let Some(batch) = part.first_mut() {
-                *batch /= parts;
-            }
-            (None, file, dtype, part, length)
+                shape: shape.to_vec(),
+                expected,
+                found: length,
+            });
         };
+        let mut part = shape.to_vec();
+        if let Some(batch) = part.first_mut() {
+            *batch /= parts;
+        }
+        Ok(Self { header: None, data: Box::new(file), dtype, shape: part, bytes: length })
+    }
+}
+
+impl Piece {
+    fn read(source: &Source, input: &Value, target: Option<&[usize]>) -> Result<Self, InputError> {
+        let path = source.path();
+        let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
+        let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+        match source {
+            Source::Array { name, .. } => {
+                let npz = Npz::open(path).map_err(|error| unreadable(error.to_string()))?;
+                let (header, data) = npz.array(name).map_err(|error| unreadable(error.to_string()))?;
+                Self::of(path, input, Opened::of(header, data))
+            }
+            Source::File(_) if is_npy => {
+                let (header, file) = npy::open(path).map_err(|error| unreadable(error.to_string()))?;
+                Self::of(path, input, Opened::of(header, Box::new(file)))
+            }
+            Source::File(_) => Self::of(path, input, Opened::raw(path, input, target)?),
+        }
+    }
+
+    /// Reads the data if it fits the input.
+    fn of(path: &Path, input: &Value, opened: Opened<'_>) -> Result<Self, InputError> {
+        let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
+        let name = || input.name.clone();
+        let Opened { header, data, dtype, shape, bytes: size } = opened;
         if let Some(expected) = input.dtype.filter(|&expected| expected != dtype) {
             return Err(InputError::Type { path: path.to_owned(), name: name(), expected, found: dtype });
         }
@@ -154,15 +221,14 @@ impl Piece {
                 found: fitting,
             });
         }
-        // The data is read only if it fits.
         if size as u64 > available_memory() {
             return Err(InputError::TooLarge { name: name(), shape });
         }
         let tensor = match header {
-            Some(header) => npy::read_opened(header, file).map_err(|error| unreadable(error.to_string()))?,
+            Some(header) => npy::read_opened(header, data).map_err(|error| unreadable(error.to_string()))?,
             None => {
                 let mut bytes = Vec::with_capacity(size);
-                file.take(size as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+                data.take(size as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
                 Tensor::new(dtype, shape, bytes).map_err(|error| unreadable(error.to_string()))?
             }
         };
@@ -220,82 +286,4 @@ fn fixed(input: &Value) -> Option<Vec<usize>> {
         Dim::Symbol(_) => None,
     })
     .collect()
-}
-
-fn assign(graph: &Graph, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, InputError> {
-    let inputs = graph.inputs.len();
-    let directories = given.iter().filter(|path| path.is_dir()).count();
-    if directories != 0 && directories != given.len() {
-        return Err(InputError::Mixed);
-    }
-    let what = if directories > 0 { "directories" } else { "files" };
-    let fits = if directories > 0 { given.len() == inputs } else { inputs > 0 && given.len().is_multiple_of(inputs) };
-    if !fits || given.is_empty() {
-        let names = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(InputError::Count { inputs, names, given: given.len(), what });
-    }
-    let files: Vec<Vec<PathBuf>> = if directories > 0 {
-        given.iter().map(|directory| list(directory)).collect::<Result<_, _>>()?
-    } else {
-        given.chunks(given.len() / inputs).map(<[PathBuf]>::to_vec).collect()
-    };
-    if let Some(other) = files.iter().position(|some| some.len() != files[0].len()) {
-        return Err(InputError::Uneven {
-            first: graph.value(graph.inputs[0]).name.clone(),
-            first_count: files[0].len(),
-            other: graph.value(graph.inputs[other]).name.clone(),
-            other_count: files[other].len(),
-        });
-    }
-    Ok(files)
-}
-
-/// The `.npy` and `.bin` files of a directory, `image2` before `image10`.
-fn list(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
-    let unreadable = |error: std::io::Error| InputError::Read { path: directory.to_owned(), reason: error.to_string() };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        let is_data =
-            path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("npy") || ext.eq_ignore_ascii_case("bin"));
-        if is_data && path.is_file() {
-            files.push(path);
-        }
-    }
-    if files.is_empty() {
-        return Err(InputError::EmptyDirectory(directory.to_owned()));
-    }
-    files.sort_by_cached_key(|path| natural(&path.file_name().unwrap_or_default().to_string_lossy()));
-    Ok(files)
-}
-
-/// A key by which numbers in names sort by their value.
-fn natural(name: &str) -> Vec<(String, u128)> {
-    let mut parts = vec![(String::new(), 0u128)];
-    let mut in_number = false;
-    for c in name.chars() {
-        let digit = c.to_digit(10);
-        if digit.is_none() && in_number {
-            parts.push((String::new(), 0));
-        }
-        in_number = digit.is_some();
-        let last = parts.last_mut().expect("there is always a part");
-        match digit {
-            Some(digit) => last.1 = last.1.saturating_mul(10).saturating_add(u128::from(digit)),
-            None => last.0.push(c),
-        }
-    }
-    parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_file_names_sort_by_value() {
-        let mut names = vec!["image10.npy", "image2.npy", "a.npy", "image1.npy"];
-        names.sort_by_key(|name| natural(name));
-        assert_eq!(names, ["a.npy", "image1.npy", "image2.npy", "image10.npy"]);
-    }
 }

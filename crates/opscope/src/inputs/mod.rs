@@ -3,6 +3,7 @@
 mod error;
 mod files;
 mod generate;
+mod given;
 mod shapes;
 mod spec;
 
@@ -12,6 +13,7 @@ use opscope_tensor::Tensor;
 pub use error::InputError;
 pub use files::InputFiles;
 pub use generate::{Data, generate};
+pub use given::GivenFiles;
 pub use shapes::{NamedShape, ShapeSpec, concrete_shapes, made_up_dimensions};
 pub use spec::InputSpec;
 
@@ -45,6 +47,14 @@ impl Inputs {
     /// Returns whether there is nothing to run.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the files, if they are read from some.
+    pub fn files(&self) -> Option<&InputFiles> {
+        match self {
+            Inputs::Generated(_) => None,
+            Inputs::Files(files) => Some(files),
+        }
     }
 
     /// The inputs of a run.

@@ -203,7 +203,7 @@ fn bind<'a>(input: &'a Value, dims: &[usize], symbols: &mut BTreeMap<&'a str, us
 }
 
 /// `data [batch, 3, 224, 224], ids [batch, ?]`
-fn describe(graph: &Graph) -> String {
+pub(super) fn describe(graph: &Graph) -> String {
     let inputs = graph.inputs.iter().map(|&input| {
         let input = graph.value(input);
         format!("{} [{}]", input.name, input.shape.as_deref().map(join).unwrap_or_else(|| "...".to_owned()))

@@ -1,8 +1,6 @@
-use std::path::PathBuf;
-
 use opscope_onnx::Graph;
 
-use super::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
+use super::{Data, GivenFiles, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
 /// Which inputs a model gets, before the model is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +9,8 @@ pub enum InputSpec {
     Generated(Data),
     /// Files or directories.
     Files {
-        /// The files, in the order of the model's inputs.
-        paths: Vec<PathBuf>,
+        /// The files.
+        paths: GivenFiles,
         /// Whether several files make one batch.
         join: bool,
     },

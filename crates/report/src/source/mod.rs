@@ -5,6 +5,7 @@ mod summary;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opscope::benchmark::StoredRun;
 use opscope_dump::INDEX;
 
 pub(crate) use self::summary::{SavedOperator, SavedType, Summary, Times};
@@ -102,6 +103,10 @@ fn home(part: Part, path: &Path) -> (PathBuf, String) {
 
 fn held(path: &Path) -> Result<Held, ReportError> {
     let wrong = |reason: String| ReportError::NotASource { path: path.to_owned(), reason };
+    if let Some(StoredRun { summary, recording, dump, .. }) = StoredRun::find(path) {
+        let parts = [(Part::Summary, summary), (Part::Recording, recording), (Part::Dump, dump)];
+        return Ok(Held::Output(parts.into_iter().filter_map(|(part, path)| Some((part, path?))).collect()));
+    }
     let metadata = path.metadata().map_err(|error| wrong(format!("cannot be read ({error})")))?;
     if metadata.is_file() {
         let is_json = path.extension().is_some_and(|extension| extension == "json");

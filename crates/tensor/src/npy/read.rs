@@ -44,15 +44,20 @@ pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
     read_opened(header, file)
 }
 
-/// Reads the data of a file that was [opened](open).
+/// Reads the data behind a header that was [read](open), to its end.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read or memory is exhausted.
-pub fn read_opened(header: Header, mut file: File) -> Result<Tensor, NpyError> {
+/// Returns an error if the data cannot be read or does not end there, or memory is exhausted.
+pub fn read_opened(header: Header, mut data: impl Read) -> Result<Tensor, NpyError> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(header.data_bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     bytes.resize(header.data_bytes, 0);
-    file.read_exact(&mut bytes)?;
+    data.read_exact(&mut bytes)?;
+    // What checks the data does so at its end.
+    if data.read(&mut [0])? != 0 {
+        let expected = header.data_bytes as u64;
+        return Err(NpyError::Length { expected, found: expected + 1 });
+    }
     tensor(header, bytes)
 }
 

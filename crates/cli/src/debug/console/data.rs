@@ -89,7 +89,8 @@ impl Console {
             return Err(error);
         }
         let text = format!("{} {} in {}", part, show::tensor_form(Some(dtype), &shape), path.display());
-        let fields = json!({ "reference": part.to_string(), "path": path, "dtype": dtype, "shape": shape });
+        let fields =
+            json!({ "reference": part.to_string(), "path": path.to_string_lossy(), "dtype": dtype, "shape": shape });
         self.output.result("saved", fields, text);
         Ok(())
     }

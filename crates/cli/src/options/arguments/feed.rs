@@ -1,6 +1,8 @@
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use opscope::inputs::{Data, InputSpec, ShapeSpec};
+use opscope::inputs::{Data, GivenFiles, InputSpec, ShapeSpec};
 
 use super::MODEL;
 use crate::options::refusal::Refusal;
@@ -12,9 +14,10 @@ const SHAPES: &str = "Shapes of dynamic inputs";
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[allow(missing_docs)]
 pub struct FeedArguments {
-    /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]
+    /// The inputs: NAME=FILE for one of them, an .npz file or a directory with all of them by name, or files and directories in
+    /// their order, with commas between them; may be given several times [also: -i]
     #[arg(long, value_name = "FILES", help_heading = MODEL)]
-    pub input: Option<String>,
+    pub input: Vec<OsString>,
     /// The generated data if there is no --input [default: zero] [also: -pdt]
     #[arg(long, value_parser = one_of(Data::ALL, |data| data.name()), ignore_case = true, value_name = "TYPE")]
     #[arg(help_heading = MODEL)]
@@ -53,25 +56,12 @@ impl FeedArguments {
     /// # Errors
     /// Returns an error if `--input` is not a list of files.
     pub fn inputs(&self) -> Result<InputSpec, Refusal> {
-        /// As in the original.
-        const MOST: usize = 1024;
-        let Some(list) = &self.input else {
+        if self.input.is_empty() {
             return Ok(InputSpec::Generated(
                 self.pure_data_type.unwrap_or(Data::Zero).with_seed(self.seed.unwrap_or(0)),
             ));
-        };
-        let refuse = |what| {
-            let right = "write files or directories with commas between them, such as a.npy,b.npy";
-            Err(Refusal::Value { option: "--input", what, right })
-        };
-        let paths: Vec<PathBuf> = list.split(',').map(PathBuf::from).collect();
-        if paths.len() > MOST {
-            return refuse(format!("{} entries are more than {MOST}", paths.len()));
         }
-        if paths.iter().any(|path| path.as_os_str().is_empty()) {
-            return refuse(format!("'{list}' has an empty entry"));
-        }
-        Ok(InputSpec::Files { paths, join: !self.shape_of_each_file() })
+        Ok(InputSpec::Files { paths: given_files(&self.input)?, join: !self.shape_of_each_file() })
     }
 
     /// The shapes of its dynamic inputs: one choice, or several for a table.
@@ -95,7 +85,7 @@ impl FeedArguments {
         if let [first, second, ..] = given[..] {
             return Err(Refusal::Excludes { first, second, reason: "each of them sets the shapes of the inputs" });
         }
-        if self.shape_of_each_file() && self.input.is_none() {
+        if self.shape_of_each_file() && self.input.is_empty() {
             return Err(Refusal::Needs { option: given[0], needed: "--input, the files to take the shapes from" });
         }
         if let Some(text) = &self.dym_shape_range {
@@ -121,7 +111,6 @@ impl FeedArguments {
         let batch = self.dym_batch.map(|batch| batch.to_string());
         let own_shapes = self.shape_of_each_file().then(|| "true".to_owned());
         let options = [
-            ("input", &self.input),
             ("pure-data-type", &data),
             ("seed", &seed),
             ("dym-shape", &self.dym_shape),
@@ -132,11 +121,39 @@ impl FeedArguments {
             ("auto-set-dymshape-mode", &own_shapes),
         ];
         let word = |(option, value): (&str, &Option<String>)| value.as_ref().map(|value| format!("--{option}={value}"));
-        options.into_iter().filter_map(word).collect()
+        let inputs = self.input.iter().map(|list| format!("--input={}", list.display()));
+        inputs.chain(options.into_iter().filter_map(word)).collect()
     }
 
     /// Returns whether each file has its own shape.
     pub fn shape_of_each_file(&self) -> bool {
         self.auto_set_dymshape_mode == Some(true) || self.auto_set_dymdims_mode == Some(true)
     }
+}
+
+/// Returns the files of `--input`, which may be given several times.
+///
+/// # Errors
+/// Returns an error if an entry is empty, or there are too many.
+pub fn given_files(lists: &[OsString]) -> Result<GivenFiles, Refusal> {
+    /// As in the original.
+    const MOST: usize = 1024;
+    let refuse = |what| {
+        let right = "write files or directories with commas between them, such as a.npy,b.npy, or NAME=FILE";
+        Err(Refusal::Value { option: "--input", what, right })
+    };
+    let mut given = GivenFiles::default();
+    for list in lists {
+        let words = list.as_bytes().split(|byte| *byte == b',').map(OsStr::from_bytes);
+        let paths: Vec<PathBuf> = words.map(PathBuf::from).collect();
+        if paths.iter().any(|path| path.as_os_str().is_empty()) {
+            return refuse(format!("'{}' has an empty entry", list.display()));
+        }
+        given.lists.push(paths);
+    }
+    let count: usize = given.lists.iter().map(Vec::len).sum();
+    if count > MOST {
+        return refuse(format!("{count} entries are more than {MOST}"));
+    }
+    Ok(given)
 }

@@ -15,7 +15,7 @@ use opscope::verify::Verify;
 
 pub use self::dump::DumpArguments;
 pub use self::engine::{EngineArguments, engine_name};
-pub use self::feed::FeedArguments;
+pub use self::feed::{FeedArguments, given_files};
 pub use self::profiler::ProfilerArguments;
 use super::values::{one_of, percent, seconds, truth};
 
@@ -116,7 +116,11 @@ pub struct BenchmarkArguments {
     /// The name of this run in it [default: date and time] [also: -od]
     #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
     pub output_dirname: Option<PathBuf>,
-    /// How the model's outputs are written [default: BIN]
+    /// Replace a run of that name, once the new one is whole; without it, a taken name is an error
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = OUTPUT)]
+    pub overwrite: Option<bool>,
+    /// How the model's outputs are written, in files named after the input files [default: NPY, named after the outputs]
     #[arg(long, value_parser = one_of(OutputFormat::ALL, |format| format.name()), ignore_case = true)]
     #[arg(value_name = "FORMAT", help_heading = OUTPUT)]
     pub outfmt: Option<OutputFormat>,

@@ -1,11 +1,8 @@
 use opscope_model::LoopIteration;
+use opscope_text::file_text;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Origin;
-
-/// The most bytes that an operator's name takes in a file's name, so that the whole stays below what file systems
-/// allow.
-const LONGEST: usize = 120;
 
 /// The most bytes that the iterations of loops take in a file's name.
 const LONGEST_ITERATIONS: usize = 60;
@@ -37,18 +34,9 @@ pub(super) fn directory(origin: &Origin) -> String {
     }
 }
 
-/// Returns what of a name can be in a file's name anywhere: letters and digits of any script, and `- _ +`. Everything
-/// else, among it what separates directories, becomes `_`.
+/// Returns what of a name can be in a file's name, without dots: they separate what comes behind it.
 fn readable(name: &str) -> String {
-    let keep = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '+') { c } else { '_' };
-    let mut readable = String::new();
-    for c in name.trim_matches('/').chars().map(keep) {
-        if readable.len() + c.len_utf8() > LONGEST {
-            break;
-        }
-        readable.push(c);
-    }
-    readable
+    file_text(name).replace('.', "_")
 }
 
 #[cfg(test)]
@@ -80,7 +68,7 @@ mod tests {
         #[test]
         fn no_name_becomes_more_than_one_short_path_component(name in ".*") {
             let readable = readable(&name);
-            prop_assert!(readable.len() <= LONGEST);
+            prop_assert!(readable.len() <= 120);
             prop_assert!(!readable.contains(['/', '\\', '\0', '.', ':']));
         }
     }

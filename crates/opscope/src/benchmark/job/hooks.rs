@@ -2,7 +2,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use opscope_onnx::Graph;
+
 use super::Stage;
+use crate::inputs::Inputs;
 
 /// How the caller of a job follows it, and ends it early.
 #[derive(Clone, Copy)]
@@ -11,6 +14,8 @@ pub struct JobHooks<'a> {
     pub cancel: &'a Arc<AtomicBool>,
     /// Called when a stage begins.
     pub stage: &'a (dyn Fn(Stage) + Sync),
+    /// Called with the inputs before the first run. Of a table of shapes, with those of the first set.
+    pub fed: &'a (dyn Fn(&Inputs, &Graph) + Sync),
     /// Called after every run with the number of runs so far.
     pub advanced: &'a (dyn Fn(u64, Goal) + Sync),
     /// Called once with the bytes that the recording will take without its exports, as soon as the first runs tell; never if the
@@ -47,6 +52,6 @@ impl Default for JobHooks<'_> {
     /// Hooks that do nothing and never cancel.
     fn default() -> Self {
         static NEVER: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-        Self { cancel: &NEVER, stage: &|_| (), advanced: &|_, _| (), expects: &|_| () }
+        Self { cancel: &NEVER, stage: &|_| (), fed: &|_, _| (), advanced: &|_, _| (), expects: &|_| () }
     }
 }

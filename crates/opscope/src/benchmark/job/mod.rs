@@ -17,7 +17,7 @@ use opscope_onnx::Graph;
 
 pub use capture_spec::CaptureSpec;
 pub use hooks::{Goal, JobHooks};
-pub use output_spec::{OutputFormat, OutputSpec};
+pub use output_spec::{OutputFormat, OutputNames, OutputSpec, TakenName};
 pub use repetition::Repetition;
 pub use stage::Stage;
 
@@ -52,6 +52,8 @@ pub struct Job {
     pub output_batch_axis: usize,
     /// The run's name: a relative path.
     pub run_name: PathBuf,
+    /// What happens where a run of this name exists.
+    pub taken: TakenName,
     /// Whether the optimised plan is compared with the exact one before it is timed.
     pub verify: VerifyOptions,
     /// What captures the runs.
@@ -87,6 +89,7 @@ impl Job {
             output: None,
             output_batch_axis: 0,
             run_name: local_time().format("%Y_%m_%d-%H_%M_%S").to_string().into(),
+            taken: TakenName::default(),
             verify: VerifyOptions::default(),
             capture: CaptureSpec::Nothing,
             profile_beside: false,

@@ -7,15 +7,29 @@ pub struct OutputSpec {
     pub directory: PathBuf,
     /// How the model's outputs are written.
     pub format: OutputFormat,
+    /// What their files are named after.
+    pub names: OutputNames,
+}
+
+/// What the files of outputs are named after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputNames {
+    /// The output: `probabilities.npy`. If there are several runs or samples, a directory of that name has a file for each, named
+    /// after the file of the first input.
+    #[default]
+    OfOutputs,
+    /// The file of the first input, and the output's number, as with `ait benchmark`: `cat_0.npy`; without files
+    /// `pure_infer_data_0.npy`.
+    OfInputFiles,
 }
 
 /// How the model's outputs are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputFormat {
     /// numpy's format, with type and shape.
+    #[default]
     Npy,
     /// The bytes alone.
-    #[default]
     Bin,
     /// Numbers as text; a row of the last dimension is a line.
     Txt,
@@ -33,4 +47,16 @@ impl OutputFormat {
             Self::Txt => "TXT",
         }
     }
+}
+
+/// What happens where a run of a job's name exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TakenName {
+    /// The new run gets the name with a number: `first-2`.
+    #[default]
+    Number,
+    /// It is an error.
+    Refuse,
+    /// The new run takes the place of the old one, when it is whole. Only what a run wrote is removed.
+    Replace,
 }

@@ -16,6 +16,25 @@ pub enum OutputPathError {
         "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
     )]
     Exists(PathBuf),
+    /// A run of that name exists.
+    #[error(
+        "a run named {name:?} exists already: {}; --overwrite replaces it when the new one is whole, or choose another \
+         --output-dirname", listed(.found)
+    )]
+    Taken {
+        /// The name.
+        name: PathBuf,
+        /// What is there.
+        found: Vec<PathBuf>,
+    },
+    /// What stands at the place of a run was not written by one.
+    #[error("{path:?} is not replaced: {reason}; move it away, or choose another --output-dirname")]
+    Foreign {
+        /// What is there.
+        path: PathBuf,
+        /// How that is known.
+        reason: String,
+    },
     /// A link, which another user may have made.
     #[error(
         "{0:?} is a link, and inside of the directory of results no link is followed; give the directory that it leads to \
@@ -36,6 +55,10 @@ impl OutputPathError {
     pub(in crate::benchmark) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         |source| Self::Io { path: path.to_owned(), source }
     }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("{path:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Removes as far as possible: what cannot be removed keeps a name that says what it is.
@@ -68,4 +91,22 @@ pub(super) fn give_name(partial: &Path, target: &Path) -> Result<(), OutputPathE
         io::ErrorKind::AlreadyExists => OutputPathError::Exists(target.to_owned()),
         _ => OutputPathError::io(target)(error),
     })
+}
+
+/// Gives what is whole a name that something else may have, and removes that. Nobody sees the name without content, where the file
+/// system can exchange two names.
+pub(super) fn take_place(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
+    match renameat_with(CWD, partial, CWD, target, RenameFlags::EXCHANGE) {
+        Ok(()) => remove(partial),
+        Err(Errno::NOENT) => return give_name(partial, target),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            let mut aside = target.to_owned().into_os_string();
+            aside.push(".replaced");
+            rename_new(target, Path::new(&aside)).map_err(OutputPathError::io(target))?;
+            give_name(partial, target)?;
+            remove(Path::new(&aside));
+        }
+        Err(error) => return Err(OutputPathError::io(target)(error.into())),
+    }
+    Ok(())
 }

@@ -3,12 +3,14 @@
 mod disk;
 mod path;
 mod run_paths;
+mod stored_run;
 mod tensors;
 mod unfinished;
 
 pub use disk::OutputPathError;
+pub use stored_run::{NoRecording, StoredRun};
 pub use unfinished::{KeptCapture, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs};
 
 pub(super) use path::OutputPath;
 pub(super) use run_paths::RunPaths;
-pub(super) use tensors::OutputWriter;
+pub(super) use tensors::{FileNames, OutputWriter};

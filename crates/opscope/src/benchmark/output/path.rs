@@ -2,7 +2,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::disk::{OutputPathError, give_name, remove, remove_empty};
+use super::disk::{OutputPathError, give_name, remove, remove_empty, take_place};
 use super::unfinished::{UnfinishedOutput, unfinished};
 
 /// A directory or file that will exist when it is whole.
@@ -17,6 +17,16 @@ pub struct OutputPath {
     made: Vec<PathBuf>,
     /// The directory above it, locked until something has the partial name.
     naming: Option<File>,
+    existing: Existing,
+}
+
+/// What happens to something that has the name of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the name cannot be had.
+    Stays,
+    /// It is removed when the output is whole.
+    IsReplaced,
 }
 
 impl OutputPath {
@@ -24,9 +34,9 @@ impl OutputPath {
     /// directory wait until [`begun`](Self::begun).
     ///
     /// # Errors
-    /// Returns an error if something of that name exists, if a directory below `root` is a link, or if the
-    /// directory above cannot be made or written.
-    pub fn reserve(root: &Path, target: PathBuf) -> Result<Self, OutputPathError> {
+    /// Returns an error if something of that name exists and stays, if another run writes it or was killed as it did, if a
+    /// directory below `root` is a link, or if the directory above cannot be made or written.
+    pub fn reserve(root: &Path, target: PathBuf, existing: Existing) -> Result<Self, OutputPathError> {
         let mut partial = OsString::from(target.as_os_str());
         partial.push(".partial");
         let partial = PathBuf::from(partial);
@@ -40,22 +50,23 @@ impl OutputPath {
         let made_above = fs::create_dir_all(parent).map_err(OutputPathError::io(parent));
         // On a file system without locks, two runs that reserve the same name at the same moment may both get here: one fails.
         let naming = File::open(parent).ok().filter(|directory| directory.lock().is_ok());
-        let taken = || [&target, &partial].into_iter().find(|path| path.symlink_metadata().is_ok());
+        let name = Some(&target).filter(|_| existing == Existing::Stays);
+        let taken = || name.into_iter().chain([&partial]).find(|path| path.symlink_metadata().is_ok());
         let free = made_above.and_then(|()| taken().map_or(Ok(()), |path| Err(OutputPathError::Exists(path.clone()))));
         if let Err(error) = free {
             remove_empty(&made);
             return Err(error);
         }
         unfinished().insert(partial.clone(), UnfinishedOutput::new(&partial, &target, &made));
-        Ok(Self { partial, target, made, naming })
+        Ok(Self { partial, target, made, naming, existing })
     }
 
     /// Reserves a name as [`reserve`](Self::reserve) does, and makes the directory.
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    pub fn directory(root: &Path, target: PathBuf) -> Result<Self, OutputPathError> {
-        let mut path = Self::reserve(root, target)?;
+    pub fn directory(root: &Path, target: PathBuf, existing: Existing) -> Result<Self, OutputPathError> {
+        let mut path = Self::reserve(root, target, existing)?;
         fs::create_dir(&path.partial).map_err(OutputPathError::io(&path.partial))?;
         path.begun();
         Ok(path)
@@ -76,14 +87,22 @@ impl OutputPath {
         unfinished().remove(&self.partial);
     }
 
+    /// Lets what has its name stay: this one is not what was wanted.
+    pub fn leave_existing(&mut self) {
+        self.existing = Existing::Stays;
+    }
+
     /// Renames it to its final name, which is returned.
     ///
     /// # Errors
-    /// Returns an error if something of that name has come to exist, or the file system refuses.
+    /// Returns an error if something that stays has come to exist under that name, or the file system refuses.
     pub fn commit(mut self) -> Result<PathBuf, OutputPathError> {
         // What is whole is kept even if it cannot be renamed.
         self.keep();
-        give_name(&self.partial, &self.target)?;
+        match self.existing {
+            Existing::Stays => give_name(&self.partial, &self.target)?,
+            Existing::IsReplaced => take_place(&self.partial, &self.target)?,
+        }
         Ok(std::mem::take(&mut self.target))
     }
 }
@@ -108,7 +127,7 @@ mod tests {
         let target = directory.path().join("a");
         fs::write(&target, "mine").unwrap();
         assert!(
-            matches!(OutputPath::directory(directory.path(), target.clone()), Err(OutputPathError::Exists(path)) if path == target)
+            matches!(OutputPath::directory(directory.path(), target.clone(), Existing::Stays), Err(OutputPathError::Exists(path)) if path == target)
         );
         assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
     }
@@ -117,9 +136,9 @@ mod tests {
     fn a_directory_appears_under_its_name_when_it_is_whole_and_not_at_all_otherwise() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("deep/er");
-        drop(OutputPath::directory(directory.path(), target.clone()).unwrap());
+        drop(OutputPath::directory(directory.path(), target.clone(), Existing::Stays).unwrap());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "directories that it made go with it");
-        let path = OutputPath::directory(directory.path(), target.clone()).unwrap();
+        let path = OutputPath::directory(directory.path(), target.clone(), Existing::Stays).unwrap();
         fs::write(path.partial().join("x"), "x").unwrap();
         assert!(!target.exists());
         path.commit().unwrap();
@@ -130,7 +149,7 @@ mod tests {
     fn what_takes_the_name_meanwhile_is_not_replaced_and_what_is_whole_stays() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a");
-        let path = OutputPath::directory(directory.path(), target.clone()).unwrap();
+        let path = OutputPath::directory(directory.path(), target.clone(), Existing::Stays).unwrap();
         fs::write(path.partial().join("x"), "x").unwrap();
         // An empty directory, which a plain rename would replace.
         fs::create_dir(&target).unwrap();
@@ -146,10 +165,37 @@ mod tests {
         fs::create_dir(&elsewhere).unwrap();
         std::os::unix::fs::symlink("elsewhere", &root).unwrap();
         std::os::unix::fs::symlink("../elsewhere", root.join("profiler")).unwrap();
-        let linked = OutputPath::directory(&root, root.join("profiler/run"));
+        let linked = OutputPath::directory(&root, root.join("profiler/run"), Existing::Stays);
         assert!(matches!(linked, Err(OutputPathError::Link(path)) if path == root.join("profiler")));
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1, "nothing but the link");
-        OutputPath::directory(&root, root.join("run")).unwrap().commit().unwrap();
+        OutputPath::directory(&root, root.join("run"), Existing::Stays).unwrap().commit().unwrap();
         assert!(elsewhere.join("run").is_dir());
+    }
+
+    #[test]
+    fn what_is_replaced_stays_until_the_new_one_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let begin = || OutputPath::directory(directory.path(), target.clone(), Existing::IsReplaced).unwrap();
+        for (content, commits) in [("first", true), ("failed", false), ("second", true)] {
+            let path = begin();
+            fs::write(path.partial().join(content), content).unwrap();
+            let expected = if content == "first" { None } else { Some("first") };
+            let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+            assert_eq!(
+                fs::read_dir(&target).ok().map(|mut entries| name(entries.next().unwrap())).as_deref(),
+                expected
+            );
+            if commits {
+                path.commit().unwrap();
+            }
+        }
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(target.join("second")).unwrap(), "second");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "the old one is gone");
+        let mut path = begin();
+        path.leave_existing();
+        assert!(matches!(path.commit(), Err(OutputPathError::Exists(path)) if path == target));
+        assert_eq!(fs::read_to_string(target.join("second")).unwrap(), "second");
     }
 }

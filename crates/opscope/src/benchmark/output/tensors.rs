@@ -1,28 +1,89 @@
-use std::fs::File;
+use std::collections::HashSet;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use opscope_onnx::Graph;
 use opscope_tensor::{DType, Element, Tensor, npy};
+use opscope_text::file_text;
 
-use crate::benchmark::job::OutputFormat;
+use crate::benchmark::job::{OutputFormat, OutputNames};
 use crate::benchmark::report::FileInfo;
 use crate::inputs::Batch;
 
-/// Writes outputs into a directory: `<name of the first input file>_<output>.<format>`.
+/// Writes outputs into a directory.
 #[derive(Debug)]
 pub(in crate::benchmark) struct OutputWriter {
-    directory: PathBuf,
-    format: OutputFormat,
+    /// A directory that exists.
+    pub directory: PathBuf,
+    /// What is written.
+    pub format: OutputFormat,
     /// The axis on which a batch is cut into one file per input file.
-    batch_axis: usize,
+    pub batch_axis: usize,
+    /// The names of the files.
+    pub names: FileNames,
+}
+
+/// What the files of outputs are called, without their extension.
+#[derive(Debug)]
+pub(in crate::benchmark) enum FileNames {
+    /// `<output>` for the only run, `<output>/<input file>` for each of several.
+    OfOutputs {
+        /// The outputs' names, made safe and unique.
+        outputs: Vec<String>,
+        /// Whether there are several runs.
+        several: bool,
+        /// The number of the set of shapes.
+        set: usize,
+    },
+    /// `<input file>_<output's number>`.
+    OfInputFiles,
+}
+
+impl FileNames {
+    /// Names for the outputs of a graph.
+    pub fn new(names: OutputNames, graph: &Graph, several: bool, set: usize) -> Self {
+        match names {
+            OutputNames::OfInputFiles => Self::OfInputFiles,
+            OutputNames::OfOutputs => {
+                let outputs = unique(graph.outputs.iter().map(|&id| graph.value(id).name.as_str()));
+                Self::OfOutputs { outputs, several, set }
+            }
+        }
+    }
+
+    /// The name for the output in a slot of a run, of which `source` is the first input's file. `index` is the number of the run
+    /// among those of its set of shapes.
+    fn of(&self, slot: usize, source: Option<&PathBuf>, index: usize, cut: bool) -> String {
+        match self {
+            Self::OfInputFiles => match (source, index) {
+                (None, 0) => format!("pure_infer_data_{slot}"),
+                (None, index) => format!("pure_infer_data_run{index}_{slot}"),
+                (Some(source), _) => format!("{}_{slot}", stem(source, "pure_infer_data")),
+            },
+            Self::OfOutputs { outputs, several, .. } if !several && !cut => outputs[slot].clone(),
+            Self::OfOutputs { outputs, set, .. } => {
+                let run = source.map_or_else(|| (set + index).to_string(), |source| stem(source, "run"));
+                format!("{}/{run}", outputs[slot])
+            }
+        }
+    }
+}
+
+/// Returns names for files, each different from the others, also where a file system ignores case.
+fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let unique = |name: &str| {
+        let text = file_text(name);
+        let text = if text.is_empty() { "output".to_owned() } else { text };
+        let numbered = (2..).map(|number| format!("{text}-{number}"));
+        let mut free = std::iter::once(text.clone()).chain(numbered);
+        free.find(|text| taken.insert(text.to_lowercase())).unwrap_or(text)
+    };
+    names.map(unique).collect()
 }
 
 impl OutputWriter {
-    /// A writer into a directory that exists.
-    pub fn new(directory: PathBuf, format: OutputFormat, batch_axis: usize) -> Self {
-        Self { directory, format, batch_axis }
-    }
-
     /// Writes the outputs of one run, except those that have no form as bytes. `index` distinguishes runs whose input files
     /// have the same name.
     pub fn write(&self, index: usize, batch: &Batch, outputs: &[Option<Tensor>]) -> io::Result<FileInfo> {
@@ -38,23 +99,20 @@ impl OutputWriter {
             match parts {
                 Some(parts) => {
                     for (part, source) in parts.iter().zip(samples) {
-                        written.outfiles.push(self.write_one(&stem(Some(source)), slot, part)?);
+                        let name = self.names.of(slot, Some(source), index, true);
+                        written.outfiles.push(self.write_one(&name, part)?);
                     }
                 }
                 None => {
-                    let name = match (samples.first(), index) {
-                        (None, 0) => stem(None),
-                        (None, index) => format!("{}_run{index}", stem(None)),
-                        (Some(source), _) => stem(Some(source)),
-                    };
-                    written.outfiles.push(self.write_one(&name, slot, output)?);
+                    let name = self.names.of(slot, samples.first(), index, false);
+                    written.outfiles.push(self.write_one(&name, output)?);
                 }
             }
         }
         Ok(written)
     }
 
-    fn write_one(&self, name: &str, slot: usize, tensor: &Tensor) -> io::Result<PathBuf> {
+    fn write_one(&self, name: &str, tensor: &Tensor) -> io::Result<PathBuf> {
         // bf16 and the 4-bit types have no npy form; their bytes are written as they are.
         let (extension, format) = match self.format {
             OutputFormat::Npy if tensor.dtype().npy_descr().is_none() => ("bin", OutputFormat::Bin),
@@ -62,7 +120,10 @@ impl OutputWriter {
             OutputFormat::Bin => ("bin", OutputFormat::Bin),
             OutputFormat::Txt => ("txt", OutputFormat::Txt),
         };
-        let (path, file) = create_new(&self.directory, &format!("{name}_{slot}"), extension)?;
+        if let Some((directory, _)) = name.split_once('/') {
+            fs::create_dir_all(self.directory.join(directory))?;
+        }
+        let (path, file) = create_new(&self.directory, name, extension)?;
         let mut writer = BufWriter::new(file);
         match format {
             OutputFormat::Npy => npy::write(&tensor.view(), &mut writer).map_err(io::Error::other)?,
@@ -70,7 +131,7 @@ impl OutputWriter {
             OutputFormat::Txt => text(tensor, &mut writer)?,
         }
         writer.flush()?;
-        Ok(path.file_name().map(PathBuf::from).unwrap_or(path))
+        Ok(path.strip_prefix(&self.directory).map(PathBuf::from).unwrap_or(path))
     }
 }
 
@@ -87,11 +148,11 @@ fn create_new(directory: &Path, name: &str, extension: &str) -> io::Result<(Path
     unreachable!("there is a free name")
 }
 
-/// An input file's name up to its first dot, as in the tools that this command replaces.
-fn stem(source: Option<&PathBuf>) -> String {
-    let name = source.and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+/// An input file's name up to its first dot, as in the tools that this command replaces; `otherwise` if nothing stands before it.
+fn stem(source: &Path, otherwise: &str) -> String {
+    let name = source.file_name().map(|name| name.to_string_lossy().into_owned());
     let stem = name.as_deref().and_then(|name| name.split('.').next()).filter(|stem| !stem.is_empty());
-    stem.unwrap_or("pure_infer_data").to_owned()
+    stem.unwrap_or(otherwise).to_owned()
 }
 
 /// Cuts a tensor into equal parts along an axis. Returns `None` if it cannot be cut so.
@@ -136,4 +197,30 @@ fn elements(tensor: &Tensor) -> impl Iterator<Item = String> + '_ {
     (0..tensor.elements()).map(move |index| {
         Element::at(dtype, tensor.bytes(), index).map_or_else(|| "?".to_owned(), |element| element.to_string())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_outputs_become_names_of_files_that_differ() {
+        let names = unique(["y", "a/b:0", "a_b_0", "Y", "", "../x"].into_iter());
+        assert_eq!(names, ["y", "a_b_0", "a_b_0-2", "Y-2", "output", "_._x"]);
+    }
+
+    #[test]
+    fn several_runs_have_a_directory_for_each_output() {
+        let outputs = vec!["y".to_owned()];
+        let cat = PathBuf::from("in/cat.v2.npy");
+        let of = |several, source, index, cut| {
+            FileNames::OfOutputs { outputs: outputs.clone(), several, set: 2 }.of(0, source, index, cut)
+        };
+        assert_eq!(of(false, Some(&cat), 0, false), "y");
+        assert_eq!([of(true, Some(&cat), 0, false), of(false, Some(&cat), 0, true)], ["y/cat", "y/cat"]);
+        assert_eq!(of(true, None, 1, false), "y/3");
+        let theirs =
+            [FileNames::OfInputFiles.of(1, Some(&cat), 4, true), FileNames::OfInputFiles.of(1, None, 4, false)];
+        assert_eq!(theirs, ["cat_1", "pure_infer_data_run4_1"]);
+    }
 }

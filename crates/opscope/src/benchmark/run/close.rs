@@ -1,9 +1,9 @@
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
-use opscope_profile::{Load, write_whole};
+use opscope_profile::{Load, replace_whole, write_whole};
 
 use super::measurements::Measurements;
 use crate::Session;
@@ -22,7 +22,7 @@ use crate::machine::Machine;
 pub(super) fn close(
     job: &Job,
     session: &Session,
-    paths: RunPaths,
+    mut paths: RunPaths,
     instruments: Instruments,
     mut measurements: Measurements,
     load: Load,
@@ -39,6 +39,14 @@ pub(super) fn close(
         });
     }
     let failure = measurements.failure.as_ref().map(ToString::to_string);
+    // What failed does not take the place of a run that is whole, nor of what somebody put there meanwhile.
+    let replaced = paths.replaces.then(|| match failure {
+        Some(_) => Err("the run that it should replace stays as it was".to_owned()),
+        None => RunPaths::replaceable(job).map_err(|error| error.to_string()),
+    });
+    if let Some(Err(_)) = replaced {
+        paths.outputs.iter_mut().chain(&mut paths.captured).for_each(OutputPath::leave_existing);
+    }
     let shortfalls: Vec<String> = measurements.incomplete_because.iter().cloned().chain(failure).collect();
     let finished = instruments.finish(job, paths.captured, &shortfalls, hooks);
     measurements
@@ -89,9 +97,17 @@ pub(super) fn close(
     }
     if let Some(path) = paths.summary {
         // The caller gets the report also where the file about it cannot be written.
-        if let Err(error) = write_summary(&report, &path) {
+        let written = match &replaced {
+            None => write_summary(&report, &path).map_err(|error| error.to_string()),
+            Some(Ok(_)) => replace_summary(&report, &path).map_err(|error| error.to_string()),
+            Some(Err(reason)) => Err(reason.clone()),
+        };
+        if let Err(error) = written {
             report.fall_short(format!("the summary was not written: {error}"));
         }
+    }
+    if let Some(Ok(old)) = replaced {
+        RunPaths::remove_replaced(&old, job);
     }
     Ok(report)
 }
@@ -126,6 +142,16 @@ fn model_summary(job: &Job, session: &Session) -> ModelSummary {
         graph: graph.name.clone(),
         operators: graph.operators.len(),
     }
+}
+
+/// Writes the summary in the place of another one, in one step.
+fn replace_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {
+    let text = serde_json::to_vec_pretty(report).map_err(io::Error::other);
+    let written = text.and_then(|mut text| {
+        text.push(b'\n');
+        replace_whole(path, &text)
+    });
+    written.map_err(OutputPathError::io(path))
 }
 
 pub(super) fn write_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {

@@ -21,10 +21,10 @@ use self::measurements::Measurements;
 use self::shape_sets::ShapeSets;
 use super::error::JobError;
 use super::instruments::Instruments;
-use super::job::{CaptureSpec, Job, JobHooks, OutputSpec, Stage};
+use super::job::{CaptureSpec, Job, JobHooks, Stage};
 use super::measure::{MeasureContext, MeasureError, Measurement, measure};
 use super::not_finite::NotFinite;
-use super::output::{OutputPath, OutputWriter, RunPaths};
+use super::output::{FileNames, OutputPath, OutputWriter, RunPaths};
 use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
 use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
 use crate::verify::{Verification, Verify, verify};
@@ -46,6 +46,7 @@ impl Job {
     /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
     pub fn run(&self, hooks: &JobHooks<'_>) -> Result<Report, JobError> {
         (hooks.stage)(Stage::Loading);
+        RunPaths::check(self)?;
         let session = self.load()?;
         self.run_in(&session, hooks)
     }
@@ -58,6 +59,9 @@ impl Job {
         let graph = session.graph();
         let sets = ShapeSets::of(self, graph)?;
         self.check_selection(graph, &sets)?;
+        if let Some((_, inputs)) = sets.fitting.first() {
+            (hooks.fed)(inputs, graph);
+        }
         let mut paths = RunPaths::reserve(self)?;
         let instruments = Instruments::create(self, session, paths.captured.as_ref().map(OutputPath::partial))?;
         paths.captured.iter_mut().for_each(OutputPath::begun);
@@ -65,12 +69,13 @@ impl Job {
 
         let is_table = self.shapes.len() > 1;
         let mut measurements = Measurements { failed: sets.failed, left_out: sets.left_out, ..Measurements::default() };
-        for (shapes, inputs) in sets.fitting {
+        let several = sets.fitting.iter().map(|(_, inputs)| inputs.len()).sum::<usize>() > 1;
+        for (set, (shapes, inputs)) in sets.fitting.into_iter().enumerate() {
             let (verification, other) = self.verified(session, &inputs, hooks).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
-            let first_run = measurements.runs;
+            let context = (&instruments, hooks, measurements.runs);
             let (measurement, written, outcome) =
-                self.measure(session, &inputs, &paths, &instruments, hooks, first_run);
+                self.measure(session, &inputs, self.writer(&paths, graph, several, set), context);
             measurements.note(&measurement);
             instruments.note(verification.as_ref(), &measurement.notes);
             measurements.formless.extend(written.formless);
@@ -137,20 +142,22 @@ impl Job {
         found
     }
 
+    /// Returns what writes the outputs for a set of shapes.
+    fn writer(&self, paths: &RunPaths, graph: &Graph, several: bool, set: usize) -> Option<OutputWriter> {
+        let (path, output) = paths.outputs.as_ref().zip(self.output.as_ref())?;
+        let names = FileNames::new(output.names, graph, several, set);
+        let (directory, batch_axis) = (path.partial().to_owned(), self.output_batch_axis);
+        Some(OutputWriter { directory, format: output.format, batch_axis, names })
+    }
+
     fn measure(
         &self,
         session: &Session,
         inputs: &Inputs,
-        paths: &RunPaths,
-        instruments: &Instruments,
-        hooks: &JobHooks<'_>,
-        first_run: u64,
+        writer: Option<OutputWriter>,
+        (instruments, hooks, first_run): (&Instruments, &JobHooks<'_>, u64),
     ) -> (Measurement, Written, Result<(), MeasureError>) {
         let written = Mutex::new(Written::default());
-        let writer = |(path, output): (&OutputPath, &OutputSpec)| {
-            OutputWriter::new(path.partial().to_owned(), output.format, self.output_batch_axis)
-        };
-        let writer = paths.outputs.as_ref().zip(self.output.as_ref()).map(writer);
         let outputs = |index: usize, batch: &Batch, outputs: &[Option<Tensor>]| {
             let Some(writer) = &writer else { return Ok(()) };
             let files = writer.write(index, batch, outputs)?;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::baseline::Baseline;
+use crate::json_path;
 
 /// What this version gives.
 pub(super) const SCHEMA: &str = "opscope.times/1";
@@ -55,6 +56,7 @@ pub enum MeasurementKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
     /// The directory of the recording, or the file of the summary.
+    #[serde(serialize_with = "json_path::path")]
     pub path: PathBuf,
     /// What it is.
     pub kind: MeasurementKind,

@@ -1,0 +1,56 @@
+//! What exists of one run, which is given by its name: `OUT/RUN`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use opscope::benchmark::StoredRun;
+use opscope::text::shown_text;
+use serde_json::{Value, json};
+
+use crate::exit::Failure;
+use crate::terminal::{print, print_json, shown_path};
+
+/// Shows where everything of a run is, and the time of an inference.
+pub fn show(run: &StoredRun) -> Result<(), Failure> {
+    let mut text = format!("{}: a run", shown_path(&run.path));
+    let summary = run.summary.as_deref().and_then(read);
+    if let Some(summary) = &summary {
+        let at =
+            |pointer: &str| shown_text(summary.pointer(pointer).and_then(Value::as_str).unwrap_or("?")).into_owned();
+        let (model, engine, version) = (at("/model/path"), at("/engine/name"), at("/engine/version"));
+        let _ = write!(text, " of {model}, {engine} {version}, {}", at("/engine/fidelity"));
+        if summary["complete"] == json!(false) {
+            text.push_str(", NOT complete");
+        }
+        let times = &summary["NPU_compute_time"];
+        if let (Some(median), Some(count)) = (times["median"].as_f64(), times["count"].as_u64()) {
+            let _ = write!(text, "\ninference  {median:.4} ms, the median of {count} runs");
+        }
+    }
+    for (what, path) in parts(run) {
+        let _ = write!(text, "\n{what:<9}  {}", shown_path(path));
+    }
+    print(text)
+}
+
+/// Prints the same as JSON, with the summary's own document.
+pub fn show_json(run: &StoredRun) -> Result<(), Failure> {
+    let mut document = json!({ "schema": "opscope.run/1", "path": run.path.to_string_lossy() });
+    for (what, path) in parts(run) {
+        document[what] = json!(path.to_string_lossy());
+    }
+    if let Some(summary) = run.summary.as_deref().and_then(read) {
+        document["summary_content"] = summary;
+    }
+    print_json(document)
+}
+
+fn parts(run: &StoredRun) -> impl Iterator<Item = (&'static str, &Path)> {
+    let parts =
+        [("summary", &run.summary), ("outputs", &run.outputs), ("recording", &run.recording), ("dump", &run.dump)];
+    parts.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)))
+}
+
+fn read(summary: &Path) -> Option<Value> {
+    serde_json::from_slice(&std::fs::read(summary).ok()?).ok()
+}

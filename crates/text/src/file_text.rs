@@ -1,0 +1,39 @@
+/// The most bytes of a name that a file's name gets, so that with what comes around it the whole stays below what file systems
+/// allow.
+const LONGEST: usize = 120;
+
+/// Returns what of a name can be in a file's name anywhere: letters and digits of any script, and `- _ + .`, but no dot in front.
+/// Everything else, among it what separates directories, becomes `_`; separators around the name are left out.
+///
+/// Different names may give the same text, and nothing is left of some.
+pub fn file_text(name: &str) -> String {
+    let keep = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '+' | '.') { c } else { '_' };
+    let mut text = String::new();
+    for c in name.trim_matches('/').chars().map(keep) {
+        if text.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        text.push(if text.is_empty() && c == '.' { '_' } else { c });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_a_name_is_only_text() {
+        for (name, text) in [
+            ("/layer.0/attention/MatMul", "layer.0_attention_MatMul"),
+            ("../../etc/passwd", "_._.._etc_passwd"),
+            ("StatefulPartitionedCall:0", "StatefulPartitionedCall_0"),
+            ("卷积/1", "卷积_1"),
+            (".hidden", "_hidden"),
+            ("", ""),
+        ] {
+            assert_eq!(file_text(name), text);
+        }
+        assert_eq!(file_text(&"é".repeat(100)).len(), LONGEST);
+    }
+}
