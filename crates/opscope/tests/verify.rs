@@ -166,6 +166,15 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     assert!(verify(&session, &larger, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
     assert!(verify(&session, &inputs, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
 
+    // A result by another rule counts as none.
+    for file in std::fs::read_dir(kept.path().join("opscope")).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("opscope.verified/2"), "{text}");
+        std::fs::write(path, text.replace("opscope.verified/2", "opscope.verified/1")).unwrap();
+    }
+    assert!(verify(&session, &inputs, 1, &options(Verify::Auto)).is_some_and(|(found, _)| found.kept_since.is_none()));
+
     // A file that was cut short counts as none.
     for file in std::fs::read_dir(kept.path().join("opscope")).unwrap() {
         std::fs::write(file.unwrap().path(), "{").unwrap();
