@@ -134,20 +134,25 @@ fn types(html: &mut Html, run: &RunFacts) {
     }
 }
 
-/// Where the time of a run goes, as a table whose rows have bars.
+/// The parts that are there only where an engine has them.
+const ADDED: &str = "Added by the engine";
+const PROFILE: &str = "The engine's own profile";
+
+/// Where the time of a run goes, as a table whose rows have bars. The shares make 100 %.
 fn shares(html: &mut Html, run: &RunFacts) {
     let Some(shares) = run.account.as_ref().and_then(|account| account.shares.as_ref()) else { return };
     let rows = [
         ("Operators", shares.operators, "c0"),
-        ("Added by the engine", shares.added, "c1"),
+        (ADDED, shares.added, "c1"),
         ("Between operators", shares.between, "c2"),
+        (PROFILE, shares.profile, "c4"),
         ("In and out", shares.in_out, "c3"),
     ];
     html.element("h4", &[], "Where the time of a run goes");
     html.within("table", &[("class", "shares")], |html| {
         html.raw("<thead><tr><th scope=\"col\">Part</th><th scope=\"col\" class=\"n\">Mean</th><th scope=\"col\" class=\"n\">Median</th><th scope=\"col\" class=\"n\">Share</th><td></td></tr></thead>");
         html.within("tbody", &[], |html| {
-            for (name, share, class) in rows.into_iter().filter(|(name, share, _)| *name != "Added by the engine" || share.total_ns > 0.0) {
+            for (name, share, class) in rows.into_iter().filter(|(name, share, _)| ![ADDED, PROFILE].contains(name) || share.total_ns > 0.0) {
                 html.within("tr", &[], |html| {
                     html.element("th", &[("scope", "row")], name);
                     html.element("td", &[("class", "n")], duration(share.mean_ns));
