@@ -338,20 +338,23 @@ fn what_cannot_be_a_tool_is_an_error_before_anything_runs() {
 
 #[test]
 fn an_installed_command_finds_the_library_in_lib_and_takes_a_name_without_a_directory() {
-    let tools = Tools::new();
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for directory in ["bin", "lib"] {
-        fs::create_dir(place.path().join(directory)).unwrap();
+    for directory in ["lib", "lib/opscope/vendor"] {
+        let tools = Tools::new();
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let library = place.path().join(directory);
+        fs::create_dir(place.path().join("bin")).unwrap();
+        fs::create_dir_all(&library).unwrap();
+        let program = place.path().join("bin/opscope");
+        fs::hard_link(env!("CARGO_BIN_EXE_opscope"), &program).unwrap();
+        fs::copy(sdk().join(SDK), library.join(SDK)).unwrap();
+        tools.tool("libclient.so", Language::C11, &[]);
+        let mut command = Command::new(program);
+        command.args(["benchmark", &model("digits_cnn.onnx"), "--tool", "libclient.so"]);
+        command.current_dir(tools.place.path(".")).env("TOOL_LOG", "tool.log").env("XDG_CACHE_HOME", "/dev/null");
+        let ended = end(&mut command);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{directory}: {ended:?}");
+        assert!(!tools.trace().all("dispatch").is_empty(), "{directory}");
     }
-    let program = place.path().join("bin/opscope");
-    fs::hard_link(env!("CARGO_BIN_EXE_opscope"), &program).unwrap();
-    fs::copy(sdk().join(SDK), place.path().join("lib").join(SDK)).unwrap();
-    tools.tool("libclient.so", Language::C11, &[]);
-    let mut command = Command::new(program);
-    command.args(["benchmark", &model("digits_cnn.onnx"), "--tool", "libclient.so"]).current_dir(tools.place.path("."));
-    let ended = end(command.env("TOOL_LOG", "tool.log").env("XDG_CACHE_HOME", "/dev/null"));
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
-    assert!(!tools.trace().all("dispatch").is_empty());
 }
 
 #[test]

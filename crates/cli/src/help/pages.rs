@@ -90,7 +90,6 @@ pub const PAGES: [Page; 12] = [
             ("order", "graph or error"),
             ("fail-above", "code 4 if slower, such as 5%"),
             ("rows", "rows of the table"),
-            ("csv", "also write a table"),
             ("json", "print one JSON document"),
         ],
         files: &[],
