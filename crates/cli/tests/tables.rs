@@ -286,3 +286,20 @@ fn what_cannot_become_tables_is_refused_with_what_would_be_right() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     ended.says(&["could not create file/.parts"]);
 }
+
+#[test]
+fn the_operators_of_an_exported_network_have_their_module_class_and_source() {
+    let place = Workplace::new();
+    let network = model("torch/network.onnx");
+    place.benchmark_well(&[&network, "--output", "out", "--output-dirname", "first", "--loop", "3", "--profiler"]);
+    let ended = place.export(&["out/profiler/first", "--format", "parquet"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let file = place.tree("out/profiler/first").into_iter().find(|file| file.ends_with("operators.parquet")).unwrap();
+    let operators = table(&place.path("out/profiler/first").join(file));
+    let row = operators["operator"].iter().position(|name| name == "node_softmax").unwrap();
+    assert_eq!(operators["module"][row], "layers.0.attn");
+    assert_eq!(operators["class"][row], "train_lib.attention.Attention");
+    assert_eq!(operators["source"][row], "train_lib/attention.py:18  attn = torch.softmax(scores, -1)");
+    let log = operators["operator"].iter().position(|name| name == "node_log").unwrap();
+    assert_eq!(operators["module"][log], Value::Null, "it lies in no module");
+}

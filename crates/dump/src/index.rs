@@ -1,4 +1,5 @@
 use opscope_model::LoopIteration;
+use opscope_onnx::SourceLine;
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,15 @@ pub struct IndexLine {
     pub operator: String,
     /// The operator's type.
     pub op_type: String,
+    /// The path of the innermost module that the operator lies in, if the ONNX file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// That module's class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// The line of the program that called the operator, if the ONNX file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceLine>,
     /// The operator's position in the order of the graph, from 0. Dumps of earlier versions do not have it.
     #[serde(default)]
     pub position: Option<usize>,
@@ -70,10 +80,14 @@ pub enum State {
 impl IndexLine {
     pub(crate) fn new(origin: &Origin, dtype: DType, shape: &[usize], bytes: u64, state: State) -> Self {
         let operator = origin.operator();
+        let module = operator.origin.as_ref().and_then(|origin| origin.module());
         Self {
             run: origin.run.map(|run| run.0),
             operator: operator.name.clone(),
             op_type: operator.op_type.clone(),
+            module: module.map(|module| module.path.clone()),
+            class: module.map(|module| module.class.clone()).filter(|class| !class.is_empty()),
+            source: operator.origin.as_ref().and_then(|origin| origin.source.clone()),
             position: Some(operator.id.index()),
             iterations: origin.iterations(),
             io: origin.io.name().into(),

@@ -83,6 +83,7 @@ impl<W: Write + Send> RecordingTables<W> {
         for kernel in kernels.all() {
             let labels = &kernel.labels;
             let fused = labels.fused.join(";");
+            let [module, class, source] = labels.origin_notes().map(|(_, text)| text);
             push(&mut self.operators, || Operator {
                 recording: Numbered(0, &id),
                 plan: kernel.plan,
@@ -98,6 +99,9 @@ impl<W: Write + Send> RecordingTables<W> {
                 output_shapes: labels.output_shapes.as_deref(),
                 output_types: labels.output_types.as_deref(),
                 times: kernel.times,
+                module: module.as_deref(),
+                class: class.as_deref(),
+                source: source.as_deref(),
             })?;
         }
         Ok(())

@@ -138,6 +138,9 @@ pub fn listed(graph: &Graph) -> String {
         let (inputs, outputs) = (names(&operator.inputs), names(&operator.outputs));
         let (op_type, name) = (shown_text(&operator.op_type), shown_text(&operator.name));
         let _ = writeln!(text, "{:>5} {op_type} {name}: {inputs} -> {outputs}", operator.id.index());
+        for line in operator.origin.iter().flat_map(|origin| origin.lines()) {
+            let _ = writeln!(text, "        {}", shown_text(&line));
+        }
         for (name, attribute) in &operator.attributes {
             let _ = writeln!(text, "        {} = {}", shown_text(name), shown_text(&attribute.to_string()));
         }
@@ -209,10 +212,14 @@ pub fn json(graph: &Graph) -> serde_json::Value {
     let operators = graph.all_operators().map(|operator| {
         let attributes: serde_json::Map<_, _> =
             operator.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.to_string().into())).collect();
-        json!({
+        let mut document = json!({
             "index": operator.id.index(), "name": operator.name, "op_type": operator.op_type, "domain": operator.domain,
             "inputs": names(&operator.inputs), "outputs": names(&operator.outputs), "attributes": attributes,
-        })
+        });
+        if let Some(origin) = &operator.origin {
+            document["origin"] = json!(origin);
+        }
+        document
     });
     let totals = Totals::of(graph);
     let types = totals.by_work().into_iter().map(|((domain, op_type), row)| {

@@ -152,7 +152,7 @@ fn write_distribution(text: &mut String, Distribution { account, operators }: &D
             // The median of one run is that run.
             if percent == 50.0 || carries_percentile(runs, percent) { duration(time) } else { "-".to_owned() }
         });
-        table.row([row.operator.clone(), p50, p90, p99, from, bars(&histogram.counts), to]);
+        table.row([row.display_name().to_owned(), p50, p90, p99, from, bars(&histogram.counts), to]);
     }
     let count = account.operators.len();
     let _ = write!(text, "\nTimes of operators in a run{}\n{}", first_of(rows, count), table.text());

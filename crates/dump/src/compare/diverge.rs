@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use opscope_onnx::{Graph, Operator, OperatorId, Producer};
+use opscope_onnx::{CodeOrigin, Graph, Operator, OperatorId, Producer};
 
 use super::given::Given;
 use super::way::only_moves;
@@ -18,6 +18,8 @@ pub struct Divergence {
     pub tensor: Row,
     /// The operator.
     pub operator: Option<Diverging>,
+    /// Where it lies in the program that the model was exported from, if the model is known and says so.
+    pub origin: Option<CodeOrigin>,
     /// Its inputs, by slot.
     pub inputs: Vec<InputRow>,
     /// Where the error comes from.
@@ -160,7 +162,8 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
         }
         _ => place.operator_label().map(|name| Diverging { name, op_type: place.op_type.clone(), is_before: false }),
     };
-    Divergence { row, tensor: rows[row].clone(), operator, inputs, blame, moment: None }
+    let origin = found.and_then(|(_, operator)| operator.origin.clone());
+    Divergence { row, tensor: rows[row].clone(), operator, origin, inputs, blame, moment: None }
 }
 
 /// Returns the operator to which a difference goes back: the given one, unless it only moves values and takes some that are

@@ -150,6 +150,9 @@ impl Comparison {
             named += &format!(", with {files}");
         }
         let mut text = format!("first to diverge: {}, {}\n", shown_text(&named), shown_text(&self.outcome(row)));
+        if let Some(origin) = &divergence.origin {
+            origin.lines().iter().for_each(|line| text += &format!("  {}\n", shown_text(line)));
+        }
         for input in &divergence.inputs {
             let compared = match (&input.compared, input.given) {
                 (Some(row), _) => self.outcome(row),
@@ -212,7 +215,7 @@ impl Comparison {
                 };
                 json!({ "slot": input.slot, "value": input.value, "row": input.row, "given": given })
             };
-            json!({
+            let mut document = json!({
                 "row": divergence.row,
                 "operator": match &divergence.operator {
                     Some(operator) if operator.is_before => Some(&operator.name),
@@ -228,7 +231,11 @@ impl Comparison {
                     Blame::Initializers(_) => "initializers",
                     Blame::Unknown => "unknown",
                 },
-            })
+            });
+            if let Some(origin) = &divergence.origin {
+                document["origin"] = json!(origin);
+            }
+            document
         });
         json!({
             "schema": "opscope.comparison/1",

@@ -123,6 +123,15 @@ impl CodeOrigin {
     pub fn module(&self) -> Option<&Module> {
         self.modules.last()
     }
+
+    /// Returns what a message says of it, a line each: the operator with the class of its module, and the line of source.
+    pub fn lines(&self) -> Vec<String> {
+        let module = self.module().map(|module| match module.class.as_str() {
+            "" => self.display_name.clone(),
+            class => format!("{} in {class}", self.display_name),
+        });
+        module.into_iter().chain(self.source.as_ref().map(SourceLine::to_string)).collect()
+    }
 }
 
 impl SourceLine {

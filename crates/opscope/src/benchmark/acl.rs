@@ -1,5 +1,6 @@
 //! From an `acl.json` to what watches the runs.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub fn apply(
     run_name: &Path,
     defaults: &ProfilerOptions,
 ) -> Result<(CaptureSpec, Vec<Note>), AclError> {
+    let dump = config.dump.as_ref().map(|dump| with_operators_of_modules(dump, graph));
+    let config = &AclConfig { dump, ..config.clone() };
     let operators = operators(graph);
     let names = names(graph, &operators);
     let notes = config.check(&names).map_err(AclError)?;
@@ -55,6 +58,7 @@ pub fn apply(
 /// Returns what an `acl.json` captures of a model in a program that the vendor's library would have read the file for: names that the
 /// model does not have choose nothing, and leave out nothing. Returns what is not as the file may mean it, too.
 pub fn selection_as_vendor(dump: &DumpSection, graph: &Graph) -> (Option<Selection>, Vec<Problem>) {
+    let dump = &with_operators_of_modules(dump, graph);
     let operators = operators(graph);
     let names = names(graph, &operators);
     let mut problems = dump.check(&names).err().unwrap_or_default();
@@ -66,6 +70,26 @@ pub fn selection_as_vendor(dump: &DumpSection, graph: &Graph) -> (Option<Selecti
         }
     });
     (selection.ok(), problems)
+}
+
+/// Puts the operators of a module in place of each layer that is a module's path, and the operator in place of its display name.
+fn with_operators_of_modules(dump: &DumpSection, graph: &Graph) -> DumpSection {
+    let mut dump = dump.clone();
+    let in_file: HashSet<&str> = graph.operators.iter().map(|operator| operator.name.as_str()).collect();
+    for entry in &mut dump.models {
+        let mut more = Vec::new();
+        for layer in entry.layers.iter_mut().filter(|layer| !in_file.contains(layer.as_str())) {
+            let meant = graph.operators.iter().filter(|operator| operator.names().any(|name| name == layer));
+            let mut meant = meant.map(|operator| operator.name.clone()).collect::<Vec<_>>().into_iter();
+            // The first takes the layer's place, so that messages about the others keep their numbers.
+            if let Some(first) = meant.next() {
+                *layer = first;
+                more.extend(meant);
+            }
+        }
+        entry.layers.extend(more);
+    }
+    dump
 }
 
 /// Returns the name and the type of every operator.

@@ -1,5 +1,6 @@
 //! The operators of a run, by time.
 
+use opscope::onnx::CodeOrigin;
 use opscope_profile::{Account, TypeTimes, carries_percentile};
 
 use crate::source::{SavedOperator, SavedType};
@@ -21,6 +22,8 @@ pub(crate) struct Operators {
 pub(crate) struct OperatorRow {
     /// Its name in the file; the engine's name for a kernel that the engine added.
     pub name: String,
+    /// Where it lies in the program that the file was exported from, if the file says so.
+    pub origin: Option<CodeOrigin>,
     /// Its type.
     pub op_type: String,
     /// Whether the engine added it.
@@ -99,6 +102,7 @@ impl Operators {
         let carried = |percent, time| Some(time).filter(|_| carries_percentile(runs, percent));
         let rows = account.operators.iter().map(|operator| OperatorRow {
             name: operator.operator.clone(),
+            origin: operator.origin.clone(),
             op_type: operator.op_type.clone(),
             added: operator.added,
             kernels: operator.kernel_ops.clone(),
@@ -119,6 +123,7 @@ impl Operators {
     pub(crate) fn of_summary(operators: &[SavedOperator]) -> Self {
         let rows = operators.iter().map(|operator| OperatorRow {
             name: operator.operator.clone(),
+            origin: operator.origin.clone(),
             op_type: operator.op_type.clone(),
             added: operator.added,
             kernels: operator.kernel_ops.clone(),

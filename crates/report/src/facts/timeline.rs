@@ -44,7 +44,7 @@ pub(crate) struct Slot {
 pub(crate) enum What {
     /// An operator.
     Operator {
-        /// Its name in the file, or the kernel's if the engine added it.
+        /// What people call it, or the kernel's name if the engine added it.
         name: String,
         /// Its type.
         op_type: String,
@@ -83,7 +83,7 @@ impl Timeline {
         for dispatch in &group.dispatches {
             let what = match recording.kernel(dispatch.plan, dispatch.kernel) {
                 Some(names) => What::Operator {
-                    name: names.operator.clone(),
+                    name: names.display_name().to_owned(),
                     op_type: names.op_type.clone(),
                     kernel: names.op.clone(),
                     fused: names.fused.len(),

@@ -76,8 +76,12 @@ pub(super) fn table(
 fn row(html: &mut Html, operator: &OperatorRow) {
     html.within("tr", &[], |html| {
         html.within("th", &[("scope", "row")], |html| {
-            html.text(&operator.name);
+            html.text(operator.origin.as_ref().map_or(&operator.name, |origin| &origin.display_name));
             let mut details = Vec::new();
+            if let Some(origin) = &operator.origin {
+                details.extend(origin.module().map(|_| operator.name.clone()));
+                details.extend(origin.source.as_ref().map(ToString::to_string));
+            }
             if operator.added {
                 details.push("added by the engine".to_owned());
             }

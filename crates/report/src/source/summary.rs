@@ -2,6 +2,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use opscope::onnx::CodeOrigin;
 use opscope_profile::EngineInfo;
 use serde::Deserialize;
 
@@ -119,6 +120,8 @@ pub(crate) struct SavedType {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct SavedOperator {
     pub operator: String,
+    #[serde(default)]
+    pub origin: Option<CodeOrigin>,
     pub op_type: String,
     #[serde(default)]
     pub added: bool,

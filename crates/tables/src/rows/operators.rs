@@ -16,6 +16,9 @@ pub(crate) struct Operator<'a> {
     pub output_shapes: Option<&'a str>,
     pub output_types: Option<&'a str>,
     pub times: Times,
+    pub module: Option<&'a str>,
+    pub class: Option<&'a str>,
+    pub source: Option<&'a str>,
 }
 
 /// The times of the dispatches of a kernel that belong into statistics, in nanoseconds.
@@ -56,6 +59,9 @@ impl Row for Operator<'_> {
         column("total_duration_ns", Kind::Integer),
         optional("min_duration_ns", Kind::Integer),
         optional("max_duration_ns", Kind::Integer),
+        optional("module", Kind::Text),
+        optional("class", Kind::Text),
+        optional("source", Kind::Text),
     ];
 
     fn fill(&self, cells: &mut Cells<'_>) {
@@ -76,5 +82,8 @@ impl Row for Operator<'_> {
         cells.integer(self.times.total);
         cells.optional_integer(self.times.min);
         cells.optional_integer(self.times.max);
+        cells.optional_text(self.module);
+        cells.optional_text(self.class);
+        cells.optional_text(self.source);
     }
 }

@@ -62,7 +62,9 @@ impl Console {
         let Backtrace { frames, total } = self.client.backtrace(stop.sequence, most)?;
         let rows = frames.iter().map(printable).map(|frame: BacktraceFrame| {
             let value = frame.value.as_ref().map(|value| format!("made {value}")).unwrap_or_default();
-            [format!("#{}", frame.operator), format!("{} ({})", frame.name, frame.op_type), value]
+            let source = frame.origin.as_ref().and_then(|origin| origin.source.as_ref());
+            let source = source.map(|source| source.place()).unwrap_or_default();
+            [format!("#{}", frame.operator), format!("{} ({})", frame.name, frame.op_type), value, source]
         });
         let mut text = show::table(rows);
         let left = total.saturating_sub(frames.len() as u64);
@@ -205,7 +207,9 @@ impl Console {
             return Err(self.with_nearest(&target, anyhow::anyhow!("no operator is called '{pattern}'")));
         }
         let lines = rows.iter().map(printable).map(|row: OperatorRow| {
-            [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::mapping(&row.mapping)]
+            let called = row.origin.as_ref().filter(|origin| origin.module().is_some());
+            let called = called.map(|origin| origin.display_name.clone()).unwrap_or_default();
+            [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::mapping(&row.mapping), called]
         });
         let text = show::table(lines);
         self.output.result("operators", json!({ "model": model, "operators": rows }), text);
@@ -237,6 +241,8 @@ impl Console {
         if others > 0 {
             text.push_str(&format!("; the first of {}", others + 1));
         }
+        let origin = operator.origin.iter().flat_map(|origin| origin.lines());
+        origin.for_each(|line| text.push_str(&format!("\n  {line}")));
         for (kind, values) in [("input", &operator.inputs), ("output", &operator.outputs)] {
             for (slot, one) in values.iter().enumerate() {
                 let one = one.as_ref().map_or("omitted".to_owned(), of_the_file);

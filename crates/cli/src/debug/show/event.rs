@@ -10,7 +10,10 @@ use crate::debug::events::RunEnd;
 pub fn stopped(event: &Event, location: Option<&Location>) -> String {
     let mut text = happened(event);
     if let Some(location) = location {
-        let tensors = inputs_and_outputs(&printable(location));
+        let location = printable(location);
+        let origin = location.origin.iter().flat_map(|origin| origin.lines());
+        origin.for_each(|line| text.push_str(&format!("\n  {line}")));
+        let tensors = inputs_and_outputs(&location);
         if !tensors.is_empty() {
             text.push('\n');
             text.push_str(&tensors);

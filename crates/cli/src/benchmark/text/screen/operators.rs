@@ -93,7 +93,7 @@ fn slowest(account: &Account, view: View) -> Vec<String> {
         table.row([
             format!("{}{fused}", &name[path.len()..]),
             // The name of an operator whose module is known has the type.
-            match row.origin {
+            match row.origin.as_ref().and_then(|origin| origin.module()) {
                 Some(_) => String::new(),
                 None if row.added => format!("{} (engine)", row.op_type),
                 None => row.op_type.clone(),
