@@ -245,7 +245,7 @@ static void with(const char *path)
     IS(aclInit("acl.json"), ACL_ERROR_INVALID_DUMP_CONFIG);
     CHECK(access("new", F_OK) != 0);
 
-    /* A dump of single operators is configured alike. None is executed here, so none is dumped. */
+    /* A dump of single operators is configured alike, and without a list it takes the operators of every model, too. */
     CHECK(mkdir("operators", 0700) == 0);
     write_config("\"dump_op_switch\": \"on\", \"dump_path\": \"operators\"");
     open_device("acl.json");
@@ -255,7 +255,7 @@ static void with(const char *path)
     acldumpUnregCallback();
     unload(&one);
     close_device();
-    CHECK(chunks == so_far && rmdir("operators") == 0);
+    CHECK(chunks > so_far && rmdir("operators") == 0);
 }
 
 /* Two models under one registration. */

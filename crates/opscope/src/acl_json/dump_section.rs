@@ -101,7 +101,11 @@ const KEYS: &[&str] = &[
 ];
 
 const NO_EFFECT: &[NoEffect] = &[
-    NoEffect::new("dump_op_switch", Rule::OneOf(&["on", "off"]), "operators are not called one by one"),
+    NoEffect::new(
+        "dump_op_switch",
+        Rule::OneOf(&["on", "off"]),
+        "operators are not called one by one; \"on\" without a \"dump_list\" dumps every model",
+    ),
     NoEffect::new(
         "dump_scene",
         Rule::OneOf(&["lite_exception", "aic_err_brief_dump", "aic_err_norm_dump", "aic_err_detail_dump", "watcher"]),
@@ -161,8 +165,12 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         return None;
     }
     let mut models = models?;
-    if overflow && models.is_empty() {
-        models.push(DumpedModel { pointer: object.pointer_of("dump_debug"), ..DumpedModel::default() });
+    // Either switch without a list means every model, as with the vendor.
+    if models.is_empty()
+        && let Some(switch) =
+            [("dump_debug", overflow), ("dump_op_switch", single_operators)].iter().find(|(_, on)| *on)
+    {
+        models.push(DumpedModel { pointer: object.pointer_of(switch.0), ..DumpedModel::default() });
     }
     if models.is_empty() {
         let pointer = object.pointer_of("dump_list");

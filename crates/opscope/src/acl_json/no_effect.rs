@@ -28,7 +28,7 @@ pub(super) enum Rule {
     Count,
     /// A string of at least 1 and at most this many bytes.
     Text(usize),
-    /// One of these words, or `Custom:` and a list of events.
+    /// One of these words, or `Custom:` and a list of events. Empty text stands for the vendor's default: its own tools write that.
     Metrics(&'static [&'static str]),
 }
 
@@ -76,7 +76,7 @@ impl Rule {
             }
             Rule::Metrics(words) => match field.text(report) {
                 Some(text) if text.strip_prefix("Custom:").is_some_and(|events| !events.is_empty()) => {}
-                Some(text) if !words.contains(&text) => field.not_a_choice(text, words, report),
+                Some(text) if !text.is_empty() && !words.contains(&text) => field.not_a_choice(text, words, report),
                 _ => {}
             },
         }

@@ -204,6 +204,26 @@ fn values_of_the_profiler_are_checked_also_where_they_have_no_effect() {
 }
 
 #[test]
+fn a_dump_of_single_operators_without_a_list_is_one_of_every_model() {
+    for list in ["", r#", "dump_list": []"#] {
+        let text = format!(r#"{{"dump": {{"dump_path": "d", "dump_op_switch": "on"{list}}}}}"#);
+        let dump = parse(&text).unwrap().dump.expect("it captures");
+        let names: Vec<_> = dump.models.iter().map(|model| (&model.model_name, model.layers.len())).collect();
+        assert_eq!(names, [(&None, 0)], "{text}");
+        assert!(!dump.overflow);
+        assert_eq!(parse(&text.replace("\"on\"", "\"off\"")).unwrap().dump, None);
+    }
+}
+
+#[test]
+fn the_vendors_own_tools_write_no_metrics_as_empty_text() {
+    let text = r#"{"profiler": {"switch": "on", "output": "p", "aic_metrics": ""}}"#;
+    let options = parse(text).unwrap();
+    assert!(options.profiler.is_some());
+    assert_eq!(options.notes.iter().map(|note| &*note.pointer).collect::<Vec<_>>(), ["/profiler/aic_metrics"]);
+}
+
+#[test]
 fn right_keys_without_a_meaning_here_are_listed() {
     let text = r#"{"err_msg_mode": "1", "defaultDevice": {"default_device": "0"}, "max_opqueue_num": "20000",
         "StackSize": {"aicore_stack_size": 32768},

@@ -221,7 +221,6 @@ fn what_dumps_nothing_is_no_mistake() {
         r#"{"dump_path": "dump", "dump_list": []}"#,
         r#"{"dump_path": "dump", "dump_list": [{}], "dump_scene": "aic_err_brief_dump"}"#,
         r#"{"dump_scene": "lite_exception"}"#,
-        r#"{"dump_path": "dump", "dump_op_switch": "on"}"#,
     ] {
         let steps = format!("init=acl.json path=4 initdump setdump=acl.json path=4 {run} finalize");
         Scene::new(&steps).dumps("acl.json", section).play(|played| {
