@@ -8,6 +8,10 @@
 mod bad_input;
 #[path = "../compare.rs"]
 mod compare;
+#[path = "../compare_inputs.rs"]
+mod compare_inputs;
+#[path = "../compare_precisions.rs"]
+mod compare_precisions;
 #[path = "../consumers.rs"]
 mod consumers;
 #[path = "../debug/main.rs"]

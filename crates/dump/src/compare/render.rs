@@ -6,8 +6,8 @@ use opscope_text::Column::{Middles, Numbers, Words};
 use opscope_text::{TextTable, cell_text, shown_text};
 use serde_json::{Value, json};
 
-use super::row_record::Record;
-use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
+use super::row_record::{Record, outcome_name};
+use super::{Blame, Comparison, Divergence, Outcome, Row, Verdict};
 use crate::StoredOrigin;
 use crate::table::csv;
 use crate::table::number::short;
@@ -363,28 +363,6 @@ fn numbers(d: &Difference) -> Vec<String> {
     let mut numbers = vec![d.cosine.map_or("-".into(), |cosine| format!("{cosine:.6}"))];
     numbers.extend([d.max_absolute, d.max_relative, d.mean_relative, d.rmse].map(short));
     numbers
-}
-
-pub(super) fn outcome_name(row: &Row) -> (&'static str, String) {
-    match &row.outcome {
-        Outcome::Compared { difference, within } => {
-            let apart = format!("{} apart at most", short(difference.max_absolute));
-            let text = match (difference.mismatches(), difference.max_absolute) {
-                (0, 0.0) => "the same".into(),
-                (0, _) => apart,
-                (mismatches, most) => {
-                    let rest = if most == 0.0 { "the rest is the same".into() } else { format!("the rest is {apart}") };
-                    format!("{mismatches} elements NaN or infinite on one side only, {rest}")
-                }
-            };
-            (if *within { "within" } else { "different" }, text)
-        }
-        Outcome::Shapes => ("shapes", format!("shape {:?} instead of {:?}", row.shapes.0, row.shapes.1)),
-        Outcome::Summarised(Summary::Same) => ("same_hash", "the same hash".into()),
-        Outcome::Summarised(Summary::Alike) => ("alike", "statistics agree, data is not the same".into()),
-        Outcome::Summarised(Summary::Different) => ("statistics_differ", "statistics differ".into()),
-        Outcome::Unreadable(reason) => ("unreadable", reason.clone()),
-    }
 }
 
 /// Returns how bad a row is. Rows that cannot be compared are the worst. Then come those with NaN on one side only,

@@ -2,9 +2,8 @@ use opscope_model::LoopIteration;
 use opscope_tensor::{DType, Difference};
 use serde::Serialize;
 
-use super::render::outcome_name;
-use super::{Comparison, Row};
-use crate::table::number::finite;
+use super::{Comparison, Outcome, Row, Summary};
+use crate::table::number::{finite, short};
 
 /// A row in CSV and JSON. Numbers that are not finite are missing.
 #[derive(Serialize)]
@@ -90,5 +89,28 @@ impl<Shape, Iterations> Record<Shape, Iterations> {
             input: comparison.files_of(row).map(|files| text(&files)),
             iterations: iterations(&row.place.iterations),
         }
+    }
+}
+
+/// Returns the outcome of a row: its name in files, and what it is called in text.
+pub(super) fn outcome_name(row: &Row) -> (&'static str, String) {
+    match &row.outcome {
+        Outcome::Compared { difference, within } => {
+            let apart = format!("{} apart at most", short(difference.max_absolute));
+            let text = match (difference.mismatches(), difference.max_absolute) {
+                (0, 0.0) => "the same".into(),
+                (0, _) => apart,
+                (mismatches, most) => {
+                    let rest = if most == 0.0 { "the rest is the same".into() } else { format!("the rest is {apart}") };
+                    format!("{mismatches} elements NaN or infinite on one side only, {rest}")
+                }
+            };
+            (if *within { "within" } else { "different" }, text)
+        }
+        Outcome::Shapes => ("shapes", format!("shape {:?} instead of {:?}", row.shapes.0, row.shapes.1)),
+        Outcome::Summarised(Summary::Same) => ("same_hash", "the same hash".into()),
+        Outcome::Summarised(Summary::Alike) => ("alike", "statistics agree, data is not the same".into()),
+        Outcome::Summarised(Summary::Different) => ("statistics_differ", "statistics differ".into()),
+        Outcome::Unreadable(reason) => ("unreadable", reason.clone()),
     }
 }

@@ -1,21 +1,8 @@
 use opscope_text::shown_duration;
-use serde::Serialize;
 
-use super::comparison::{Side, TimesComparison};
+use super::comparison::{Baseline, Side, TimesComparison};
 use super::error::TimesError;
 use super::measurement::Times;
-
-/// Why A is the baseline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Baseline {
-    /// It was measured before B.
-    Older,
-    /// The user chose it.
-    Chosen,
-    /// It was given second, and nothing says that one of the two is older.
-    Second,
-}
 
 impl TimesComparison {
     /// Compares two measurements. The older one is the baseline. If nothing says which one is older, the second is: what is

@@ -4,7 +4,6 @@ use opscope_profile::{EngineInfo, MedianEstimate};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::baseline::Baseline;
 use crate::json_path;
 
 /// What this version gives.
@@ -40,6 +39,18 @@ pub struct TimesComparison {
     pub op_types: Vec<TypeChange>,
     /// What thresholds say; empty if none was asked for.
     pub judgements: Vec<Judgement>,
+}
+
+/// Why A is the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Baseline {
+    /// It was measured before B.
+    Older,
+    /// The user chose it.
+    Chosen,
+    /// It was given second, and nothing says that one of the two is older.
+    Second,
 }
 
 /// What times were read from.

@@ -36,10 +36,9 @@ mod threshold;
 
 use std::collections::BTreeSet;
 
-pub use baseline::Baseline;
 pub use comparison::{
-    Change, Judgement, MeasurementKind, OperatorChange, Presence, Side, SurroundingDifference, TimesComparison,
-    TypeChange,
+    Baseline, Change, Judgement, MeasurementKind, OperatorChange, Presence, Side, SurroundingDifference,
+    TimesComparison, TypeChange,
 };
 pub use error::TimesError;
 pub use measurement::Times;
