@@ -43,7 +43,7 @@ impl Found {
     /// The same as one document.
     pub fn json(&self) -> serde_json::Value {
         let Self { path, what, holds, commands, .. } = self;
-        json!({ "schema": "opscope.found/1", "path": path, "what": what, "holds": holds, "commands": commands })
+        json!({ "schema": "opscope.found/1", "path": path.to_string_lossy(), "what": what, "holds": holds, "commands": commands })
     }
 
     /// What it is and the first command, as a part of a sentence.

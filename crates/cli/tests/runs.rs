@@ -255,6 +255,7 @@ fn paths_need_not_be_utf8() {
     for line in [
         &[word("inspect"), &*model][..],
         &[word("inspect"), &p],
+        &[word("inspect"), &at(b"out/p_summary.json")],
         &[word("inspect"), &d],
         &[word("export"), &p, word("--output"), &at(b"exports")],
         &[word("report"), &p, &d, word("--output"), &at(b"page.html")],

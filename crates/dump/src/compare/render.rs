@@ -1,4 +1,5 @@
 use std::fmt;
+use std::path::PathBuf;
 
 use opscope_model::LoopIteration;
 use opscope_tensor::Difference;
@@ -206,6 +207,8 @@ impl Comparison {
     /// Returns the comparison as JSON.
     pub fn json(&self) -> Value {
         let labels = |places: &[StoredOrigin]| places.iter().map(StoredOrigin::label).collect::<Vec<_>>();
+        let shown =
+            |files: &[PathBuf]| files.iter().map(|file| file.to_string_lossy().into_owned()).collect::<Vec<_>>();
         let divergence = self.divergence.as_ref().map(|divergence| {
             let input = |input: &super::InputRow| {
                 let given = match input.given {
@@ -261,7 +264,7 @@ impl Comparison {
                 "from_db": drop.from,
                 "to_db": drop.to,
             })),
-            "input_sets": self.input_sets,
+            "input_sets": self.input_sets.iter().map(|files| shown(files)).collect::<Vec<_>>(),
             "notes": self.notes,
             "initializers": self.initializers,
             "inputs": self.inputs,
