@@ -82,7 +82,9 @@ fn with_options(command: &Command, keep: impl Fn(&Arg) -> bool) -> Command {
     if let Some(about) = command.get_about() {
         kept = kept.about(about.clone());
     }
-    let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    // A command that was built has one for help, too.
+    let is_shown = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
+    let shown = command.get_subcommands().filter(is_shown).cloned();
     let options = command.get_arguments().filter(|option| keep(option)).cloned();
     kept.subcommands(shown).args(options)
 }
