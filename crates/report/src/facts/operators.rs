@@ -6,7 +6,7 @@ use opscope_profile::{Account, TypeTimes, carries_percentile};
 use crate::source::{SavedOperator, SavedType};
 
 /// The most rows of the table of operators; a page says how many more there are.
-const MOST_ROWS: usize = 4_000;
+const MOST_ROWS: usize = 1_000;
 
 /// The operators by time, the first of them.
 #[derive(Debug, Clone, PartialEq, Default)]

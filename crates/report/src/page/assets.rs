@@ -5,7 +5,7 @@ pub(super) const SCRIPT: &str = include_str!("script.js");
 
 /// The policy: nothing is loaded, and no style and no script applies but the two above, which it knows by their SHA-256.
 pub(super) const POLICY: &str = "default-src 'none'; \
-     style-src 'sha256-qpnhQWHrzhOiQdwcQEJfVYhmqFLDfBxHOe1EX5d7ed8='; \
+     style-src 'sha256-jsVW7/Tu42MstixVGL/LZrlHtSYxcjwgJ0oHDX7eNYA='; \
      script-src 'sha256-Lfj+f9fOmP/dj4gTpapVMwCcBk7xxKEt+pS5V08O8+o='; \
      img-src data:; base-uri 'none'; form-action 'none'";
 

@@ -12,7 +12,7 @@ use crate::facts::RunFacts;
 use crate::units::{count, duration, percent, trimmed, value};
 
 /// The most rows of the table.
-const MOST_ROWS: usize = 2_000;
+const MOST_ROWS: usize = 1_000;
 
 pub(super) fn is_there(run: &RunFacts) -> bool {
     run.account.as_ref().is_some_and(|account| rows(account).next().is_some())
