@@ -8,6 +8,9 @@ use process::onnx::with_changed_initializer;
 use process::{Ended, Workplace, csv, end, model};
 use serde_json::Value;
 
+/// The operators of the model that these tests run, each with one output.
+const TENSORS: usize = 16;
+
 fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
     end(&mut place.command(&[&["compare"], arguments].concat()))
 }
