@@ -15,6 +15,7 @@ use opscope::trace::{self, Bytes};
 use opscope::verify::Verify;
 use proptest::prelude::*;
 
+use self::table::OPTIONS;
 use super::request::Resolved;
 use super::spellings::SPELLINGS;
 use super::*;

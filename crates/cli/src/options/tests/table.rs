@@ -3,7 +3,7 @@
 use super::*;
 
 /// What becomes of an option.
-enum Fate {
+pub(super) enum Fate {
     /// It changes the request, and nothing is to be said.
     Works(fn(&BenchmarkRequest) -> bool),
     /// It is accepted, and a note says this.
@@ -14,7 +14,7 @@ enum Fate {
 use Fate::*;
 
 /// Every option: its name, an example of its value, what else the line must hold, and what becomes of it.
-const OPTIONS: &[(&str, &str, &str, Fate)] = &[
+pub(super) const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("model", "m.onnx", "", Works(|r| r.job.model.as_os_str() == "m.onnx")),
     (
         "input",
