@@ -21,7 +21,7 @@ pub struct ReportArguments {
     /// The page [default: report.html, or report-2.html and so on where that exists]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The model that was run, for its graph; the file that the run names if not given
+    /// The model that was run, for its graph; without it, the file that the run names
     #[arg(long, value_name = "FILE.onnx")]
     model: Vec<PathBuf>,
     /// The path of the page and what is missing, as a JSON object

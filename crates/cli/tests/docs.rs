@@ -2,7 +2,7 @@
 //! its output is compared with the page. Numbers, and the order of rows that are sorted by time, may differ.
 //!
 //! A line `<!-- $ command -->` runs a command that the commands behind it need and a reader does not.
-//! `OPSCOPE_UPDATE_DOCS=1 cargo test -p opscope-cli --test docs` writes today's output into the pages.
+//! `OPSCOPE_UPDATE_DOCS=PROGRAM cargo test -p opscope-cli --test docs` writes what that program prints into the pages: a release.
 
 mod process;
 
@@ -106,7 +106,8 @@ impl Scratch {
 
     /// What a command prints, messages first come where they are printed.
     fn run(&self, command: &str, library: Option<&Path>) -> String {
-        let program = Path::new(env!("CARGO_BIN_EXE_opscope")).parent().unwrap().display();
+        let program = std::env::var_os("OPSCOPE_UPDATE_DOCS").unwrap_or(env!("CARGO_BIN_EXE_opscope").into());
+        let program = Path::new(&program).parent().unwrap().display();
         let command = command.replace("cargo run --release -p opscope-cli --", "opscope");
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("PATH={program}:$PATH; {command} 2>&1")).current_dir(self.directory.path());
@@ -173,6 +174,8 @@ fn structure<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
                 !line.starts_with(' ') && label.chars().all(|letter| letter.is_ascii_alphabetic() || letter == ':');
             let key = match () {
                 () if line.trim() == "..." => "...".to_owned(),
+                // A bar: which operator types are there depends on the machine.
+                () if line.contains('█') => "rows".to_owned(),
                 () if is_label && (!in_table || line.starts_with("...")) => label.to_owned(),
                 () => "rows".to_owned(),
             };

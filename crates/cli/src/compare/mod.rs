@@ -75,7 +75,7 @@ pub struct CompareArguments {
     /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
     #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
     tolerances: Vec<String>,
-    /// The least signal-to-noise ratio, in decibels, of a quantised model's tensors against the original's; 10 if not given
+    /// The least signal-to-noise ratio, in decibels, of a quantised model's tensors against the original's [default: 10]
     #[arg(long, value_name = "DB")]
     least_sqnr: Option<f64>,
     /// The order of the table: as the graph executes, or the largest error first

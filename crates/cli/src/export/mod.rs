@@ -35,7 +35,7 @@ pub struct ExportArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     into: Option<PathBuf>,
     /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all.
-    /// As many as fit into some ten megabytes if not given. Parquet always has all
+    /// Without it, as many as fit into some ten megabytes. Parquet always has all
     #[arg(long, value_name = "N|all")]
     timeline_runs: Option<TimelineRuns>,
     /// The paths of what was written, as a JSON array

@@ -28,7 +28,7 @@ pub struct ProfilerArguments {
     #[arg(long, value_name = "SIZE", value_parser = budget, help_heading = super::INSTRUMENTS)]
     pub profile_budget: Option<Budget>,
     /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all.
-    /// As many as fit into some ten megabytes if not given
+    /// Without it, as many as fit into some ten megabytes
     #[arg(long, value_name = "N|all", help_heading = super::INSTRUMENTS)]
     pub timeline_runs: Option<TimelineRuns>,
 }
