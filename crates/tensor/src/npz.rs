@@ -244,8 +244,15 @@ mod tests {
     fn arrays_are_read_by_their_names_stored_and_deflated() {
         let (image, mask) = (npy_of(&[0.5; 3000]), npy_of(&[1.0, -2.0]));
         for method in METHODS {
-            let files = [("image.npy", image.as_slice()), ("a/mask:0.npy", &mask), ("notes.txt", b"x")];
-            let npz = Npz::from_bytes(archive(&files, method)).unwrap();
+            let files = [("image.npy", image.as_slice()), ("a/mask_0.npy", &mask), ("notes.txt", b"x")];
+            // The writer changes a colon in a name; numpy, and names of inputs, have it.
+            let mut bytes = archive(&files, method);
+            for at in 0..bytes.len() - 6 {
+                if bytes[at..].starts_with(b"mask_0") {
+                    bytes[at + 4] = b':';
+                }
+            }
+            let npz = Npz::from_bytes(bytes).unwrap();
             assert_eq!(npz.names().collect::<Vec<_>>(), ["image", "a/mask:0"]);
             assert_eq!(npz.read("image").unwrap(), npy::read(&image).unwrap());
             assert_eq!(npz.read("a/mask:0").unwrap(), npy::read(&mask).unwrap());
