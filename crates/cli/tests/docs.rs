@@ -39,6 +39,8 @@ const NOT_RUN: [(&str, &str); 15] = [
 #[derive(Debug)]
 struct Shown {
     command: String,
+    /// It only prepares what others need.
+    is_hidden: bool,
     output: Vec<String>,
 }
 
@@ -69,9 +71,9 @@ fn blocks(page: &str) -> Vec<Vec<Shown>> {
             (Some(_), "```") => blocks.push(commands(&block.take().unwrap())),
             (Some(text), line) => *text = format!("{text}{line}\n"),
             (None, "```console") => block = Some(String::new()),
-            (None, _) => {
-                blocks.extend(hidden.map(|command| vec![Shown { command: command.to_owned(), output: Vec::new() }]))
-            }
+            (None, _) => blocks.extend(
+                hidden.map(|command| vec![Shown { command: command.to_owned(), is_hidden: true, output: Vec::new() }]),
+            ),
         }
     }
     blocks
@@ -81,7 +83,9 @@ fn commands(block: &str) -> Vec<Shown> {
     let mut commands: Vec<Shown> = Vec::new();
     for line in block.lines() {
         match (line.strip_prefix("$ "), commands.last_mut()) {
-            (Some(command), _) => commands.push(Shown { command: command.to_owned(), output: Vec::new() }),
+            (Some(command), _) => {
+                commands.push(Shown { command: command.to_owned(), is_hidden: false, output: Vec::new() })
+            }
             (None, Some(shown)) => shown.output.push(line.to_owned()),
             (None, None) => (),
         }
@@ -130,11 +134,13 @@ fn light_models() -> Option<PathBuf> {
 
 /// Why a block is not run here, if it is not.
 fn not_run(block: &[Shown], scratch: &Scratch) -> Option<String> {
-    for shown in block {
+    for shown in block.iter().filter(|shown| !shown.is_hidden) {
         if let Some((_, why)) = NOT_RUN.iter().find(|(part, _)| shown.command.contains(part)) {
             return Some((*why).to_owned());
         }
-        if shown.command.contains("onnxruntime") && Library::find(None).is_err() {
+        if ["onnxruntime", "opscope engines"].iter().any(|part| shown.command.contains(part))
+            && Library::find(None).is_err()
+        {
             skipped("ONNX Runtime is not there for the commands of the pages");
             return Some("needs ONNX Runtime".to_owned());
         }
