@@ -116,6 +116,8 @@ impl Scratch {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("PATH={program}:$PATH; {command} 2>&1")).current_dir(self.directory.path());
         shell.env("COLUMNS", "80").env("LC_ALL", "C.UTF-8").env_remove("OPSCOPE_ENGINE");
+        // Of what was measured before on this machine, nothing is known.
+        shell.env("XDG_CACHE_HOME", self.directory.path().join("cache"));
         if let Some(library) = library {
             shell.env("ORT_DYLIB_PATH", library);
         }
