@@ -5,7 +5,7 @@ mod process;
 use std::fs;
 
 use process::onnx::{FLOAT16, FLOAT32, chain, renamed, with_changed_initializer};
-use process::{Ended, Workplace, csv, end, engine, model};
+use process::{Ended, Workplace, csv, end, engine, model, rows};
 use serde_json::Value;
 
 /// The operators of the model that these tests run, each with one output.
@@ -29,7 +29,7 @@ impl Dumps {
     }
 
     fn compare(&self, arguments: &[&str]) -> Ended {
-        compare(&self.place, arguments)
+        self.place.compare(arguments)
     }
 
     /// A copy of the dump of the example, with another last element in an output of a Relu.
@@ -51,14 +51,6 @@ impl Dumps {
         }
         name
     }
-}
-
-fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
-    end(&mut place.command(&[&["compare"], arguments].concat()))
-}
-
-fn rows(comparison: &Value) -> &Vec<Value> {
-    comparison["rows"].as_array().unwrap()
 }
 
 const EXAMPLE: &str = "dump/example";
@@ -110,12 +102,12 @@ fn the_first_layer_is_blamed_where_both_dumps_say_that_they_were_given_the_same(
             place.benchmark_well(&[&[file, "--input", &image], &format[..], &["-o", ".", "-od", &dump]].concat());
             format!("dump/{dump}")
         });
-        let compared = || compare(&place, &[&changed, &good, "--model", &model, "--json"]).json();
+        let compared = || place.compare(&[&changed, &good, "--model", &model, "--json"]).json();
         let json = compared();
         let first = &json["first_divergence"];
         assert_eq!((&first["operator"], &first["blame"]), (&"/conv1/Conv".into(), &"operator".into()), "{format}");
         assert_eq!((&first["inputs"][0]["given"], &json["inputs"]), (&true.into(), &Value::Array(vec![])), "{format}");
-        let run = compare(&place, &["changed.onnx", &good, "--model", &model, "--input", &image, "--json"]).json();
+        let run = place.compare(&["changed.onnx", &good, "--model", &model, "--input", &image, "--json"]).json();
         assert_eq!(run["first_divergence"]["blame"], "operator", "{format}: a run and a dump");
 
         // A dump of an earlier version does not say what its runs were given.
@@ -186,7 +178,7 @@ fn two_ways_to_run_a_model_are_compared_by_every_value_that_both_compute() {
     let place = Workplace::new();
     let (model, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     for fidelity in ["--fidelity", "--reference-fidelity"] {
-        let ended = compare(&place, &[&model, &model, fidelity, "optimised", "--input", &image, "--json"]);
+        let ended = place.compare(&[&model, &model, fidelity, "optimised", "--input", &image, "--json"]);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
         let json = ended.json();
         let values: Vec<_> = rows(&json).iter().map(|row| row["value"].as_str().unwrap()).collect();
@@ -203,7 +195,7 @@ fn two_ways_to_run_a_model_are_compared_by_every_value_that_both_compute() {
         let side = if fidelity == "--fidelity" { "reference" } else { "tensors" };
         assert_eq!(json[side], format!("{model} ({}, exact)", engine::name()));
     }
-    let threads = compare(&place, &[&model, &model, "--reference-threads", "2", "--json"]);
+    let threads = place.compare(&[&model, &model, "--reference-threads", "2", "--json"]);
     assert_eq!((threads.code, rows(&threads.json()).len()), (Some(0), TENSORS), "{threads:?}");
     assert_eq!(threads.json()["reference"], format!("{model} ({}, exact, 2 threads)", engine::name()));
     assert_eq!(place.tree(""), [""; 0]);
@@ -282,11 +274,11 @@ fn values_that_were_renamed_are_matched_by_their_places_in_the_graph() {
         [("_output_0", "_result_0"), ("/conv", "/cone"), ("/bn", "/bm"), ("/relu", "/rely"), ("/pool", "/poor")];
     let more = [("/fc", "/fd"), ("/Flatten", "/Flattex"), ("/Softmax", "/Softmay")];
     place.write("renamed.onnx", renamed(&fs::read(&model).unwrap(), &[&names[..], &more].concat()));
-    let by_name = compare(&place, &[&model, "renamed.onnx"]);
+    let by_name = place.compare(&[&model, "renamed.onnx"]);
     assert_eq!(by_name.code, Some(3), "{by_name:?}");
     assert!(by_name.stdout.contains("these were not matched"), "{by_name:?}");
     assert!(by_name.stdout.contains("1 tensor compared, 1 within tolerance"), "{by_name:?}");
-    let by_position = compare(&place, &[&model, "renamed.onnx", "--match", "position", "--json"]);
+    let by_position = place.compare(&[&model, "renamed.onnx", "--match", "position", "--json"]);
     assert_eq!(by_position.code, Some(0), "{by_position:?}");
     let json = by_position.json();
     assert_eq!(rows(&json).len(), TENSORS);
@@ -295,13 +287,13 @@ fn values_that_were_renamed_are_matched_by_their_places_in_the_graph() {
     for format in ["npy", "ascend", "statistics"] {
         place.benchmark_well(&[&model, "--dump", "--dump-format", format, "-o", ".", "-od", format]);
         let dump = format!("dump/{format}");
-        let ended = compare(&place, &["renamed.onnx", &dump, "--match", "position", "--input", "zeros.npy"]);
+        let ended = place.compare(&["renamed.onnx", &dump, "--match", "position", "--input", "zeros.npy"]);
         ended.refused(2, &["zeros.npy"]);
-        let ended = compare(&place, &["renamed.onnx", &dump, "--match", "position", "--json"]);
+        let ended = place.compare(&["renamed.onnx", &dump, "--match", "position", "--json"]);
         assert_eq!(rows(&ended.json()).len(), TENSORS, "{format}: {ended:?}");
     }
-    compare(&place, &[&model, "renamed.onnx", "--match", "place"])
-        .refused(2, &["--match", "[possible values: name, position]"]);
+    let ended = place.compare(&[&model, "renamed.onnx", "--match", "place"]);
+    ended.refused(2, &["--match", "[possible values: name, position]"]);
 }
 
 #[test]
@@ -309,7 +301,7 @@ fn initializers_that_differ_are_named_before_anything_runs_and_their_operator_is
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
     place.write("changed.onnx", with_changed_initializer(&fs::read(&model).unwrap(), "conv1.bias"));
-    let ended = compare(&place, &["changed.onnx", &model]);
+    let ended = place.compare(&["changed.onnx", &model]);
     assert_eq!(
         (ended.code, ended.stderr.as_str()),
         (Some(4), "note: 1 initializer differs: \"conv1.bias\"\n"),
@@ -322,7 +314,7 @@ fn initializers_that_differ_are_named_before_anything_runs_and_their_operator_is
     ] {
         assert!(ended.stdout.contains(text), "{text}: {ended:?}");
     }
-    let same = compare(&place, &[&model, &model]);
+    let same = place.compare(&[&model, &model]);
     assert_eq!((same.code, same.stderr.as_str()), (Some(0), ""), "{same:?}");
 }
 
@@ -331,7 +323,7 @@ fn the_first_layer_can_be_blamed_where_both_sides_were_given_the_same() {
     let place = Workplace::new();
     place.write("sum.onnx", chain(3, "Add", FLOAT32));
     place.write("product.onnx", chain(3, "Mul", FLOAT32));
-    let ended = compare(&place, &["product.onnx", "sum.onnx", "--json"]);
+    let ended = place.compare(&["product.onnx", "sum.onnx", "--json"]);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     let first = &ended.json()["first_divergence"];
     assert_eq!((&first["row"], &first["blame"]), (&0.into(), &"operator".into()));
@@ -348,7 +340,7 @@ fn a_model_of_half_precision_is_compared_with_one_of_single_precision() {
     place.write("x.npy", [header, [0.1f32, 0.7, 1.3, 300.0].map(f32::to_le_bytes).concat()].concat());
     let both = [["half.onnx", "single.onnx"], ["single.onnx", "half.onnx"]];
     for (arguments, input) in both.iter().flat_map(|both| [(both, &[][..]), (both, &["--input", "x.npy"])]) {
-        let ended = compare(&place, &[&arguments[..], &["--json"], input].concat());
+        let ended = place.compare(&[&arguments[..], &["--json"], input].concat());
         assert_eq!((ended.code, rows(&ended.json()).len()), (Some(0), 3), "{ended:?}");
         let types: Vec<_> = ["dtype", "reference_dtype"].map(|field| rows(&ended.json())[0][field].clone()).to_vec();
         assert!(types.contains(&"float16".into()) && types.contains(&"float32".into()), "{types:?}");
@@ -403,13 +395,13 @@ fn two_files_are_compared_whatever_they_are_called() {
     let mut array = fs::read(model("digits_cnn.output.probabilities.npy")).unwrap();
     place.write("mine.npy", &array);
     place.write("theirs/golden.npy", &array);
-    let ended = compare(&place, &["mine.npy", "theirs/golden.npy"]);
+    let ended = place.compare(&["mine.npy", "theirs/golden.npy"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     *array.last_mut().unwrap() ^= 0x40;
     place.write("wrong.npy", &array);
-    let ended = compare(&place, &["mine.npy", "wrong.npy", "--json"]);
+    let ended = place.compare(&["mine.npy", "wrong.npy", "--json"]);
     assert_eq!((ended.code, &rows(&ended.json())[0]["reference"]), (Some(4), &"wrong".into()), "{ended:?}");
-    compare(&place, &["mine.npy", "theirs"]).refused(2, &["no tensor that both sides have"]);
+    place.compare(&["mine.npy", "theirs"]).refused(2, &["no tensor that both sides have"]);
 }
 
 #[test]
@@ -519,7 +511,7 @@ fn names_that_would_move_the_cursor_or_forge_a_line_are_escapes_in_the_verdict()
     for (name, model) in [("sum.onnx", sum), ("product.onnx", product)] {
         place.write(name, renamed(&model, &[("v0", "\n\r"), ("v2", "\u{1b}\u{7}")]));
     }
-    let ended = compare(&place, &["product.onnx", "sum.onnx"]);
+    let ended = place.compare(&["product.onnx", "sum.onnx"]);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     assert!(ended.stdout.contains("its input 0 '\\u{a}\\u{d}'") && ended.stdout.contains("\\u{1b}\\u{7}"), "{ended:?}");
     let wild: Vec<char> = ended.stdout.chars().filter(|c| c.is_control() && *c != '\n').collect();
@@ -552,7 +544,7 @@ fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
         }
         let (all, outputs) = (format!("dump/{all}"), format!("dump/{outputs}"));
         for arguments in [&[&*all, &all][..], &[&outputs, &outputs], &[&model, &all, "--input", &input]] {
-            let ended = compare(&place, &[arguments, &["--json"]].concat());
+            let ended = place.compare(&[arguments, &["--json"]].concat());
             assert_eq!(
                 (ended.code, &ended.json()["complete"]),
                 (Some(0), &true.into()),
@@ -563,6 +555,6 @@ fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
     }
     // An input of the model that differs is found if the dump has it.
     let other = ["dump/digits_cnn.onnx-all", "--dym-shape", "image:8,1,8,8", "--json"];
-    let ended = compare(&place, &[&[&*model("digits_cnn.onnx")], &other[..]].concat());
+    let ended = place.compare(&[&[&*model("digits_cnn.onnx")], &other[..]].concat());
     assert_eq!((ended.code, &ended.json()["first_divergence"]["blame"]), (Some(4), &"inputs".into()));
 }

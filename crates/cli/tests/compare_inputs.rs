@@ -5,19 +5,10 @@ mod process;
 use std::fs;
 
 use process::onnx::with_changed_initializer;
-use process::{Ended, Workplace, csv, end, model};
-use serde_json::Value;
+use process::{Workplace, csv, model, rows};
 
 /// The operators of the model that these tests run, each with one output.
 const TENSORS: usize = 16;
-
-fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
-    end(&mut place.command(&[&["compare"], arguments].concat()))
-}
-
-fn rows(comparison: &Value) -> &Vec<Value> {
-    comparison["rows"].as_array().unwrap()
-}
 
 #[test]
 fn golden_arrays_are_matched_as_a_whole_or_those_that_match_nothing_are_named() {
@@ -25,7 +16,7 @@ fn golden_arrays_are_matched_as_a_whole_or_those_that_match_nothing_are_named() 
     let (file, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     fs::create_dir(place.path("golden")).unwrap();
     fs::copy(model("digits_cnn.output.probabilities.npy"), place.path("golden/probabilities.npy")).unwrap();
-    let golden = || compare(&place, &[&file, "golden/", "--input", &image]);
+    let golden = || place.compare(&[&file, "golden/", "--input", &image]);
     let ended = golden();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("1 tensor compared, 1 within tolerance"), "{ended:?}");
@@ -40,7 +31,7 @@ fn golden_arrays_are_matched_as_a_whole_or_those_that_match_nothing_are_named() 
     assert_eq!(golden().code, Some(4));
     // A selection has the tensors of one run.
     let two = format!("{image},{image}");
-    let ended = compare(&place, &[&file, "golden/", "--input", &two]);
+    let ended = place.compare(&[&file, "golden/", "--input", &two]);
     ended.refused(2, &["\"golden/\" has the tensors of one run, and 2 sets of inputs are given"]);
 }
 
@@ -55,12 +46,12 @@ fn every_set_of_inputs_is_run_and_of_each_tensor_the_worst_is_shown_with_its_inp
     place.write("sets/2-digits.npy", &array);
     place.write("sets/3-dark.npy", [&array[..data], &vec![0; 4 * 8 * 64]].concat());
     place.write("changed.onnx", with_changed_initializer(&fs::read(&model).unwrap(), "conv1.weight"));
-    let dark = compare(&place, &["changed.onnx", &model, "--input", "sets/1-dark.npy"]);
+    let dark = place.compare(&["changed.onnx", &model, "--input", "sets/1-dark.npy"]);
     assert_eq!(dark.code, Some(0), "the change cannot be seen with the first set: {dark:?}");
     let files = "sets/1-dark.npy,sets/2-digits.npy,sets/3-dark.npy";
     for input in ["sets", files] {
         let ended =
-            compare(&place, &["changed.onnx", &model, "--input", input, "--csv", &format!("{}.csv", input.len())]);
+            place.compare(&["changed.onnx", &model, "--input", input, "--csv", &format!("{}.csv", input.len())]);
         assert_eq!(ended.code, Some(4), "{ended:?}");
         for text in [
             "3 sets of inputs were run; of each tensor, the worst is shown, with its input\n",
@@ -73,7 +64,7 @@ fn every_set_of_inputs_is_run_and_of_each_tensor_the_worst_is_shown_with_its_inp
         assert_eq!((table.len(), &*table[1][column("input")]), (1 + TENSORS, "2-digits.npy"));
         assert_eq!(&*table[1][column("run")], "1");
     }
-    let json = compare(&place, &["changed.onnx", &model, "--input", files, "--json"]).json();
+    let json = place.compare(&["changed.onnx", &model, "--input", files, "--json"]).json();
     assert_eq!(json["input_sets"].as_array().unwrap().len(), 3);
     assert_eq!(json["input_sets"][1][0], "sets/2-digits.npy");
     let first = &json["first_divergence"];
@@ -81,29 +72,16 @@ fn every_set_of_inputs_is_run_and_of_each_tensor_the_worst_is_shown_with_its_inp
     assert_eq!((rows(&json).len(), &rows(&json)[0]["input"]), (TENSORS, &"2-digits.npy".into()));
 
     // A dump has a run for each set.
-    place.benchmark_well(&[
-        &model,
-        "--input",
-        files,
-        "--loop",
-        "1",
-        "--warmup-count",
-        "0",
-        "--dump",
-        "-o",
-        ".",
-        "-od",
-        "three",
-    ]);
-    let ended = compare(&place, &[&model, "dump/three", "--input", files]);
+    place.dump(&model, files, "three");
+    let ended = place.compare(&[&model, "dump/three", "--input", files]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let ended = compare(&place, &["changed.onnx", "dump/three", "--input", files]);
+    let ended = place.compare(&["changed.onnx", "dump/three", "--input", files]);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     assert!(ended.stdout.contains("with 2-digits.npy"), "{ended:?}");
     // A single set leaves the other runs of the dump unused.
-    assert_eq!(compare(&place, &[&model, "dump/three", "--input", "sets/1-dark.npy"]).code, Some(3));
+    assert_eq!(place.compare(&[&model, "dump/three", "--input", "sets/1-dark.npy"]).code, Some(3));
     // Dumps of several runs have a column for the run.
-    let ended = compare(&place, &["dump/three", "dump/three"]);
+    let ended = place.compare(&["dump/three", "dump/three"]);
     assert!(ended.stdout.lines().next().unwrap().contains("  run"), "{ended:?}");
     assert!(!dark.stdout.lines().next().unwrap().contains("  run"), "{dark:?}");
 }

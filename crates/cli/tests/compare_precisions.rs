@@ -4,23 +4,15 @@ mod process;
 
 use std::fs;
 
-use process::{Ended, Workplace, end, engine, model};
+use process::{Workplace, engine, model, rows};
 use serde_json::Value;
-
-fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
-    end(&mut place.command(&[&["compare"], arguments].concat()))
-}
-
-fn rows(comparison: &Value) -> &Vec<Value> {
-    comparison["rows"].as_array().unwrap()
-}
 
 #[test]
 fn what_is_stored_in_half_precision_on_the_way_to_a_value_decides_its_tolerance() {
     let place = Workplace::new();
     let (mixed, single) = (model("precision/mixed.onnx"), model("precision/single.onnx"));
     let input = ["--input", &model("precision/mixed.input.x.npy")];
-    let ended = compare(&place, &[&[&*mixed, &single, "--json"], &input[..]].concat());
+    let ended = place.compare(&[&[&*mixed, &single, "--json"], &input[..]].concat());
     assert_eq!(ended.code, Some(4), "{ended:?}");
     let json = ended.json();
     let within = |value: &str| rows(&json).iter().find(|row| row["value"] == value).unwrap()["within"].clone();
@@ -30,7 +22,7 @@ fn what_is_stored_in_half_precision_on_the_way_to_a_value_decides_its_tolerance(
     let product = rows(&json).iter().find(|row| row["value"] == "product").unwrap();
     assert_eq!((&first["operator"], &first["seen_in"]), (&product["operator"], &"small".into()));
     assert_eq!(first["blame"], "operator");
-    let text = compare(&place, &[&[&*mixed, &single], &input[..]].concat());
+    let text = place.compare(&[&[&*mixed, &single], &input[..]].concat());
     assert!(text.stdout.contains("(MatMul), seen behind it in 'small', which only moves its values"), "{text:?}");
 }
 
@@ -38,20 +30,7 @@ fn what_is_stored_in_half_precision_on_the_way_to_a_value_decides_its_tolerance(
 fn a_value_without_half_precision_on_its_way_keeps_its_tolerance_between_engines() {
     let place = Workplace::new();
     let (mixed, x) = (model("precision/mixed.onnx"), model("precision/mixed.input.x.npy"));
-    place.benchmark_well(&[
-        &mixed,
-        "--input",
-        &x,
-        "--loop",
-        "1",
-        "--warmup-count",
-        "0",
-        "--dump",
-        "-o",
-        ".",
-        "-od",
-        "one",
-    ]);
+    place.dump(&mixed, &x, "one");
     let index = place.json_lines("dump/one/index.jsonl");
     let plain = index.iter().find(|line| line["value"] == "plain").unwrap()["file"].clone();
     for file in place.tree("dump/one").iter().filter(|file| file.contains('.')) {
@@ -67,10 +46,10 @@ fn a_value_without_half_precision_on_its_way_keeps_its_tolerance_between_engines
         }
         place.write(&format!("other/{file}"), content);
     }
-    let known = compare(&place, &["other", "dump/one", "--model", &mixed, "--json"]);
+    let known = place.compare(&["other", "dump/one", "--model", &mixed, "--json"]);
     assert_eq!((known.code, &known.json()["first_divergence"]["operator"]), (Some(4), &"Mul_7".into()), "{known:?}");
     assert_eq!(known.json()["notes"], Value::Array(vec![]));
-    let unknown = compare(&place, &["other", "dump/one"]);
+    let unknown = place.compare(&["other", "dump/one"]);
     assert_eq!(unknown.code, Some(0), "{unknown:?}");
     assert!(unknown.stdout.contains("the tolerance of float16 holds for every tensor; --model MODEL"), "{unknown:?}");
 }
@@ -80,7 +59,7 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
     let place = Workplace::new();
     let (original, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     let quantised = model("precision/digits_qdq.onnx");
-    let ended = compare(&place, &[&quantised, &original, "--input", &image, "--json"]);
+    let ended = place.compare(&[&quantised, &original, "--input", &image, "--json"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let json = ended.json();
     assert_eq!((&json["quantised"], &json["complete"]), (&true.into(), &true.into()));
@@ -100,7 +79,7 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
     let [from, to] = ["from_db", "to_db"].map(|key| drop[key].as_f64().unwrap());
     let largest = rows(&json).iter().filter_map(|row| row["drop_db"].as_f64()).fold(0.0, f64::max);
     assert!((from - to - largest).abs() < 1e-9 && largest > 3.0, "{drop}");
-    let text = compare(&place, &[&quantised, &original, "--input", &image, "--order", "error", "--rows", "3"]).stdout;
+    let text = place.compare(&[&quantised, &original, "--input", &image, "--order", "error", "--rows", "3"]).stdout;
     let heading = text.lines().next().unwrap();
     assert!(heading.contains("sqnr") && heading.contains("drop") && !heading.contains("ulp"), "{text}");
     assert!(text.contains("sorted by sqnr, the lowest first\n"), "{text}");
@@ -108,38 +87,23 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
     assert!(text.contains(&format!("the largest drop is at {operator}: {from:.1} to {to:.1} dB\n")), "{text}");
     // The original can also be the first, and dumps do as well as runs.
     for (name, file) in [("int8", &quantised), ("float", &original)] {
-        place.benchmark_well(&[
-            file,
-            "--input",
-            &image,
-            "--loop",
-            "1",
-            "--warmup-count",
-            "0",
-            "--dump",
-            "-o",
-            ".",
-            "-od",
-            name,
-        ]);
+        place.dump(file, &image, name);
     }
     for pair in [["dump/int8", "dump/float"], ["dump/float", "dump/int8"], [&original, &quantised]] {
-        let json = compare(
-            &place,
-            &[&pair[..], &["--input", &image][..if pair[0] == original { 2 } else { 0 }], &["--json"]].concat(),
-        )
-        .json();
+        let input = ["--input", &image];
+        let given = if pair[0] == original { &input[..] } else { &[] };
+        let json = place.compare(&[&pair[..], given, &["--json"]].concat()).json();
         assert_eq!((&json["quantised"], &json["same"]), (&true.into(), &true.into()), "{pair:?}");
         let row = rows(&json).iter().find(|row| row["reference"] == "/conv2/Conv_output_0").unwrap();
         assert!((row["sqnr_db"].as_f64().unwrap() - 32.8).abs() < 0.7, "{pair:?}: {row}");
     }
-    let strict = compare(&place, &[&quantised, &original, "--input", &image, "--least-sqnr", "29.6"]);
+    let strict = place.compare(&[&quantised, &original, "--input", &image, "--least-sqnr", "29.6"]);
     assert_eq!(strict.code, Some(4), "{strict:?}");
     let by_operators = model("precision/digits_qoperator.onnx");
-    let ended = compare(&place, &["dump/float", "dump/float", "--least-sqnr", "29.6"]);
+    let ended = place.compare(&["dump/float", "dump/float", "--least-sqnr", "29.6"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     if engine::is_onnxruntime() {
-        let ended = compare(&place, &[&by_operators, &original, "--input", &image, "--json"]);
+        let ended = place.compare(&[&by_operators, &original, "--input", &image, "--json"]);
         assert_eq!((ended.code, &ended.json()["quantised"]), (Some(0), &true.into()), "{ended:?}");
     }
 }

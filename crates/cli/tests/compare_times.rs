@@ -4,7 +4,7 @@ mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use process::{Ended, Workplace, csv, end, model};
+use process::{Workplace, csv, model};
 use serde_json::Value;
 
 /// Long enough for an interval.
@@ -18,10 +18,6 @@ fn record(place: &Workplace, file: &str, name: &str, options: &[&str]) -> String
     format!("{out}/profiler/{name}")
 }
 
-fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
-    end(&mut place.command(&[&["compare"], arguments].concat()))
-}
-
 fn strings(value: &Value) -> Vec<&str> {
     value.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
 }
@@ -31,7 +27,7 @@ fn two_recordings_are_compared_by_the_operators_of_the_file_as_a_table_as_json_a
     let place = Workplace::new();
     let a = record(&place, "digits_cnn.onnx", "a", &["--duration", LONG]);
     let b = record(&place, "digits_cnn.onnx", "b", &["--duration", LONG]);
-    let json = compare(&place, &[&a, &b, "--json", "--csv", "times.csv"]);
+    let json = place.compare(&[&a, &b, "--json", "--csv", "times.csv"]);
     assert_eq!(json.code, Some(0), "{json:?}");
     let json = json.json();
     assert_eq!(json["schema"], "opscope.times/1");
@@ -57,12 +53,12 @@ fn two_recordings_are_compared_by_the_operators_of_the_file_as_a_table_as_json_a
     assert_eq!((of("run"), of("outside"), of("operator")), (1, 1, rows.len()));
 
     // The output directories have one recording each.
-    let text = compare(&place, &["out_a", "out_b", "--rows", "2"]);
+    let text = place.compare(&["out_a", "out_b", "--rows", "2"]);
     assert_eq!(text.code, Some(0), "{text:?}");
     let begins = |start: &str| text.stdout.lines().any(|line| line.starts_with(start));
     assert!(begins("A  out_a/profiler/a (") && begins("run "), "{}", text.stdout);
     assert!(begins("... and "), "{}", text.stdout);
-    assert!(compare(&place, &[&a, &b, "--csv", "times.csv"]).code == Some(1), "nothing is overwritten");
+    assert!(place.compare(&[&a, &b, "--csv", "times.csv"]).code == Some(1), "nothing is overwritten");
 }
 
 #[test]
@@ -79,29 +75,29 @@ fn a_threshold_ends_with_4_only_where_the_whole_interval_lies_above_and_with_3_w
         (&many, &one, "5%", 0),
         (&one, &short, "5%", 3),
     ] {
-        let ended = compare(&place, &[compared, "--baseline", baseline, "--fail-above", threshold]);
+        let ended = place.compare(&[compared, "--baseline", baseline, "--fail-above", threshold]);
         let is_unknown = ended.stdout.contains("cannot tell");
         assert_eq!(ended.code, Some(if is_unknown { 3 } else { code }), "{threshold}: {ended:?}");
         assert!(ended.stdout.contains(&format!("{threshold} (")), "{ended:?}");
         assert_eq!(ended.stdout.contains("; measure both for longer, with --duration "), is_unknown, "{ended:?}");
     }
-    let both = compare(&place, &[&one, &many, "--fail-above", "1000000%", "--fail-above", "5%:Conv", "--json"]);
+    let both = place.compare(&[&one, &many, "--fail-above", "1000000%", "--fail-above", "5%:Conv", "--json"]);
     let exceeded: Vec<Value> =
         both.json()["judgements"].as_array().unwrap().iter().map(|one| one["exceeded"].clone()).collect();
     assert_eq!((both.code, exceeded), (Some(4), vec![Value::Bool(false), Value::Bool(true)]));
 
-    compare(&place, &[&one, &many, "--fail-above", "5%:Konv"]).refused(2, &["'Konv'", "did you mean 'Conv'?"]);
-    compare(&place, &[&one, &many, "--fail-above", "5"]).refused(2, &["'5' is not a threshold", "5%"]);
+    place.compare(&[&one, &many, "--fail-above", "5%:Konv"]).refused(2, &["'Konv'", "did you mean 'Conv'?"]);
+    place.compare(&[&one, &many, "--fail-above", "5"]).refused(2, &["'5' is not a threshold", "5%"]);
 
     // Summaries say the same, of the run and of each operator.
     let summary = |name: &str| format!("out_{name}/{name}_summary.json");
     for threshold in ["5%", "5%:Conv", "5%:/conv2/Conv"] {
-        let ended = compare(&place, &[&summary("one"), &summary("many"), "--fail-above", threshold]);
+        let ended = place.compare(&[&summary("one"), &summary("many"), "--fail-above", threshold]);
         let is_unknown = ended.stdout.contains("cannot tell");
         assert_eq!(ended.code, Some(if is_unknown { 3 } else { 4 }), "{threshold}: {ended:?}");
     }
     let operators = |measurement: &str| {
-        let compared = compare(&place, &[measurement, measurement, "--json"]).json();
+        let compared = place.compare(&[measurement, measurement, "--json"]).json();
         let rows = compared["operators"].as_array().unwrap().clone();
         let operators = rows.into_iter().map(|row| (row["operators"][0].to_string(), row["change"].clone()));
         (operators.collect::<BTreeMap<_, _>>(), compared["op_types"].clone())
@@ -118,7 +114,7 @@ fn the_older_measurement_is_the_baseline_in_either_order_unless_another_one_is_c
     let new = record(&place, "digits_cnn.onnx", "new", &["--loop", "3"]);
     let summary = |name: &str| format!("out_{name}/{name}_summary.json");
     let sides = |arguments: &[&str]| {
-        let json = compare(&place, &[arguments, &["--json"]].concat()).json();
+        let json = place.compare(&[arguments, &["--json"]].concat()).json();
         ["a", "b", "baseline"].map(|key| json[key]["path"].as_str().or(json[key].as_str()).unwrap().to_owned())
     };
     for (old, new) in [(old, new), (summary("old"), summary("new"))] {
@@ -128,11 +124,11 @@ fn the_older_measurement_is_the_baseline_in_either_order_unless_another_one_is_c
         }
         assert_eq!(sides(&[&new, "--baseline", &old]), [&old, &new, "chosen"]);
         assert_eq!(sides(&[&new, &new])[2], "second");
-        let text = compare(&place, &[&new, &old]).stdout;
+        let text = place.compare(&[&new, &old]).stdout;
         assert!(text.contains("A was measured ") && text.contains(" before B, so it is the baseline\n"), "{text}");
-        let text = compare(&place, &[&new, &old, "--baseline", &format!("./{new}")]).stdout;
+        let text = place.compare(&[&new, &old, "--baseline", &format!("./{new}")]).stdout;
         assert!(text.contains("A was chosen as the baseline; it was measured "), "{text}");
-        compare(&place, &[&new, &old, "--baseline", "nothing"]).refused(2, &["--baseline nothing is neither"]);
+        place.compare(&[&new, &old, "--baseline", "nothing"]).refused(2, &["--baseline nothing is neither"]);
     }
     // Summaries of earlier versions do not say when they were made.
     for name in ["old", "new"] {
@@ -158,18 +154,18 @@ fn an_interval_around_a_threshold_cannot_tell_and_ends_with_3_and_a_duration() {
         place.write(&format!("{name}_summary.json"), json.to_string());
     }
     let pair = ["second_summary.json", "--baseline", "first_summary.json", "--json", "--fail-above"];
-    let interval = compare(&place, &[&pair[..], &["5%"]].concat()).json()["run"]["percent_interval"].clone();
+    let interval = place.compare(&[&pair[..], &["5%"]].concat()).json()["run"]["percent_interval"].clone();
     let [low, high] = [0, 1].map(|end| interval[end].as_f64().unwrap());
     assert!(low < 0.0 && high > 9.0, "{interval}");
     for (percent, code) in [(low - 1.0, 4), (low + 0.5, 3), (5.0, 3), (high - 0.5, 3), (high + 1.0, 0)] {
         let percent = percent.max(0.0);
-        let ended = compare(&place, &[&pair[..], &[&format!("{percent}%")]].concat());
+        let ended = place.compare(&[&pair[..], &[&format!("{percent}%")]].concat());
         let code = if percent == 0.0 { 3 } else { code };
         assert_eq!(ended.code, Some(code), "{percent} in {interval}");
         let seconds = &ended.json()["judgements"][0]["measure_seconds"];
         assert_eq!(seconds.as_u64().is_some_and(|seconds| seconds >= 25), code == 3, "{seconds}");
     }
-    let text = compare(&place, &["second_summary.json", "--baseline", "first_summary.json", "--fail-above", "5%"]);
+    let text = place.compare(&["second_summary.json", "--baseline", "first_summary.json", "--fail-above", "5%"]);
     assert!(text.stdout.contains("5% (run): cannot tell; the change is -"), "{text:?}");
     assert!(text.stdout.contains("; measure both for longer, with --duration "), "{text:?}");
 }
@@ -180,13 +176,16 @@ fn what_has_no_times_or_no_operator_in_common_is_refused_with_what_would_be_righ
     let digits = record(&place, "digits_cnn.onnx", "digits", &["--loop", "2"]);
     let other = record(&place, "tiny_transformer.onnx", "other", &["--loop", "2"]);
     let summary = "out_digits/digits_summary.json";
-    compare(&place, &[&digits, &other]).refused(2, &["no operator in common", "names in the model's file"]);
-    compare(&place, &[&digits, summary]).refused(2, &["two recordings or two summaries"]);
-    compare(&place, &[&digits, "nothing"]).refused(2, &["nothing", "does not exist"]);
-    compare(&place, &[&digits, &digits, "--tolerance", "0.1"]).refused(2, &["--tolerance is for tensors"]);
+    place.compare(&[&digits, &other]).refused(2, &["no operator in common", "names in the model's file"]);
+    place.compare(&[&digits, summary]).refused(2, &["two recordings or two summaries"]);
+    place.compare(&[&digits, "nothing"]).refused(2, &["nothing", "does not exist"]);
+    for [option, value] in [["--tolerance", "0.1"], ["--fidelity", "optimised"], ["--seed", "4"], ["--order", "error"]]
+    {
+        place.compare(&[&digits, &digits, option, value]).refused(2, &[&format!("{option} is for tensors")]);
+    }
 
     let file = model("digits_cnn.onnx");
-    compare(&place, &[&file, &file, "--fail-above", "5%"]).refused(2, &["--fail-above 5% is for times"]);
+    place.compare(&[&file, &file, "--fail-above", "5%"]).refused(2, &["--fail-above 5% is for times"]);
 
     for (name, content) in [
         ("cut_summary.json", r#"{"schema": "opscope.summary/1", "npu_compute"#),
@@ -194,15 +193,15 @@ fn what_has_no_times_or_no_operator_in_common_is_refused_with_what_would_be_righ
         ("empty_summary.json", "[]"),
     ] {
         place.write(name, content);
-        compare(&place, &[summary, name]).refused(2, &[name, "neither a recording nor a summary"]);
+        place.compare(&[summary, name]).refused(2, &[name, "neither a recording nor a summary"]);
     }
     let negative = place.text(summary).replacen("\"npu_compute_time_list\": [", "\"npu_compute_time_list\": [ -1,", 1);
     place.write("negative_summary.json", negative);
-    compare(&place, &[summary, "negative_summary.json"]).refused(2, &["-1 ms"]);
+    place.compare(&[summary, "negative_summary.json"]).refused(2, &["-1 ms"]);
     let mut outside = place.json(summary);
     outside["profile"]["account"]["operators"][0]["median_interval_95_ns"] = serde_json::json!([0.0, 0.5]);
     place.write("outside_summary.json", outside.to_string());
-    compare(&place, &[summary, "outside_summary.json"]).refused(2, &["lies outside of its interval"]);
+    place.compare(&[summary, "outside_summary.json"]).refused(2, &["lies outside of its interval"]);
 }
 
 #[test]

@@ -59,6 +59,10 @@ fn ends_well_after(kind: Signal) {
     let manifest = place.json("out/profiler/run/manifest.json");
     assert_eq!(manifest["complete"], false);
     assert!(manifest["incomplete_because"][0].as_str().unwrap().contains("interrupted"), "{manifest}");
+    for form in [&[][..], &["--json"]] {
+        let inspected = end(&mut place.command(&[&["inspect", "out/run"], form].concat()));
+        assert_eq!(inspected.code, Some(3), "{inspected:?}");
+    }
     let ended = place.export(&["out/profiler/run", "--output", "again"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert_eq!(place.tree("again").len(), 5);
@@ -73,6 +77,33 @@ fn ctrl_c_reports_what_was_measured_and_closes_the_recording() {
 #[test]
 fn a_request_to_terminate_reports_what_was_measured_and_closes_the_recording() {
     ends_well_after(Signal::TERM);
+}
+
+#[test]
+fn a_run_that_is_interrupted_does_not_take_the_place_of_a_whole_one() {
+    for warm_up in ["1", "10000000000"] {
+        let place = Workplace::new();
+        let model = model("digits_cnn.onnx");
+        let named = ["--output", "out", "--output-dirname", "run"];
+        place.benchmark_well(&[&[model.as_str(), "--loop", "3", "--profiler"], &named[..]].concat());
+        let whole: Vec<(String, Vec<u8>)> = files(&place, "out");
+        let child = endless(&place, &["--overwrite", "--warmup-count", warm_up]);
+        signal(&child, Signal::INT);
+        let ended = wait(child);
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        ended.says(&["out/profiler/run.partial"]);
+        let kept: Vec<_> = files(&place, "out").into_iter().filter(|(name, _)| !name.contains(".partial")).collect();
+        assert!(kept == whole, "the whole run is as it was: {:?}", place.tree("out"));
+        // What was interrupted does not block the name.
+        place.benchmark_well(&[&[model.as_str(), "--loop", "4", "--overwrite"], &named[..]].concat());
+        assert!(place.tree("").iter().all(|path| !path.contains(".partial")), "{:?}", place.tree(""));
+    }
+}
+
+/// The files below a directory with what they hold.
+fn files(place: &Workplace, name: &str) -> Vec<(String, Vec<u8>)> {
+    let paths = place.tree(name).into_iter().map(|path| format!("{name}/{path}"));
+    paths.filter_map(|path| Some((path.clone(), std::fs::read(place.path(&path)).ok()?))).collect()
 }
 
 #[test]

@@ -107,6 +107,17 @@ fn the_page_shows_modules_and_lines_of_source() {
     for text in [SOFTMAX, "node_softmax", LINE, "layers.0"] {
         assert!(page.contains(text), "the page has no {text}");
     }
+    // A dump's page has them without its model.
+    let dumped = ["--dump", "--output", "values", "--output-dirname", "first", "--warmup-count", "0"];
+    let copy = place.write("copy.onnx", std::fs::read(network()).unwrap());
+    place.benchmark_well(&[&["copy.onnx"], &dumped[..]].concat());
+    std::fs::remove_file(copy).unwrap();
+    let ended = end(&mut place.command(&["report", "values", "--output", "dump.html"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let page = place.text("dump.html");
+    for text in [SOFTMAX, "node_softmax output", LINE] {
+        assert!(page.contains(text), "the page of the dump has no {text}");
+    }
 }
 
 #[test]
@@ -182,13 +193,20 @@ fn the_verdict_of_compare_names_the_line_of_source() {
     let place = Workplace::new();
     let bytes = std::fs::read(network()).unwrap();
     place.write("changed.onnx", process::onnx::with_changed_initializer(&bytes, "head.weight"));
-    let compare = |more: &[&str]| end(&mut place.command(&[&["compare", "changed.onnx", &network()], more].concat()));
+    let compare = |more: &[&str]| place.compare(&[&["changed.onnx", &network()], more].concat());
     let ended = compare(&[]);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     let line = "train_lib/network.py:42  return torch.log(self.head(x.mean(1)))";
     let lines = format!("\n  head (Gemm) in torch.nn.modules.linear.Linear\n  {line}\n");
     assert!(ended.stdout.contains(&lines), "{ended:?}");
     assert_eq!(compare(&["--json"]).json()["first_divergence"]["origin"]["source"]["line"], 42);
+    // Dumps say it themselves.
+    let values = ["--dump", "--output", ".", "--warmup-count", "0", "--output-dirname"];
+    for (file, name) in [("changed.onnx", "changed"), (network().as_str(), "right")] {
+        place.benchmark_well(&[&[file], &values[..], &[name]].concat());
+    }
+    let ended = place.compare(&["dump/changed", "dump/right"]);
+    assert!(ended.stdout.contains(&lines), "{ended:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use opscope::tensor::{Tensor, npy};
-use process::{Ended, Workplace, end, fixture, model};
+use process::{Ended, Workplace, end, fixture, model, onnx};
 use serde_json::Value;
 
 const NAN: [&str; 2] = ["nan.onnx", "nan.input.x.npy"];
@@ -55,6 +55,30 @@ fn a_benchmark_names_the_output_and_the_command_that_finds_the_operator() {
     assert_eq!(summary["command"], command(&ended));
     let output = |name: &str, nan: u64| serde_json::json!({ "output": name, "nan": nan, "infinite": 1, "elements": 3 });
     assert_eq!(summary["outputs"], Value::from(vec![output("y", 1), output("z", 0)]));
+}
+
+#[test]
+fn the_command_runs_what_ran_whatever_batch_was_wished_for_and_in_whatever_order_files_stood() {
+    let place = place();
+    let ended = place.benchmark_well(&[&MODEL[..], &["--batch-size", "8", "--loop", "1"]].concat());
+    let found = pasted(&place, &command(&ended));
+    assert!(found.stdout.contains("after #1 log (Log)"), "{}: {found:?}", command(&ended));
+    // In another tool's spelling files stand in the order of the inputs, and the last option counts.
+    let dims: &[&str] = &["3"];
+    let nodes = [onnx::node("log", "Log", &["first"], &["l"]), onnx::node("sum", "Add", &["l", "second"], &["s"])];
+    let file = onnx::file("two", "a test", &[("first", dims), ("second", dims)], &nodes, &[("s", dims)]);
+    place.write("two.onnx", file);
+    let array = |elements: [f32; 3]| {
+        let mut file = Vec::new();
+        npy::write(&Tensor::from_f32(vec![3], &elements).unwrap().view(), &mut file).unwrap();
+        file
+    };
+    place.write("second.npy", array([-1.0, 1.0, 1.0]));
+    place.write("first.npy", array([1.0, 1.0, 1.0]));
+    let crossed = ["-om", "two.onnx", "-i", "first.npy,second.npy", "-i", "second.npy,first.npy"];
+    let ended = place.benchmark_well(&crossed);
+    let found = pasted(&place, &command(&ended));
+    assert!(found.stdout.contains("after #0 log (Log)"), "{}: {found:?}", command(&ended));
 }
 
 #[test]

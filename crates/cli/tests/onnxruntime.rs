@@ -21,7 +21,7 @@ use opscope::tensor::{Tensor, npy};
 use opscope_model::testing::skipped;
 use process::onnx::{file, node, with_changed_initializer};
 use process::tensors::{close, read};
-use process::{Ended, Workplace, csv, end, model};
+use process::{Workplace, csv, end, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -44,10 +44,6 @@ const MODELS: [(&str, &str, &str); 3] = [
     ("token_classifier", "input_ids", "logits"),
 ];
 
-fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
-    end(&mut place.command(&[&["compare"], arguments].concat()))
-}
-
 /// A model of an operator that tract does not have, in this domain.
 fn determinant(domain: &str) -> Vec<u8> {
     let mut det = node("determinant", "Det", &["x"], &["y"]);
@@ -61,7 +57,7 @@ fn a_benchmark_gives_the_right_outputs_and_the_summary_says_how_the_engine_is_se
     for (name, input, output) in MODELS {
         let (file, input) = (model(&format!("{name}.onnx")), model(&format!("{name}.input.{input}.npy")));
         let fixed = ["--outfmt", "NPY", "-o", "out", "-od", name, "--allow-spinning", "0", "--verify", "on"];
-        let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
+        let ended = place.benchmark_well(&[&["-om", file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
         let found = read(place.path(&format!("out/{name}/{name}_0.npy")));
         assert!(close(&found, &read(model(&format!("{name}.output.{output}.npy")))), "{name}");
         assert!(ended.stdout.contains("\nengine    onnxruntime "), "{ended:?}");
@@ -154,7 +150,7 @@ fn two_engines_compute_the_same_values_of_the_file() {
     for (name, input, _) in MODELS {
         let (file, input) = (model(&format!("{name}.onnx")), model(&format!("{name}.input.{input}.npy")));
         let both = [&[file.as_str(), &file, "--input", &input, "--json"], &ORT[..], &["--reference-engine", "tract"]];
-        let ended = compare(&place, &both.concat());
+        let ended = place.compare(&both.concat());
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
         let json = ended.json();
         assert_eq!(json["tensors"], format!("{file} (onnxruntime, exact)"));
@@ -173,7 +169,7 @@ fn the_first_operator_that_differs_is_named_across_engines() {
     place.write("changed.onnx", with_changed_initializer(&fs::read(&digits).unwrap(), "conv2.bias"));
     for engines in [["onnxruntime", "tract"], ["tract", "onnxruntime"]] {
         let line = ["changed.onnx", &digits, "--engine", engines[0], "--reference-engine", engines[1], "--json"];
-        let ended = compare(&place, &line);
+        let ended = place.compare(&line);
         assert_eq!(ended.code, Some(4), "{ended:?}");
         assert_eq!(ended.json()["first_divergence"]["operator"], "/conv2/Conv", "{engines:?}");
     }
@@ -187,10 +183,10 @@ fn a_dump_of_either_engine_is_compared_with_the_other() {
         let line = [&file, "--input", &input, "--engine", engine, "--dump", "-o", ".", "-od", engine];
         place.benchmark_well(&line);
     }
-    let dumps = compare(&place, &["dump/onnxruntime", "dump/tract", "--model", &file]);
+    let dumps = place.compare(&["dump/onnxruntime", "dump/tract", "--model", &file]);
     assert_eq!(dumps.code, Some(0), "{dumps:?}");
     for (engine, other) in [("tract", "onnxruntime"), ("onnxruntime", "tract")] {
-        let ended = compare(&place, &[&file, &format!("dump/{other}"), "--input", &input, "--engine", engine]);
+        let ended = place.compare(&[&file, &format!("dump/{other}"), "--input", &input, "--engine", engine]);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
         assert!(ended.stdout.contains("16 tensors compared, 16 within tolerance"), "{ended:?}");
     }
@@ -201,7 +197,7 @@ fn the_outputs_of_an_optimised_run_are_compared_with_the_exact_ones() {
     let Some(place) = place() else { return };
     let (file, input) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     let line = [&file, &file, "--input", &input, "--fidelity", "optimised", "--reference-engine", "tract", "--json"];
-    let json = compare(&place, &[&line[..], &ORT].concat()).json();
+    let json = place.compare(&[&line[..], &ORT].concat()).json();
     let rows = json["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["value"]), (1, &"probabilities".into()), "{json}");
     assert_eq!((&json["verdict"], &json["complete"]), (&"same".into(), &true.into()));

@@ -30,7 +30,7 @@ fn outputs_are_those_of_another_implementation_in_every_format() {
         let expected = read(model(&format!("{name}.output.{output}.npy")));
         let place = Workplace::new();
         for format in ["NPY", "BIN", "TXT"] {
-            place.benchmark_well(&[&file, "--input", &input, "--outfmt", format, "-o", "out", "-od", format]);
+            place.benchmark_well(&["-om", &file, "-i", &input, "--outfmt", format, "-o", "out", "-od", format]);
         }
         assert!(close(&read(place.path(&format!("out/NPY/{name}_0.npy"))), &expected), "{name}");
         let bytes = fs::read(place.path(&format!("out/BIN/{name}_0.bin"))).unwrap();
@@ -224,6 +224,17 @@ fn a_range_of_shapes_gives_a_table_with_the_highest_throughput_first() {
 }
 
 #[test]
+fn a_format_and_a_number_of_warm_ups_do_not_make_a_command_line_another_tools() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let own = [digits.as_str(), "--warmup-count", "3", "--outfmt", "BIN", "--loop", "2"];
+    let ended = place.benchmark_well(&[&own[..], &RUN[..]].concat());
+    assert!(ended.stdout.contains("\ninference ") && !ended.stdout.contains("NPU_compute_time"), "{ended:?}");
+    assert_eq!(place.tree("out/run"), ["probabilities.bin"]);
+    place.benchmark(&[&own[..], &RUN[..]].concat()).refused(2, &["exists already", "--overwrite"]);
+}
+
+#[test]
 fn files_of_a_directory_run_in_natural_order_and_each_output_is_named_after_its_input() {
     let place = Workplace::new();
     let (image, expected) = (model("digits_cnn.input.image.npy"), model("digits_cnn.output.probabilities.npy"));
@@ -232,7 +243,7 @@ fn files_of_a_directory_run_in_natural_order_and_each_output_is_named_after_its_
     }
     let digits = model("digits_cnn.onnx");
     place.benchmark_well(
-        &[&[digits.as_str(), "--input", "images", "--loop", "2", "--outfmt", "NPY"], &RUN[..]].concat(),
+        &[&["-om", digits.as_str(), "--input", "images", "--loop", "2", "--outfmt", "NPY"], &RUN[..]].concat(),
     );
     let summary = place.json("out/run_summary.json");
     assert_eq!(summary["NPU_compute_time"]["count"], 6, "three files, twice");
@@ -253,7 +264,7 @@ fn files_are_joined_to_a_batch_and_outputs_are_cut_again() {
     }
     let digits = model("digits_cnn.onnx");
     place.benchmark_well(
-        &[&[digits.as_str(), "--input", "images", "--dym-batch", "4", "--outfmt", "BIN"], &RUN[..]].concat(),
+        &[&["-om", digits.as_str(), "--input", "images", "--dym-batch", "4", "--outfmt", "BIN"], &RUN[..]].concat(),
     );
     let summary = place.json("out/run_summary.json");
     assert_eq!((&summary["NPU_compute_time"]["count"], &summary["batchsize"]), (&json!(2), &json!(4.0)));
@@ -270,7 +281,7 @@ fn a_model_with_two_inputs_takes_two_files_or_two_directories() {
     }
     let int8 = fixture("int8.onnx");
     for (name, input) in [("files", "a/x.npy,b/x.npy"), ("directories", "a,b")] {
-        place.benchmark_well(&[&int8, "--input", input, "--outfmt", "NPY", "-o", "out", "-od", name]);
+        place.benchmark_well(&["-om", &int8, "--input", input, "--outfmt", "NPY", "-o", "out", "-od", name]);
         for (slot, output) in ["total", "clipped"].iter().enumerate() {
             let found = read(place.path(&format!("out/{name}/x_{slot}.npy")));
             assert!(close(&found, &read(fixture(&format!("int8.output.{output}.npy")))), "{output}");
@@ -293,7 +304,7 @@ fn runs_at_a_time_and_threads_of_the_engine_compute_the_same() {
     let expected = read(model("tiny_transformer.output.last_hidden_state.npy"));
     for (name, option) in [("runs", "--threads"), ("engine", "--engine-threads")] {
         let fixed =
-            [transformer.as_str(), "--input", &input, "--loop", "20", "--outfmt", "NPY", "-o", "out", "-od", name];
+            ["-om", &transformer, "--input", &input, "--loop", "20", "--outfmt", "NPY", "-o", "out", "-od", name];
         place.benchmark_well(&[&fixed[..], &[option, "2", "--profiler"]].concat());
         assert!(close(&read(place.path(&format!("out/{name}/tiny_transformer_0.npy"))), &expected));
         let summary = place.json(&format!("out/{name}_summary.json"));
@@ -527,7 +538,8 @@ fn every_fixture_that_runs_gives_the_outputs_of_another_implementation() {
         let inputs: Vec<String> = about["inputs"].as_object().unwrap().values().map(file).collect();
         let place = Workplace::new();
         let model = fixture(&format!("{name}.onnx"));
-        let mut arguments = vec![model.as_str(), "--outfmt", "NPY", "--output", "out", "--output-dirname", "run"];
+        let mut arguments =
+            vec!["-om", model.as_str(), "--outfmt", "NPY", "--output", "out", "--output-dirname", "run"];
         let inputs = inputs.join(",");
         if !inputs.is_empty() {
             arguments.extend(["--input", &inputs]);

@@ -116,3 +116,12 @@ fn a_file_that_is_not_a_buffer_is_refused_by_name() {
     recover(&place, &["."]).refused(2, &["cannot read ."]);
     recover(&place, &[]).refused(2, &["<FILE>"]);
 }
+
+#[test]
+fn a_pipe_is_refused_and_not_waited_for() {
+    let place = Workplace::new();
+    rustix::fs::mkfifoat(rustix::fs::CWD, place.path("pipe"), rustix::fs::Mode::RWXU).unwrap();
+    let ended = recover(&place, &["pipe"]);
+    assert!(ended.code.is_some_and(|code| code != 0), "{ended:?}");
+    ended.says(&["pipe", "no regular file"]);
+}

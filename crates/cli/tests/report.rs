@@ -9,7 +9,9 @@ fn measured() -> Workplace {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     for (name, instrument) in [("timed", "--profiler"), ("dumped", "--dump")] {
-        place.benchmark_well(&[&digits, "--output", "out", "--output-dirname", name, "--loop", "20", instrument]);
+        let run =
+            [&digits, "--batch_size", "4", "--loop", "20", instrument, "--output", "out", "--output-dirname", name];
+        place.benchmark_well(&run);
     }
     place
 }
@@ -66,8 +68,10 @@ fn every_command_that_a_page_offers_runs() {
     assert_eq!(end(&mut place.command(&["report", "out"])).code, Some(0));
     let offered = commands(&place.text("report.html"));
     assert!(offered.len() >= 10, "{offered:#?}");
-    let debug = "opscope debug nan.onnx --input x.npy -ex 'catch nonfinite' -ex run";
+    let debug = "opscope debug nan.onnx --input=x.npy -ex 'catch nonfinite' -ex run";
     assert!(offered.iter().any(|command| command == debug), "{offered:#?}");
+    let batches = offered.iter().filter(|command| command.contains("--dym-batch=4"));
+    assert!(batches.count() >= 2, "the run's own shapes: {offered:#?}");
     let directory = std::path::Path::new(env!("CARGO_BIN_EXE_opscope")).parent().unwrap().to_owned();
     for command in offered {
         let mut shell = std::process::Command::new("sh");

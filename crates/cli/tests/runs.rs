@@ -174,6 +174,13 @@ fn overwrite_replaces_all_of_a_run_once_the_new_one_is_whole() {
     place.write("out/run/notes.txt", "mine");
     place.benchmark(&again).refused(2, &["notes.txt", "which its run did not write"]);
     assert_eq!(place.text("out/run/notes.txt"), "mine");
+    std::fs::remove_file(place.path("out/run/notes.txt")).unwrap();
+    for notes in ["out/dump/run/notes.csv", "out/dump/run/run-0000/notes.npy"] {
+        place.write(notes, "mine");
+        place.benchmark(&again).refused(2, &["notes", "which its run did not write"]);
+        std::fs::remove_file(place.path(notes)).unwrap();
+    }
+    place.benchmark_well(&again);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn the_default_measures_for_two_seconds_and_shows_what_matters() {
             inference.contains(" to ") && inference.contains("P99 ") && inference.ends_with(" samples/s"),
             "{inference}"
         );
-        has(&lines, "with a profiler, for the operators below");
+        assert!(has(&lines, "with a profiler").ends_with(", for the operators below"), "{lines:#?}");
         has(&lines, "Conv       █");
         let at = lines.iter().position(|line| line == "slowest operators").unwrap();
         assert!(lines[at + 1..at + 4].iter().all(|line| line.starts_with("  /") && line.contains(" %")), "{lines:#?}");

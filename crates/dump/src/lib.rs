@@ -62,6 +62,7 @@ mod snapshots;
 mod stored;
 mod stream;
 mod table;
+mod written;
 
 pub use abandoned::{Abandoned, close_abandoned};
 pub use capture::dumper::{Dumper, Handle};
@@ -88,3 +89,4 @@ pub use stream::inputs::InputEntry;
 pub use stream::outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
 pub use stream::sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
 pub use stream::{Io, Missing, Origin, Piece, Stream};
+pub use written::WrittenFiles;

@@ -42,7 +42,7 @@ fn prove(model: &str, files: &[String], shows_kernels: bool) -> Result<usize, Pr
     let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
     let given = inputs(optimised.graph(), files)?;
     let by_rules = prove_plan(&format!("{model} by rules"), &optimised, &exact, &given, shows_kernels)?;
-    let options = VerifyOptions { when: Verify::On, cache_directory: None };
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
     let Some((_, Some(verified))) = verify(&optimised, &given, 1, &options) else { return Ok(by_rules) };
     Ok(by_rules + prove_plan(&format!("{model} verified"), &verified, &exact, &given, shows_kernels)?)
 }

@@ -82,7 +82,7 @@ fn integers_of_8_bits_and_what_they_are_dequantised_to_may_be_a_step_apart() {
     assert_recognised_by_steps(&graph, &input, &["product", "y"]);
 
     // What a verification keeps is not learnt by them.
-    let options = VerifyOptions { when: Verify::On, cache_directory: None };
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
     let (verification, _) = verify(&session(&graph, Fidelity::Optimised), &[input], 1, &options).unwrap();
     assert!(verification.wrong.is_empty(), "{:?}", verification.wrong);
     let kept: Vec<&str> = verification.kernels.iter().map(|found| &*found.value).collect();
@@ -129,7 +129,7 @@ fn operators_that_were_seen_to_change_nothing_do_not_blur_what_kernels_stand_for
     let mut random = fastrand::Rng::with_seed(3);
     let input: Vec<f32> = (0..64).map(|_| random.f32()).collect();
     let inputs = [Tensor::from_f32(vec![1, 4, 16], &input).unwrap()];
-    let options = VerifyOptions { when: Verify::On, cache_directory: None };
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
     let optimised = session(&graph, Fidelity::Optimised);
     let (_, verified) = verify(&optimised, &inputs, 1, &options).unwrap();
     let plan = verified.unwrap().model().plan(&inputs).unwrap();

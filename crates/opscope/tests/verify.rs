@@ -63,7 +63,7 @@ fn faulty_with(
 
 fn verified(faults: &[(&'static str, Fault)], when: Verify) -> (Verification, Session, Vec<Tensor>) {
     let (session, _, inputs) = faulty(faults);
-    let options = VerifyOptions { when, cache_directory: None };
+    let options = VerifyOptions { when, ..VerifyOptions::default() };
     let (verification, other) = verify(&session, &inputs, 10, &options).expect("the model runs");
     (verification, other.unwrap_or(session), inputs)
 }
@@ -86,7 +86,7 @@ fn a_plan_that_is_right_stays_and_its_kernels_are_known_by_their_values() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/digits_cnn.onnx");
     let session = Session::load(&path, Fidelity::Optimised, NonZeroUsize::MIN).unwrap();
     let inputs = [Tensor::from_f32(vec![1, 1, 8, 8], &[0.0; 64]).unwrap()];
-    let options = VerifyOptions { when: Verify::On, cache_directory: None };
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
     let (verification, other) = verify(&session, &inputs, 10, &options).expect("the model runs");
     let sum: f32 = second_run(&other.unwrap_or(session), &inputs).iter().sum();
     assert!((sum - 1.0).abs() < 1e-4, "probabilities: {sum}");
@@ -135,7 +135,7 @@ fn where_no_form_is_right_the_exact_plan_runs() {
 fn the_values_of_kernels_are_not_looked_at_where_the_engine_does_not_show_them() {
     for intermediates in [false, true] {
         let (session, _, inputs) = faulty_with(Capabilities { intermediates, ..Capabilities::default() }, &[]);
-        let options = VerifyOptions { when: Verify::On, cache_directory: None };
+        let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
         let (verification, _) = verify(&session, &inputs, 10, &options).expect("the model runs");
         assert_eq!(form(&verification), "every rewrite");
         assert_eq!(!verification.kernels.is_empty(), intermediates, "{:?}", verification.kernels);
@@ -145,7 +145,7 @@ fn the_values_of_kernels_are_not_looked_at_where_the_engine_does_not_show_them()
 #[test]
 fn off_means_that_the_engines_own_plan_runs_whatever_it_gives() {
     let (session, _, inputs) = faulty(&[("every rewrite", Fault::Always)]);
-    let options = VerifyOptions { when: Verify::Off, cache_directory: None };
+    let options = VerifyOptions { when: Verify::Off, ..VerifyOptions::default() };
     assert!(verify(&session, &inputs, 1, &options).is_none());
 }
 
@@ -154,7 +154,8 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     let kept = tempfile::tempdir().unwrap();
     let (session, engine, inputs) = faulty(&[("every rewrite", Fault::Always)]);
     let loaded = || engine.loads();
-    let options = |when| VerifyOptions { when, cache_directory: Some(kept.path().join("opscope")) };
+    let options =
+        |when| VerifyOptions { when, cache_directory: Some(kept.path().join("opscope")), ..VerifyOptions::default() };
     let (found, _) = verify(&session, &inputs, 1, &options(Verify::On)).unwrap();
     let before = loaded();
     let (again, other) = verify(&session, &inputs, 1, &options(Verify::Auto)).unwrap();
@@ -243,7 +244,7 @@ fn planted_with(
     let shape: Vec<usize> = vec![8];
     let inputs = [Tensor::from_f32(shape, &[0.1, 0.9, 0.3, 0.4, 0.8, 0.2, 0.7, 0.6]).unwrap()];
     let session = Session::with_engine(Arc::new(engine) as Arc<dyn Engine>, Arc::new(graph), &options).unwrap();
-    let options = VerifyOptions { when: Verify::On, cache_directory: None };
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
     verify(&session, &inputs, 10, &options).expect("the model runs").0
 }
 

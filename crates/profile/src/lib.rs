@@ -47,6 +47,7 @@ mod sampler;
 mod snapshots;
 mod tracer;
 mod whole_file;
+mod written;
 
 pub use account::{
     Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorSeries,
@@ -71,3 +72,4 @@ pub use recording::{
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::{replace_whole, write_whole};
+pub use written::is_written_name;

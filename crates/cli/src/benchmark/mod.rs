@@ -5,7 +5,6 @@ mod interrupt;
 mod sizes;
 mod text;
 
-use std::iter;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +44,7 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     let BenchmarkRequest { mut job, action, batch, tools, debug_server, reporting } = resolved.request;
     let isolation = invocation.isolate(job.survives_crash, &job.model)?;
     job.arguments = invocation.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    job.debug_words = debug_words(&job, &inputs, &engine);
+    job.same_options = same_options(&job, &inputs, &engine);
     let messages = Messages { quiet: reporting.quiet, debug: reporting.debug };
     for note in &resolved.notes {
         match note.kind {
@@ -135,16 +134,15 @@ fn other_batch(wanted: u64, report: &Report, job: &Job) -> Option<String> {
     Some(format!("--batch-size {wanted}: the model's inputs have a batch of {found}; {what}"))
 }
 
-/// Returns the words of `opscope debug` that run the model as a job does. `inputs` are the options that gave the job its inputs.
-fn debug_words(job: &Job, inputs: &[String], engine: &EngineArguments) -> Vec<String> {
-    // The report adds the shapes that it means.
-    let inputs = inputs.iter().filter(|word| !word.starts_with("--dym-")).cloned();
+/// Returns the options with which another command runs the model as a job does. `inputs` are those that gave the job its inputs.
+fn same_options(job: &Job, inputs: &[String], engine: &EngineArguments) -> Vec<String> {
+    // The report adds the files and the shapes that it means.
+    let inputs = inputs.iter().filter(|word| !word.starts_with("--dym-") && !word.starts_with("--input=")).cloned();
     let threads = Some(job.engine_threads).filter(|threads| *threads > NonZeroUsize::MIN);
     let threads = threads.map(|threads| format!("--engine-threads={threads}"));
     let budget = Some(job.load_budget).filter(|budget| *budget != LoadBudget::default());
     let budget = budget.map(|budget| format!("--load-budget={}", budget.factor()));
-    let model = job.model.display().to_string();
-    iter::once(model).chain(inputs).chain(engine.words(job.engine.name)).chain(threads).chain(budget).collect()
+    inputs.chain(engine.words(job.engine.name)).chain(threads).chain(budget).collect()
 }
 
 fn show(report: &Report, job: &Job, reporting: Reporting) -> Result<(), Failure> {

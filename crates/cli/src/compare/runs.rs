@@ -51,11 +51,14 @@ fn of_both(a: &StoredRun, b: &StoredRun, outputs: bool, messages: Messages) -> R
 /// Returns the part of a run that can be compared with something else.
 fn of_one(run: &StoredRun, other: &Path, outputs: bool) -> Result<PathBuf, Failure> {
     let tensors = || run.dump.as_ref().filter(|_| !outputs).or(run.outputs.as_ref());
-    let part = match Times::is_at(other) && !outputs {
-        true => run.recording.as_ref().filter(|_| !other.is_file()).or(run.summary.as_ref()).or(run.recording.as_ref()),
-        false => tensors(),
+    let (part, what) = match Times::is_at(other) && !outputs {
+        true => {
+            let recording = run.recording.as_ref();
+            (recording.filter(|_| !other.is_file()).or(run.summary.as_ref()).or(recording), "times")
+        }
+        false => (tensors(), "tensors"),
     };
-    part.cloned().ok_or_else(|| lacks(run, "tensors"))
+    part.cloned().ok_or_else(|| lacks(run, what))
 }
 
 fn lacks(run: &StoredRun, what: &str) -> Failure {

@@ -1,6 +1,10 @@
 //! Times: two recordings, or two summaries.
 
+use std::num::NonZeroUsize;
+
 use opscope::compare::times::{Times, TimesComparison, TimesError};
+use opscope::dump::{MatchBy, Order};
+use opscope::model::Fidelity;
 
 use super::{CompareArguments, Sides, write_new};
 use crate::exit::{Exit, Failure};
@@ -52,6 +56,13 @@ fn refuse_options_of_tensors(arguments: &CompareArguments, sides: Sides<'_>) -> 
         ("--tolerance", !arguments.tolerances.is_empty()),
         ("--least-sqnr", arguments.least_sqnr.is_some()),
         ("--isolate", arguments.isolate),
+        ("--fidelity", arguments.fidelity != Fidelity::Exact),
+        ("--reference-fidelity", arguments.reference_fidelity != Fidelity::Exact),
+        ("--engine-threads", arguments.engine_threads > NonZeroUsize::MIN),
+        ("--reference-threads", arguments.reference_threads > NonZeroUsize::MIN),
+        ("--seed", arguments.seed != 0),
+        ("--match", arguments.match_by != MatchBy::Name),
+        ("--order", arguments.order != Order::Graph),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::wrong_use(format!(

@@ -62,7 +62,7 @@ impl Debuggee {
             SessionError::Engine(error) => refused(error),
             other => Failure::wrong_use(other),
         })?;
-        let inputs = inputs.find(session.graph(), shapes).map_err(Failure::wrong_use)?;
+        let (inputs, _) = inputs.find(session.graph(), shapes).map_err(Failure::wrong_use)?;
         messages.fed(&inputs, session.graph());
         let debugger = Debugger::new().map_err(Failure::failed)?;
         session.check(&debugger).map_err(Failure::wrong_use)?;

@@ -38,7 +38,7 @@ pub fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
     let session = Session::open_with(engine, &arguments.model, &options).map_err(Failure::failed)?;
     let shapes = arguments.fed.shapes().map_err(Failure::wrong_use)?;
     let inputs = arguments.fed.inputs().map_err(Failure::wrong_use)?;
-    let inputs =
+    let (inputs, _) =
         inputs.find(session.graph(), shapes.first().unwrap_or(&ShapeSpec::Smallest)).map_err(Failure::failed)?;
     let batch = inputs.batch(session.graph(), 0).map_err(Failure::failed)?;
     session.run(&batch.tensors, &[]).map_err(Failure::failed)?;

@@ -51,7 +51,14 @@ pub struct InspectArguments {
 pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let Some(run) = StoredRun::find(&arguments.path) else { return one(&arguments.path, arguments, invocation) };
     if arguments.json {
-        return run::show_json(&run).map(|()| Exit::Done);
+        let recording = run.recording.as_deref().filter(|_| arguments.recording != RecordingArguments::default());
+        if let Some(recording) = recording {
+            let (run, recording) = (arguments.path.display(), recording.display());
+            return Err(Failure::wrong_use(format!(
+                "--json of the run {run} says where its parts are; for its recording write: opscope inspect {recording}"
+            )));
+        }
+        return run::show_json(&run);
     }
     let mut parts: Vec<&PathBuf> = [&run.recording, &run.dump].into_iter().flatten().collect();
     match (arguments.check, &run.dump) {

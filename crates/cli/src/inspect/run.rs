@@ -7,7 +7,7 @@ use opscope::benchmark::StoredRun;
 use opscope::text::shown_text;
 use serde_json::{Value, json};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json, shown_path};
 
 /// Shows where everything of a run is, and the time of an inference.
@@ -33,8 +33,8 @@ pub fn show(run: &StoredRun) -> Result<(), Failure> {
     print(text)
 }
 
-/// Prints the same as JSON, with the summary's own document.
-pub fn show_json(run: &StoredRun) -> Result<(), Failure> {
+/// Prints the same as JSON, with the summary's own document. Tells whether all of it is complete.
+pub fn show_json(run: &StoredRun) -> Result<Exit, Failure> {
     let mut document = json!({ "schema": "opscope.run/1", "path": run.path.to_string_lossy() });
     for (what, path) in parts(run) {
         document[what] = json!(path.to_string_lossy());
@@ -42,7 +42,11 @@ pub fn show_json(run: &StoredRun) -> Result<(), Failure> {
     if let Some(summary) = run.summary.as_deref().and_then(read) {
         document["summary_content"] = summary;
     }
-    print_json(document)
+    print_json(document)?;
+    let manifests = [&run.recording, &run.dump].into_iter().flatten().map(|path| path.join("manifest.json"));
+    let are_complete =
+        manifests.into_iter().all(|manifest| read(&manifest).is_some_and(|read| read["complete"] == true));
+    Ok(if are_complete { Exit::Done } else { Exit::Incomplete })
 }
 
 fn parts(run: &StoredRun) -> impl Iterator<Item = (&'static str, &Path)> {

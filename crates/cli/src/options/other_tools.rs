@@ -4,11 +4,10 @@ use super::arguments::BenchmarkArguments;
 
 impl BenchmarkArguments {
     /// Returns whether the command line is in the spelling of `ait benchmark`, `msit benchmark` or `ais_bench`: it names the model
-    /// with an option (`-om`, `--om-model`, `-m`, `--model`), as these tools demand, or it has one of their options that decide
-    /// what a run is: `--warmup-count` and `--outfmt`.
+    /// with an option (`-om`, `--om-model`, `-m`, `--model`), as these tools demand.
     ///
     /// Everything that differs between opscope's own way and theirs asks here.
     pub fn is_of_other_tools(&self) -> bool {
-        self.model.is_some() || self.warmup_count.is_some() || self.outfmt.is_some()
+        self.model.is_some()
     }
 }

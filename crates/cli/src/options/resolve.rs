@@ -39,6 +39,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         verify: VerifyOptions {
             when: arguments.verify.unwrap_or_default(),
             cache_directory: environment.cache_directory(),
+            ..VerifyOptions::default()
         },
         ..Job::new(model)
     };
@@ -102,7 +103,8 @@ fn repetition(arguments: &BenchmarkArguments) -> Result<Repetition, Refusal> {
     Ok(if says_how_often || arguments.is_of_other_tools() || looks_into_runs(arguments) {
         said
     } else {
-        Repetition { warm_up: WARMED_UP, duration: Some(MEASURED), ..said }
+        let warm_up = if arguments.warmup_count.is_some() { Duration::ZERO } else { WARMED_UP };
+        Repetition { warm_up, duration: Some(MEASURED), ..said }
     })
 }
 
@@ -336,7 +338,7 @@ fn output(arguments: &BenchmarkArguments) -> Result<Option<OutputSpec>, Refusal>
     // The other tools' scripts look for their names and for their format, which is BIN where none is given.
     let (format, names) = match arguments.is_of_other_tools() {
         true => (arguments.outfmt.unwrap_or(OutputFormat::Bin), OutputNames::OfInputFiles),
-        false => (OutputFormat::Npy, OutputNames::OfOutputs),
+        false => (arguments.outfmt.unwrap_or(OutputFormat::Npy), OutputNames::OfOutputs),
     };
     Ok(Some(OutputSpec { directory, format, names }))
 }

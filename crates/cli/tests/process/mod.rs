@@ -92,6 +92,17 @@ impl Workplace {
         end(&mut self.command(&[&["export"], arguments].concat()))
     }
 
+    /// Runs `opscope compare`, which may find a difference.
+    pub fn compare(&self, arguments: &[&str]) -> Ended {
+        end(&mut self.command(&[&["compare"], arguments].concat()))
+    }
+
+    /// Dumps the values of one run of a model, to `dump/NAME`.
+    pub fn dump(&self, model: &str, input: &str, name: &str) {
+        let run = ["--loop", "1", "--warmup-count", "0", "--dump", "--output", ".", "--output-dirname", name];
+        self.benchmark_well(&[&[model, "--input", input], &run[..]].concat());
+    }
+
     /// Everything in a directory, as sorted paths relative to it; empty if it does not exist.
     pub fn tree(&self, name: &str) -> Vec<String> {
         let top = self.path(name);
@@ -156,6 +167,11 @@ impl Ended {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
+}
+
+/// The rows of a comparison.
+pub fn rows(comparison: &Value) -> &Vec<Value> {
+    comparison["rows"].as_array().unwrap()
 }
 
 /// What makes a benchmark run once, unless its arguments say how often.

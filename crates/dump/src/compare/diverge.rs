@@ -18,7 +18,7 @@ pub struct Divergence {
     pub tensor: Row,
     /// The operator.
     pub operator: Option<Diverging>,
-    /// Where it lies in the program that the model was exported from, if the model is known and says so.
+    /// Where it lies in the program that the model was exported from, if the model or the dump says so.
     pub origin: Option<CodeOrigin>,
     /// Its inputs, by slot.
     pub inputs: Vec<InputRow>,
@@ -162,7 +162,10 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
         }
         _ => place.operator_label().map(|name| Diverging { name, op_type: place.op_type.clone(), is_before: false }),
     };
-    let origin = found.and_then(|(_, operator)| operator.origin.clone());
+    let origin = match found {
+        Some((_, operator)) => operator.origin.clone(),
+        None => place.code.as_deref().cloned(),
+    };
     Divergence { row, tensor: rows[row].clone(), operator, origin, inputs, blame, moment: None }
 }
 

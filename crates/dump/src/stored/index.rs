@@ -1,6 +1,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use opscope_onnx::{CodeOrigin, Module};
 use opscope_tensor::{DType, npy, open_regular};
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor, manifest};
@@ -100,6 +102,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         (_, State::Statistics) => Location::Nowhere("the dump has only its statistics"),
         (None, State::Complete | State::Raw) => return Err("it names no file".into()),
     };
+    let code = code_origin(&line).map(Arc::new);
     let noted = line.xxh3.map(|xxh3| IndexStatistics {
         xxh3,
         min: line.min,
@@ -117,8 +120,23 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         value: Some(line.value),
         position: line.position,
         iterations: line.iterations,
+        code,
     };
     Ok(StoredTensor { place, dtype: Some(dtype), shape: line.shape, bytes: line.bytes, noted, location })
+}
+
+/// Returns where the operator of a line lies in the program that the model was exported from.
+fn code_origin(line: &IndexLine) -> Option<CodeOrigin> {
+    let module =
+        line.module.as_ref().map(|path| Module { path: path.clone(), class: line.class.clone().unwrap_or_default() });
+    if module.is_none() && line.source.is_none() {
+        return None;
+    }
+    let display_name = match &module {
+        Some(module) => format!("{} ({})", module.path, line.op_type),
+        None => line.operator.clone(),
+    };
+    Some(CodeOrigin { display_name, modules: module.into_iter().collect(), source: line.source.clone() })
 }
 
 /// Returns a file that an index names: it must be in the dump's directory, also after every link is followed.

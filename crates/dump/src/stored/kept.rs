@@ -104,6 +104,8 @@ impl StoredOrigin {
             value: Some(origin.value_name().into()),
             position: Some(origin.operator.index()),
             iterations: origin.iterations(),
+            // Whoever runs a model has its graph, which says so.
+            code: None,
         }
     }
 }

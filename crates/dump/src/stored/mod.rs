@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use opscope_model::LoopIteration;
+use opscope_onnx::CodeOrigin;
 use opscope_tensor::{DType, Tensor, npy, open_regular};
 
 use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
@@ -85,6 +86,8 @@ pub struct StoredOrigin {
     pub position: Option<usize>,
     /// For an operator in a loop, the iterations of the loops around it, outermost first.
     pub iterations: Vec<LoopIteration>,
+    /// Where the operator lies in the program that the model was exported from, if the dump says so.
+    pub code: Option<Arc<CodeOrigin>>,
 }
 
 /// Where a tensor's data is.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Operator;
 
 /// Where an operator lies in the program that the file was exported from, as its node's metadata says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CodeOrigin {
     /// What people call the operator: `layers.0.c1 (Conv)`, or `layers.0.attn (MatMul #2)` where the module has several of the
     /// type. Its name in the file if it lies in no module. No two operators have the same.
@@ -23,7 +23,7 @@ pub struct CodeOrigin {
 }
 
 /// A module of the program, such as a `torch.nn.Module`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Module {
     /// Its whole path from the model, such as `layers.0.attn`.
     pub path: String,
@@ -32,7 +32,7 @@ pub struct Module {
 }
 
 /// A line of a program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SourceLine {
     /// The file, as the exporter wrote it.
     pub file: String,

@@ -1,6 +1,7 @@
 //! NaN and infinity in a model's outputs.
 
 use std::fmt;
+use std::path::Path;
 
 use opscope_onnx::Graph;
 use opscope_tensor::{ScanQuery, ScanResult, Tensor};
@@ -56,13 +57,13 @@ impl fmt::Display for NotFiniteOutput {
 }
 
 impl NotFinite {
-    /// `words` are those of `opscope debug` that run the model as the benchmark does, and `shapes` is the one for the inputs' shapes.
-    pub(super) fn new(run: usize, outputs: Vec<NotFiniteOutput>, words: &[String], shapes: Option<&str>) -> Self {
+    /// `again` are the options with which `opscope debug` runs the model as the benchmark does.
+    pub(super) fn new(run: usize, outputs: Vec<NotFiniteOutput>, model: &Path, again: &[String]) -> Self {
         let catch = if outputs.iter().any(|output| output.nan > 0) { "catch nan" } else { "catch inf" };
         let runs = if run == 0 { "run".to_owned() } else { format!("run {}", run + 1) };
-        let fixed = ["opscope", "debug"].into_iter().chain(words.iter().map(String::as_str));
-        let all = fixed.chain(shapes).chain(["-ex", catch, "-ex", &runs]);
-        let command = all.map(quoted).collect::<Vec<_>>().join(" ");
+        let model = model.to_string_lossy();
+        let words = ["opscope", "debug", &model].into_iter().chain(again.iter().map(String::as_str));
+        let command = words.chain(["-ex", catch, "-ex", &runs]).map(quoted).collect::<Vec<_>>().join(" ");
         Self { run, outputs, command }
     }
 
@@ -97,16 +98,17 @@ mod tests {
 
     #[test]
     fn the_command_catches_what_there_is_with_the_inputs_of_the_run() {
-        let words = ["it's.onnx", "--seed=3"].map(str::to_owned);
-        let found = NotFinite::new(0, vec![output(0, 1), output(2, 0)], &words, None);
+        let again = ["--seed=3", "--dym-shape=x:2,3;y:1"].map(str::to_owned);
+        let found = NotFinite::new(0, vec![output(0, 1), output(2, 0)], Path::new("it's.onnx"), &again[..1]);
         assert_eq!(found.command, r"opscope debug 'it'\''s.onnx' --seed=3 -ex 'catch nan' -ex run");
-        let found = NotFinite::new(4, vec![output(0, 1)], &words[1..], Some("--dym-shape=x:2,3;y:1"));
-        assert_eq!(found.command, "opscope debug --seed=3 '--dym-shape=x:2,3;y:1' -ex 'catch inf' -ex 'run 5'");
+        let found = NotFinite::new(4, vec![output(0, 1)], Path::new("m.onnx"), &again);
+        assert_eq!(found.command, "opscope debug m.onnx --seed=3 '--dym-shape=x:2,3;y:1' -ex 'catch inf' -ex 'run 5'");
     }
 
     #[test]
     fn a_sentence_says_how_many_of_how_many_elements() {
-        let sentence = |outputs: &[NotFiniteOutput]| NotFinite::new(0, outputs.to_vec(), &[], None).sentence();
+        let sentence =
+            |outputs: &[NotFiniteOutput]| NotFinite::new(0, outputs.to_vec(), Path::new("m.onnx"), &[]).sentence();
         let of_nan = sentence(&[output(3, 0), output(0, 1)]);
         assert!(
             of_nan.starts_with("in run 0, output y has 3 NaN among its 10 elements, and so does 1 more output; find"),

@@ -70,6 +70,12 @@ pub struct Report {
     /// What the debugger did, if one could attach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debugger: Option<DebuggerSummary>,
+    /// The directory of the model's outputs; `None` if there is none of the run's name.
+    #[serde(skip)]
+    pub outputs: Option<PathBuf>,
+    /// The summary's file; `None` if there is none of this run.
+    #[serde(skip)]
+    pub summary: Option<PathBuf>,
 }
 
 /// The model of a report.
@@ -116,6 +122,9 @@ pub struct Measured {
     /// The result of comparing the plan with the exact one; `None` if it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+    /// The options with which another command runs the model on the same inputs, by the same engine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<String>,
     /// The outputs that have NaN or infinite elements; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_finite: Option<NotFinite>,

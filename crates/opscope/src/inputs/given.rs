@@ -66,6 +66,19 @@ pub(super) struct Assigned {
 }
 
 impl GivenFiles {
+    /// Returns the options that give the inputs of a graph these files, whatever the command line is like that they stand in.
+    pub fn words(&self, graph: &Graph) -> Vec<String> {
+        let names: Vec<&str> = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect();
+        let joined = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(",");
+        let all = self.lists.concat();
+        let are_named = !self.in_order || all.iter().any(|path| is_archive(path) || named(&names, path).is_some());
+        if are_named || names.len() < 2 || !all.len().is_multiple_of(names.len()) {
+            return self.lists.iter().map(|list| format!("--input={}", joined(list))).collect();
+        }
+        let of_each = all.chunks(all.len() / names.len());
+        names.iter().zip(of_each).map(|(name, paths)| format!("--input={name}={}", joined(paths))).collect()
+    }
+
     /// Finds the sources of every input.
     pub(super) fn assign(&self, graph: &Graph) -> Result<Assigned, InputError> {
         let names: Vec<&str> = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect();

@@ -17,24 +17,24 @@ pub enum InputSpec {
 }
 
 impl InputSpec {
-    /// The inputs for a model.
+    /// The inputs for a model, and the shapes with which they were found: files that do not make a batch that is only wished
+    /// for stay as they are.
     ///
     /// # Errors
     /// Returns an error if they do not fit the model.
-    pub fn find(&self, graph: &Graph, shapes: &ShapeSpec) -> Result<Inputs, InputError> {
-        match self {
-            Self::Generated(data) => Ok(Inputs::Generated(generate(graph, &concrete_shapes(graph, shapes)?, *data)?)),
-            Self::Files { paths, join } => {
-                let find = |shapes| InputFiles::find(graph, paths, shapes, *join);
-                let found = match shapes {
-                    // The files are as they are where they make no such batch.
-                    ShapeSpec::OpenBatch(batch) => {
-                        find(&ShapeSpec::Batch(*batch)).or_else(|_| find(&ShapeSpec::Smallest))
-                    }
-                    shapes => find(shapes),
-                };
-                Ok(Inputs::Files(found?))
+    pub fn find(&self, graph: &Graph, shapes: &ShapeSpec) -> Result<(Inputs, ShapeSpec), InputError> {
+        let find = |shapes: ShapeSpec| {
+            let inputs = match self {
+                Self::Generated(data) => Inputs::Generated(generate(graph, &concrete_shapes(graph, &shapes)?, *data)?),
+                Self::Files { paths, join } => Inputs::Files(InputFiles::find(graph, paths, &shapes, *join)?),
+            };
+            Ok((inputs, shapes))
+        };
+        match (self, shapes) {
+            (Self::Files { .. }, ShapeSpec::OpenBatch(batch)) => {
+                find(ShapeSpec::Batch(*batch)).or_else(|_: InputError| find(ShapeSpec::Smallest))
             }
+            _ => find(shapes.clone()),
         }
     }
 }

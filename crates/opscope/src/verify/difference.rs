@@ -46,11 +46,18 @@ impl fmt::Display for OutputDifference {
         let output = &self.output;
         match (&self.because, self.of_largest, self.scale) {
             (Some(because), ..) => write!(f, "{output} ({because})"),
-            (None, _, Some(scale)) => write!(f, "{output} by {:.2} of the {scale:.2} that it can be", self.share()),
-            (None, Some(share), None) => write!(f, "{output} by {share:.2} of its largest element"),
+            (None, _, Some(scale)) => {
+                write!(f, "{output} by {} of the {scale:.2} that it can be", shown_share(self.share()))
+            }
+            (None, Some(share), None) => write!(f, "{output} by {} of its largest element", shown_share(share)),
             (None, None, None) => f.write_str(output),
         }
     }
+}
+
+/// Returns a share with two digits behind the point, or with as many zeros as it has.
+fn shown_share(share: f64) -> String {
+    if share == 0.0 || share >= 0.01 { format!("{share:.2}") } else { format!("{share:.1e}") }
 }
 
 /// Compares the outputs of two plans, with tolerances for the types that a graph computes in.
@@ -107,8 +114,9 @@ impl<'a> OutputComparison<'a> {
                 difference.taken = Some(difference.taken.unwrap_or(0.0).max(share));
                 if is_equal && share > self.most_of_taken() {
                     let function = &self.graph.operator(*function).name;
+                    let share = shown_share(share);
                     difference.because =
-                        Some(format!("what {function} takes differs by {share:.2} of its largest element"));
+                        Some(format!("what {function} takes differs by {share} of its largest element"));
                     is_equal = false;
                 }
             }

@@ -19,7 +19,7 @@ mod values;
 mod verification;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
@@ -53,6 +53,8 @@ pub struct VerifyOptions {
     pub when: Verify,
     /// A directory of results, one file for each model and shapes; nothing is kept if `None`.
     pub cache_directory: Option<PathBuf>,
+    /// How long runs are timed at least, however short one is.
+    pub timed: Duration,
 }
 
 impl Verify {
@@ -70,7 +72,7 @@ impl Verify {
 }
 
 /// Compares the session's optimised plan with the exact one, on `inputs`; those whose elements are all equal get random
-/// numbers. `runs` is how many runs will be timed. Returns the result, and the session to run if that is another one.
+/// numbers. `runs` is how many runs will be timed at least. Returns the result, and the session to run if that is another one.
 ///
 /// Returns `None` if the model does not run at all; the benchmark then reports why.
 pub fn verify(
@@ -95,7 +97,7 @@ pub fn verify(
         return Some((found, other));
     }
     let start = Instant::now();
-    let mut verification = Search::begin(session, inputs, runs, when).run()?;
+    let mut verification = Search::begin(session, inputs, runs, options).run()?;
     verification.seconds = start.elapsed().as_secs_f64();
     if !matches!(verification.outcome, Outcome::Skipped { .. }) {
         cache.write(&verification);

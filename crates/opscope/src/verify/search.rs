@@ -9,7 +9,7 @@ use opscope_text::shown_size;
 use super::difference::OutputComparison;
 use super::trial::{Trial, Trying, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
-use super::{Outcome, OutputDifference, ValueSteps, Verification, Verify, WrongForm};
+use super::{Outcome, OutputDifference, ValueSteps, Verification, Verify, VerifyOptions, WrongForm};
 use crate::{Session, machine};
 
 /// The time that a comparison may take in addition to that of the measured runs.
@@ -36,7 +36,7 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Runs the engine's own plan, and determines how long the rest may take.
-    pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, when: Verify) -> Self {
+    pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, options: &VerifyOptions) -> Self {
         let comparison = OutputComparison::of(session.graph());
         let is_shown = |fidelity| session.engine().capabilities(fidelity).intermediates;
         let is_shown = is_shown(Fidelity::Optimised) && is_shown(Fidelity::Exact);
@@ -52,17 +52,16 @@ impl<'a> Search<'a> {
         }
         let own = own.map_or_else(|| run_until(session, &used, twice), Ok);
         let mut search = Self { session, inputs: used, comparison, values, own, deadline: None, skipped: None };
-        if when == Verify::Auto {
-            search.limit(runs);
+        if options.when == Verify::Auto {
+            search.limit(runs, options.timed);
         }
         search
     }
 
     /// Sets the deadline, and skips the comparison if it would take too long or too much memory.
-    fn limit(&mut self, runs: u64) {
+    fn limit(&mut self, runs: u64, timed: Duration) {
         let own = self.own.as_ref().ok();
-        let runs = u32::try_from(runs).unwrap_or(u32::MAX);
-        let budget = own.map_or(Duration::ZERO, |own| own.time.saturating_mul(runs)).saturating_add(GRACE);
+        let budget = budget(own.map_or(Duration::ZERO, |own| own.time), runs, timed);
         // Making the exact plan takes at most as long as making the optimised one.
         if own.is_some_and(|own| own.planning > budget) {
             self.skipped = Some(TOO_LONG.to_owned());
@@ -140,6 +139,12 @@ impl<'a> Search<'a> {
 }
 
 /// Why a comparison is skipped.
+/// Returns how long a comparison may take where a run takes `own`: as long as the runs that are timed, and [`GRACE`].
+fn budget(own: Duration, runs: u64, timed: Duration) -> Duration {
+    let runs = u32::try_from(runs).unwrap_or(u32::MAX);
+    own.saturating_mul(runs).max(timed).saturating_add(GRACE)
+}
+
 const TOO_LONG: &str = "that would take longer than the timed runs and two seconds; --verify on does it";
 
 /// Returns the session to run after a verification, or `Some(None)` if it is the same one. Returns `None` if the model cannot
@@ -197,4 +202,18 @@ fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
 /// An estimate of the bytes that a second plan takes: those of the file, and as many for what is made of it.
 fn exact_memory(session: &Session) -> u64 {
     session.graph().source.bytes.len() as u64 * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_may_take_as_long_as_the_runs_that_are_timed_and_two_seconds() {
+        let seconds = Duration::from_secs;
+        assert_eq!(budget(seconds(3), 5, Duration::ZERO), seconds(17));
+        assert_eq!(budget(Duration::from_millis(100), 2, seconds(60)), seconds(62), "runs are repeated for a minute");
+        assert_eq!(budget(seconds(40), 2, seconds(60)), seconds(82), "two runs take longer than that");
+        assert_eq!(budget(Duration::ZERO, u64::MAX, Duration::ZERO), seconds(2));
+    }
 }

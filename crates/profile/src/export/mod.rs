@@ -59,6 +59,11 @@ impl Format {
         }
     }
 
+    /// Returns whether an export writes a file of this name.
+    pub(crate) fn is_written(name: &str) -> bool {
+        Self::ALL.iter().flat_map(|format| format.files()).any(|(file, _)| *file == name)
+    }
+
     fn files(self) -> &'static [(&'static str, Writer)] {
         match self {
             Self::Perfetto => &[("timeline.pftrace", perfetto::write)],

@@ -29,8 +29,8 @@ pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, Mode
 pub use names::{CounterNames, FusedOperator, KernelCost, KernelNames, TensorKind};
 pub use reader::{Facts, Recording};
 
-pub(crate) use manifest::SCHEMA;
-pub(crate) use names::{Names, NamesLine, display_name};
+pub(crate) use manifest::{MANIFEST, SCHEMA};
+pub(crate) use names::{NAMES, Names, NamesLine, display_name};
 pub(crate) use own_times::own_times;
 pub(crate) use threads::name_of_this_thread;
-pub(crate) use writer::{BUFFER, LostRecords, RangeKey, RecordingWriter, Records, Written, remove};
+pub(crate) use writer::{BUFFER, LostRecords, RECORDS, RangeKey, RecordingWriter, Records, Written, remove};

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use opscope_dump::{Details, IndexStatistics, Io, StoredDump, StoredTensor};
+use opscope_onnx::CodeOrigin;
 
 use crate::ReportError;
 use crate::graph::KnownTypes;
@@ -44,6 +46,7 @@ pub(crate) struct ValueRow {
     pub value: String,
     pub operator: String,
     pub op_type: String,
+    pub code: Option<Arc<CodeOrigin>>,
     pub io: &'static str,
     pub dtype: String,
     pub shape: String,
@@ -64,6 +67,7 @@ pub(crate) struct FirstBad {
     pub value: String,
     pub operator: Option<String>,
     pub op_type: Option<String>,
+    pub code: Option<Arc<CodeOrigin>>,
     pub is_input: bool,
     pub nan: u64,
     pub inf: u64,
@@ -147,6 +151,7 @@ impl ValueRow {
             value: place.value.clone().unwrap_or_else(|| place.label()),
             operator: place.operator.clone().unwrap_or_default(),
             op_type: place.op_type.clone().unwrap_or_default(),
+            code: place.code.clone(),
             io: place.io.map_or("", Io::name),
             dtype: tensor.dtype.map_or_else(|| "?".to_owned(), |dtype| dtype.to_string()),
             shape: if shape.is_empty() { "scalar".to_owned() } else { shape.join("×") },
@@ -178,6 +183,7 @@ impl FirstBad {
             value: place.label(),
             operator: place.operator.clone(),
             op_type: place.op_type.clone(),
+            code: place.code.clone(),
             is_input: place.io == Some(Io::Input),
             nan: statistics.nan,
             inf: statistics.inf,

@@ -61,36 +61,14 @@ fn commands(run: &RunFacts) -> Vec<(&'static str, String)> {
     commands
 }
 
-/// The options that say what a run was given, and by which engine it was run: the same for all commands that run a model.
-const GIVEN: [&str; 12] = [
-    "--input",
-    "-i",
-    "--pure-data-type",
-    "-pdt",
-    "--seed",
-    "--dym-shape",
-    "--dym-dims",
-    "--dym-batch",
-    "--dym-hw",
-    "--engine",
-    "--engine-library",
-    "--provider",
-];
-
-/// Returns what the run's own command line says of its inputs and its engine, to be added to a command.
+/// Returns the options that give a command the run's own inputs and engine, to be added to it.
 fn given(run: &RunFacts) -> String {
-    let mut words = run.summary.iter().flat_map(|summary| &summary.args);
-    let mut given = String::new();
-    while let Some(word) = words.next() {
-        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
-        if !GIVEN.contains(&name) {
-            continue;
-        }
-        if let Some(value) = value.or_else(|| words.next().map(String::as_str)) {
-            given.push_str(&format!(" {name} {}", quoted(value)));
-        }
-    }
-    given
+    let words = run.summary.iter().flat_map(|summary| &summary.again);
+    let shown = |word: &String| match word.split_once('=') {
+        Some((option, value)) => format!(" {option}={}", quoted(value)),
+        None => format!(" {word}"),
+    };
+    words.map(shown).collect()
 }
 
 fn quoted_path(path: &Path) -> String {

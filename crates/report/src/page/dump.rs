@@ -46,6 +46,9 @@ fn first_bad(html: &mut Html, bad: &FirstBad) {
             html.text(format!(" in run {run}"));
         }
         html.text(format!(": {} elements are NaN and {} are infinite.", count(bad.nan), count(bad.inf)));
+        for line in bad.code.iter().flat_map(|code| code.lines()) {
+            html.element("small", &[], line);
+        }
     });
 }
 
@@ -64,7 +67,10 @@ fn values(html: &mut Html, place: &Place<'_>, dump: &DumpFacts) {
     let caption = match dump.left {
         0 => "Every value over all its tensors, those with NaN or infinite elements first. Minimum, maximum and mean are of the finite elements.".to_owned(),
         left => {
-            format!("The first values of the graph over all their tensors; {} more are not shown.", count(left as u64))
+            format!(
+                "The first values of the graph over all their tensors, those with NaN or infinite elements first; {} more are not shown.",
+                count(left as u64)
+            )
         }
     };
     let id = format!("{}-values", place.prefix);
@@ -80,8 +86,14 @@ fn row(html: &mut Html, row: &ValueRow) {
     html.within("tr", &[("class", class)], |html| {
         html.element("th", &[("scope", "row")], &row.value);
         html.within("td", &[], |html| {
-            html.text(&row.operator);
-            html.element("small", &[], format!("{} {}", row.op_type, row.io).trim());
+            // What people call it has its type.
+            html.text(row.code.as_ref().map_or(&row.operator, |code| &code.display_name));
+            let is_named = row.code.as_ref().is_some_and(|code| code.module().is_some());
+            let of = if is_named { &row.operator } else { &row.op_type };
+            html.element("small", &[], format!("{of} {}", row.io).trim());
+            if let Some(source) = row.code.as_ref().and_then(|code| code.source.as_ref()) {
+                html.element("small", &[], source.to_string());
+            }
         });
         html.within("td", &[], |html| {
             html.text(&row.dtype);

@@ -15,9 +15,9 @@ const LARGEST: u64 = 256 << 20;
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Summary {
     pub opscope: String,
-    /// The command line.
+    /// The options with which another command runs the model in the same way.
     #[serde(default)]
-    pub args: Vec<String>,
+    pub again: Vec<String>,
     pub model: SavedModel,
     pub engine: EngineInfo,
     pub machine: SavedMachine,

@@ -94,7 +94,13 @@ struct Part {
 /// are returned, and [`Recovery::damage`] says what is lost.
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovered, RecoverError> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(|source| RecoverError::Read { path: path.to_owned(), source })?;
+    // A pipe would block, and a device has no end.
+    let is_file = std::fs::metadata(path).and_then(|metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is no regular file")),
+    });
+    let bytes = is_file.and_then(|()| std::fs::read(path));
+    let bytes = bytes.map_err(|source| RecoverError::Read { path: path.to_owned(), source })?;
     recover_bytes(&bytes)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope::benchmark::{Job, Latency, Measured, MemorySummary, Report};
+use opscope::benchmark::{Latency, Measured, MemorySummary, Report};
 use opscope::model::Fidelity;
 use opscope::profile::{Account, EngineInfo, carries_percentile};
 use opscope::text::Column::{Numbers, Words};
@@ -18,7 +18,7 @@ use crate::options::TextForm;
 use crate::terminal::shown_path;
 
 /// The report as text, with all that is known.
-pub fn render(report: &Report, job: &Job, view: View) -> String {
+pub fn render(report: &Report, view: View) -> String {
     let mut text = String::new();
     head(&mut text, report);
     match &report.measurements[..] {
@@ -61,10 +61,11 @@ pub fn render(report: &Report, job: &Job, view: View) -> String {
         let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
         let _ = writeln!(text, "\ndebugger  stopped {runs}; the times above include their waiting");
     }
-    if let Some(output) = &job.output {
-        let run = shown_path(&output.directory.join(&report.run));
-        let _ = writeln!(text, "outputs   {run}");
-        let _ = writeln!(text, "summary   {run}_summary.json");
+    if let Some(outputs) = &report.outputs {
+        let _ = writeln!(text, "outputs   {}", shown_path(outputs));
+    }
+    if let Some(summary) = &report.summary {
+        let _ = writeln!(text, "summary   {}", shown_path(summary));
     }
     text
 }

@@ -30,6 +30,6 @@ pub struct View {
 pub fn render(report: &Report, job: &Job, view: View) -> String {
     match view.form {
         TextForm::Screen => screen::render(report, job, view),
-        TextForm::Details | TextForm::OtherTools => details::render(report, job, view),
+        TextForm::Details | TextForm::OtherTools => details::render(report, view),
     }
 }

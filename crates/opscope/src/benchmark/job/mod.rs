@@ -67,8 +67,9 @@ pub struct Job {
     pub survives_crash: bool,
     /// The command line, for the summary.
     pub arguments: Vec<String>,
-    /// The words of `opscope debug` that run the model on the same inputs, without the option for their shapes.
-    pub debug_words: Vec<String>,
+    /// The options with which another command generates the same inputs and runs them by the same engine. The report adds
+    /// those for files and shapes.
+    pub same_options: Vec<String>,
 }
 
 impl Job {
@@ -77,7 +78,7 @@ impl Job {
     pub fn new(model: impl Into<PathBuf>) -> Self {
         let model = model.into();
         Self {
-            debug_words: vec![model.display().to_string()],
+            same_options: Vec::new(),
             model,
             inputs: InputSpec::Generated(Data::Zero),
             shapes: vec![ShapeSpec::Smallest],

@@ -17,6 +17,8 @@ pub struct OutputPath {
     made: Vec<PathBuf>,
     /// The directory above it, locked until something has the partial name.
     naming: Option<File>,
+    /// What has the partial name, locked as long as this process writes it.
+    writing: Option<File>,
     existing: Existing,
 }
 
@@ -25,7 +27,7 @@ pub struct OutputPath {
 pub enum Existing {
     /// It stays, and the name cannot be had.
     Stays,
-    /// It is removed when the output is whole.
+    /// It is removed when the output is whole. What a killed run left under the partial name is removed at once.
     IsReplaced,
 }
 
@@ -34,12 +36,10 @@ impl OutputPath {
     /// directory wait until [`begun`](Self::begun).
     ///
     /// # Errors
-    /// Returns an error if something of that name exists and stays, if another run writes it or was killed as it did, if a
-    /// directory below `root` is a link, or if the directory above cannot be made or written.
+    /// Returns an error if something of that name exists and stays, if another run writes it or was killed as it did and that
+    /// stays, if a directory below `root` is a link, or if the directory above cannot be made or written.
     pub fn reserve(root: &Path, target: PathBuf, existing: Existing) -> Result<Self, OutputPathError> {
-        let mut partial = OsString::from(target.as_os_str());
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
+        let partial = partial_of(&target);
         let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let below_root = || parent.ancestors().take_while(|above| *above != root && above.starts_with(root));
         if let Some(link) = below_root().find(|above| above.is_symlink()) {
@@ -51,6 +51,9 @@ impl OutputPath {
         // On a file system without locks, two runs that reserve the same name at the same moment may both get here: one fails.
         let naming = File::open(parent).ok().filter(|directory| directory.lock().is_ok());
         let name = Some(&target).filter(|_| existing == Existing::Stays);
+        if existing == Existing::IsReplaced {
+            Self::remove_abandoned(&target);
+        }
         let taken = || name.into_iter().chain([&partial]).find(|path| path.symlink_metadata().is_ok());
         let free = made_above.and_then(|()| taken().map_or(Ok(()), |path| Err(OutputPathError::Exists(path.clone()))));
         if let Err(error) = free {
@@ -58,7 +61,15 @@ impl OutputPath {
             return Err(error);
         }
         unfinished().insert(partial.clone(), UnfinishedOutput::new(&partial, &target, &made));
-        Ok(Self { partial, target, made, naming, existing })
+        Ok(Self { partial, target, made, naming, writing: None, existing })
+    }
+
+    /// Removes what a killed run left under the partial name of a directory.
+    pub(super) fn remove_abandoned(target: &Path) {
+        let partial = partial_of(target);
+        if is_abandoned(&partial) {
+            remove(&partial);
+        }
     }
 
     /// Reserves a name as [`reserve`](Self::reserve) does, and makes the directory.
@@ -74,6 +85,7 @@ impl OutputPath {
 
     /// Ends the reservation once something has the partial name: other runs may reserve names in the same directory.
     pub fn begun(&mut self) {
+        self.writing = File::open(&self.partial).ok().filter(|file| file.try_lock().is_ok());
         self.naming = None;
     }
 
@@ -115,6 +127,18 @@ impl Drop for OutputPath {
             remove_empty(&self.made);
         }
     }
+}
+
+fn partial_of(target: &Path) -> PathBuf {
+    let mut partial = OsString::from(target.as_os_str());
+    partial.push(".partial");
+    partial.into()
+}
+
+/// Returns whether no run writes this directory any more. On a file system without locks that is not known.
+fn is_abandoned(partial: &Path) -> bool {
+    let is_directory = partial.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    is_directory && File::open(partial).is_ok_and(|directory| directory.try_lock().is_ok())
 }
 
 #[cfg(test)]
@@ -170,6 +194,24 @@ mod tests {
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1, "nothing but the link");
         OutputPath::directory(&root, root.join("run"), Existing::Stays).unwrap().commit().unwrap();
         assert!(elsewhere.join("run").is_dir());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_replaced_on_request_and_what_a_run_writes_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let begin = |existing| OutputPath::directory(directory.path(), target.clone(), existing);
+        // A killed process keeps no lock.
+        let left = directory.path().join("a.partial");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("old"), "old").unwrap();
+        assert!(matches!(begin(Existing::Stays), Err(OutputPathError::Exists(path)) if path == left));
+        let writing = begin(Existing::IsReplaced).unwrap();
+        assert_eq!(fs::read_dir(&left).unwrap().count(), 0, "the old one is gone");
+        fs::write(left.join("new"), "new").unwrap();
+        assert!(matches!(begin(Existing::IsReplaced), Err(OutputPathError::Exists(path)) if path == left));
+        writing.commit().unwrap();
+        assert_eq!(fs::read_to_string(target.join("new")).unwrap(), "new");
     }
 
     #[test]

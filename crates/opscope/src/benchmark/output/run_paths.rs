@@ -78,6 +78,10 @@ impl RunPaths {
         let mut paths = Self { run_name, captured: None, outputs: None, summary: None, replaces };
         let output = job.output.as_ref().map(|output| output.directory.as_path());
         if let Some(directory) = output {
+            // The other instrument may have been at work when a run of this name was killed.
+            for kind in [RECORDINGS, DUMPS].into_iter().filter(|_| replaces) {
+                OutputPath::remove_abandoned(&directory.join(kind).join(&paths.run_name));
+            }
             let target = directory.join(&paths.run_name);
             let summary = summary_of(&target);
             let is_reserved = RESERVED_NAMES.iter().any(|name| paths.run_name == Path::new(name));

@@ -105,6 +105,16 @@ impl StoredRun {
             if !has_schema(&path.join("manifest.json"), schema) {
                 return foreign(path, format!("it has no manifest.json of {schema}"));
             }
+            let other = match schema {
+                RECORDING => first_other(path, |file| file.to_str().is_some_and(opscope_profile::is_written_name)),
+                _ => {
+                    let written = opscope_dump::WrittenFiles::of(path);
+                    first_other(path, |file| written.contains(file))
+                }
+            };
+            if let Some(file) = other {
+                return foreign(path, format!("it holds {file:?}, which its run did not write"));
+            }
         }
         let summary = self.summary.as_deref();
         if let Some(path) = summary.filter(|path| !has_schema(path, SUMMARY)) {
@@ -115,7 +125,7 @@ impl StoredRun {
             return foreign(outputs, "it is no directory of outputs".to_owned());
         }
         let written = summary.and_then(document).map(|summary| outfiles(&summary)).unwrap_or_default();
-        match first_other(outputs, &written) {
+        match first_other(outputs, |file| written.contains(file)) {
             None => Ok(()),
             Some(file) if summary.is_none() => {
                 foreign(outputs, format!("it holds {file:?}, and there is no summary of a run that wrote it"))
@@ -161,15 +171,16 @@ fn outfiles(summary: &Value) -> BTreeSet<PathBuf> {
     files.filter_map(|file| file.as_str().map(PathBuf::from)).collect()
 }
 
-/// Returns the first file of a directory that is not among these, or the first thing in it that is neither a file nor a directory.
-fn first_other(directory: &Path, known: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+/// Returns the first file of a directory that is not known by its relative path, or the first thing in it that is neither a file nor a
+/// directory.
+fn first_other(directory: &Path, is_known: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let mut open = vec![directory.to_owned()];
     while let Some(next) = open.pop() {
         let Ok(entries) = fs::read_dir(&next) else { return Some(next) };
         for entry in entries {
             let Ok(entry) = entry else { return Some(next) };
             let path = entry.path();
-            let is_known = path.strip_prefix(directory).is_ok_and(|path| known.contains(path));
+            let is_known = path.strip_prefix(directory).is_ok_and(&is_known);
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push(path),
                 Ok(kind) if kind.is_file() && is_known => {}
@@ -225,6 +236,19 @@ mod tests {
         write(out, "profiler/a/mine", "");
         assert!(ours().unwrap_err().contains("manifest.json of opscope.recording/"));
         write(out, "profiler/a/manifest.json", r#"{"schema": "opscope.recording/2"}"#);
+        assert!(ours().unwrap_err().contains("profiler/a/mine"));
+        fs::remove_file(out.join("profiler/a/mine")).unwrap();
+        for name in ["records.bin", "timeline.json", "op_summary.csv", "operators.parquet"] {
+            write(out, &format!("profiler/a/{name}"), "");
+        }
         assert_eq!(ours(), Ok(()));
+        write(out, "dump/a/manifest.json", r#"{"schema": "opscope.dump/1"}"#);
+        write(out, "dump/a/index.jsonl", "{\"file\": \"run-0000/x.npy\"}\n{\"file\": null}\nkilled");
+        for name in ["run-0000/x.npy", "run-0000/y.npy.partial", "statistics.csv", "tensors.parquet"] {
+            write(out, &format!("dump/a/{name}"), "");
+        }
+        assert_eq!(ours(), Ok(()));
+        write(out, "dump/a/run-0000/notes.npy", "");
+        assert!(ours().unwrap_err().contains("notes.npy"));
     }
 }

@@ -39,10 +39,12 @@ pub(super) fn close(
         });
     }
     let failure = measurements.failure.as_ref().map(ToString::to_string);
-    // What failed does not take the place of a run that is whole, nor of what somebody put there meanwhile.
-    let replaced = paths.replaces.then(|| match failure {
-        Some(_) => Err("the run that it should replace stays as it was".to_owned()),
-        None => RunPaths::replaceable(job).map_err(|error| error.to_string()),
+    // What failed, or was ended too early, does not take the place of a run that is whole, nor of what somebody put there
+    // meanwhile.
+    let is_whole = failure.is_none() && measurements.incomplete_because.is_empty() && !measurements.measured.is_empty();
+    let replaced = paths.replaces.then(|| match is_whole {
+        false => Err("the run that it should replace stays as it was".to_owned()),
+        true => RunPaths::replaceable(job).map_err(|error| error.to_string()),
     });
     if let Some(Err(_)) = replaced {
         paths.outputs.iter_mut().chain(&mut paths.captured).for_each(OutputPath::leave_existing);
@@ -88,22 +90,30 @@ pub(super) fn close(
         beside: measurements.beside,
         dump: finished.dump,
         debugger: finished.debugger,
+        outputs: None,
+        summary: None,
     };
+    if let Some(Err(reason)) = &replaced {
+        let partial = outputs.map(|path| {
+            path.keep();
+            format!("; the outputs of this one are in {:?}, and it has no summary", path.partial())
+        });
+        report.fall_short(format!("{reason}{}", partial.unwrap_or_default()));
+        return Ok(report);
+    }
     if let Some(path) = outputs {
         let partial = path.partial().to_owned();
-        if let Err(error) = path.commit() {
-            report.fall_short(format!("the outputs stay in {partial:?}: {error}"));
+        match path.commit() {
+            Ok(path) => report.outputs = Some(path),
+            Err(error) => report.fall_short(format!("the outputs stay in {partial:?}: {error}")),
         }
     }
     if let Some(path) = paths.summary {
         // The caller gets the report also where the file about it cannot be written.
-        let written = match &replaced {
-            None => write_summary(&report, &path).map_err(|error| error.to_string()),
-            Some(Ok(_)) => replace_summary(&report, &path).map_err(|error| error.to_string()),
-            Some(Err(reason)) => Err(reason.clone()),
-        };
-        if let Err(error) = written {
-            report.fall_short(format!("the summary was not written: {error}"));
+        let written = if replaced.is_some() { replace_summary(&report, &path) } else { write_summary(&report, &path) };
+        match written {
+            Ok(()) => report.summary = Some(path),
+            Err(error) => report.fall_short(format!("the summary was not written: {error}")),
         }
     }
     if let Some(Ok(old)) = replaced {

@@ -15,7 +15,7 @@ impl Job {
         let CaptureSpec::Dump { request, .. } = &self.capture else { return Ok(Vec::new()) };
         let session = self.load()?;
         request.selection.check(session.graph(), u64::MAX).map_err(JobError::Selection)?;
-        let estimate = |(_, inputs): &(&ShapeSpec, Inputs)| {
+        let estimate = |(_, inputs): &(ShapeSpec, Inputs)| {
             let runs = self.repetition.loops.saturating_mul(inputs.len() as u64);
             let batch = inputs.batch(session.graph(), 0)?;
             let plan = session.model().plan(&batch.tensors).map_err(SessionError::from)?;

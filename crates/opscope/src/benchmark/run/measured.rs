@@ -24,6 +24,7 @@ impl Measured {
         let mean = if concurrent > 1 { measurement.busy / compute.count as f64 } else { compute.mean };
         Some(Self {
             made_up_dimensions: Vec::new(),
+            again: Vec::new(),
             by_shape: ShapeTimes::of(measurement, &inputs, batch_size),
             inputs,
             compute,

@@ -27,7 +27,7 @@ use super::not_finite::NotFinite;
 use super::output::{FileNames, OutputPath, OutputWriter, RunPaths};
 use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
 use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
-use crate::verify::{Verification, Verify, verify};
+use crate::verify::{Verification, Verify, VerifyOptions, verify};
 use crate::{Session, machine};
 
 /// What was written of the outputs.
@@ -88,16 +88,21 @@ impl Job {
                 }
                 outcome => {
                     let described = describe_inputs(session, &inputs)?;
+                    let again = self.again(graph, &shapes);
                     let concurrent = self.repetition.concurrent.get();
                     let measured =
                         Measured::of(&measurement, graph, described, self.batch_size, concurrent, written.files);
-                    measurements.measured.extend(measured.map(|measured| Measured {
-                        verification,
-                        made_up_dimensions: made_up(self, graph, shapes),
-                        not_finite: measurement.not_finite.as_ref().map(|(run, outputs)| {
-                            NotFinite::new(*run, outputs.clone(), &self.debug_words, shapes.word(graph).as_deref())
-                        }),
-                        ..measured
+                    measurements.measured.extend(measured.map(|measured| {
+                        Measured {
+                            verification,
+                            made_up_dimensions: made_up(self, graph, &shapes),
+                            not_finite: measurement
+                                .not_finite
+                                .as_ref()
+                                .map(|(run, outputs)| NotFinite::new(*run, outputs.clone(), &self.model, &again)),
+                            again,
+                            ..measured
+                        }
                     }));
                     measurements.failure = outcome.err();
                     if !is_table && !measurement.cancelled && measurements.failure.is_none() {
@@ -116,7 +121,7 @@ impl Job {
     }
 
     /// Checks that what should be dumped is in the model, and that enough runs come.
-    fn check_selection(&self, graph: &Graph, sets: &ShapeSets<'_>) -> Result<(), JobError> {
+    fn check_selection(&self, graph: &Graph, sets: &ShapeSets) -> Result<(), JobError> {
         let CaptureSpec::Dump { request, .. } = &self.capture else { return Ok(()) };
         let is_open_ended = self.repetition.until_stable.is_some() || self.repetition.duration.is_some();
         let loops = if is_open_ended { u64::MAX } else { self.repetition.loops };
@@ -137,9 +142,20 @@ impl Job {
         (hooks.stage)(Stage::Verifying);
         let batch = inputs.batch(session.graph(), 0).ok()?;
         let runs = self.repetition.loops.saturating_mul(inputs.len() as u64).saturating_add(self.repetition.warmups);
-        let found = verify(session, &batch.tensors, runs, &self.verify);
+        let timed = self.repetition.warm_up.saturating_add(self.repetition.duration.unwrap_or_default());
+        let options = VerifyOptions { timed, ..self.verify.clone() };
+        let found = verify(session, &batch.tensors, runs, &options);
         machine::forget_peak_memory();
         found
+    }
+
+    /// Returns the options with which another command runs the model on the same inputs, of these shapes, by the same engine.
+    fn again(&self, graph: &Graph, shapes: &ShapeSpec) -> Vec<String> {
+        let files = match &self.inputs {
+            InputSpec::Files { paths, .. } => paths.words(graph),
+            InputSpec::Generated(_) => Vec::new(),
+        };
+        files.into_iter().chain(self.same_options.iter().cloned()).chain(shapes.word(graph)).collect()
     }
 
     /// Returns what writes the outputs for a set of shapes.

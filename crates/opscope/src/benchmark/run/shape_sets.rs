@@ -5,23 +5,23 @@ use crate::benchmark::report::FailedShapes;
 use crate::inputs::{InputError, Inputs, ShapeSpec};
 
 /// The sets of shapes of a job, each with its inputs.
-pub(super) struct ShapeSets<'a> {
+pub(super) struct ShapeSets {
     /// Those that fit the model.
-    pub fitting: Vec<(&'a ShapeSpec, Inputs)>,
+    pub fitting: Vec<(ShapeSpec, Inputs)>,
     /// Those of a table that do not.
     pub failed: Vec<FailedShapes>,
     /// How many sets of a table give a dimension of one name two sizes. Such combinations are not meant.
     pub left_out: u64,
 }
 
-impl<'a> ShapeSets<'a> {
+impl ShapeSets {
     /// Finds the inputs of every set. At least one set must fit.
-    pub fn of(job: &'a Job, graph: &Graph) -> Result<Self, InputError> {
+    pub fn of(job: &Job, graph: &Graph) -> Result<Self, InputError> {
         let mut sets = Self { fitting: Vec::new(), failed: Vec::new(), left_out: 0 };
         let mut refusal = None;
         for shapes in &job.shapes {
             match job.inputs.find(graph, shapes) {
-                Ok(inputs) => sets.fitting.push((shapes, inputs)),
+                Ok((inputs, shapes)) => sets.fitting.push((shapes, inputs)),
                 Err(error) => {
                     match error {
                         InputError::TwoSizes { .. } => sets.left_out += 1,

@@ -27,6 +27,7 @@ fn measured(batch: usize) -> Measured {
     Measured {
         inputs,
         made_up_dimensions: vec!["N".into(), "x[1]".into()],
+        again: vec!["--input=cat.npy".into(), "--dym-batch=8".into()],
         compute: of(&TIMES),
         upload: of(&[0.25, 0.5]),
         download: of(&[0.125]),
@@ -137,6 +138,8 @@ fn report() -> Report {
         }),
         dump: Some(DumpSummary { directory: "out/dump/run".into(), tensors: 10, bytes: 4096, missing: 1 }),
         debugger: Some(DebuggerSummary { stopped_runs: 2 }),
+        outputs: Some("out/run".into()),
+        summary: Some("out/run_summary.json".into()),
     }
 }
 
@@ -156,6 +159,7 @@ fn a_summary_of_everything_is_as_it_was() {
 fn a_summary_of_what_is_always_there_is_as_it_was() {
     let measured = Measured {
         made_up_dimensions: vec![],
+        again: vec![],
         median_interval_95: None,
         notes: vec![],
         verification: None,
@@ -175,6 +179,8 @@ fn a_summary_of_what_is_always_there_is_as_it_was() {
         profile: None,
         dump: None,
         debugger: None,
+        outputs: None,
+        summary: None,
         ..report()
     };
     assert_snapshot!("summary.json", summary(&report));

@@ -28,9 +28,7 @@ impl TimesComparison {
             (Baseline::Chosen, Some(age)) => format!("A was chosen as the baseline; it was measured {age}"),
             (Baseline::Chosen, None) => "A was chosen as the baseline".to_owned(),
             (Baseline::Second, _) if self.a.path == self.b.path => "A and B are the same measurement".to_owned(),
-            (Baseline::Second, _) => {
-                "nothing says which one is older, so the second one, A, is the baseline".to_owned()
-            }
+            (Baseline::Second, _) => "nothing says which one is older, so A is taken as the baseline".to_owned(),
         }
     }
 }

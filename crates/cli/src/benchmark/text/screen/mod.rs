@@ -45,7 +45,8 @@ fn one_measurement(measured: &Measured, report: &Report, job: &Job, view: View, 
         let table = shapes_of_files(measured, view, fitting(shapes, room));
         lines.extend(cut_table(&table.text(), shapes, room, "shapes"));
     } else if let Some(account) = account(report) {
-        lines.extend(operators::lines(account, view, room));
+        let unprofiled = report.profile.is_none().then_some(measured.compute.median * 1e6);
+        lines.extend(operators::lines(account, unprofiled, view, room));
     }
     lines
 }

@@ -18,17 +18,16 @@ pub fn lines(report: &Report, job: &Job, view: View) -> Vec<String> {
         let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
         lines.push(labelled("debugger", &format!("stopped {runs}; the times above include their waiting")));
     }
-    lines.extend(written(report, job).map(|written| labelled("written", &written)));
+    lines.extend(written(report).map(|written| labelled("written", &written)));
     lines.push(next(report, job, view));
     lines
 }
 
 /// The outputs, the summary and the recording.
-fn written(report: &Report, job: &Job) -> Option<String> {
-    let run = job.output.as_ref().map(|output| shown_path(&output.directory.join(&report.run)));
-    let profile = report.profile.as_ref().map(|profile| shown_path(&profile.directory));
-    let outputs = run.map(|run| format!("{run}, {run}_summary.json"));
-    let all: Vec<String> = outputs.into_iter().chain(profile).collect();
+fn written(report: &Report) -> Option<String> {
+    let profile = report.profile.as_ref().map(|profile| &profile.directory);
+    let all = [report.outputs.as_ref(), report.summary.as_ref(), profile].into_iter().flatten();
+    let all: Vec<String> = all.map(|path| shown_path(path)).collect();
     (!all.is_empty()).then(|| all.join(", "))
 }
 

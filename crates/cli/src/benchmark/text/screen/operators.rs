@@ -18,15 +18,37 @@ const NUMBERS: usize = 22;
 /// A path that is shorter than this is not worth being left out.
 const SHORT_PATH: usize = 4;
 
-pub fn lines(account: &Account, view: View, room: usize) -> Vec<String> {
+/// `unprofiled` is what a run takes without the profiler that the account comes from, in nanoseconds, where that is known.
+pub fn lines(account: &Account, unprofiled: Option<f64>, view: View, room: usize) -> Vec<String> {
     if account.op_types.is_empty() {
         return Vec::new();
     }
-    let slowest = slowest(account, view);
+    let outside = Outside::of(account, unprofiled);
+    let slowest = slowest(account, &outside, view);
     let room = room.saturating_sub(slowest.len());
     let blank = (room > 4).then(String::new);
-    let bars = bars(&shares(account, room - blank.iter().len()), view);
+    let bars = bars(&shares(account, &outside, room - blank.iter().len()), view);
     blank.into_iter().chain(bars).chain(slowest).collect()
+}
+
+/// The time of a run in which no operator is executed, without what the profiler adds to it.
+struct Outside {
+    /// In percent of a run without that.
+    percent: f64,
+    /// What a share of a run becomes that is a share of one without that.
+    factor: f64,
+}
+
+impl Outside {
+    fn of(account: &Account, unprofiled: Option<f64>) -> Self {
+        let run = account.run.median_ns;
+        let Some(shares) = account.shares.filter(|_| run > 0.0) else { return Self { percent: 0.0, factor: 1.0 } };
+        let outside = shares.between.median_ns + shares.profile.median_ns + shares.in_out.median_ns;
+        let added = unprofiled.map_or(shares.profile.median_ns, |unprofiled| run - unprofiled);
+        let added = added.clamp(0.0, outside.max(0.0));
+        let whole = if added < run { run - added } else { run };
+        Self { percent: 100.0 * (outside - added) / whole, factor: run / whole }
+    }
 }
 
 /// A part of a run's time.
@@ -38,21 +60,18 @@ struct Part {
 }
 
 /// The operator types by their shares, the largest first, and what is left of a run. At most so many.
-fn shares(account: &Account, most: usize) -> Vec<Part> {
+fn shares(account: &Account, outside: &Outside, most: usize) -> Vec<Part> {
     let mut parts: Vec<Part> = account
         .op_types
         .iter()
         .map(|row| Part {
             name: if row.added { format!("{} (engine)", row.op_type) } else { row.op_type.clone() },
-            percent: row.percent,
+            percent: row.percent * outside.factor,
             median: Some(row.median_ns),
         })
         .collect();
     parts.sort_by(|a, b| b.percent.total_cmp(&a.percent));
-    let between = account.shares.map_or(0.0, |shares| {
-        let outside = [shares.between, shares.profile, shares.in_out];
-        100.0 * outside.iter().map(|share| share.median_ns).sum::<f64>() / account.run.median_ns
-    });
+    let between = outside.percent;
     if between >= 0.05 {
         let at = parts.partition_point(|part| part.percent >= between);
         parts.insert(at, Part { name: "(between)".to_owned(), percent: between, median: None });
@@ -81,7 +100,7 @@ fn bars(parts: &[Part], view: View) -> Vec<String> {
 }
 
 /// The slowest operators, below the path that all of them have in common.
-fn slowest(account: &Account, view: View) -> Vec<String> {
+fn slowest(account: &Account, outside: &Outside, view: View) -> Vec<String> {
     let rows: Vec<&OperatorTimes> = account.operators.iter().take(SLOWEST).collect();
     let names: Vec<&str> = rows.iter().map(|row| row.display_name()).collect();
     let path = Some(common_path(&names)).filter(|path| path.len() >= SHORT_PATH).unwrap_or_default();
@@ -99,7 +118,7 @@ fn slowest(account: &Account, view: View) -> Vec<String> {
                 None => row.op_type.clone(),
             },
             shown_time(row.median_ns),
-            format!("{:.1} %", row.percent),
+            format!("{:.1} %", row.percent * outside.factor),
             peak.map(|bound| format!("{:.0} % of {} peak", bound.percent, bound.limited_by.name())).unwrap_or_default(),
         ]);
     }

@@ -39,6 +39,9 @@ fn inference(measured: &Measured) -> String {
     text + &format!("  {} samples/s", shown_number(measured.throughput_at_median))
 }
 
+/// How many times slower runs with a profiler are said to be.
+const SLOWER: f64 = 1.5;
+
 /// `1,000, 2 at a time; then 50 with a profiler, for the operators below`
 fn runs(measured: &Measured, report: &Report, job: &Job, copies: &str) -> String {
     let count = measured.compute.count;
@@ -51,7 +54,13 @@ fn runs(measured: &Measured, report: &Report, job: &Job, copies: &str) -> String
         text += ", all with the profiler";
     } else if let Some(beside) = &report.beside {
         let runs = grouped(beside.runs.measured);
-        text += &format!("; then {runs} with a profiler, for the operators below");
+        let profiled = beside.run.median_ns;
+        let slower = if profiled > SLOWER * measured.compute.median * 1e6 {
+            format!(" ({} each)", shown_time(profiled))
+        } else {
+            String::new()
+        };
+        text += &format!("; then {runs} with a profiler{slower}, for the operators below");
     }
     let could_be_more = job.repetition.duration.is_none() && report.dump.is_none() && report.debugger.is_none();
     if count == 1 && could_be_more {

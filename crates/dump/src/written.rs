@@ -1,0 +1,45 @@
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use opscope_tensor::open_regular;
+use serde::Deserialize;
+
+use crate::sinks::ascend::MAPPING;
+use crate::sinks::directory::{HISTOGRAMS, STATISTICS};
+use crate::{INDEX, MANIFEST, StoredDump};
+
+/// The files of a dump's directory that opscope wrote, so that whoever removes the dump removes nothing else.
+#[derive(Debug)]
+pub struct WrittenFiles(HashSet<PathBuf>);
+
+/// Of a line of the index, the file.
+#[derive(Deserialize)]
+struct File {
+    file: Option<PathBuf>,
+}
+
+impl WrittenFiles {
+    /// Finds them in a dump's directory.
+    pub fn of(root: &Path) -> Self {
+        let own = [INDEX, MANIFEST, MAPPING, HISTOGRAMS, STATISTICS].map(PathBuf::from);
+        if let Ok(index) = open_regular(&root.join(INDEX)) {
+            // The last line may be cut, and that of a file that never became whole is missing.
+            let lines = BufReader::new(index).lines().map_while(Result::ok);
+            let files = lines.filter_map(|line| serde_json::from_str::<File>(&line).ok()?.file);
+            return Self(files.chain(own).collect());
+        }
+        // The manifest of a dump without tensors is all that it has.
+        let Ok(dump) = StoredDump::open(root) else { return Self(own.into()) };
+        let files = dump.tensors.iter().filter_map(|tensor| Some(tensor.file()?.strip_prefix(root).ok()?.to_owned()));
+        Self(files.chain(own).collect())
+    }
+
+    /// Returns whether the file of this path, relative to the directory, is one of them: also one that is cut, and a table
+    /// that was exported from the dump.
+    pub fn contains(&self, file: &Path) -> bool {
+        let ending = file.extension().and_then(|ending| ending.to_str());
+        let is_table = ending == Some("parquet") && file.components().count() == 1;
+        is_table || ending == Some("partial") || self.0.contains(file)
+    }
+}
