@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use opscope::text::shown_text;
+use opscope::text::{counted, shell_path, shell_word, shown_text};
 use serde_json::json;
 
 use crate::terminal::shown_path;
@@ -68,12 +68,7 @@ impl Found {
 
 /// A command line of opscope with a path.
 fn with(command: &str, path: &Path) -> String {
-    let path = path.to_string_lossy();
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@".contains(letter);
-    match !path.is_empty() && path.chars().all(is_plain) {
-        true => format!("opscope {command} {path}"),
-        false => format!("opscope {command} '{}'", path.replace('\'', r"'\''")),
-    }
+    format!("opscope {command} {}", shell_path(path))
 }
 
 fn name_of(path: &Path) -> &str {
@@ -93,8 +88,8 @@ fn directory(path: &Path) -> Option<Found> {
         return Some(Found::shown(path, "a dump", &["report"]));
     }
     if path.join("dispatches").is_dir() && path.join("recordings").is_dir() {
-        let query = format!("SELECT * FROM read_parquet('{}/operators/**/*.parquet')", path.display());
-        let duckdb = format!("duckdb -c \"{query}\"");
+        let files = path.join("operators/**/*.parquet").to_string_lossy().replace('\'', "''");
+        let duckdb = format!("duckdb -c {}", shell_word(format!("SELECT * FROM read_parquet('{files}')")));
         return Some(Found::new(
             path,
             "a set of Parquet tables of recordings, partitioned by date, model and host",
@@ -122,10 +117,7 @@ fn output_directory(path: &Path) -> Option<Found> {
     }
     let runs: Vec<String> =
         summaries.iter().map(|path| name_of(path).trim_end_matches("_summary.json").to_owned()).collect();
-    let count = match runs.len() {
-        1 => "1 run".to_owned(),
-        count => format!("{count} runs"),
-    };
+    let count = counted(runs.len(), "run");
     let mut found = Found::new(path, format!("an output directory with {count}"), [with("report", path)]);
     for (what, command, paths) in
         [("summary", "inspect", &summaries), ("recording", "inspect", &recordings), ("dump", "inspect", &dumps)]
@@ -134,7 +126,7 @@ fn output_directory(path: &Path) -> Option<Found> {
         found.commands.extend(paths.last().map(|path| with(command, path)));
     }
     if let [.., a, b] = &summaries[..] {
-        found.commands.push(format!("{} {}", with("compare", a), b.display()));
+        found.commands.push(format!("{} {}", with("compare", a), shell_path(b)));
     }
     Some(found)
 }
@@ -148,7 +140,7 @@ fn outputs_of_run(path: &Path) -> Option<Found> {
     if !summary.is_file() || files.iter().any(is_npy) {
         return None;
     }
-    let what = format!("the outputs of the run {name}, {} files", files.len());
+    let what = format!("the outputs of the run {name}, {}", counted(files.len(), "file"));
     Some(Found::new(path, what, [with("inspect", &summary), with("report", &summary)]))
 }
 
@@ -170,7 +162,7 @@ fn is_export(path: &Path) -> bool {
 
 /// What the files of `opscope export` are, by their names, and how each is opened.
 fn export_of(name: &str) -> Option<(&'static str, &'static str)> {
-    let pandas = "python3 -c \"import pandas; print(pandas.read_csv('FILE'))\"";
+    let pandas = "python3 -c 'import pandas, sys; print(pandas.read_csv(sys.argv[1]))' FILE";
     Some(match name {
         "timeline.pftrace" => ("a timeline for Perfetto", "open https://ui.perfetto.dev and drop FILE there"),
         "timeline.json" => ("a timeline for Chrome and Perfetto", "open chrome://tracing and load FILE"),
@@ -188,7 +180,7 @@ fn file(path: &Path) -> Option<Found> {
     // A pipe would block.
     let regular = path.metadata().ok().filter(|metadata| metadata.is_file())?;
     File::open(path).ok()?.take(BEGINNING.min(regular.len())).read_to_end(&mut start).ok()?;
-    let filled = |command: &str| command.replace("FILE", &path.display().to_string());
+    let filled = |command: &str| command.replace("FILE", &shell_path(path));
     if start.starts_with(b"OPSCREC") {
         return Some(Found::new(path, "the file of a buffer of records", [with("recover", path)]));
     }
@@ -197,7 +189,7 @@ fn file(path: &Path) -> Option<Found> {
         return Some(Found::new(path, "the records of a recording", commands));
     }
     if start.starts_with(b"PAR1") {
-        let command = filled("python3 -c \"import pandas; print(pandas.read_parquet('FILE'))\"");
+        let command = filled("python3 -c 'import pandas, sys; print(pandas.read_parquet(sys.argv[1]))' FILE");
         return Some(Found::new(path, "a Parquet table", [command]));
     }
     if start.starts_with(b"\x93NUMPY") {

@@ -80,7 +80,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let invocation = Invocation::new(std::env::args_os());
-    let words = options::expand(invocation.words().iter().cloned());
+    let words = options::expand(help::with_command(invocation.words(), &Cli::command));
     if let Some(mistake) = help::mistaken(&words) {
         return refuse(&mistake);
     }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use opscope::text::counted;
 use opscope::trace::{self, Kind, RecoverError};
 use serde_json::json;
 
@@ -53,9 +54,9 @@ pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
         let mut text = String::new();
         let state = if report.ended { "ended in order" } else { "did not end the buffer" };
         let _ = writeln!(text, "process    {} {state}", report.process);
-        let _ = writeln!(text, "recovered  {} records, {} bytes", report.records, report.bytes.get());
-        let _ = writeln!(text, "delivered  {} records before", report.delivered);
-        let _ = writeln!(text, "dropped    {} records by the buffer's policy", report.dropped);
+        let _ = writeln!(text, "recovered  {}, {} bytes", counted(report.records, "record"), report.bytes.get());
+        let _ = writeln!(text, "delivered  {} before", counted(report.delivered, "record"));
+        let _ = writeln!(text, "dropped    {} by the buffer's policy", counted(report.dropped, "record"));
         for damage in &report.damage {
             let _ = writeln!(text, "damaged    chunk {}, {} bytes", damage.chunk, damage.lost.get());
         }

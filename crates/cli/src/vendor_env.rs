@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
+use opscope::text::shell_word;
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::print;
@@ -29,7 +30,7 @@ pub fn run(arguments: &VendorEnvArguments) -> Result<Exit, Failure> {
     let places = [directory].into_iter().chain(earlier.iter().flat_map(env::split_paths));
     let value = env::join_paths(places).map_err(Failure::failed)?;
     let Some((program, rest)) = arguments.program.split_first() else {
-        return print(format!("export {VARIABLE}={}", quoted(&value.to_string_lossy()))).map(|()| Exit::Done);
+        return print(format!("export {VARIABLE}={}", shell_word(value))).map(|()| Exit::Done);
     };
     let error = Command::new(program).args(rest).env(VARIABLE, value).exec();
     Err(Failure::failed(format!("{} cannot be started: {error}", program.display())))
@@ -53,8 +54,3 @@ fn directory() -> Result<PathBuf, Failure> {
 /// Libraries, one of each vendor's interface.
 const NAMES: [&str; 5] =
     ["librocprofiler-sdk.so.1", "librocprofiler64.so.2", "libroctx64.so.4", "libascendcl.so", "libcudadebugger.so.1"];
-
-/// Returns a word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
-}

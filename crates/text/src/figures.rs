@@ -1,5 +1,7 @@
 //! Numbers with as many digits as a person reads.
 
+use std::fmt::Display;
+
 /// How a time is shown with three digits, and others beside it in the same unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeScale {
@@ -68,6 +70,13 @@ fn decimals(number: f64) -> usize {
     }
 }
 
+/// Returns how many there are of something: "1 run", "2 runs". `noun` is for one.
+pub fn counted(count: impl Display, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +97,11 @@ mod tests {
         let texts = [0.0, 0.0456, 1.234, 12.34, 999.4, 1_069.6, 41_840.0, 1_234_567.0].map(shown_number);
         assert_eq!(texts, ["0.00", "0.046", "1.23", "12.3", "999", "1,070", "41,800", "1,230,000"]);
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn one_of_something_is_not_counted_in_the_plural() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "run")), ["0 runs", "1 run", "2 runs"]);
+        assert_eq!(counted("1,070", "sample"), "1,070 samples");
     }
 }

@@ -1,11 +1,10 @@
 //! What the user is told of the size of a recording, and of what is not in it or in its exports.
 
 use opscope::benchmark::{CaptureSpec, Job, ProfileSummary};
-use opscope::text::shown_size;
+use opscope::text::{shell_path, shown_size};
 use opscope::trace::Bytes;
 
 use crate::options::Action;
-use crate::terminal::shown_path;
 
 /// The size from which on a recording is announced.
 const WORTH_A_WORD: u64 = 16 << 20;
@@ -37,7 +36,7 @@ pub fn expected(bytes: u64, budget: Option<Bytes>) -> Option<String> {
 /// Says how large a recording became, and what is not in it or in its exports.
 pub fn notes(profile: &ProfileSummary) -> Vec<String> {
     let mut notes = Vec::new();
-    let directory = shown_path(&profile.directory);
+    let directory = shell_path(&profile.directory);
     if profile.recording_bytes >= WORTH_A_WORD {
         notes.push(format!("the recording takes {}", shown_size(profile.recording_bytes)));
     }

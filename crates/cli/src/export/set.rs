@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use opscope::benchmark::StoredRun;
 use opscope::profile::Recording;
-use opscope::text::shown_size;
+use opscope::text::{counted, shown_size};
 use opscope_tables::{Appended, TableSet};
 use serde_json::json;
 
@@ -59,6 +59,6 @@ fn total(written: &[PathBuf], recordings: usize, added: usize, into: &Path) -> S
         0 => String::new(),
         earlier => format!("; {earlier} were there already"),
     };
-    let (files, bytes) = (written.len(), shown_size(bytes));
-    format!("{added} of {recordings} recordings added to {}: {files} files, {bytes}{earlier}", shown_path(into))
+    let (recordings, files) = (counted(recordings, "recording"), counted(written.len(), "file"));
+    format!("{added} of {recordings} added to {}: {files}, {}{earlier}", shown_path(into), shown_size(bytes))
 }

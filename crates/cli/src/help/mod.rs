@@ -14,7 +14,7 @@ use clap::{Arg, ArgAction, Command, Error};
 pub use self::pages::{ENVIRONMENT, EXIT_CODES, Page, page};
 pub use self::tips::mistaken;
 use self::tips::{of_command, of_option};
-use crate::options::{NOTED, REFUSED};
+use crate::options::{NOTED, REFUSED, is_model};
 
 /// How much the help says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,20 @@ pub fn asked(error: &Error, words: &[OsString], opscope: &Command) -> Option<Str
     let first = names.next().filter(|word| *word != "help").or_else(|| names.next());
     let command = first.and_then(|name| opscope.find_subcommand(name)).unwrap_or(opscope);
     Some(rendered(command, opscope, length))
+}
+
+/// Returns a command line with `benchmark` in front of options behind which a model and no command stands: people put the model last.
+pub fn with_command(words: &[OsString], opscope: &dyn Fn() -> Command) -> Vec<OsString> {
+    let mut words = words.to_vec();
+    let begins_with_option = words.get(1).is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
+    if begins_with_option && words.iter().any(|word| is_model(word)) {
+        let opscope = opscope();
+        let is_own = |word: &OsString| ["-h", "--help", "--help-all", "-V", "--version"].iter().any(|own| word == own);
+        if !words.iter().any(|word| is_own(word) || opscope.find_subcommand(word).is_some()) {
+            words.insert(1, "benchmark".into());
+        }
+    }
+    words
 }
 
 /// Returns what is wrong with a command line and what would be right, where that is known better here than by clap.

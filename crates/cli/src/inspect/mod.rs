@@ -12,6 +12,7 @@ use clap::Args;
 use opscope::benchmark::StoredRun;
 use opscope::dump::Inspection;
 use opscope::onnx::Graph;
+use opscope::text::shell_path;
 
 use self::engine::Verdict;
 use self::recording::RecordingArguments;
@@ -53,7 +54,7 @@ pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit
     if arguments.json {
         let recording = run.recording.as_deref().filter(|_| arguments.recording != RecordingArguments::default());
         if let Some(recording) = recording {
-            let (run, recording) = (arguments.path.display(), recording.display());
+            let (run, recording) = (arguments.path.display(), shell_path(recording));
             return Err(Failure::wrong_use(format!(
                 "--json of the run {run} says where its parts are; for its recording write: opscope inspect {recording}"
             )));

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use opscope::inputs::{ShapeSpec, concrete_shapes};
 use opscope::onnx::{CostGraph, Dim, Graph, Producer, TensorInfo, Value, ValueId, ValueTypes};
 use opscope::text::Column::{Numbers, Words};
-use opscope::text::{TextTable, shown_size, shown_text};
+use opscope::text::{TextTable, counted, shown_size, shown_text};
 use serde_json::json;
 
 use crate::terminal::shown_path;
@@ -89,7 +89,7 @@ pub fn summary(graph: &Graph) -> String {
     let totals = Totals::of(graph);
     let mut text = head(graph);
     let (count, bytes) = (grouped(totals.parameters), shown_size(totals.parameter_bytes));
-    let _ = writeln!(text, "parameters  {count} in {} tensors, {bytes} in memory", totals.tensors);
+    let _ = writeln!(text, "parameters  {count} in {}, {bytes} in memory", counted(totals.tensors, "tensor"));
     if let Some(shapes) = &totals.shapes {
         let name =
             |(input, shape): (&ValueId, &Vec<usize>)| format!("{} {shape:?}", shown_text(&graph.value(*input).name));
@@ -101,8 +101,8 @@ pub fn summary(graph: &Graph) -> String {
         let with = if inputs.is_empty() { String::new() } else { format!(" with {}", inputs.join(", ")) };
         let _ = writeln!(text, "compute     {} a run{with}{rest}", giga(totals.flops()));
     }
-    let all = graph.all_operators().count();
-    let _ = writeln!(text, "\n{all} operators of {} types; --operators lists them", totals.types.len());
+    let (all, types) = (counted(graph.all_operators().count(), "operator"), counted(totals.types.len(), "type"));
+    let _ = writeln!(text, "\n{all} of {types}; --operators lists them");
     let mut table = TextTable::new([
         Words("operator type"),
         Numbers("count"),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use opscope::benchmark::StoredRun;
-use opscope::text::shown_text;
+use opscope::text::{counted, shown_text};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -24,7 +24,7 @@ pub fn show(run: &StoredRun) -> Result<(), Failure> {
         }
         let times = &summary["NPU_compute_time"];
         if let (Some(median), Some(count)) = (times["median"].as_f64(), times["count"].as_u64()) {
-            let _ = write!(text, "\ninference  {median:.4} ms, the median of {count} runs");
+            let _ = write!(text, "\ninference  {median:.4} ms, the median of {}", counted(count, "run"));
         }
     }
     for (what, path) in parts(run) {

@@ -18,7 +18,7 @@ pub use environment::Environment;
 pub use notes::NoteKind;
 pub use request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, TextForm};
 pub use resolve::resolve;
-pub use spellings::expand;
+pub use spellings::{expand, is_model};
 pub use values::{one_of, shape_set, threads, truth};
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 
 /// Returns whether the first word of a command line is a model to run, and no command: it ends in `.onnx`, or is a path or an existing
 /// file that has no command's name.
-fn is_model(word: &OsStr) -> bool {
+pub fn is_model(word: &OsStr) -> bool {
     let path = Path::new(word);
     path.extension().is_some_and(|extension| extension == "onnx")
         || (word.as_bytes().iter().any(|byte| b"./".contains(byte)) && path.is_file())

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use opscope_onnx::Graph;
 use opscope_tensor::{ScanQuery, ScanResult, Tensor};
+use opscope_text::{shell_path, shell_word};
 use serde::Serialize;
 
 /// The outputs of a run that have NaN or infinite elements. Of each set of inputs the first measured run is looked at.
@@ -61,9 +62,9 @@ impl NotFinite {
     pub(super) fn new(run: usize, outputs: Vec<NotFiniteOutput>, model: &Path, again: &[String]) -> Self {
         let catch = if outputs.iter().any(|output| output.nan > 0) { "catch nan" } else { "catch inf" };
         let runs = if run == 0 { "run".to_owned() } else { format!("run {}", run + 1) };
-        let model = model.to_string_lossy();
-        let words = ["opscope", "debug", &model].into_iter().chain(again.iter().map(String::as_str));
-        let command = words.chain(["-ex", catch, "-ex", &runs]).map(quoted).collect::<Vec<_>>().join(" ");
+        let words = again.iter().map(String::as_str).chain(["-ex", catch, "-ex", &runs]);
+        let words: Vec<String> = words.map(shell_word).collect();
+        let command = format!("opscope debug {} {}", shell_path(model), words.join(" "));
         Self { run, outputs, command }
     }
 
@@ -76,15 +77,6 @@ impl NotFinite {
         };
         let first = self.outputs.first().map(ToString::to_string).unwrap_or_default();
         format!("in run {}, {first}{more}; find the operator with: {}", self.run, self.command)
-    }
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:@%+".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

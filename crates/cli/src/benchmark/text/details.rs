@@ -6,7 +6,7 @@ use opscope::benchmark::{Latency, Measured, MemorySummary, Report};
 use opscope::model::Fidelity;
 use opscope::profile::{Account, EngineInfo, carries_percentile};
 use opscope::text::Column::{Numbers, Words};
-use opscope::text::{TextTable, grouped, shown_number, shown_size, shown_text};
+use opscope::text::{TextTable, counted, grouped, shell_path, shown_number, shown_size, shown_text};
 use opscope::verify::Verification;
 
 use super::View;
@@ -34,8 +34,8 @@ pub fn render(report: &Report, view: View) -> String {
     }
     let account = |account: &Account| account.to_text_within(view.rows, view.width).trim_end().to_owned();
     if let Some(beside) = report.beside.as_ref().filter(|_| view.form != TextForm::OtherTools) {
-        let runs = grouped(beside.runs.measured);
-        let _ = writeln!(text, "\nThe following is of {runs} runs with a profiler, which followed the measured ones.");
+        let runs = counted(grouped(beside.runs.measured), "run");
+        let _ = writeln!(text, "\nThe following is of {runs} with a profiler, which followed the measured ones.");
         let _ = writeln!(text, "{}", account(beside));
     }
     if let Some(profile) = &report.profile {
@@ -49,16 +49,16 @@ pub fn render(report: &Report, view: View) -> String {
             let _ = writeln!(text, "          {}", export.file_name().unwrap_or_default().to_string_lossy());
         }
         if profile.exports.is_empty() {
-            let _ = writeln!(text, "          export it with: opscope export {directory}");
+            let _ = writeln!(text, "          export it with: opscope export {}", shell_path(&profile.directory));
         }
     }
     if let Some(dump) = &report.dump {
         let size = shown_size(dump.bytes);
         let _ = writeln!(text, "\ndump      {}", shown_path(&dump.directory));
-        let _ = writeln!(text, "          {} tensors, {size}, {} missing", dump.tensors, dump.missing);
+        let _ = writeln!(text, "          {}, {size}, {} missing", counted(dump.tensors, "tensor"), dump.missing);
     }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
-        let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
+        let runs = counted(debugger.stopped_runs, "run");
         let _ = writeln!(text, "\ndebugger  stopped {runs}; the times above include their waiting");
     }
     if let Some(outputs) = &report.outputs {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opscope_dump::{Delivery, DumpError, DumpInfo, Dumper, InputEntry, Request};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Call, Format, Load, ProfileError, Profiler, ProfilerOptions, Recording, RunKind, TimelineRuns};
+use opscope_text::counted;
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -184,7 +185,7 @@ impl Finished {
             self.incomplete_because.extend(subscription.errors.iter().cloned());
             let missing = subscription.losses.count();
             if missing > 0 {
-                self.fall_short(format!("{missing} tensors are missing from the dump"));
+                self.fall_short(format!("{} missing from the dump", counted(missing, "tensor")));
             }
             self.dump = Some(DumpSummary {
                 directory: directory.clone(),

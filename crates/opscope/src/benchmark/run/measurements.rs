@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use opscope_profile::Account;
+use opscope_text::counted;
 
 use crate::benchmark::measure::{MeasureError, Measurement};
 use crate::benchmark::report::{FailedShapes, Measured};
@@ -31,12 +32,12 @@ impl Measurements {
     pub fn note(&mut self, measurement: &Measurement) {
         self.runs += measurement.runs;
         self.peak_memory = machine::peak_memory();
-        let runs = measurement.compute.len();
+        let runs = counted(measurement.compute.len(), "run");
         if measurement.cancelled {
-            self.incomplete_because.push(format!("it was interrupted; {runs} runs were measured"));
+            self.incomplete_because.push(format!("it was interrupted; {runs} measured"));
         }
         if measurement.unstable {
-            self.incomplete_because.push(format!("the median was not as stable as wanted after {runs} runs"));
+            self.incomplete_because.push(format!("the median was not as stable as wanted after {runs}"));
         }
     }
 

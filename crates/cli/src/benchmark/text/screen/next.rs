@@ -1,7 +1,7 @@
 //! What was written, and what to do next.
 
 use opscope::benchmark::{CaptureSpec, Job, Report};
-use opscope::text::{display_width, shown_size};
+use opscope::text::{counted, display_width, shell_path, shown_size};
 
 use super::labelled;
 use crate::benchmark::text::View;
@@ -11,11 +11,11 @@ pub fn lines(report: &Report, job: &Job, view: View) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(dump) = &report.dump {
         let (directory, size) = (shown_path(&dump.directory), shown_size(dump.bytes));
-        let text = format!("{directory} ({} tensors, {size}, {} missing)", dump.tensors, dump.missing);
+        let text = format!("{directory} ({}, {size}, {} missing)", counted(dump.tensors, "tensor"), dump.missing);
         lines.push(labelled("dump", &text));
     }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
-        let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
+        let runs = counted(debugger.stopped_runs, "run");
         lines.push(labelled("debugger", &format!("stopped {runs}; the times above include their waiting")));
     }
     lines.extend(written(report).map(|written| labelled("written", &written)));
@@ -35,9 +35,9 @@ fn written(report: &Report) -> Option<String> {
 fn next(report: &Report, job: &Job, view: View) -> String {
     let mut offers = Vec::new();
     let exports = report.profile.as_ref().filter(|profile| profile.exports.is_empty());
-    offers.extend(exports.map(|profile| format!("opscope export {}", shown_path(&profile.directory))));
-    offers.extend(report.dump.as_ref().map(|dump| format!("opscope inspect {}", shown_path(&dump.directory))));
-    offers.extend(job.output.as_ref().map(|output| format!("opscope report {}", shown_path(&output.directory))));
+    offers.extend(exports.map(|profile| format!("opscope export {}", shell_path(&profile.directory))));
+    offers.extend(report.dump.as_ref().map(|dump| format!("opscope inspect {}", shell_path(&dump.directory))));
+    offers.extend(job.output.as_ref().map(|output| format!("opscope report {}", shell_path(&output.directory))));
     offers.push("--details for all numbers".to_owned());
     if matches!(job.capture, CaptureSpec::Nothing) {
         let output = if job.output.is_none() { " --output out" } else { "" };

@@ -1,0 +1,84 @@
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Returns a word as a shell reads it back: as it is if nothing in it means anything to a shell, and quoted otherwise. What a
+/// terminal would obey, and bytes that are not UTF-8, are escaped as in `$'\xff'` (POSIX.1-2024, 2.2.4).
+pub fn shell_word(word: impl AsRef<OsStr>) -> String {
+    let word = word.as_ref();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:=@%,".contains(letter);
+    match word.to_str() {
+        Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        Some(text) if !text.contains(char::is_control) => format!("'{}'", text.replace('\'', r"'\''")),
+        _ => escaped(word.as_bytes()),
+    }
+}
+
+/// Returns a path as a shell and then a command reads it back: one that begins like an option is none behind a directory.
+pub fn shell_path(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    match path.as_os_str().as_bytes().starts_with(b"-") {
+        true => shell_word(Path::new(".").join(path)),
+        false => shell_word(path),
+    }
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    let mut word = "$'".to_owned();
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match letter {
+                '\'' | '\\' => word.extend(['\\', letter]),
+                // Three octal digits end by themselves, whatever follows.
+                letter if letter.is_control() => {
+                    letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| octal(&mut word, byte));
+                }
+                letter => word.push(letter),
+            }
+        }
+        chunk.invalid().iter().for_each(|&byte| octal(&mut word, byte));
+    }
+    word + "'"
+}
+
+fn octal(word: &mut String, byte: u8) {
+    write!(word, "\\{byte:03o}").expect("a text has room");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_word_that_a_shell_takes_as_it_is_is_not_quoted() {
+        for word in ["out/profiler/20260101", "--dym-batch=8", "größe.onnx", "x:2,3"] {
+            assert_eq!(shell_word(word), word);
+        }
+        assert_eq!(shell_word("a b"), "'a b'");
+        assert_eq!(shell_path("--output"), "./--output");
+    }
+
+    #[test]
+    fn a_shell_reads_every_word_back() {
+        let words: [&[u8]; 9] = [
+            b"",
+            b"a b; rm -rf $HOME `x`",
+            b"it's",
+            b"!!*?[a]{b,c}~",
+            b"\"\\\\n",
+            b"two\nlines\t1",
+            b"\x1b[31mred",
+            b"\xff\xfe7",
+            "it's\u{9b}31m\\".as_bytes(),
+        ];
+        for word in words {
+            let quoted = shell_word(OsStr::from_bytes(word));
+            assert!(!quoted.contains(char::is_control), "{quoted:?}");
+            let read = Command::new("bash").arg("-c").arg(format!("printf %s {quoted}")).output().expect("a shell");
+            assert_eq!(read.stdout, word, "{quoted}");
+        }
+    }
+}
