@@ -86,6 +86,10 @@ fn a_model_in_the_place_of_a_command_is_benchmarked() {
         assert_eq!(ended.code, Some(0), "{line:?}: {ended:?}");
         assert_eq!(ended.json()["schema"], opscope(&place, &["benchmark", "m.onnx", "--json"]).json()["schema"]);
     }
+    // People put the model last, too.
+    let ended = opscope(&place, &["--loop", "2", "--json", "m.onnx"]);
+    assert_eq!((ended.code, &ended.json()["NPU_compute_time"]["count"]), (Some(0), &2.into()), "{ended:?}");
+    opscope(&place, &["--loop", "2", "inspect", "m.onnx"]).refused(2, &["unexpected argument '--loop'"]);
     opscope(&place, &["missing.onnx"]).refused(2, &["missing.onnx"]);
     // A name without a path is a command, also where a file has it.
     opscope(&place, &["model"]).refused(2, &["unknown command 'model'"]);
@@ -163,5 +167,5 @@ fn a_set_says_how_much_came_into_it() {
     place.benchmark_well(&[&model("digits_cnn.onnx"), "--profiler", "-o", "out", "-od", "run"]);
     let ended = opscope(&place, &["export", "out/profiler/run", "--into", "set"]);
     let files = ended.stdout.lines().count();
-    ended.says(&[&format!("1 of 1 recordings added to set: {files} files, ")]);
+    ended.says(&[&format!("1 of 1 recording added to set: {files} files, ")]);
 }

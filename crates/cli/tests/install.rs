@@ -95,6 +95,7 @@ fn only_the_parts_that_are_named_are_installed() {
     assert!(!place.path("some/lib").exists() && place.path("some/bin/opscope").is_file());
     for (arguments, says) in [
         (&["p", "--only", "rocm"][..], "there is no part 'rocm'; the parts are: command c roctx"),
+        (&["p", "--only", ","], "usage: scripts/install PREFIX"),
         (&["p", "--only"], "usage: scripts/install PREFIX"),
         (&["--uninstall", "p", "--only", "c"], "usage: scripts/install PREFIX"),
         (&[], "usage: scripts/install PREFIX"),
@@ -141,6 +142,6 @@ fn one_program_runs_with_the_libraries_in_front() {
     let ended = opscope(&["vendor-env", "sh", "-c", "echo $LD_LIBRARY_PATH $0; exit 7", "--flag"]);
     assert_eq!((ended.code, ended.stdout), (Some(7), format!("{vendor}:/earlier --flag\n")));
     let line = opscope(&["vendor-env"]).stdout;
-    assert_eq!(line, format!("export LD_LIBRARY_PATH='{vendor}:/earlier'\n"));
+    assert_eq!(line, format!("export LD_LIBRARY_PATH={vendor}:/earlier\n"));
     opscope(&["vendor-env", "./no-such-program"]).refused(1, &["./no-such-program cannot be started: "]);
 }

@@ -43,10 +43,10 @@ pub fn asked(error: &Error, words: &[OsString], opscope: &Command) -> Option<Str
 pub fn with_command(words: &[OsString], opscope: &dyn Fn() -> Command) -> Vec<OsString> {
     let mut words = words.to_vec();
     let begins_with_option = words.get(1).is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
-    if begins_with_option && words.iter().any(|word| is_model(word)) {
+    if begins_with_option && words.iter().skip(1).any(|word| is_model(word)) {
         let opscope = opscope();
         let is_own = |word: &OsString| ["-h", "--help", "--help-all", "-V", "--version"].iter().any(|own| word == own);
-        if !words.iter().any(|word| is_own(word) || opscope.find_subcommand(word).is_some()) {
+        if !words.iter().skip(1).any(|word| is_own(word) || opscope.find_subcommand(word).is_some()) {
             words.insert(1, "benchmark".into());
         }
     }
