@@ -141,7 +141,7 @@ fn the_tables_of_a_recording_say_what_its_csv_tables_say() {
 #[test]
 fn the_table_of_a_dump_says_what_its_index_says() {
     let place = Workplace::new();
-    place.benchmark_well(&[&model("digits_cnn.onnx"), "--dump", "--output", "out", "--output-dirname", "d"]);
+    place.benchmark_well(&[&model("torch/network.onnx"), "--dump", "--output", "out", "--output-dirname", "d"]);
     let ended = place.export(&["out/dump/d", "--format", "parquet"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let tensors = table(&place.path("out/dump/d/tensors.parquet"));
@@ -151,9 +151,14 @@ fn the_table_of_a_dump_says_what_its_index_says() {
         for name in ["run", "operator", "op_type", "position", "io", "slot", "value", "dtype", "min", "max", "mean"] {
             assert_eq!(tensors[name][row], line[name], "{name} of row {row}");
         }
-        for name in ["nan", "inf", "xxh3"] {
+        for name in ["nan", "inf", "xxh3", "module", "class"] {
             assert_eq!(tensors[name][row], line[name], "{name} of row {row}");
         }
+        let [place, code] = tensors["source"][row].as_str().unwrap().splitn(2, "  ").collect::<Vec<_>>()[..] else {
+            panic!("{} has no line of code", tensors["source"][row]);
+        };
+        assert_eq!(line["source"]["code"], code);
+        assert!(place.ends_with(&format!(":{}", line["source"]["line"])), "{place}");
         assert_eq!(tensors["size_bytes"][row], line["bytes"]);
         let shape: Vec<String> = line["shape"].as_array().unwrap().iter().map(Value::to_string).collect();
         assert_eq!(tensors["shape"][row], shape.join(","));

@@ -83,7 +83,8 @@ impl<W: Write + Send> RecordingTables<W> {
         for kernel in kernels.all() {
             let labels = &kernel.labels;
             let fused = labels.fused.join(";");
-            let [module, class, source] = labels.origin_notes().map(|(_, text)| text);
+            let notes = labels.origin.as_ref().map(|origin| origin.notes());
+            let [module, class, source] = notes.unwrap_or_default().map(|(_, text)| text);
             push(&mut self.operators, || Operator {
                 recording: Numbered(0, &id),
                 plan: kernel.plan,

@@ -124,6 +124,14 @@ impl CodeOrigin {
         self.modules.last()
     }
 
+    /// Returns the path of the module, its class, and the line of source, as far as the file has them. Tables have these columns.
+    pub fn notes(&self) -> [(&'static str, Option<String>); 3] {
+        let module = self.module();
+        let class = module.map(|module| module.class.clone()).filter(|class| !class.is_empty());
+        let source = self.source.as_ref().map(ToString::to_string);
+        [("module", module.map(|module| module.path.clone())), ("class", class), ("source", source)]
+    }
+
     /// Returns what a message says of it, a line each: the operator with the class of its module, and the line of source.
     pub fn lines(&self) -> Vec<String> {
         let module = self.module().map(|module| match module.class.as_str() {

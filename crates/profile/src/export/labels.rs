@@ -96,22 +96,14 @@ impl KernelLabels {
         self.attribution == NONE
     }
 
-    /// Returns the module of the operator, its class, and the line of source, as far as the file has them.
-    pub fn origin_notes(&self) -> [(&'static str, Option<String>); 3] {
-        let module = self.origin.as_ref().and_then(|origin| origin.module());
-        let class = module.map(|module| module.class.clone()).filter(|class| !class.is_empty());
-        let source = self.origin.as_ref().and_then(|origin| origin.source.as_ref());
-        let source = source.map(ToString::to_string);
-        [("module", module.map(|module| module.path.clone())), ("class", class), ("source", source)]
-    }
-
     /// Returns what a timeline shows beside the title: name and text.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
         let mut notes = Vec::new();
         if !self.is_added() {
             notes.extend([("operator", self.operator.clone()), ("op_type", self.op_type.clone())]);
         }
-        notes.extend(self.origin_notes().into_iter().filter_map(|(name, text)| Some((name, text?))));
+        let origin = self.origin.iter().flat_map(|origin| origin.notes());
+        notes.extend(origin.filter_map(|(name, text)| Some((name, text?))));
         notes.extend([
             ("kernel", self.engine_name.clone()),
             ("kernel_op", self.engine_op.clone()),

@@ -31,6 +31,9 @@ impl Row for Tensor<'_> {
         optional("nan", Kind::Integer),
         optional("inf", Kind::Integer),
         optional("xxh3", Kind::Text),
+        optional("module", Kind::Text),
+        optional("class", Kind::Text),
+        optional("source", Kind::Text),
     ];
 
     fn fill(&self, cells: &mut Cells<'_>) {
@@ -57,5 +60,8 @@ impl Row for Tensor<'_> {
         cells.optional_integer(statistics.map(|statistics| statistics.nan));
         cells.optional_integer(statistics.map(|statistics| statistics.inf));
         cells.optional_text(statistics.map(|statistics| statistics.xxh3.as_str()));
+        for (_, text) in place.code.as_ref().map(|code| code.notes()).unwrap_or_default() {
+            cells.optional_text(text.as_deref());
+        }
     }
 }

@@ -13,22 +13,22 @@ pub struct ProfilerArguments {
     /// sys-cpu-profiling, sys-profiling, sys-pid-profiling [default: off]
     #[arg(long, value_name = "KEY=on|off", help_heading = super::INSTRUMENTS)]
     pub profiler_option: Vec<String>,
-    /// The memory for records, such as 8M
+    /// The memory for records [default: 8M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::INSTRUMENTS)]
     pub profiler_size: Option<Bytes>,
-    /// How much of it fills before it is written
+    /// How much of it fills before it is written [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::INSTRUMENTS)]
     pub profiler_watermark: Option<Bytes>,
     /// What happens to a record when it is full: lossless, it waits; discard, it is dropped and counted; overwrite, the oldest
-    /// records are dropped and counted
+    /// records are dropped and counted [default: lossless]
     #[arg(long, value_parser = one_of(POLICIES, policy_name), ignore_case = true, value_name = "POLICY")]
     #[arg(help_heading = super::INSTRUMENTS)]
     pub profiler_policy: Option<Policy>,
-    /// The size at which the recording ends while the runs go on: 512M, 2G, or none for no limit [1G]
+    /// The size at which the recording ends while the runs go on: 512M, 2G, or none for no limit [default: 1G]
     #[arg(long, value_name = "SIZE", value_parser = budget, help_heading = super::INSTRUMENTS)]
     pub profile_budget: Option<Budget>,
-    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all.
-    /// Without it, as many as fit into some ten megabytes
+    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all
+    /// [default: as many as fit into some ten megabytes]
     #[arg(long, value_name = "N|all", help_heading = super::INSTRUMENTS)]
     pub timeline_runs: Option<TimelineRuns>,
 }
@@ -84,5 +84,30 @@ impl ProfilerArguments {
         options.when_full = self.profiler_policy.unwrap_or(options.when_full);
         options.budget = self.profile_budget.map_or(options.budget, |Budget(budget)| budget);
         Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args;
+
+    use super::*;
+
+    #[test]
+    fn the_help_names_the_defaults_of_the_profiler() {
+        let ProfilerOptions { buffer_size, watermark, when_full, budget, .. } = ProfilerOptions::default();
+        let mebibytes = |bytes: Bytes| format!("{}M", bytes.get() >> 20);
+        let gibibytes = |bytes: Bytes| format!("{}G", bytes.get() >> 30);
+        let command = ProfilerArguments::augment_args(clap::Command::new("profile"));
+        for (option, default) in [
+            ("profiler-size", mebibytes(buffer_size)),
+            ("profiler-watermark", mebibytes(watermark)),
+            ("profiler-policy", policy_name(&when_full).to_owned()),
+            ("profile-budget", budget.map_or("none".to_owned(), gibibytes)),
+        ] {
+            let option = command.get_arguments().find(|known| known.get_long() == Some(option)).expect("an option");
+            let help = option.get_help().expect("a help").to_string();
+            assert!(help.ends_with(&format!("[default: {default}]")), "{help}");
+        }
     }
 }
