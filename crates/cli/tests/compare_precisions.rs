@@ -114,7 +114,7 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
         [&quantised, "dump/float"],
     ] {
         let input = ["--input", &image];
-        let given = if pair[0] == original { &input[..] } else { &[] };
+        let given = if pair[0].ends_with(".onnx") { &input[..] } else { &[] };
         let json = place.compare(&[&pair[..], given, &["--json"]].concat()).json();
         assert_eq!((&json["quantised"], &json["same"]), (&true.into(), &true.into()), "{pair:?}");
         let row = rows(&json).iter().find(|row| row["reference"] == "/conv2/Conv_output_0").unwrap();
