@@ -49,6 +49,14 @@ fn a_value_without_half_precision_on_its_way_keeps_its_tolerance_between_engines
     let known = place.compare(&["other", "dump/one", "--model", &mixed, "--json"]);
     assert_eq!((known.code, &known.json()["first_divergence"]["operator"]), (Some(4), &"Mul_7".into()), "{known:?}");
     assert_eq!(known.json()["notes"], Value::Array(vec![]));
+    // Beside a dump of the same engine, each tensor has the tolerance of its own type.
+    place.dump(&mixed, &x, "two");
+    let own = place.compare(&["dump/two", "dump/one"]);
+    assert!(own.stdout.contains("the tolerance of its own type, also behind float16; --model MODEL"), "{own:?}");
+    let known = place.compare(&["dump/two", "dump/one", "--model", &mixed, "--json"]);
+    assert_eq!(known.json()["notes"], Value::Array(vec![]));
+    let running = place.compare(&[&mixed, "dump/one", "--input", &x, "--json"]);
+    assert_eq!(running.json()["notes"], Value::Array(vec![]));
     let unknown = place.compare(&["other", "dump/one"]);
     assert_eq!(unknown.code, Some(0), "{unknown:?}");
     assert!(unknown.stdout.contains("the tolerance of float16 holds for every tensor; --model MODEL"), "{unknown:?}");
@@ -75,6 +83,10 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
     }
     assert_eq!(rows(&json).len(), expected.as_object().unwrap().len());
 
+    let noise = &json["first_noise"];
+    let first = rows(&json).iter().find(|row| row["value"] == noise["value"]).unwrap();
+    assert_eq!((&first["value"], &first["drop_db"]), (&"/conv1/Conv_output_0".into(), &Value::Null), "{noise}");
+    assert_eq!(first["sqnr_db"], noise["sqnr_db"]);
     let drop = &json["largest_drop"];
     let [from, to] = ["from_db", "to_db"].map(|key| drop[key].as_f64().unwrap());
     let largest = rows(&json).iter().filter_map(|row| row["drop_db"].as_f64()).fold(0.0, f64::max);
@@ -89,9 +101,20 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
     for (name, file) in [("int8", &quantised), ("float", &original)] {
         place.dump(file, &image, name);
     }
-    for pair in [["dump/int8", "dump/float"], ["dump/float", "dump/int8"], [&original, &quantised]] {
+    // The model of one of two dumps says nothing of the other.
+    for model in [&original, &quantised] {
+        let ended = place.compare(&["dump/int8", "dump/float", "--model", model]);
+        assert_eq!(ended.code, Some(0), "{model}: {ended:?}");
+    }
+    for pair in [
+        ["dump/int8", "dump/float"],
+        ["dump/float", "dump/int8"],
+        [&original, &quantised],
+        [&original, "dump/int8"],
+        [&quantised, "dump/float"],
+    ] {
         let input = ["--input", &image];
-        let given = if pair[0] == original { &input[..] } else { &[] };
+        let given = if pair[0].ends_with(".onnx") { &input[..] } else { &[] };
         let json = place.compare(&[&pair[..], given, &["--json"]].concat()).json();
         assert_eq!((&json["quantised"], &json["same"]), (&true.into(), &true.into()), "{pair:?}");
         let row = rows(&json).iter().find(|row| row["reference"] == "/conv2/Conv_output_0").unwrap();

@@ -150,17 +150,34 @@ fn operators_are_chosen_by_module_by_display_name_and_by_name() {
     for one in [SOFTMAX, "node_softmax"] {
         assert_eq!(names(&dumped(&["--dump-operator", one])), ["node_softmax"]);
     }
+    // A range begins with the first operator of a module and ends with the last one.
+    let all = dumped(&["--dump-range", "layers.1.attn..layers.1.attn"]);
+    assert_eq!(names(&all), names(&attention));
+    let both = dumped(&["--dump-range", "layers.0.attn (Softmax)..node_softmax", "--dump-range", "stem..node_conv2d"]);
+    assert_eq!(names(&both), ["node_conv2d", "node_softmax"]);
 }
 
 #[test]
-fn a_layer_of_acl_json_may_be_a_module() {
-    let place = Workplace::new();
-    let list = json!([{ "model_name": "network", "layer": ["stem", "node_softmax"] }]);
-    let dump = json!({ "dump": { "dump_list": list, "dump_mode": "output", "dump_path": "./result" } });
-    place.write("acl.json", dump.to_string());
-    place.benchmark_well(&["--om-model", &network(), "--acl-json-path", "acl.json"]);
-    let lines = place.json_lines(&format!("{}/index.jsonl", place.only("result")));
-    assert_eq!(names(&lines), ["node_conv2d", "node_relu", "node_conv2d_1", "node_relu_1", "node_softmax"]);
+fn a_name_in_acl_json_may_be_a_module_or_a_shown_name() {
+    let dumped = |list: Value| {
+        let place = Workplace::new();
+        let dump = json!({ "dump_list": [list], "dump_mode": "output", "dump_path": "./result", "dump_level": "op" });
+        place.write("acl.json", json!({ "dump": dump }).to_string());
+        place.benchmark_well(&["--om-model", &network(), "--acl-json-path", "acl.json"]);
+        place.json_lines(&format!("{}/index.jsonl", place.only("result")))
+    };
+    let stem = ["node_conv2d", "node_relu", "node_conv2d_1", "node_relu_1"];
+    let layers = dumped(json!({ "model_name": "network", "layer": ["stem", "node_softmax"] }));
+    assert_eq!(names(&layers), [&stem[..], &["node_softmax"]].concat());
+    let range = json!([{ "begin": "stem", "end": "stem" }, { "begin": SOFTMAX, "end": "node_softmax" }]);
+    let ranges = dumped(json!({ "model_name": "network", "opname_range": range }));
+    assert_eq!(names(&ranges), names(&layers));
+    let without = json!([{ "name": "stem" }, { "name": SOFTMAX }]);
+    let rest = dumped(json!({ "model_name": "network", "opname_blacklist": without }));
+    let is_left = |name: &&str| !names(&layers).contains(name);
+    let all = dumped(json!({ "model_name": "network" }));
+    assert_eq!(names(&rest), names(&all).into_iter().filter(|name| is_left(name)).collect::<Vec<_>>());
+    assert_eq!(rest.len() + layers.len(), all.len());
 }
 
 fn debugged(commands: &[&str]) -> String {

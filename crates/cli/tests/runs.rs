@@ -288,10 +288,13 @@ fn an_index_out_of_range_is_an_error_of_the_inputs_and_no_panic() {
     npy::write(&ids.view(), &mut bytes).unwrap();
     place.write("ids.npy", bytes);
     let ended = place.benchmark(&[&model("token_classifier.onnx"), "--input", "ids.npy"]);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(!ended.stderr.contains("panicked"), "{ended:?}");
     ended.says(&["Gather", "1000000"]);
     if !engine::is_onnxruntime() {
-        ended.says(&["Gather takes index 1000000 of axis 0, which has "]);
+        ended.says(&["Gather takes index 1000000 of axis 0, which has ", "it comes from the input 'input_ids'"]);
     }
+    let model = model("token_classifier.onnx");
+    let compared = place.compare(&[&model, &model, "--input", "ids.npy"]);
+    assert_eq!(compared.code, Some(2), "{compared:?}");
 }

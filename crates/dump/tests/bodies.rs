@@ -11,7 +11,7 @@ use opscope_dump::{
 };
 use opscope_model::testing::{FakePlan, failure, floats, kernels, looping};
 use opscope_model::{Fidelity, LoopIteration};
-use opscope_onnx::Pattern;
+use opscope_onnx::{CodeOrigin, Graph, Module, Pattern};
 use opscope_tensor::{Tensor, npy};
 
 fn dumped(plan: &FakePlan, root: &Path, contents: Contents, selection: Selection) -> DumpReport {
@@ -239,6 +239,21 @@ fn what_an_engine_does_not_show_is_missing_only_where_it_is_asked_for() {
     assert_eq!((losses.count(), report.subscriptions[0].delivered.tensors), (1, 0));
     assert_eq!(losses.named()[0].reason, "the engine executes the operator around it as a whole");
     assert_eq!(Estimate::of(&named, &plan, &plan, 1).unwrap().missing, 1);
+    // A module that it lies in is a name, too.
+    let mut graph = Graph::clone(&plan.graph);
+    let added = graph.inner_operators.iter_mut().find(|operator| operator.name == "Loop_0/Add_0").unwrap();
+    let module = Module { path: "decoder".to_owned(), class: String::new() };
+    let display_name = "decoder (Add)".to_owned();
+    added.origin = Some(CodeOrigin { display_name, modules: vec![module], source: None });
+    let graph = Arc::new(graph);
+    let main = kernels(&graph, &[&["first"], &["Loop_0"]]);
+    let plan = FakePlan::new(&graph, main, Fidelity::Exact, |_, inputs| {
+        Ok(vec![Tensor::from_f32(vec![2], &floats(&inputs[0])).expect("two elements")])
+    });
+    for name in ["decoder", "decoder (Add)"] {
+        let selection = Selection { operators: vec![Pattern::Exact(name.into())], ..Selection::default() };
+        assert_eq!(Estimate::of(&selection, &plan, &plan, 1).unwrap().missing, 1, "{name}");
+    }
 }
 
 #[test]

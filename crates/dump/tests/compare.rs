@@ -9,10 +9,10 @@ use chain::chain_of;
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
 use opscope_dump::{
     Blame, CompareOptions, CompareSink, Comparison, Contents, Delivery, DirectorySink, DumpInfo, Dumper, IoSelection,
-    KeepSink, Mapping, MatchedBy, Order, Outcome, Request, Selection, Sink, StoredDump, Tolerances,
+    KeepSink, Mapping, MatchedBy, Order, Outcome, Request, Selection, Sink, StoredDump, Summary, Tolerances,
 };
 use opscope_model::Fidelity;
-use opscope_model::testing::FakePlan;
+use opscope_model::testing::{FakePlan, GraphBuilder, kernels};
 use opscope_tensor::{Tensor, Tolerance, npy};
 
 const NAMES: &[&str] = &["a", "b", "c", "d", "last"];
@@ -176,4 +176,94 @@ fn runs_are_compared_while_they_run_without_files() {
         assert!(!comparer.comparison("another model").is_same());
         assert_eq!(std::fs::read_dir(spill.path()).unwrap().count(), 0);
     }
+}
+
+/// Writes a directory of arrays, each with the name of a value.
+fn arrays(root: PathBuf, values: &[(&str, &[f32])]) -> PathBuf {
+    std::fs::create_dir(&root).unwrap();
+    for (name, values) in values {
+        let tensor = Tensor::from_f32(vec![values.len()], values).unwrap();
+        npy::write(&tensor.view(), &mut std::fs::File::create(root.join(format!("{name}.npy"))).unwrap()).unwrap();
+    }
+    root
+}
+
+#[test]
+fn an_operator_that_moves_values_is_blamed_for_what_its_inputs_do_not_explain() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = GraphBuilder::new("moved")
+        .input("x", &[3])
+        .operator("scale", "Mul", &["x"], &["s"])
+        .operator("flip", "Slice", &["s"], &["m"])
+        .operator("join", "Concat", &["m", "x"], &["j"])
+        .output("j")
+        .build();
+    let options = CompareOptions { graph: Some(Arc::new(graph)), ..CompareOptions::default() };
+    let x: &[f32] = &[1.0, 1.0, 1.0];
+    let joined = |m: &[f32]| [m, x].concat();
+    let reference: &[f32] = &[1000.0, 500.0, 0.001];
+    let m = [0.001, 500.0, 1000.0];
+    let j = joined(&m);
+    let expected = arrays(dir.path().join("expected"), &[("x", x), ("s", reference), ("m", &m), ("j", &j)]);
+    // What arrives is within its tolerance, and not the same to the last bit.
+    let rounded: &[f32] = &[1000.001, 500.0, 0.001];
+    for (name, s, m, found, is_before) in [
+        ("right", rounded, [0.001, 500.0, 1000.001], None, false),
+        ("unmoved", rounded, [1000.001, 500.0, 0.001], Some("flip"), false),
+        ("nan", rounded, [f32::NAN, 500.0, 1000.001], Some("flip"), false),
+        ("exact", reference, [0.001, 500.0, 999.0], Some("flip"), false),
+    ] {
+        let j = joined(&m);
+        let tensors = arrays(dir.path().join(name), &[("x", x), ("s", s), ("m", &m), ("j", &j)]);
+        let comparison = compare(&tensors, &expected, &options);
+        let divergence = comparison.divergence.as_ref();
+        let operator = divergence.and_then(|divergence| divergence.operator.clone());
+        let label = divergence.map(|divergence| divergence.tensor.place.label());
+        assert_eq!(label.as_deref(), found.map(|_| "m"), "{name}");
+        assert_eq!(operator.is_some_and(|operator| operator.is_before), is_before, "{name}");
+        assert_eq!(divergence.map(|divergence| &divergence.blame), found.map(|_| &Blame::Operator), "{name}");
+    }
+    // Small numbers beside large ones, of which the slice shows the small ones only.
+    let small = [0.001, 0.001];
+    let of = |name: &str, last: f32, m: &[f32]| {
+        arrays(dir.path().join(name), &[("x", x), ("s", &[1000.0, last, 0.001]), ("m", m), ("j", &joined(m))])
+    };
+    let expected = of("small", 0.001, &small);
+    let lost = compare(&of("lost", 0.011, &[0.011, 0.001]), &expected, &options).divergence.unwrap();
+    let operator = lost.operator.unwrap();
+    assert_eq!((operator.name.as_str(), operator.is_before), ("scale", true));
+    // More than was lost before it.
+    let worse = compare(&of("worse", 0.011, &[0.5, 0.001]), &expected, &options).divergence.unwrap();
+    assert!(worse.operator.is_none_or(|operator| !operator.is_before));
+    assert_eq!(worse.blame, Blame::Operator);
+}
+
+#[test]
+fn statistics_of_a_quantised_model_differ_only_where_no_small_noise_explains_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let dump = |op_type: &str, name: &str, values: [f32; 4]| {
+        let graph = GraphBuilder::new("one").input("x", &[4]).operator("op", op_type, &["x"], &["y"]).output("y");
+        let graph = Arc::new(graph.build());
+        let kernels = kernels(&graph, &[&["op"]]);
+        let plan = FakePlan::new(&graph, kernels, Fidelity::Exact, move |_, _| {
+            Ok(vec![Tensor::from_f32(vec![4], &values).unwrap()])
+        });
+        let info = DumpInfo::new(&plan.graph, Fidelity::Exact, "fake", "1.0");
+        let root = dir.path().join(name);
+        let sink = DirectorySink::create(&root, Contents::Statistics, &info).unwrap();
+        run_into(&plan, Box::new(sink), IoSelection::Outputs);
+        root
+    };
+    let original = dump("Mul", "original", [-1.0, 0.0, 0.5, 1.0]);
+    let outcome = |name, values| {
+        let quantised = dump("DequantizeLinear", name, values);
+        let comparison = compare(&quantised, &original, &CompareOptions::default());
+        assert!(comparison.is_quantised);
+        comparison.rows[0].outcome.clone()
+    };
+    assert_eq!(outcome("near", [-0.98, 0.02, 0.52, 0.98]), Outcome::Summarised(Summary::Alike));
+    assert_eq!(outcome("same", [-1.0, 0.0, 0.5, 1.0]), Outcome::Summarised(Summary::Same));
+    assert_eq!(outcome("far", [0.0, 1.0, 1.5, 2.0]), Outcome::Summarised(Summary::Different));
+    assert_eq!(outcome("wide", [-3.0, 0.0, 0.5, 3.0]), Outcome::Summarised(Summary::Different));
+    assert_eq!(outcome("nan", [-1.0, 0.0, f32::NAN, 1.0]), Outcome::Summarised(Summary::Different));
 }

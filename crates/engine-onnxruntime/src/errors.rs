@@ -18,8 +18,17 @@ pub(crate) fn load_error(message: &str, graph: &Graph) -> EngineError {
 /// is where the run was if the library does not say.
 pub(crate) fn run_error(message: &str, node: Option<String>, graph: &Graph) -> EngineError {
     let reason = message.split_once("Status Message: ").map_or(message, |(_, reason)| reason).trim_end();
-    EngineError::Run { node: node_of(message, graph).or(node), reason: names::restore(reason, graph) }
+    let (node, reason) = (node_of(message, graph).or(node), names::restore(reason, graph));
+    match OUT_OF_RANGE.iter().any(|words| reason.contains(words)) {
+        true => EngineError::Index { node, reason },
+        false => EngineError::Run { node, reason },
+    }
 }
+
+/// What the library writes of an index that is out of range: in `Gather` and `ScatterElements`, `GatherElements`, `GatherND`
+/// and `ScatterND`. Its code is that of every wrong argument.
+const OUT_OF_RANGE: [&str; 4] =
+    ["element out of data bounds", "indices must be within bounds", "invalid index found", "invalid indice found"];
 
 /// Returns the first operator of a domain that the library does not know: it writes `domain:type(version) is not a registered
 /// function/op`, and no node.

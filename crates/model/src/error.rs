@@ -68,6 +68,14 @@ pub enum EngineError {
         /// The engine's reason.
         reason: String,
     },
+    /// An operator takes an index that is out of range: the data of the inputs asks for what the model does not have.
+    #[error("the run failed{}: {reason}", at(.node))]
+    Index {
+        /// The operator that takes the index, or the one in whose body it is, if it is known.
+        node: Option<String>,
+        /// The index, what would be right, and the inputs that it comes from.
+        reason: String,
+    },
     /// The engine panicked.
     #[error("the engine panicked{}: {reason}", at(.node))]
     Panic {

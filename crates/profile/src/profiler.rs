@@ -193,7 +193,8 @@ impl Profiler {
     /// names them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
-        let open = self.watch_open_ranges();
+        let has_ended = self.runs_beyond_budget.load(Ordering::Relaxed) > 0;
+        let open = if has_ended { OpenRanges::default() } else { self.watch_open_ranges() };
         let flushed = self.stop_recording(&open);
         let statistics = self.buffer.statistics();
         flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
@@ -241,14 +242,15 @@ impl Profiler {
     }
 
     /// Returns whether a run that begins now is recorded. The run with which the recording reached its budget is the last one; what
-    /// the user's code marks is not recorded any more, either.
+    /// the user's code marks is not recorded any more, either, and the ranges that are open end with it.
     fn has_room(&self) -> bool {
         if self.written.bytes() < self.budget {
             return true;
         }
         if self.runs_beyond_budget.fetch_add(1, Ordering::Relaxed) == 0 {
-            // It is stopped already where all tracing was shut down.
-            let _ = self.user.stop();
+            let open = self.watch_open_ranges();
+            // What cannot be flushed now cannot be flushed when the recording is closed, which says so.
+            let _ = self.stop_recording(&open);
         }
         false
     }
@@ -412,16 +414,45 @@ mod tests {
         drop(ends);
         profiler.stop_recording(&open).expect("the buffer is not destroyed");
         let recording = Recording::open(&directory).expect("a recording");
-        let operations = |name: &str| -> Vec<MarkerOperation> {
-            let facts = recording.facts().expect("records").map(|fact| fact.expect("a record"));
-            let named = |fact| match fact {
-                Fact::Marker(marker) if recording.marker(marker.name) == Some(name) => Some(marker.operation),
-                _ => None,
-            };
-            facts.filter_map(named).collect()
+        assert_eq!(operations(&recording, "ends meanwhile"), [MarkerOperation::Range]);
+        assert_eq!(operations(&recording, "stays open"), [MarkerOperation::OpenRange]);
+        drop(stays);
+    }
+
+    /// What was recorded of the ranges of this name.
+    fn operations(recording: &Recording, name: &str) -> Vec<MarkerOperation> {
+        let facts = recording.facts().expect("records").map(|fact| fact.expect("a record"));
+        let named = |fact| match fact {
+            Fact::Marker(marker) if recording.marker(marker.name) == Some(name) => Some(marker.operation),
+            _ => None,
         };
-        assert_eq!(operations("ends meanwhile"), [MarkerOperation::Range]);
-        assert_eq!(operations("stays open"), [MarkerOperation::OpenRange]);
+        facts.filter_map(named).collect()
+    }
+
+    #[test]
+    fn ranges_that_are_open_when_the_recording_reaches_its_budget_end_with_it() {
+        let root = tempfile::tempdir().expect("a directory");
+        let directory = root.path().join("recording");
+        let info = RecordingInfo {
+            graph: test_recording::graph(),
+            engine: EngineInfo::new("paper", "1", Fidelity::Optimised),
+        };
+        let options = ProfilerOptions { budget: Some(Bytes::new(1)), ..ProfilerOptions::default() };
+        let profiler = Profiler::create(&directory, &info, &options).expect("a new directory");
+        let (ends, stays) = (opscope_trace::range("ends after it"), opscope_trace::range("stays open to the end"));
+        drop(opscope_trace::range("ended before"));
+        profiler.buffer.flush().expect("the buffer is not destroyed");
+        assert!(!profiler.has_room());
+        drop(ends);
+        assert!(!profiler.has_room());
+        drop(opscope_trace::range("began after it"));
+        let manifest = profiler.finish().expect("a manifest");
+        assert_eq!(manifest.records.map(|records| records.runs_beyond_budget), Some(2));
+        let recording = Recording::open(&directory).expect("a recording");
+        assert_eq!(operations(&recording, "ended before"), [MarkerOperation::Range]);
+        assert_eq!(operations(&recording, "ends after it"), [MarkerOperation::OpenRange]);
+        assert_eq!(operations(&recording, "stays open to the end"), [MarkerOperation::OpenRange]);
+        assert_eq!(operations(&recording, "began after it"), []);
         drop(stays);
     }
 }

@@ -25,6 +25,8 @@ const LARGEST_RATIO: u64 = 1032;
 pub struct Npz {
     archive: ZipArchive<Source>,
     arrays: Vec<Array>,
+    /// The length of the archive in bytes.
+    length: u64,
 }
 
 /// What an archive is read from.
@@ -155,7 +157,7 @@ impl Npz {
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(NpzError::Twice(twice[0].to_owned()));
         }
-        Ok(Self { archive, arrays })
+        Ok(Self { archive, arrays, length })
     }
 
     /// The names of its arrays, without `.npy`, in the order of the archive.
@@ -176,7 +178,9 @@ impl Npz {
             },
         })?;
         let wrong = |source: NpyError| NpzError::Array { name: name.to_owned(), source };
+        // Both are what the archive says, which need not be so.
         let (packed, whole) = (array.place.compressed_size_hint(), array.place.uncompressed_size_hint());
+        let packed = packed.min(self.length);
         let most = if array.is_deflated { packed.saturating_mul(LARGEST_RATIO) } else { packed };
         let entry = self.archive.get_entry(array.place)?;
         let mut data: Box<dyn Read + '_> = match array.is_deflated {
@@ -273,6 +277,28 @@ mod tests {
         assert!(error(&[("a.npy", &good[..good.len() - 1])]).contains("asks for 4 bytes of data, the file has 3"));
         assert!(error(&[("a.npy", &[good.as_slice(), b"x"].concat())]).contains("the file has 5"));
         assert!(Npz::from_bytes(good).unwrap_err().to_string().contains("not a zip archive"));
+    }
+
+    #[test]
+    fn nothing_is_allocated_for_a_packed_length_that_the_archive_does_not_have() {
+        let declared = 3u32 << 30;
+        let mut npy = npy_of(&[1.0]);
+        npy.truncate(npy.len() - 4);
+        let shape = format!("({},)", declared / 4);
+        let at = npy.windows(4).position(|window| window == b"(1,)").unwrap();
+        npy.splice(at..at + 4, shape.bytes());
+        // The header keeps its length: blanks fill it before its last byte.
+        let last = npy.len() - 1;
+        npy.drain(last - (shape.len() - 4)..last);
+        let mut bytes = archive(&[("a.npy", &npy)], CompressionMethod::DEFLATE);
+        let directory = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+        bytes[directory + 20..directory + 24].copy_from_slice(&(declared / 1000).to_le_bytes());
+        bytes[directory + 24..directory + 28].copy_from_slice(&(declared + npy.len() as u32).to_le_bytes());
+        let most = bytes.len() as u64 * LARGEST_RATIO;
+        match Npz::from_bytes(bytes).unwrap().read("a") {
+            Err(NpzError::Array { source: NpyError::Length { found, .. }, .. }) => assert!(found <= most, "{found}"),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

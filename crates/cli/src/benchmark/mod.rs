@@ -230,7 +230,10 @@ fn failure(error: JobError, job: &Job, inputs: &[String]) -> Failure {
         JobError::Measure { source: MeasureError::Input(_), .. } => true,
         JobError::Measure { source: MeasureError::Engine(error), .. } => matches!(
             error,
-            EngineError::InputCount { .. } | EngineError::InputType { .. } | EngineError::InputShape { .. }
+            EngineError::InputCount { .. }
+                | EngineError::InputType { .. }
+                | EngineError::InputShape { .. }
+                | EngineError::Index { .. }
         ),
         _ => false,
     };

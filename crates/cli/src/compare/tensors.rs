@@ -116,7 +116,7 @@ fn failure(error: CompareError, arguments: &CompareArguments) -> Failure {
             with_hint(Failure::wrong_use(&error), Some(refused), &run.engine, &run.model, &words)
         }
         CompareError::Session { .. }
-        | CompareError::Engine { source: EngineError::Capability(_), .. }
+        | CompareError::Engine { source: EngineError::Capability(_) | EngineError::Index { .. }, .. }
         | CompareError::Input(_)
         | CompareError::OneSet { .. } => Failure::wrong_use(error),
         CompareError::Engine { run, source } => {

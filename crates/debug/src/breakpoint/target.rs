@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// | text | means |
 /// |---|---|
 /// | `#12` | the operator with this index in the graph |
-/// | `name:/layer1/*` | operators by name: a name, a glob pattern, or `re:` and a regular expression. A module's path means the operators in it, where the file has modules |
-/// | `type:Conv` | operators by type, in the same ways |
-/// | `Conv` | operators of this name; where there are none, of this type |
+/// | `name:/layer1/*` | operators by name: a name, a glob pattern, or `re:` and a regular expression. Where the file has modules, the name that is shown (`layers.0.c1 (Conv)`) is a name, too, and a module's path means the operators in it |
+/// | `type:Conv` | operators by type: a type, a glob pattern, or `re:` and a regular expression |
+/// | `Conv` | what `name:Conv` means; where no operator has the name, what `type:Conv` means |
 /// | `*` | all operators |
 /// | `first nonfinite` | the first operator whose outputs have NaN or infinity although its inputs have none, or that takes some from outside of the run |
 /// | `first nan`, `first inf` | the same for one of them |

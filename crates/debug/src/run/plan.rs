@@ -111,7 +111,10 @@ impl PlanInfo {
 
     /// Returns where a run failed, if the engine knows.
     pub fn position_of_failure(&self, run: RunId, error: &EngineError) -> Option<RunPosition> {
-        let (EngineError::Run { node, .. } | EngineError::Panic { node, .. }) = error else { return None };
+        let (EngineError::Run { node, .. } | EngineError::Index { node, .. } | EngineError::Panic { node, .. }) = error
+        else {
+            return None;
+        };
         let operator = self.graph.operator_named(node.as_deref()?)?;
         let kernel = self.kernel_for(operator.id, Moment::Before)?.id.index();
         let (name, op_type) = (operator.name.as_str().into(), operator.op_type.as_str().into());

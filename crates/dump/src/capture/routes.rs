@@ -103,10 +103,8 @@ impl Routes {
         let uncaptured = |inputs: &Vec<(usize, ValueId)>| -> Vec<(usize, ValueId)> {
             inputs.iter().filter(|(_, value)| !captured.contains(value)).copied().collect()
         };
-        let inside = self
-            .inside
-            .iter()
-            .filter(|route| wants(route) && selection.names(&self.graph.operator(route.operator).name));
+        let inside =
+            self.inside.iter().filter(|route| wants(route) && selection.names(self.graph.operator(route.operator)));
         let absent = self.absent.iter().filter(|(route, _)| wants(&route)).copied();
         Self {
             graph: Arc::clone(&self.graph),

@@ -14,6 +14,8 @@ pub(super) struct Criteria {
     engines_differ: bool,
     /// What the reference has anywhere, for tensors of models whose graphs are not known.
     anywhere: Way,
+    /// The coarsest type of a side whose graph is not known, if tensors of finer types may be computed from it.
+    hidden: Option<DType>,
     /// Which side is quantised, if only one is and no tolerance was set: then tensors are judged by their signal-to-noise ratio.
     pub quantised: Option<Quantised>,
 }
@@ -73,7 +75,17 @@ impl Criteria {
             (false, true) => Some(Quantised::Reference),
             _ => None,
         };
+        let known = ours.iter().chain(&theirs).filter_map(Ways::coarsest).reduce(compared_in);
+        let unknown = tensors.filter(|_| ours.is_none()).into_iter().chain((theirs.is_none()).then_some(reference));
+        let hidden = unknown.filter_map(|dump| coarsest(dump)).reduce(compared_in);
+        let is_hidden = |dtype: &DType| {
+            let is_finer = |other: DType| other.is_float() && compared_in(other, *dtype) == *dtype && other != *dtype;
+            let has_finer = |dump: &StoredDump| dump.tensors.iter().filter_map(|tensor| tensor.dtype).any(is_finer);
+            let is_known = known.is_some_and(|known| compared_in(known, *dtype) == known);
+            !is_known && has_finer(reference) && tensors.is_none_or(has_finer)
+        };
         Self {
+            hidden: hidden.filter(is_hidden),
             tolerances: options.tolerances.clone(),
             least_sqnr: options.least_sqnr.unwrap_or(LEAST_SQNR),
             ways: [ours, theirs],
@@ -99,21 +111,43 @@ impl Criteria {
         if self.engines_differ && way.quantised && has_steps && self.tolerances.is_default() {
             tolerance.of_max = tolerance.of_max.max(SOME_STEPS);
         }
-        let is_quantised = self.quantised.is_some() && dtype.is_float() && known.is_none_or(|way| way.quantised);
+        // The original's graph says nothing about what the other side quantises.
+        let is_quantised = |ways: &Option<Ways>, place: &StoredOrigin| {
+            let quantising = ways.as_ref().filter(|ways| ways.quantises);
+            quantising.and_then(|ways| ways.to(place.value.as_deref()?)).is_none_or(|way| way.quantised)
+        };
+        let is_on_the_way = match self.quantised {
+            None => false,
+            Some(Quantised::Tensors) => is_quantised(&self.ways[0], place),
+            Some(Quantised::Reference) => is_quantised(&self.ways[1], reference),
+        };
+        let is_quantised = dtype.is_float() && is_on_the_way;
         Criterion { tolerance, least_sqnr: is_quantised.then_some(self.least_sqnr) }
     }
 
     /// Returns what limits the criteria, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let coarse = self.anywhere.coarsest.filter(|dtype| [DType::F16, DType::Bf16].contains(dtype));
-        let is_loose = self.engines_differ && self.tolerances.is_default() && self.ways.iter().all(Option::is_none);
-        let note = |dtype: DType| {
-            format!(
-                "the model is not known, so the tolerance of {dtype} holds for every tensor; --model MODEL gives each tensor \
-                 that of the coarsest type on the way to it"
-            )
+        if !self.tolerances.is_default() {
+            return Vec::new();
+        }
+        let coarse = self.anywhere.coarsest.filter(|_| self.engines_differ && self.ways.iter().all(Option::is_none));
+        let gives = "--model MODEL gives each tensor that of the coarsest type on the way to it";
+        let note = match (coarse, self.hidden) {
+            (Some(dtype), _) => {
+                format!("the model is not known, so the tolerance of {dtype} holds for every tensor; {gives}")
+            }
+            (None, Some(dtype)) if self.ways.iter().all(Option::is_none) => {
+                format!(
+                    "the model is not known, so each tensor has the tolerance of its own type, also behind {dtype}; {gives}"
+                )
+            }
+            (None, Some(dtype)) => format!(
+                "the model of the dump is not known, so a tensor that it computed from {dtype} has the tolerance of its own type; \
+                 comparing the two models gives each tensor that of the coarsest type on the way to it"
+            ),
+            (None, None) => return Vec::new(),
         };
-        coarse.filter(|_| is_loose).map(note).into_iter().collect()
+        vec![note]
     }
 }
 

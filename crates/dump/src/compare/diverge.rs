@@ -5,7 +5,7 @@ use opscope_onnx::{CodeOrigin, Graph, Operator, OperatorId, Producer};
 
 use super::given::Given;
 use super::way::only_moves;
-use super::{CompareOptions, Comparison, Row, Verdict};
+use super::{CompareOptions, Comparison, Row, SqnrDrop, Verdict};
 use crate::{Io, StoredOrigin};
 
 /// The first operator whose output differs from the reference.
@@ -147,8 +147,7 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
         (!changed.is_empty()).then_some(changed)
     };
     let blame = match (verdicts.max(), rows[row].drop) {
-        // Half of the noise comes from the operator if the ratio falls by 3 dB.
-        (_, Some(drop)) if drop.decibels() >= 3.0 => Blame::Operator,
+        (_, Some(drop)) if drop.decibels() >= SqnrDrop::LARGE => Blame::Operator,
         (_, Some(_)) | (Some(Verdict::Different), _) => Blame::Inputs,
         (Some(Verdict::Unknown), _) => Blame::Unknown,
         // Without the graph, the operator may have inputs that were not captured.
@@ -170,7 +169,8 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
 }
 
 /// Returns the operator to which a difference goes back: the given one, unless it only moves values and takes some that are
-/// not the same on both sides to the last bit. Then it is the first operator before it that computes, along the worst input.
+/// not the same on both sides to the last bit. Then it is the first operator before it that computes, along the worst input,
+/// or one that moves values and gives what its inputs do not explain.
 fn computing<'g>(
     rows: &[Row],
     row: usize,
@@ -178,19 +178,56 @@ fn computing<'g>(
     operator: &'g Operator,
     given: &impl Fn(&str) -> Verdict,
 ) -> &'g Operator {
-    let is_same = |row: &Row| row.difference().is_some_and(|difference| difference.equal == difference.count);
     let mut operator = operator;
+    let mut output = Some(rows[row].clone());
     while only_moves(graph, operator) {
         let inputs = computed_inputs(rows, row, graph, operator, given);
-        let moved = inputs.iter().filter(|input| !input.compared.as_ref().is_some_and(is_same));
-        let worst = moved.max_by_key(|input| (input.compared.as_ref().map(Row::verdict), Reverse(input.slot)));
+        if output.is_some_and(|output| !is_explained(&output, operator, &inputs)) {
+            break;
+        }
+        let worst = inputs
+            .iter()
+            .filter(|input| !is_same(input))
+            .max_by_key(|input| (input.compared.as_ref().map(Row::verdict), Reverse(input.slot)));
         let value = worst.and_then(|input| operator.inputs[input.slot]);
         match value.map(|value| graph.value(value).producer) {
             Some(Producer::Operator(before, _)) => operator = graph.operator(before),
             _ => break,
         }
+        output = worst.and_then(|input| input.compared.clone());
     }
     operator
+}
+
+/// Returns whether an input is known to be the same on both sides to the last bit.
+fn is_same(input: &InputRow) -> bool {
+    match &input.compared {
+        Some(row) => row.difference().is_some_and(|difference| difference.equal == difference.count),
+        None => input.given == Verdict::Same,
+    }
+}
+
+/// Returns whether what an operator that only moves values gives may differ by what it takes differs by. Each element that it
+/// gives is one that it takes, so none is further off than the worst of these.
+fn is_explained(output: &Row, operator: &Operator, inputs: &[InputRow]) -> bool {
+    let changed = || inputs.iter().filter(|input| !is_same(input));
+    let is_moved = |input: &InputRow| match operator.op_type.as_str() {
+        "Concat" => true,
+        "ScatterElements" | "ScatterND" | "Pad" => input.slot == 0 || input.slot == 2,
+        _ => input.slot == 0,
+    };
+    // Other places, such as indices, explain anything, and so does what was not compared by its numbers.
+    if changed().any(|input| !is_moved(input) || input.compared.as_ref().is_none_or(|row| row.difference().is_none())) {
+        return true;
+    }
+    let Some(difference) = output.difference() else { return changed().next().is_some() };
+    let moved = || changed().filter_map(|input| input.compared.as_ref());
+    let most = moved().filter_map(Row::difference).fold(0.0, |most: f64, input| most.max(input.max_absolute));
+    // Tensors of two types are rounded to one of them before they are compared, the inputs to another one than the output.
+    let is_rounded = moved().chain([output]).any(|row| row.dtypes.0 != row.dtypes.1);
+    let rounding = difference.max_reference * if is_rounded { 0.01 } else { 1e-6 };
+    let has_mismatches = moved().filter_map(Row::difference).any(|input| input.mismatches() > 0);
+    difference.max_absolute <= most + rounding && (difference.mismatches() == 0 || has_mismatches)
 }
 
 /// Returns the operator that computes a tensor, by its own name or by that of its value.

@@ -8,7 +8,7 @@ use opscope_text::{TextTable, cell_text, shown_text};
 use serde_json::{Value, json};
 
 use super::row_record::{Record, outcome_name};
-use super::{Blame, Comparison, Divergence, Outcome, Row, Verdict};
+use super::{Blame, Comparison, Divergence, Outcome, Row, SqnrDrop, Verdict};
 use crate::StoredOrigin;
 use crate::table::csv;
 use crate::table::number::short;
@@ -124,10 +124,19 @@ impl Comparison {
         let unknown = self.rows.iter().filter(|row| row.verdict() == Verdict::Unknown).count();
         let unknown = if unknown > 0 { format!(", {unknown} cannot be told") } else { String::new() };
         text += &format!("{} compared, {within} within tolerance{unknown}\n", tensors(self.rows.len()));
-        if let Some((row, drop)) = self.largest_drop() {
+        let place = |row: &Row| {
             let place = row.place.operator_label().unwrap_or_else(|| row.place.label());
-            let (place, from, to) = (shown_text(&place), drop.from, drop.to);
-            text += &format!("the largest drop is at {place}: {from:.1} to {to:.1} dB\n");
+            shown_text(&place).into_owned()
+        };
+        if let Some((row, sqnr)) = self.first_noise() {
+            text += &format!("the first noise is at {}: {sqnr:.1} dB\n", place(row));
+        }
+        match self.largest_drop() {
+            Some((row, drop)) if drop.decibels() >= SqnrDrop::LARGE => {
+                text += &format!("the largest drop is at {}: {:.1} to {:.1} dB\n", place(row), drop.from, drop.to);
+            }
+            Some(_) => text += &format!("no operator stands out: no drop is {} dB or more\n", SqnrDrop::LARGE),
+            None => {}
         }
         if let Some(divergence) = &self.divergence {
             text += &self.divergence_text(divergence);
@@ -258,6 +267,11 @@ impl Comparison {
             "fused": labels(&self.fused),
             "quantised": self.is_quantised,
             "quantised_only": labels(&self.quantised_only),
+            "first_noise": self.first_noise().map(|(row, sqnr)| json!({
+                "operator": row.place.operator,
+                "value": row.place.value,
+                "sqnr_db": sqnr,
+            })),
             "largest_drop": self.largest_drop().map(|(row, drop)| json!({
                 "operator": row.place.operator,
                 "value": row.place.value,

@@ -1,4 +1,5 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::path::PathBuf;
 
 use opscope_onnx::Graph;
@@ -15,6 +16,19 @@ pub struct InputSets {
     sets: Vec<Vec<PathBuf>>,
     /// The rows by their places.
     rows: HashMap<StoredOrigin, usize>,
+    known: Known,
+}
+
+/// What the lists of the comparison have. A place is without its run.
+#[derive(Debug, Default)]
+struct Known {
+    only_in_tensors: HashSet<StoredOrigin>,
+    only_in_reference: HashSet<StoredOrigin>,
+    fused: HashSet<StoredOrigin>,
+    quantised_only: HashSet<StoredOrigin>,
+    inputs: HashSet<String>,
+    problems: HashSet<String>,
+    notes: HashSet<String>,
 }
 
 impl InputSets {
@@ -24,6 +38,7 @@ impl InputSets {
         self.sets.push(files);
         let Some(all) = &mut self.comparison else {
             self.rows = comparison.rows.iter().enumerate().map(|(index, row)| (key(&row.place), index)).collect();
+            self.known = Known::of(&comparison);
             self.comparison = Some(comparison);
             return;
         };
@@ -39,25 +54,20 @@ impl InputSets {
                 }
             }
         }
-        let add = |all: &mut Vec<StoredOrigin>, more: Vec<StoredOrigin>| {
-            let new: Vec<_> =
-                more.into_iter().filter(|place| !all.iter().any(|known| key(known) == key(place))).collect();
-            all.extend(new);
-        };
-        add(&mut all.only_in_tensors, comparison.only_in_tensors);
+        let known = &mut self.known;
+        add(&mut all.only_in_tensors, &mut known.only_in_tensors, comparison.only_in_tensors, key);
         match one_reference {
-            true => all.only_in_reference.retain(|place| comparison.only_in_reference.contains(place)),
-            false => add(&mut all.only_in_reference, comparison.only_in_reference),
+            true => {
+                let unused: HashSet<StoredOrigin> = comparison.only_in_reference.into_iter().collect();
+                all.only_in_reference.retain(|place| unused.contains(place));
+            }
+            false => add(&mut all.only_in_reference, &mut known.only_in_reference, comparison.only_in_reference, key),
         }
-        add(&mut all.fused, comparison.fused);
-        add(&mut all.quantised_only, comparison.quantised_only);
-        let add = |all: &mut Vec<String>, more: Vec<String>| {
-            let new: Vec<_> = more.into_iter().filter(|text| !all.contains(text)).collect();
-            all.extend(new);
-        };
-        add(&mut all.inputs, comparison.inputs);
-        add(&mut all.problems, comparison.problems);
-        add(&mut all.notes, comparison.notes);
+        add(&mut all.fused, &mut known.fused, comparison.fused, key);
+        add(&mut all.quantised_only, &mut known.quantised_only, comparison.quantised_only, key);
+        add(&mut all.inputs, &mut known.inputs, comparison.inputs, String::clone);
+        add(&mut all.problems, &mut known.problems, comparison.problems, String::clone);
+        add(&mut all.notes, &mut known.notes, comparison.notes, String::clone);
         all.divergence = match (all.divergence.take(), comparison.divergence) {
             (Some(one), Some(other)) => {
                 let is_first = (&other.moment, other.row) < (&one.moment, one.row);
@@ -83,6 +93,27 @@ impl InputSets {
         }
         Some(all)
     }
+}
+
+impl Known {
+    fn of(comparison: &Comparison) -> Self {
+        let places = |places: &[StoredOrigin]| places.iter().map(key).collect();
+        let texts = |texts: &[String]| texts.iter().cloned().collect();
+        Self {
+            only_in_tensors: places(&comparison.only_in_tensors),
+            only_in_reference: places(&comparison.only_in_reference),
+            fused: places(&comparison.fused),
+            quantised_only: places(&comparison.quantised_only),
+            inputs: texts(&comparison.inputs),
+            problems: texts(&comparison.problems),
+            notes: texts(&comparison.notes),
+        }
+    }
+}
+
+/// Adds to a list what it does not have yet, as far as `key` tells things apart.
+fn add<T: Eq + Hash>(all: &mut Vec<T>, known: &mut HashSet<T>, more: Vec<T>, key: fn(&T) -> T) {
+    all.extend(more.into_iter().filter(|one| known.insert(key(one))));
 }
 
 /// Returns a place without its run.

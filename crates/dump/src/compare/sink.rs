@@ -133,7 +133,8 @@ impl CompareSink {
             }
             Against::Statistics(accumulator, noted) => {
                 let found = IndexStatistics::from(&accumulator.finish());
-                Outcome::Summarised(Summary::of(&found, &noted, row.dtypes.0 == row.dtypes.1, &criterion.tolerance))
+                let (same_type, elements) = (row.dtypes.0 == row.dtypes.1, row.shapes.0.iter().product());
+                Outcome::Summarised(Summary::of(&found, &noted, same_type, elements, &criterion))
             }
         });
         self.state.lock().unwrap_or_else(PoisonError::into_inner).rows.push(Row { outcome, ..row });

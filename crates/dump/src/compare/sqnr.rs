@@ -17,6 +17,9 @@ pub struct SqnrDrop {
 }
 
 impl SqnrDrop {
+    /// The drop from which on an operator stands out, in decibels: half of the noise behind it is its own.
+    pub(super) const LARGE: f64 = 3.0;
+
     /// Returns by how many decibels the ratio fell.
     pub fn decibels(&self) -> f64 {
         self.from - self.to
@@ -28,6 +31,13 @@ impl Comparison {
     pub fn largest_drop(&self) -> Option<(&Row, SqnrDrop)> {
         let drops = self.rows.iter().filter_map(|row| Some((row, row.drop?)));
         drops.filter(|(_, drop)| drop.decibels() > 0.0).max_by(|x, y| x.1.decibels().total_cmp(&y.1.decibels()))
+    }
+
+    /// Returns the first row that has noise, and its ratio in decibels, in a comparison with a quantised model. What it was
+    /// computed from is exact, so it has no drop.
+    pub fn first_noise(&self) -> Option<(&Row, f64)> {
+        let noisy = |row| Some((row, ratio(row).filter(|ratio| ratio.is_finite())?));
+        self.rows.iter().filter(|_| self.is_quantised).find_map(noisy)
     }
 
     /// Sets the drops of a comparison with a quantised model, whose rows are in the order of the graph, and sets apart what
@@ -127,5 +137,53 @@ impl<'c> Ratios<'c> {
             }
         }
         least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_tensor::{DType, DifferenceAccumulator};
+
+    use super::*;
+    use crate::{MatchedBy, Order, Outcome};
+
+    /// A row of a tensor whose signal-to-noise ratio is about this many decibels.
+    fn row(value: &str, sqnr: f64) -> Row {
+        let place = StoredOrigin { value: Some(value.to_owned()), ..StoredOrigin::default() };
+        let noise = if sqnr.is_finite() { 10f64.powf(-sqnr / 20.0) } else { 0.0 };
+        let (found, expected) = (1.0 + noise, 1.0f64);
+        let mut accumulator = DifferenceAccumulator::new(DType::F64, DType::F64, 1, 0.0).expect("floats");
+        accumulator.update(&found.to_le_bytes(), &expected.to_le_bytes());
+        Row {
+            reference: place.clone(),
+            place,
+            matched_by: MatchedBy::Value,
+            dtypes: (Some(DType::F64), Some(DType::F64)),
+            shapes: (vec![1], vec![1]),
+            outcome: Outcome::Compared { difference: accumulator.finish(), within: true },
+            drop: None,
+        }
+    }
+
+    fn text(ratios: &[f64]) -> String {
+        let rows = ratios.iter().enumerate().map(|(index, ratio)| row(&format!("v{index}"), *ratio)).collect();
+        let mut comparison = Comparison::of(&Default::default(), &Default::default(), &CompareOptions::default());
+        comparison.rows = rows;
+        comparison.is_quantised = true;
+        comparison.set_drops(&CompareOptions::default());
+        comparison.text(Order::Graph, 100)
+    }
+
+    #[test]
+    fn the_first_noise_is_named_and_no_drop_that_is_as_large_as_others() {
+        let drop = text(&[f64::INFINITY, 40.0, 30.0, 29.0]);
+        assert!(
+            drop.contains("the first noise is at v1: 40.0 dB\nthe largest drop is at v2: 40.0 to 30.0 dB\n"),
+            "{drop}"
+        );
+        let none = text(&[f64::INFINITY, 12.0, 11.0, 9.5]);
+        assert!(none.contains("the first noise is at v1: 12.0 dB\nno operator stands out: no drop is 3 dB"), "{none}");
+        let exact = text(&[f64::INFINITY; 3]);
+        assert!(!exact.contains("noise") && !exact.contains("drop is"), "{exact}");
     }
 }

@@ -34,6 +34,11 @@ impl Ways {
         Self { of, quantises: graph.all_operators().any(|operator| quantises(&operator.op_type)) }
     }
 
+    /// Returns the coarsest floating-point type of all.
+    pub fn coarsest(&self) -> Option<DType> {
+        self.of.values().filter_map(|way| way.coarsest).reduce(compared_in)
+    }
+
     /// Returns the way to the value of this name.
     pub fn to(&self, value: &str) -> Option<Way> {
         self.of.get(value).copied()
@@ -51,11 +56,10 @@ pub(super) fn quantises(op_type: &str) -> bool {
 
 /// Returns whether an operator only moves values, or widens them: its output has no error that its inputs do not have.
 pub(super) fn only_moves(graph: &Graph, operator: &Operator) -> bool {
-    const MOVES: [&str; 22] = [
+    const MOVES: [&str; 19] = [
         "Compress",
         "Concat",
         "DepthToSpace",
-        "Dropout",
         "Expand",
         "Flatten",
         "Gather",
@@ -65,8 +69,6 @@ pub(super) fn only_moves(graph: &Graph, operator: &Operator) -> bool {
         "Pad",
         "Reshape",
         "ReverseSequence",
-        "ScatterElements",
-        "ScatterND",
         "Slice",
         "SpaceToDepth",
         "Split",
@@ -86,6 +88,10 @@ pub(super) fn only_moves(graph: &Graph, operator: &Operator) -> bool {
                 from.is_float() && to.is_float() && compared_in(to, from) == from
             })
         }
+        // It adds, multiplies or compares what it replaces with what was there.
+        ("ScatterElements" | "ScatterND", _) => operator.text("reduction").is_none_or(|reduction| reduction == "none"),
+        // Its third input says that it is trained: then it drops elements and scales the others.
+        ("Dropout", _) => operator.inputs.get(2).copied().flatten().is_none(),
         (op_type, _) => MOVES.contains(&op_type),
     }
 }
@@ -147,6 +153,8 @@ fn cast_to(operator: &Operator) -> Option<DType> {
 mod tests {
     use std::path::Path;
 
+    use opscope_model::testing::GraphBuilder;
+
     use super::*;
 
     fn model(name: &str) -> Graph {
@@ -187,5 +195,24 @@ mod tests {
         assert_eq!(moving, ["Cast", "Identity", "Slice", "Slice"]);
         let wide = graph.value_named("wide").expect("a value");
         assert!(matches!(wide.producer, Producer::Operator(id, _) if only_moves(&graph, graph.operator(id))));
+    }
+    #[test]
+    fn what_reduces_into_what_was_there_and_what_trains_computes() {
+        let graph = |reduction: &str| {
+            GraphBuilder::new("scattered")
+                .input("x", &[4])
+                .operator("elements", "ScatterElements", &["x", "x", "x"], &["a"])
+                .operator("nd", "ScatterND", &["x", "x", "x"], &["b"])
+                .operator("dropout", "Dropout", &["x", "x"], &["c"])
+                .operator("training", "Dropout", &["x", "", "x"], &["d"])
+                .attribute("reduction", &Attribute::String(reduction.to_owned()))
+                .build()
+        };
+        let moving = |reduction: &str| -> Vec<String> {
+            let graph = graph(reduction);
+            graph.all_operators().filter(|one| only_moves(&graph, one)).map(|one| one.name.clone()).collect()
+        };
+        assert_eq!(moving("none"), ["elements", "nd", "dropout"]);
+        assert_eq!(moving("add"), ["dropout"]);
     }
 }

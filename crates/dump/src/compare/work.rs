@@ -116,7 +116,8 @@ fn difference(tensor: &StoredTensor, reference: &StoredTensor, criteria: &Criter
     let tolerance = criterion.tolerance;
     if tensor.is_summary() || reference.is_summary() {
         let (ours, theirs) = (tensor.summary()?, reference.summary()?);
-        return Ok(Outcome::Summarised(Summary::of(&ours, &theirs, types.0 == types.1, &tolerance)));
+        let elements = tensor.elements()?;
+        return Ok(Outcome::Summarised(Summary::of(&ours, &theirs, types.0 == types.1, elements, &criterion)));
     }
     let elements = tensor.elements()?;
     let accumulator = DifferenceAccumulator::new(types.0, types.1, elements, tolerance.relative);

@@ -3,16 +3,20 @@
 //! tract's kernels panic at some of them, and read a wrong row at others. What looks up or replaces by index checks first, which
 //! costs one look at each index. Negative ones count from the end.
 
+use std::collections::HashSet;
+
+use opscope_onnx::{Graph, Operator, Producer, ValueId};
 use tract_onnx::prelude::{TValue, TVec, Tensor, TypedFact, TypedModel};
 use tract_onnx::tract_core::internal::{
-    EvalContext, EvalOp, IntoTValue, Op, StaticName, TractResult, TypedOp, Validation, bail,
+    EvalContext, EvalOp, IntoTValue, Op, StaticName, TractResult, TypedOp, Validation,
 };
 use tract_onnx::tract_core::ops::array::{Gather, GatherElements, GatherNd, ScatterElements, ScatterNd};
 use tract_onnx::tract_core::ops::logic::IfThenElse;
 use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-/// Has every operator check its indices, also in bodies. Nothing rewrites the model after this.
+/// Has every operator check its indices, also in bodies. Nothing rewrites the model after this. A loop that is optimised has
+/// its plan already, so its body comes here before.
 pub(crate) fn with_checked_indices(model: &mut TypedModel) {
     for node in 0..model.nodes().len() {
         let node = model.node_mut(node);
@@ -82,7 +86,7 @@ impl EvalOp for Checked {
             // The others' kernels take negative ones as they are.
             Kind::OfAxis(axis) => {
                 let Some(&size) = data.get(axis) else { return self.op.eval(context, inputs) };
-                check(inputs[1].try_as_plain_ram()?.as_slice::<i64>()?, size, axis, name)?;
+                check(inputs[1].cast_to::<i64>()?.try_as_plain_ram()?.as_slice::<i64>()?, size, axis, name)?;
             }
             Kind::OfAxesFrom(first) => {
                 let mut indices = inputs[1].cast_to::<i64>()?.into_owned();
@@ -99,21 +103,52 @@ impl EvalOp for Checked {
     }
 }
 
+/// An index that points at nothing.
+#[derive(Debug)]
+pub(crate) struct OutOfRange(String);
+
+impl std::fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OutOfRange {}
+
+/// Returns what to add to the error of an operator: the model's inputs that its indices are computed from.
+pub(crate) fn sources_of_indices(operator: &Operator, graph: &Graph) -> String {
+    const NAMED: usize = 4;
+    // The engine names the operator in whose body the index is: then it can come from anything that the body takes.
+    let looks_up = operator.op_type.starts_with("Gather") || operator.op_type.starts_with("Scatter");
+    let own = operator.inputs.iter().skip(usize::from(looks_up)).take(if looks_up { 1 } else { usize::MAX });
+    let mut waiting: Vec<ValueId> = own.flatten().chain(&operator.captures).copied().collect();
+    let mut seen: HashSet<ValueId> = waiting.iter().copied().collect();
+    while let Some(value) = waiting.pop() {
+        let Producer::Operator(before, _) = graph.value(value).producer else { continue };
+        let before = graph.operator(before);
+        let taken = before.inputs.iter().flatten().chain(&before.captures).copied();
+        waiting.extend(taken.filter(|&value| seen.insert(value)));
+    }
+    let inputs = graph.inputs.iter().filter(|input| seen.contains(input));
+    let names: Vec<String> = inputs.map(|&input| format!("'{}'", graph.value(input).name)).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => format!("; it comes from the input {one}"),
+        several if several.len() <= NAMED => format!("; it comes from the inputs {}", several.join(", ")),
+        several => format!("; it comes from {} inputs of the model", several.len()),
+    }
+}
+
 /// Checks that indices are places on an axis.
 fn check(indices: &[i64], size: usize, axis: usize, name: &str) -> TractResult<()> {
     let is_outside = |index: &&i64| **index < -(size as i64) || **index >= size as i64;
-    match indices.iter().find(is_outside) {
-        None => Ok(()),
-        Some(index) if size == 0 => {
-            bail!("{name} takes index {index} of axis {axis}, which has no entries: the model's inputs ask for one")
-        }
-        Some(index) => bail!(
-            "{name} takes index {index} of axis {axis}, which has {size} entries: {} to {} are right, and the model's inputs lead \
-             to another one",
-            -(size as i64),
-            size - 1
-        ),
-    }
+    let Some(index) = indices.iter().find(is_outside) else { return Ok(()) };
+    let takes = format!("{name} takes index {index} of axis {axis}, which has");
+    Err(OutOfRange(match size {
+        0 => format!("{takes} no entries"),
+        _ => format!("{takes} {size} entries: {} to {} are right", -(size as i64), size - 1),
+    })
+    .into())
 }
 
 /// Checks the indices of several axes, and makes negative ones count from the beginning. Returns whether there were any.

@@ -26,7 +26,7 @@ use tract_onnx::tract_core::internal::{TractResult, format_err};
 use tract_onnx::tract_hir::internal::InferenceOp;
 
 pub(crate) use fp16_as_fp32::{widened, without_casts};
-pub(crate) use indices::with_checked_indices;
+pub(crate) use indices::{OutOfRange, sources_of_indices, with_checked_indices};
 pub(crate) use non_finite::with_special_values;
 
 /// What a builder returns: the operator, and the values that its bodies take from outside.

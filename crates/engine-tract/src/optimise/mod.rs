@@ -24,7 +24,7 @@ use tract_onnx::tract_core::ops::quant::{DequantizeLinearF32, QuantizeLinearI8, 
 use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::optim::{Optimizer, OptimizerSession, TypedPass};
 
-use crate::budget;
+use crate::{budget, operators};
 use provenance::Followed;
 
 /// How far tract may rewrite a model.
@@ -232,10 +232,12 @@ fn declutter(
     Ok(patch.filter(|patch| !negates_too_little(model, node, patch) && !extracts_a_loop(node, patch)))
 }
 
-/// Returns the bodies of loops are optimised like the graph around them.
+/// Returns the better form of an operator. The bodies of loops are optimised like the graph around them.
 fn codegen(form: Form, model: &TypedModel, node: &TypedNode) -> TractResult<Option<TypedModelPatch>> {
     let Some(scan) = node.op_as::<Scan>() else { return node.op.codegen(model, node) };
-    let scan = Scan { body: optimise(scan.body.clone(), form)?, ..scan.clone() };
+    let mut body = optimise(scan.body.clone(), form)?;
+    operators::with_checked_indices(&mut body);
+    let scan = Scan { body, ..scan.clone() };
     TypedModelPatch::replace_single_op(model, node, &node.inputs, scan.to_codegen_op(false)?).map(Some)
 }
 

@@ -25,6 +25,7 @@ use tract_onnx::tract_core::model::order::build_flush_list;
 use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::budget::guard;
+use crate::operators::{OutOfRange, sources_of_indices};
 use crate::tensors::{TractTensors, import_all, view};
 use held::{HeldMemory, run_memory};
 use kernels::{Kernels, Values, kernels};
@@ -180,8 +181,8 @@ impl TractPlan {
         multithread_tract_scope(self.executor.clone(), work)
     }
 
-    /// Runs again to find the node that panics, because a run without an observer does not keep its node.
-    fn place_of_panic(&self, inputs: &TVec<TValue>) -> usize {
+    /// Runs again to find the node that fails, because a run without an observer does not keep its node.
+    fn place_of_failure(&self, inputs: &TVec<TValue>) -> usize {
         let last = Cell::new(usize::MAX);
         let interest = Interest::default();
         let observed = Observed {
@@ -202,7 +203,13 @@ impl TractPlan {
             return EngineError::Stopped(reason.clone());
         }
         let (node, reason) = guard::explain(error, &self.graph);
-        EngineError::Run { node: self.operator_at(last).or(node), reason }
+        let node = self.operator_at(last).or(node);
+        if let Some(out_of_range) = error.downcast_ref::<OutOfRange>() {
+            let operator = node.as_deref().and_then(|node| self.graph.operator_named(node));
+            let sources = operator.map(|operator| sources_of_indices(operator, &self.graph)).unwrap_or_default();
+            return EngineError::Index { node, reason: format!("{out_of_range}{sources}") };
+        }
+        EngineError::Run { node, reason }
     }
 
     /// Returns the name of the operator that a node of tract's counts for.
@@ -300,10 +307,16 @@ impl Plan for TractPlan {
                 outputs.truncate(self.outputs);
                 Ok(outputs)
             }
-            Ok(Err(error)) => Err(self.failed(&error, last.get())),
+            Ok(Err(error)) => {
+                // tract renames an operator with bodies, so its errors do not always say where they come from.
+                if interest.is_nothing() && guard::explain(&error, &self.graph).0.is_none() {
+                    last.set(self.place_of_failure(inputs));
+                }
+                Err(self.failed(&error, last.get()))
+            }
             Err(reason) => {
                 if interest.is_nothing() {
-                    last.set(self.place_of_panic(inputs));
+                    last.set(self.place_of_failure(inputs));
                 }
                 Err(EngineError::Panic { node: self.operator_at(last.get()), reason })
             }

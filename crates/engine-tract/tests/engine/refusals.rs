@@ -187,3 +187,89 @@ fn an_index_out_of_range_is_no_row_of_another_block() {
         assert!(error.contains("Gather takes index 3 of axis 1, which has 3 entries"), "{error}");
     }
 }
+
+#[test]
+fn indices_of_either_type_are_checked_also_in_bodies() {
+    let looked_up = |op_type: &str, body: Builder| {
+        let taken: &[&str] = if op_type.starts_with("Scatter") { &["xs", "at", "u"] } else { &["xs", "at"] };
+        body.node("pick", op_type, taken, &["p"]).output("p")
+    };
+    let model = |op_type: &str, dtype: DataType, place: &str| {
+        let at: &[D] = if place == "Scan" { &[D::N(2), D::N(1)] } else { &[D::N(1)] };
+        let graph = Builder::default()
+            .input("x", DataType::Float, &[D::N(3)])
+            .input("where", dtype, at)
+            .initializer(floats("u", &[1], &[7.0]));
+        let copies =
+            |graph: Builder| graph.node("", "Identity", &["x"], &["xs"]).node("", "Identity", &["where"], &["at"]);
+        match place {
+            "If" => {
+                let other = Builder::default().node("", "Identity", &["p_else"], &["p"]).output("p");
+                let other = other.node(
+                    "",
+                    "Slice",
+                    &["xs", "zero", if op_type.starts_with("Scatter") { "three" } else { "one" }],
+                    &["p_else"],
+                );
+                let branches = vec![
+                    subgraph("then_branch", looked_up(op_type, Builder::default())),
+                    subgraph("else_branch", other),
+                ];
+                copies(graph)
+                    .initializer(ints("zero", &[1], &[0]))
+                    .initializer(ints("one", &[1], &[1]))
+                    .initializer(ints("three", &[1], &[3]))
+                    .node("positive", "ReduceMax", &["x"], &["largest"])
+                    .initializer(floats("limit", &[1], &[0.0]))
+                    .node("choice", "Greater", &["largest", "limit"], &["choice"])
+                    .node_with("outer", "If", &["choice"], &["y"], branches)
+                    .output("y")
+                    .graph()
+            }
+            "Scan" => {
+                let body = Builder::default()
+                    .input("xs", DataType::Float, &[D::N(3)])
+                    .input("at", dtype, &[D::N(1)])
+                    .initializer(floats("u", &[1], &[7.0]))
+                    .node("same", "Neg", &["xs"], &["xs_after"])
+                    .output("xs_after");
+                let attributes = vec![int("num_scan_inputs", 1), subgraph("body", looked_up(op_type, body))];
+                graph.node_with("outer", "Scan", &["x", "where"], &["last", "y"], attributes).output("y").graph()
+            }
+            _ => looked_up(op_type, copies(graph)).graph(),
+        }
+    };
+    for (op_type, dtype, place) in ["Gather", "GatherElements", "ScatterElements"].into_iter().flat_map(|op_type| {
+        let both = [DataType::Int32, DataType::Int64].into_iter();
+        both.flat_map(move |dtype| ["main", "If", "Scan"].map(|place| (op_type, dtype, place)))
+    }) {
+        let graph = model(op_type, dtype, place);
+        let run = |index: i64, fidelity| {
+            let indices: &[i64] = if place == "Scan" { &[0, index] } else { &[index] };
+            let bytes: Vec<u8> = match dtype {
+                DataType::Int32 => indices.iter().flat_map(|index| (*index as i32).to_le_bytes()).collect(),
+                _ => indices.iter().flat_map(|index| index.to_le_bytes()).collect(),
+            };
+            let shape = if place == "Scan" { vec![2, 1] } else { vec![1] };
+            let dtype = if dtype == DataType::Int32 { DType::I32 } else { DType::I64 };
+            let inputs =
+                [Tensor::from_f32(vec![3], &[1.0, 2.0, 3.0]).unwrap(), Tensor::new(dtype, shape, bytes).unwrap()];
+            let plan = load(&graph, fidelity).unwrap().plan(&inputs).unwrap();
+            crate::files::run(&*plan, &inputs).map(|_| ())
+        };
+        for fidelity in FIDELITIES {
+            let which = format!("{op_type} {dtype:?} {place} {fidelity}");
+            run(-3, fidelity).unwrap_or_else(|error| panic!("{which}: {error}"));
+            for index in [3, -4] {
+                let error = run(index, fidelity).unwrap_err();
+                assert!(matches!(error, EngineError::Index { .. }), "{which}: {error:?}");
+                let text = error.to_string();
+                let node = if place == "main" { "pick" } else { "outer" };
+                assert!(text.contains(&format!("at node '{node}'")), "{which}: {text}");
+                assert!(text.contains(&format!("{op_type} takes index {index} of axis 0")), "{which}: {text}");
+                let sources = if place == "main" { "the input 'where'" } else { "the inputs 'x', 'where'" };
+                assert!(text.contains(sources), "{which}: {text}");
+            }
+        }
+    }
+}

@@ -12,7 +12,8 @@ use super::Operator;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CodeOrigin {
     /// What people call the operator: `layers.0.c1 (Conv)`, or `layers.0.attn (MatMul #2)` where the module has several of the
-    /// type. Its name in the file if it lies in no module. No two operators have the same.
+    /// type. Its name in the file if it lies in no module. No two operators in modules have the same, but the file may give such a
+    /// name to an operator that lies in none.
     pub display_name: String,
     /// The modules that it lies in, outermost first. The model itself is not among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -10,7 +10,8 @@ use opscope_profile::{ProfilerOptions, TimelineRuns};
 
 use super::job::CaptureSpec;
 use crate::acl_json::{
-    AclConfig, DumpContent, DumpSection, Location, ModelNames, Note, Problem, ProblemKind, ProfilerSection, TaskTime,
+    AclConfig, DumpContent, DumpSection, Excluded, Location, ModelNames, Note, Problem, ProblemKind, ProfilerSection,
+    TaskTime,
 };
 
 /// Why an `acl.json` does not fit a model.
@@ -72,15 +73,22 @@ pub fn selection_as_vendor(dump: &DumpSection, graph: &Graph) -> (Option<Selecti
     (selection.ok(), problems)
 }
 
-/// Puts the operators of a module in place of each layer that is a module's path, and the operator in place of its display name.
+/// Puts the operators of a module in place of its path wherever the file names operators, and the operator in place of its
+/// display name. A range begins with a module's first operator and ends with its last.
 fn with_operators_of_modules(dump: &DumpSection, graph: &Graph) -> DumpSection {
     let mut dump = dump.clone();
     let in_file: HashSet<&str> = graph.operators.iter().map(|operator| operator.name.as_str()).collect();
+    let meant = |name: &str| -> Vec<String> {
+        if in_file.contains(name) {
+            return Vec::new();
+        }
+        let meant = graph.operators.iter().filter(|operator| operator.names().any(|known| known == name));
+        meant.map(|operator| operator.name.clone()).collect()
+    };
     for entry in &mut dump.models {
         let mut more = Vec::new();
-        for layer in entry.layers.iter_mut().filter(|layer| !in_file.contains(layer.as_str())) {
-            let meant = graph.operators.iter().filter(|operator| operator.names().any(|name| name == layer));
-            let mut meant = meant.map(|operator| operator.name.clone()).collect::<Vec<_>>().into_iter();
+        for layer in &mut entry.layers {
+            let mut meant = meant(layer).into_iter();
             // The first takes the layer's place, so that messages about the others keep their numbers.
             if let Some(first) = meant.next() {
                 *layer = first;
@@ -88,6 +96,23 @@ fn with_operators_of_modules(dump: &DumpSection, graph: &Graph) -> DumpSection {
             }
         }
         entry.layers.extend(more);
+        let mut more = Vec::new();
+        for excluded in &mut entry.opname_blacklist {
+            let mut meant = meant(&excluded.name).into_iter();
+            if let Some(first) = meant.next() {
+                excluded.name = first;
+                more.extend(meant.map(|name| Excluded { name, slots: excluded.slots.clone() }));
+            }
+        }
+        entry.opname_blacklist.extend(more);
+        for range in &mut entry.ranges {
+            if let Some(first) = meant(&range.begin).into_iter().next() {
+                range.begin = first;
+            }
+            if let Some(last) = meant(&range.end).pop() {
+                range.end = last;
+            }
+        }
     }
     dump
 }

@@ -93,7 +93,13 @@ impl FromStr for TimelineRuns {
 impl fmt::Display for ShownRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { shown, recorded } = self;
-        write!(f, "{shown} of {recorded} runs: the first, the slowest, and those nearest to the median")
+        let which = match shown {
+            0 | 1 => "the first",
+            2 => "the first, and the one nearest to the median",
+            3 => "the first, the slowest, and the one nearest to the median",
+            _ => "the first, the slowest, and those nearest to the median",
+        };
+        write!(f, "{shown} of {recorded} runs: {which}")
     }
 }
 
@@ -345,6 +351,21 @@ mod tests {
             assert_eq!(choose(&candidates(&times), most).len(), most);
         }
         assert_eq!(choose(&candidates(&[7; 20]), 9).len(), 9, "equal times");
+    }
+
+    #[test]
+    fn what_is_said_of_few_runs_names_those_that_are_chosen() {
+        let said = |shown| ShownRuns { shown, recorded: 50 }.to_string();
+        assert_eq!(said(1), "1 of 50 runs: the first");
+        assert_eq!(said(2), "2 of 50 runs: the first, and the one nearest to the median");
+        assert_eq!(said(3), "3 of 50 runs: the first, the slowest, and the one nearest to the median");
+        assert!(said(4).ends_with("the slowest, and those nearest to the median"));
+        let times: Vec<u64> = (0..50).map(|run| 1_000 + run * 37 % 50).collect();
+        for (most, kinds) in [(1, [1, 0, 0]), (2, [1, 0, 1]), (3, [1, 1, 1])] {
+            let chosen = choose(&candidates(&times), most);
+            let found = [Reason::First, Reason::Slowest, Reason::NearestToMedian].map(|kind| of(&chosen, kind).len());
+            assert_eq!(found, kinds);
+        }
     }
 
     #[test]

@@ -19,7 +19,8 @@ const PLAIN: [u8; 4] = *b"OBAT";
 const PACKED: [u8; 4] = *b"OPAK";
 /// The bytes of a frame before its payload.
 const FRAME_HEADER: usize = 48;
-/// The most payload bytes of one frame, also before they are packed. A reader never takes more memory than that, whatever a file says.
+/// The most payload bytes of one frame, also before they are packed. A file that announces more holds no frame there, so a reader
+/// allocates no more for a payload, nor for what it [unpacks](packed::MOST_BYTES).
 pub(crate) const FRAME_MAX: usize = packed::MOST_BYTES;
 
 /// A piece of the file: records as they came, with the moment when they were written.

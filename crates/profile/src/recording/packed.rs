@@ -8,7 +8,8 @@ use opscope_trace::{Category, Kind};
 
 use super::record::stored_length;
 
-/// The most bytes of records that are packed together. A reader never takes more memory than that, whatever a file says.
+/// The most bytes of records that are packed together, and that a reader unpacks, whatever a file says. Its shapes take some MiB
+/// more where every record is of another shape.
 pub const MOST_BYTES: usize = 128 << 10;
 
 /// The bytes of a word, and of a record's head.

@@ -40,9 +40,9 @@ pub(crate) type Range = RangeInclusive<OperatorId>;
 /// The operators from one to another, both included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorRange {
-    /// The name of the first operator.
+    /// The name of the first operator, or the path of a module that begins with it.
     pub begin: String,
-    /// The name of the last operator.
+    /// The name of the last operator, or the path of a module that ends with it.
     pub end: String,
 }
 
@@ -117,15 +117,27 @@ impl Selection {
         })
     }
 
-    /// Returns whether an operator is selected by its very name.
-    pub(crate) fn names(&self, operator: &str) -> bool {
-        self.operators.iter().any(|pattern| matches!(pattern, Pattern::Exact(name) if name == operator))
+    /// Returns whether an operator is selected by a name of its own, or by that of a module that it lies in.
+    pub(crate) fn names(&self, operator: &Operator) -> bool {
+        self.operators.iter().any(|pattern| matches!(pattern, Pattern::Exact(_)) && pattern.matches_operator(operator))
     }
 
-    /// Returns the ranges as positions in this graph.
+    /// Returns the ranges as positions in this graph. A module begins with its first operator and ends with its last.
     pub(crate) fn ranges_in(&self, graph: &Graph) -> Vec<Range> {
-        let place = |name| graph.operator_named(name).map(|operator| operator.id);
-        self.ranges.iter().filter_map(|range| Some(place(&range.begin)?..=place(&range.end)?)).collect()
+        let place = |name: &str, of_module: fn(&[OperatorId]) -> Option<OperatorId>| {
+            let named = graph.operator_named(name).map(|operator| operator.id);
+            named.or_else(|| {
+                let is_in = |operator: &&Operator| operator.names().any(|known| known == name);
+                // What is in a body comes behind everything else, wherever its loop is.
+                let inner = graph.inner_operators.iter().filter(is_in).map(|operator| operator.id);
+                let main: Vec<OperatorId> = graph.operators.iter().filter(is_in).map(|operator| operator.id).collect();
+                of_module(&main).or_else(|| of_module(&inner.collect::<Vec<_>>()))
+            })
+        };
+        let range = |range: &OperatorRange| {
+            Some(place(&range.begin, |all| all.first().copied())?..=place(&range.end, |all| all.last().copied())?)
+        };
+        self.ranges.iter().filter_map(range).collect()
     }
 
     /// Returns whether the tensor at this place of the graph matches. Conditions on its data are not checked.
