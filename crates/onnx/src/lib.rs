@@ -18,5 +18,6 @@ pub use graph::{
     Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Producer, Source, SourceLine, TensorInfo,
     Value, ValueId, path_of_operator,
 };
+pub use load::external::data_file;
 pub use pattern::{Pattern, PatternError};
 pub use types::ValueTypes;

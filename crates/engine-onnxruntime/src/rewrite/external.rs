@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
 
 use memmap2::Mmap;
-use opscope_onnx::Graph;
+use opscope_onnx::{Graph, data_file};
 use prost::Message;
 
 use crate::proto::{GraphProto, ModelProto, TensorHead};
@@ -16,16 +15,15 @@ use crate::proto::{GraphProto, ModelProto, TensorHead};
 pub(crate) struct ExternalFiles(Vec<(String, Mmap)>);
 
 impl ExternalFiles {
-    /// Maps the files of a model. That they lie below its directory was checked when the graph was read.
+    /// Maps the files of a model.
     ///
     /// # Errors
     /// Returns the system's error, with the file.
     pub fn map(graph: &Graph, proto: &ModelProto) -> Result<Self, String> {
         let mut names = BTreeMap::new();
         proto.graph.iter().for_each(|graph| locations(graph, &mut names));
-        let directory = graph.source.path.parent().unwrap_or(Path::new(""));
         let map = |name: String| {
-            let path = directory.join(&name);
+            let path = data_file(&graph.source.path, &name)?;
             let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             // SAFETY: as with every mapped file, nobody may shorten it while it is used; then a read of it ends the process.
             #[allow(unsafe_code)]

@@ -1,9 +1,11 @@
 //! Data that is stored in files beside the model.
 //!
 //! A model file may come from an untrusted source, so its data must lie in the model's own directory or below. A path
-//! that leaves it, by `..`, as an absolute path or through a link, is an error, and the file is not read.
+//! that leaves it, by `..`, as an absolute path or through a link, is an error, and the file is not read. Where the model's own path is a
+//! link, the directory that it leads to is the model's, too: Hugging Face's cache keeps a model and its data as links into one directory.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use super::file_kind::other_than_a_file;
@@ -23,16 +25,7 @@ pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<
     let offset = number("offset")?.unwrap_or(0);
     let length = number("length")?;
 
-    let inside = Path::new(location).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !inside {
-        return Err(format!("it lies at '{location}', which is outside of the model's directory"));
-    }
-    let directory = model.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let directory = fs::canonicalize(directory).map_err(|error| format!("the model's directory: {error}"))?;
-    let file = fs::canonicalize(directory.join(location)).map_err(|error| format!("'{location}': {error}"))?;
-    if !file.starts_with(&directory) {
-        return Err(format!("'{location}' is a link that leads out of the model's directory"));
-    }
+    let file = data_file(model, location)?;
     let metadata = fs::metadata(&file).map_err(|error| format!("'{location}': {error}"))?;
     if let Some(kind) = other_than_a_file(&metadata.file_type()) {
         return Err(format!("'{location}' is not a regular file but {kind}"));
@@ -43,5 +36,31 @@ pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<
     match offset.checked_add(needed) {
         Some(end) if end <= metadata.len() => Ok((file, offset)),
         _ => Err(format!("it needs {needed} bytes from {offset} on, '{location}' has {} bytes", metadata.len())),
+    }
+}
+
+/// Returns the file that a model names as the place of external data. It lies in the model's directory or below, also after
+/// every link is followed.
+///
+/// # Errors
+/// Returns what is wrong with the name, or with the file that it leads to.
+pub fn data_file(model: &Path, location: &str) -> Result<PathBuf, String> {
+    let inside = Path::new(location).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err(format!("it lies at '{location}', which is outside of the model's directory"));
+    }
+    let named = model.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let named = fs::canonicalize(named).map_err(|error| format!("the model's directory: {error}"))?;
+    let real = fs::canonicalize(model).map_err(|error| format!("the model: {error}"))?;
+    let real = real.parent().map_or_else(|| named.clone(), Path::to_path_buf);
+    let found = fs::canonicalize(named.join(location));
+    let found = match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => fs::canonicalize(real.join(location)),
+        found => found,
+    };
+    let file = found.map_err(|error| format!("'{location}': {error}"))?;
+    match file.starts_with(&named) || file.starts_with(&real) {
+        true => Ok(file),
+        false => Err(format!("'{location}' is a link that leads out of the model's directory")),
     }
 }

@@ -68,6 +68,31 @@ fn a_link_within_the_directory_is_followed_and_one_that_leads_out_is_not() {
 }
 
 #[test]
+fn data_in_the_directory_that_a_linked_model_really_lies_in_is_found() {
+    // The layout of Hugging Face's cache.
+    let outer = TempDir::new().unwrap();
+    let at = |name: &str| outer.path().join(name);
+    fs::create_dir_all(at("snapshots/main/onnx")).unwrap();
+    fs::create_dir(at("blobs")).unwrap();
+    fs::write(at("blobs/1f"), file(&[("location", "model.onnx_data")])).unwrap();
+    fs::write(at("blobs/2e"), [0; 16]).unwrap();
+    symlink("../../../blobs/1f", at("snapshots/main/onnx/model.onnx")).unwrap();
+    let data = at("snapshots/main/onnx/model.onnx_data");
+    symlink("../../../blobs/2e", &data).unwrap();
+    Graph::load(&at("snapshots/main/onnx/model.onnx")).unwrap();
+    // A link elsewhere, with the data beside the file that it leads to.
+    fs::write(at("blobs/model.onnx_data"), [0; 16]).unwrap();
+    symlink("blobs/1f", at("short.onnx")).unwrap();
+    Graph::load(&at("short.onnx")).unwrap();
+    // Nothing else may be reached.
+    fs::write(at("secret"), [0; 16]).unwrap();
+    fs::remove_file(&data).unwrap();
+    symlink("../../../secret", &data).unwrap();
+    let error = Graph::load(&at("snapshots/main/onnx/model.onnx")).unwrap_err().to_string();
+    assert!(error.contains("leads out of the model's directory"), "{error}");
+}
+
+#[test]
 fn what_is_outside_missing_short_or_not_a_file_is_named() {
     let outer = directory();
     let absolute = outer.path().join("model/w.bin");
