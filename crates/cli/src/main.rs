@@ -104,7 +104,10 @@ fn main() -> ExitCode {
         Command::Manual(arguments) => manual::run(&arguments, Cli::command()),
     };
     match outcome {
-        Ok(exit) => exit.into(),
+        Ok(exit) => {
+            isolate::done();
+            exit.into()
+        }
         Err(failure) => {
             eprintln!("error: {failure}");
             failure.exit.into()

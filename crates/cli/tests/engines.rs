@@ -2,7 +2,7 @@
 
 mod process;
 
-use process::{Ended, Workplace, end, model};
+use process::{Ended, Workplace, end, model, onnx};
 use serde_json::json;
 
 /// A place where no ONNX Runtime is found.
@@ -133,4 +133,42 @@ fn a_library_that_is_missing_or_for_another_processor_is_answered_in_three_lines
         "to get it: python3 -m venv .venv && .venv/bin/pip install onnxruntime",
     ];
     assert_eq!(lines[1..], expected, "{ended:?}");
+}
+
+/// A library whose constructor does something else than to load.
+fn hostile(place: &Workplace, name: &str, constructor: &str) -> String {
+    let source = format!(
+        "#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void begin(void) {{ {constructor}; }}\n"
+    );
+    place.write(&format!("{name}.c"), source);
+    let library = place.path(name).display().to_string();
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o", &library]).arg(format!("{library}.c"));
+    assert!(compiler.status().unwrap().success());
+    library
+}
+
+#[test]
+fn a_library_that_nobody_has_tried_cannot_end_or_hang_the_command_that_looks_at_it() {
+    let place = Workplace::new();
+    // An operator that only ONNX Runtime has.
+    let refused =
+        onnx::file("odd", "a test", &[("x", &["3"])], &[onnx::node("n", "Unheard", &["x"], &["y"])], &[("y", &["3"])]);
+    place.write("odd.onnx", refused);
+    let cut = place.write("cut.so", &std::fs::read(env!("CARGO_BIN_EXE_opscope")).unwrap()[..4096]);
+    let cases = [
+        (cut.display().to_string(), "is not a usable ONNX Runtime"),
+        (hostile(&place, "exits.so", "exit(0)"), "ended with exit status: 0"),
+        (hostile(&place, "aborts.so", "abort()"), "ended with signal: 6"),
+        (hostile(&place, "hangs.so", "for (;;) pause()"), "it did not answer within 20 s"),
+    ];
+    for (library, reason) in &cases {
+        let listed = end(place.command(&["engines"]).env("ORT_DYLIB_PATH", library));
+        assert_eq!(listed.code, Some(0), "{listed:?}");
+        assert!(listed.stdout.starts_with("tract ") && listed.stdout.contains(library), "{listed:?}");
+        assert!(listed.stdout.contains(reason), "{reason}: {listed:?}");
+        let hinted = end(place.command(&["benchmark", "odd.onnx"]).env("ORT_DYLIB_PATH", library));
+        hinted.refused(1, &["Unheard"]);
+        assert!(!hinted.stderr.contains("--engine onnxruntime"), "{hinted:?}");
+    }
 }

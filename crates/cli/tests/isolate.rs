@@ -272,6 +272,27 @@ fn an_isolated_debugger_and_an_isolated_comparison_die_with_one_error() {
 }
 
 #[test]
+fn a_process_that_a_library_ends_as_if_all_were_done_is_a_failure() {
+    let digits = model(DIGITS);
+    let benchmark = vec!["benchmark", &digits, "--isolate", "--profiler", "--output", "out", "--output-dirname", "run"];
+    for (crash, arguments, left) in [
+        ("exit(0)", benchmark, &["out"][..]),
+        ("_Exit(0)", vec!["compare", &digits, &digits, "--isolate", "--fidelity", "optimised"], &[]),
+        ("_Exit(0)", vec!["debug", &digits, "--isolate", "--batch", "-ex", "run"], &[]),
+    ] {
+        let place = Workplace::new();
+        let ended = end(&mut crashing(&place, crash, 5, &arguments));
+        assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:?}");
+        ended.says(&["the process that ran the model was ended from within, by a library that it had loaded while "]);
+        let tree = place.tree("");
+        assert!(tree.iter().all(|path| path.starts_with("lib") || left.iter().any(|name| path.starts_with(name))));
+        if !left.is_empty() {
+            assert_eq!(place.json("out/profiler/run/manifest.json")["complete"], false);
+        }
+    }
+}
+
+#[test]
 fn exit_codes_results_and_the_summary_are_those_of_a_job_that_is_not_isolated() {
     let place = Workplace::new();
     let (digits, other) = (model(DIGITS), model("tiny_transformer.onnx"));

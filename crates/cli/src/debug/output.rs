@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::command::Usage;
 use super::show::first_line;
+use crate::isolate;
 
 /// How results and events are printed.
 #[derive(Debug, Clone, Copy)]
@@ -121,6 +122,7 @@ fn line(text: &str) {
 /// Ends the process at once. The model may be running on another thread, and ONNX Runtime crashes if it is taken down while it
 /// works, as `process::exit` would do.
 pub fn end(code: i32) -> ! {
+    isolate::done();
     signal_hook::low_level::exit(code)
 }
 

@@ -1,5 +1,5 @@
-//! `opscope attempt`: whether an engine runs a model, as an exit code. It is hidden: another opscope asks it before it recommends
-//! an engine.
+//! `opscope attempt`: whether an engine runs a model. Then it prints the engine's version. It is hidden: another opscope asks it before
+//! it recommends an engine.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,9 +10,11 @@ use opscope::inputs::ShapeSpec;
 use opscope::model::{Fidelity, LoadOptions};
 use rustix::process::Pid;
 
+use super::asked::END;
 use crate::child::die_with;
 use crate::exit::{Exit, Failure};
 use crate::options::{EngineArguments, FeedArguments};
+use crate::terminal::print;
 
 /// The arguments of `opscope attempt`.
 #[derive(Debug, Args)]
@@ -34,6 +36,7 @@ pub fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
     die_with(parent).map_err(Failure::failed)?;
     let spec = arguments.engine.spec(&std::env::vars_os().collect()).map_err(Failure::wrong_use)?;
     let engine = spec.open().map_err(|error| Failure::engine(&error))?;
+    let version = engine.version().to_owned();
     let options = LoadOptions::new(Fidelity::Optimised, NonZeroUsize::MIN);
     let session = Session::open_with(engine, &arguments.model, &options).map_err(Failure::failed)?;
     let shapes = arguments.fed.shapes().map_err(Failure::wrong_use)?;
@@ -42,5 +45,6 @@ pub fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
         inputs.find(session.graph(), shapes.first().unwrap_or(&ShapeSpec::Smallest)).map_err(Failure::failed)?;
     let batch = inputs.batch(session.graph(), 0).map_err(Failure::failed)?;
     session.run(&batch.tensors, &[]).map_err(Failure::failed)?;
+    print(format!("{version}\n{END}"))?;
     Ok(Exit::Done)
 }

@@ -1,18 +1,21 @@
 //! `opscope engines`: what can run a model here, and what it can do.
 
+mod asked;
 mod attempt;
 mod refused;
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use opscope::engine::{EngineFacts, EngineState, survey};
+use opscope::engine::{EngineFacts, EngineName, EngineState, Library, LibraryError, survey};
 use opscope::model::Capabilities;
 use opscope::text::Column::Words;
 use opscope::text::TextTable;
 use serde_json::json;
 
+use self::asked::{END, ask};
 pub use self::attempt::{AttemptArguments, run as attempt};
 pub use self::refused::with_hint;
 use crate::exit::{Exit, Failure};
@@ -27,17 +30,40 @@ pub struct EnginesArguments {
     /// One JSON document
     #[arg(long)]
     json: bool,
+    /// Look at the libraries in this process
+    #[arg(long, hide = true)]
+    in_this_process: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &EnginesArguments) -> Result<Exit, Failure> {
-    let engines = survey(arguments.engine_library.as_deref());
-    if arguments.json {
-        print_json(json!({ "schema": "opscope.engines/1", "engines": engines }))?;
-    } else {
-        print(engines.iter().map(text).collect::<Vec<_>>().join("\n\n"))?;
+    let library = arguments.engine_library.as_deref();
+    let print = if arguments.json { print_json } else { print };
+    if arguments.in_this_process {
+        print(shown(&survey(library), arguments.json))?;
+        print(END.to_owned())?;
+        return Ok(Exit::Done);
     }
+    let mut words: Vec<OsString> = vec!["engines".into(), "--in-this-process".into()];
+    words.extend(arguments.json.then(|| "--json".into()));
+    words.extend(library.into_iter().flat_map(|path| ["--engine-library".into(), path.into()]));
+    let answer = ask(words).unwrap_or_else(|reason| {
+        let error = match Library::locate(library) {
+            Ok(path) => LibraryError::Unusable { path, reason },
+            Err(error) => error,
+        };
+        let other = EngineFacts::unavailable(EngineName::OnnxRuntime, error.to_string());
+        shown(&[EngineFacts::embedded(), other], arguments.json)
+    });
+    print(answer.trim_end().to_owned())?;
     Ok(Exit::Done)
+}
+
+fn shown(engines: &[EngineFacts], json: bool) -> String {
+    match json {
+        true => json!({ "schema": "opscope.engines/1", "engines": engines }).to_string(),
+        false => engines.iter().map(text).collect::<Vec<_>>().join("\n\n"),
+    }
 }
 
 fn text(engine: &EngineFacts) -> String {

@@ -1,22 +1,14 @@
 //! A model that the embedded engine refuses, and the engine that runs it.
 
-use std::io::Read;
+use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
 use opscope::engine::{EngineName, EngineSpec, Library, LibraryError};
-use opscope::machine;
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-use crate::exit::{Exit, Failure};
-
-/// How long ONNX Runtime may take to load and run a model only for a hint.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::asked::ask;
+use crate::exit::Failure;
 
 /// Adds to a failure which engine would run the model, if the embedded one refused it. `inputs` are the options that gave
 /// the model its inputs.
@@ -32,10 +24,11 @@ pub fn with_hint(
         EngineError::UnsupportedOperator { .. } | EngineError::Load { .. } | EngineError::Panic { .. } => {}
         _ => return failure,
     }
-    match Library::find(None) {
-        Ok(library) if runs(model, inputs) => {
-            failure.with_hint(format!("ONNX Runtime {} runs it: --engine onnxruntime", library.version()))
-        }
+    match Library::locate(None) {
+        Ok(_) => match runs(model, inputs) {
+            Some(version) => failure.with_hint(format!("ONNX Runtime {version} runs it: --engine onnxruntime")),
+            None => failure,
+        },
         Err(LibraryError::NotFound { .. })
             if matches!(error, EngineError::UnsupportedOperator { .. }) && has_only_onnx_operators(model) =>
         {
@@ -45,27 +38,11 @@ pub fn with_hint(
     }
 }
 
-/// Returns whether ONNX Runtime runs a model. Another process tries: where the library crashes, takes too long or wants all
-/// memory, only the hint is lost.
-fn runs(model: &Path, inputs: &[String]) -> bool {
-    let Ok(program) = std::env::current_exe() else { return false };
-    let mut command = Command::new(program);
-    command.args(["attempt", "--engine=onnxruntime", &format!("--parent={}", std::process::id())]);
-    command.args(inputs).arg("--").arg(model);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else { return false };
-    let most = Some(machine::available_memory());
-    let _ = prlimit(Pid::from_child(&child).into(), Resource::As, Rlimit { current: most, maximum: most });
-    let Some(mut stdout) = child.stdout.take() else { return false };
-    let (done, ended) = mpsc::channel();
-    thread::spawn(move || {
-        let _ = stdout.read_to_end(&mut Vec::new());
-        let _ = done.send(());
-    });
-    if ended.recv_timeout(PATIENCE).is_err() {
-        let _ = child.kill();
-    }
-    child.wait().is_ok_and(|status| status.code() == Some(Exit::Done as i32))
+/// Returns the version of ONNX Runtime if it runs a model.
+fn runs(model: &Path, inputs: &[String]) -> Option<String> {
+    let words = ["attempt".to_owned(), "--engine=onnxruntime".to_owned(), format!("--parent={}", std::process::id())];
+    let words = words.into_iter().chain(inputs.iter().cloned()).chain(["--".to_owned()]).map(OsString::from);
+    ask(words.chain([model.into()])).ok().map(|version| version.trim().to_owned())
 }
 
 fn has_only_onnx_operators(model: &Path) -> bool {

@@ -15,6 +15,7 @@ struct Entry {
     doing: String,
     has_results: bool,
     outputs: Vec<UnfinishedOutput>,
+    is_done: bool,
 }
 
 /// What the journal of a dead child says.
@@ -26,6 +27,8 @@ pub struct LastWords {
     pub has_results: bool,
     /// Every output that it began.
     pub outputs: Vec<UnfinishedOutput>,
+    /// Whether it came to its end: without this, a library in it has ended it.
+    pub is_done: bool,
 }
 
 impl Journal {
@@ -46,8 +49,16 @@ impl Journal {
 
     /// Writes a line. A journal that cannot be written costs the error of a crash its details.
     pub fn note(&self, doing: String, has_results: bool) {
-        let entry = Entry { doing, has_results, outputs: unfinished_outputs() };
-        if let Ok(mut line) = serde_json::to_vec(&entry) {
+        self.write(&Entry { doing, has_results, outputs: unfinished_outputs(), is_done: false });
+    }
+
+    /// Writes that the command has come to its end.
+    pub fn end(&self) {
+        self.write(&Entry { doing: String::new(), has_results: false, outputs: Vec::new(), is_done: true });
+    }
+
+    fn write(&self, entry: &Entry) {
+        if let Ok(mut line) = serde_json::to_vec(entry) {
             line.push(b'\n');
             let _ = (&self.0).write_all(&line);
         }
@@ -59,6 +70,10 @@ impl Journal {
         let _ = self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut text));
         let mut words = LastWords::default();
         for entry in text.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Entry>(line).ok()) {
+            if entry.is_done {
+                words.is_done = true;
+                continue;
+            }
             words.doing = Some(entry.doing);
             words.has_results |= entry.has_results;
             let new: Vec<_> = entry.outputs.into_iter().filter(|output| !words.outputs.contains(output)).collect();

@@ -1,7 +1,8 @@
 //! `--isolate`: the job runs in a child of the command, so that a crash inside of an engine's library is an error like any other.
 //!
 //! The child is the same program with the same arguments and the same standard input and outputs. It notes in a [journal](journal)
-//! what it does. Where it dies of a signal, the parent prints one error, and finishes the files that the child had begun.
+//! what it does. Where it dies of a signal, or ends as if all were done without saying so, the parent prints one error, and finishes
+//! the files that the child had begun.
 
 mod journal;
 mod parent;
@@ -10,6 +11,7 @@ mod signals;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rustix::process::Pid;
 
@@ -21,6 +23,16 @@ use crate::exit::Failure;
 /// The first word after the program's name in the child: the parent's number, and the descriptor of the journal.
 const CHILD: &str = "--isolated-by=";
 
+/// What this process tells its parent; not set outside of a child.
+static JOURNAL: OnceLock<Journal> = OnceLock::new();
+
+/// Tells the parent that the command has come to its end. Whatever ends the process with code 0 calls it.
+pub fn done() {
+    if let Some(journal) = JOURNAL.get() {
+        journal.end();
+    }
+}
+
 /// How this process was started.
 pub struct Invocation {
     words: Vec<OsString>,
@@ -30,7 +42,7 @@ pub struct Invocation {
 /// The process in which the job runs: with `--isolate` a child of the command.
 #[derive(Default)]
 pub struct Isolation {
-    journal: Option<Journal>,
+    journal: Option<&'static Journal>,
 }
 
 impl Invocation {
@@ -57,7 +69,10 @@ impl Invocation {
         match &self.child {
             _ if !wanted => Ok(Isolation::default()),
             None => Err(parent::supervise(&self.words, model)),
-            Some(child) => Ok(Isolation { journal: Some(join(child)?) }),
+            Some(child) => {
+                let journal = join(child)?;
+                Ok(Isolation { journal: Some(JOURNAL.get_or_init(|| journal)) })
+            }
         }
     }
 }
@@ -76,7 +91,7 @@ impl Isolation {
     /// Notes what the process does, for the error of a crash, and the outputs that it has begun. `has_results` says that these are
     /// worth keeping.
     pub fn note(&self, doing: impl Display, has_results: bool) {
-        if let Some(journal) = &self.journal {
+        if let Some(journal) = self.journal {
             journal.note(doing.to_string(), has_results);
         }
     }

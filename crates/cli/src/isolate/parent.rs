@@ -17,15 +17,21 @@ use super::journal::{Journal, LastWords};
 use super::signals::PASSED_ON;
 use crate::exit::Failure;
 
-/// Runs the command in a child, and ends as the child ends. Returns if there can be no child, or if it died of a signal.
+/// Runs the command in a child, and ends as the child ends. Returns if there can be no child, if it died of a signal, or if it ended
+/// with code 0 without having come to its end.
 pub fn supervise(words: &[OsString], model: &Path) -> Failure {
     let terminal = tcgetattr(io::stdin()).ok();
     let (status, journal) = match run(words) {
         Ok(ended) => ended,
         Err(error) => return Failure::failed(format!("the job cannot be isolated: {error}")),
     };
-    if let Some(code) = status.code() {
-        std::process::exit(code);
+    let words = journal.last_words();
+    match status.code() {
+        Some(0) if !words.is_done => {
+            return crashed("was ended from within, by a library that it had loaded", words, model);
+        }
+        Some(code) => std::process::exit(code),
+        None => {}
     }
     let signal = status.signal().unwrap_or_default();
     let passed_on = PASSED_ON.iter().find(|(kind, passed)| [*kind, passed.as_raw()].contains(&signal));
@@ -41,7 +47,7 @@ pub fn supervise(words: &[OsString], model: &Path) -> Failure {
         // A progress bar may stand there.
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
-    crashed(signal, journal.last_words(), model)
+    crashed(&format!("was ended by {}", described(signal)), words, model)
 }
 
 fn run(words: &[OsString]) -> io::Result<(ExitStatus, Journal)> {
@@ -68,9 +74,9 @@ fn run(words: &[OsString]) -> io::Result<(ExitStatus, Journal)> {
 }
 
 /// Finishes what the child had begun, and returns the error of its death.
-fn crashed(signal: i32, words: LastWords, model: &Path) -> Failure {
+fn crashed(how: &str, words: LastWords, model: &Path) -> Failure {
     let doing = words.doing.map(|doing| format!(" while {doing}")).unwrap_or_default();
-    let reason = format!("the process that ran the model was ended by {}{doing}", described(signal));
+    let reason = format!("the process that ran the model {how}{doing}");
     let model = model.display();
     if !words.has_results {
         UnfinishedOutput::remove_all(&words.outputs);

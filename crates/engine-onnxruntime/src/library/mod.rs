@@ -56,6 +56,14 @@ impl Library {
         Ok(library)
     }
 
+    /// Returns the file that [`Self::find`] would load, without loading it.
+    ///
+    /// # Errors
+    /// Returns an error if there is none.
+    pub fn locate(explicit: Option<&Path>) -> Result<PathBuf, LibraryError> {
+        Surroundings::of_process(explicit).find().map(|found| found.path)
+    }
+
     fn load(path: PathBuf, skipped: Vec<Skipped>) -> Result<Self, LibraryError> {
         let unusable = |reason: String| LibraryError::Unusable { path: path.clone(), reason };
         let base = api_base(&path).map_err(&unusable)?;

@@ -55,6 +55,18 @@ pub fn survey(library: Option<&Path>) -> Vec<EngineFacts> {
     EngineName::ALL.map(|name| facts(name, library)).into()
 }
 
+impl EngineFacts {
+    /// The embedded engine.
+    pub fn embedded() -> Self {
+        facts(EngineName::Tract, None)
+    }
+
+    /// An engine that cannot be used, and why.
+    pub fn unavailable(name: EngineName, reason: String) -> Self {
+        Self { name, skipped: Vec::new(), state: EngineState::Unavailable { reason } }
+    }
+}
+
 fn facts(name: EngineName, library: Option<&Path>) -> EngineFacts {
     let library = library.filter(|_| name == EngineName::OnnxRuntime).map(Path::to_owned);
     let skipped = match name {

@@ -1,0 +1,57 @@
+//! Questions about a library that nobody has tried yet. Another process answers them: where the library crashes, hangs, wants all
+//! memory or ends the process, only the answer is missing.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use opscope::machine;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+/// How long an answer may take.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// More than any answer has.
+const MOST: u64 = 1 << 20;
+/// The last line of an answer. A library that ends the process does not write it.
+pub const END: &str = "opscope has answered";
+
+/// Asks another opscope with this command line, and returns what it prints.
+///
+/// # Errors
+/// Returns how the process ended that gave no answer.
+pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("no process can be started: {error}");
+    let program = std::env::current_exe().map_err(cannot)?;
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(cannot)?;
+    let most = Some(machine::available_memory());
+    let _ = prlimit(Pid::from_child(&child).into(), Resource::As, Rlimit { current: most, maximum: most });
+    let (printed, status) = end(&mut child).map_err(cannot)?;
+    let Some(status) = status else { return Err(format!("it did not answer within {} s", PATIENCE.as_secs())) };
+    match printed.strip_suffix(END).filter(|_| status.success()) {
+        Some(answer) => Ok(answer.to_owned()),
+        None => Err(format!("the process that looked at it ended with {status}")),
+    }
+}
+
+/// Waits for a process. Returns what it printed, and how it ended; it is killed and `None` if it takes too long.
+fn end(child: &mut Child) -> std::io::Result<(String, Option<ExitStatus>)> {
+    let stdout = child.stdout.take();
+    let (done, ended) = mpsc::channel();
+    thread::Builder::new().name("answer".to_owned()).spawn(move || {
+        let mut printed = Vec::new();
+        let _ = stdout.map(|stdout| stdout.take(MOST).read_to_end(&mut printed));
+        let _ = done.send(printed);
+    })?;
+    match ended.recv_timeout(PATIENCE) {
+        Ok(printed) => Ok((String::from_utf8_lossy(&printed).trim_end().to_owned(), Some(child.wait()?))),
+        Err(_) => {
+            let _ = child.kill();
+            child.wait().map(|_| (String::new(), None))
+        }
+    }
+}
