@@ -105,6 +105,7 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
     for model in [&original, &quantised] {
         let ended = place.compare(&["dump/int8", "dump/float", "--model", model]);
         assert_eq!(ended.code, Some(0), "{model}: {ended:?}");
+        assert!(ended.stdout.contains("the first noise is at /conv1/Conv: 45."), "{model}: {ended:?}");
     }
     for pair in [
         ["dump/int8", "dump/float"],

@@ -25,10 +25,15 @@ pub(crate) fn run_error(message: &str, node: Option<String>, graph: &Graph) -> E
     }
 }
 
-/// What the library writes of an index that is out of range: in `Gather` and `ScatterElements`, `GatherElements`, `GatherND`
-/// and `ScatterND`. Its code is that of every wrong argument.
-const OUT_OF_RANGE: [&str; 4] =
-    ["element out of data bounds", "indices must be within bounds", "invalid index found", "invalid indice found"];
+/// What the library writes of an index that is out of range: in `Gather` and `ScatterElements`, in `GatherElements` of earlier and
+/// of later versions, in `GatherND`, and in `ScatterND`. Its code is that of every wrong argument.
+const OUT_OF_RANGE: [&str; 5] = [
+    "element out of data bounds",
+    "indices must be within bounds",
+    "Out of range value in index tensor",
+    "invalid index found",
+    "invalid indice found",
+];
 
 /// Returns the first operator of a domain that the library does not know: it writes `domain:type(version) is not a registered
 /// function/op`, and no node.
@@ -46,4 +51,32 @@ fn node_of(message: &str, graph: &Graph) -> Option<String> {
     let id = names::operator(message)?;
     let known = id.index() < graph.operators.len() + graph.inner_operators.len();
     known.then(|| graph.operator(id).name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::GraphBuilder;
+
+    use super::*;
+
+    #[test]
+    fn an_index_out_of_range_is_an_error_of_its_own() {
+        let graph = GraphBuilder::new("looked up").input("x", &[3]).operator("pick", "Gather", &["x"], &["y"]).build();
+        for words in [
+            "indices element out of data bounds, idx=7 must be within the inclusive range [-3,2]",
+            "GatherElements op: Value in indices must be within bounds [-3 , 2]. Actual value is 7",
+            "GatherElements op: Out of range value in index tensor",
+            "invalid index found, index = 7",
+            "invalid indice found, indice = 7",
+        ] {
+            let message = format!("Non-zero status code. Name:'opscope:0' Status Message: {words}");
+            match run_error(&message, None, &graph) {
+                EngineError::Index { node, reason } => {
+                    assert_eq!((node.as_deref(), reason.as_str()), (Some("pick"), words))
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(matches!(run_error("Status Message: no memory", None, &graph), EngineError::Run { .. }));
+    }
 }

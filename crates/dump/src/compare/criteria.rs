@@ -77,7 +77,7 @@ impl Criteria {
         };
         let known = ours.iter().chain(&theirs).filter_map(Ways::coarsest).reduce(compared_in);
         let unknown = tensors.filter(|_| ours.is_none()).into_iter().chain((theirs.is_none()).then_some(reference));
-        let hidden = unknown.filter_map(|dump| coarsest(dump)).reduce(compared_in);
+        let hidden = unknown.filter_map(coarsest).reduce(compared_in);
         let is_hidden = |dtype: &DType| {
             let is_finer = |other: DType| other.is_float() && compared_in(other, *dtype) == *dtype && other != *dtype;
             let has_finer = |dump: &StoredDump| dump.tensors.iter().filter_map(|tensor| tensor.dtype).any(is_finer);

@@ -70,8 +70,22 @@ pub enum Blame {
 pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
     let order = options.graph.as_deref().map(Order::new);
     let moment = |row: &Row| order.as_ref().and_then(|order| order.moment(&row.place));
-    // The sort is stable, so rows that the graph does not have keep their order.
-    comparison.rows.sort_by_cached_key(|row| (row.place.run, moment(row)));
+    // What only the quantised model computes stays behind what came before it.
+    let mut last: HashMap<Option<u64>, Moment> = HashMap::new();
+    let mut key = |row: &Row| {
+        let run = row.place.run;
+        match moment(row) {
+            Some(known) => {
+                last.insert(run, known.clone());
+                (run, Some(known))
+            }
+            None => (run, last.get(&run).filter(|_| comparison.is_quantised).cloned()),
+        }
+    };
+    let mut rows: Vec<_> = comparison.rows.into_iter().map(|row| (key(&row), row)).collect();
+    // The sort is stable, so other rows that the graph does not have keep their order.
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    comparison.rows = rows.into_iter().map(|(_, row)| row).collect();
     let differs = |row: &Row| row.verdict() == Verdict::Different;
     let first = comparison.rows.iter().position(|row| differs(row) && row.place.io != Some(Io::Input));
     let first = first.or_else(|| comparison.rows.iter().position(differs));

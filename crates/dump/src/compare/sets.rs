@@ -120,3 +120,37 @@ fn add<T: Eq + Hash>(all: &mut Vec<T>, known: &mut HashSet<T>, more: Vec<T>, key
 fn key(place: &StoredOrigin) -> StoredOrigin {
     StoredOrigin { run: None, ..place.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::CompareOptions;
+
+    #[test]
+    fn what_many_sets_have_to_say_is_kept_once_and_in_the_time_that_it_takes_to_read() {
+        const SETS: usize = 100;
+        const OF_EACH: usize = 1_000;
+        let place = |name: String| StoredOrigin { value: Some(name), ..StoredOrigin::default() };
+        let empty = Comparison::of(&Default::default(), &Default::default(), &CompareOptions::default());
+        let start = Instant::now();
+        let mut sets = InputSets::default();
+        for set in 0..SETS {
+            let mut comparison = empty.clone();
+            comparison.problems = (0..OF_EACH).map(|number| format!("problem {number} of set {set:03}")).collect();
+            comparison.problems.push("a problem of all".to_owned());
+            comparison.only_in_tensors = (0..OF_EACH)
+                .map(|number| StoredOrigin { run: Some(set as u64), ..place(format!("v{number}")) })
+                .collect();
+            comparison.only_in_reference = vec![place("never used".to_owned()), place(format!("not used by {set}"))];
+            sets.add(Vec::new(), comparison, true);
+        }
+        let all = sets.finish(None).expect("some sets");
+        assert_eq!(all.problems.len(), SETS * OF_EACH + 1);
+        assert_eq!(all.only_in_tensors.len(), OF_EACH, "a place is without its run");
+        assert_eq!(all.only_in_reference, [place("never used".to_owned())]);
+        // Where each is compared with each, it takes minutes.
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+}

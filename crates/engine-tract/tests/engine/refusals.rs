@@ -236,12 +236,27 @@ fn indices_of_either_type_are_checked_also_in_bodies() {
                 let attributes = vec![int("num_scan_inputs", 1), subgraph("body", looked_up(op_type, body))];
                 graph.node_with("outer", "Scan", &["x", "where"], &["last", "y"], attributes).output("y").graph()
             }
+            "Loop" => {
+                let body = Builder::default()
+                    .input("i", DataType::Int64, &[])
+                    .input("continues", DataType::Bool, &[])
+                    .input("before", DataType::Float, &[D::S("n")])
+                    .node("", "Identity", &["continues"], &["goes_on"])
+                    .output("goes_on");
+                let first = if op_type.starts_with("Scatter") { "xs" } else { "u" };
+                let body = vec![subgraph("body", looked_up(op_type, body))];
+                copies(graph)
+                    .initializer(ints("twice", &[], &[2]))
+                    .node_with("outer", "Loop", &["twice", "", first], &["y"], body)
+                    .output("y")
+                    .graph()
+            }
             _ => looked_up(op_type, copies(graph)).graph(),
         }
     };
     for (op_type, dtype, place) in ["Gather", "GatherElements", "ScatterElements"].into_iter().flat_map(|op_type| {
         let both = [DataType::Int32, DataType::Int64].into_iter();
-        both.flat_map(move |dtype| ["main", "If", "Scan"].map(|place| (op_type, dtype, place)))
+        both.flat_map(move |dtype| ["main", "If", "Loop", "Scan"].map(|place| (op_type, dtype, place)))
     }) {
         let graph = model(op_type, dtype, place);
         let run = |index: i64, fidelity| {
