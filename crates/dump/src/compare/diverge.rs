@@ -6,7 +6,7 @@ use opscope_onnx::{CodeOrigin, Graph, Operator, OperatorId, Producer};
 use super::given::Given;
 use super::way::only_moves;
 use super::{CompareOptions, Comparison, Row, Verdict};
-use crate::{Io, StoredOrigin};
+use crate::{Io, Positions, StoredOrigin};
 
 /// The first operator whose output differs from the reference.
 #[derive(Debug, Clone)]
@@ -70,8 +70,13 @@ pub enum Blame {
 pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
     let order = options.graph.as_deref().map(Order::new);
     let moment = |row: &Row| order.as_ref().and_then(|order| order.moment(&row.place));
-    // The sort is stable, so rows that the graph does not have keep their order.
-    comparison.rows.sort_by_cached_key(|row| (row.place.run, moment(row)));
+    let positions = Positions::of(comparison.rows.iter().map(|row| &row.place));
+    // Without the graph, the dump says when operators were executed. The sort is stable, so rows of which nothing says it keep
+    // their order.
+    comparison.rows.sort_by_cached_key(|row| {
+        let place = if order.is_none() { positions.place(&row.place) } else { None };
+        (row.place.run, moment(row), place)
+    });
     let differs = |row: &Row| row.verdict() == Verdict::Different;
     let first = comparison.rows.iter().position(|row| differs(row) && row.place.io != Some(Io::Input));
     let first = first.or_else(|| comparison.rows.iter().position(differs));
