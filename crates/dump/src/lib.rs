@@ -83,6 +83,7 @@ pub use sinks::ascend;
 pub use sinks::directory::{Contents, DirectorySink};
 pub use sinks::format::DumpFormat;
 pub use stored::inspect::{Details, Inspection};
+pub use stored::order::{Place, Positions};
 pub use stored::{DumpKind, KeepSink, Keeper, StoredDump, StoredOrigin, StoredTensor};
 pub use stream::flow::{Delivery, Flow, Policy};
 pub use stream::inputs::InputEntry;

@@ -1,6 +1,6 @@
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use opscope::compare::times::{Times, TimesComparison, TimesError};
 use opscope_onnx::Graph;
@@ -8,7 +8,7 @@ use opscope_profile::{Manifest, write_whole};
 use opscope_roofline::Roofline;
 
 use crate::ReportError;
-use crate::facts::RunFacts;
+use crate::facts::{RunFacts, ValuesComparison};
 use crate::page;
 use crate::source;
 
@@ -17,6 +17,9 @@ use crate::source;
 pub struct Report {
     runs: Vec<RunFacts>,
     comparison: Option<Result<TimesComparison, TimesError>>,
+    values: Option<ValuesComparison>,
+    /// Whether the order of execution was known when the values were compared.
+    is_ordered: bool,
 }
 
 impl Report {
@@ -31,16 +34,33 @@ impl Report {
             [&paths.summary, &paths.recording, &paths.dump].into_iter().flatten().for_each(|path| reading(path));
             runs.push(RunFacts::read(&paths)?);
         }
-        if let [a, b] = runs.as_mut_slice()
-            && is_same_model(a, b)
-        {
-            b.compare_values(a)?;
-        }
         let comparison = match runs.as_slice() {
             [a, b] => compared(a, b),
             _ => None,
         };
-        Ok(Self { runs, comparison })
+        let mut report = Self { runs, comparison, values: None, is_ordered: false };
+        if report.has_two_dumps() {
+            let graphs = [0, 1].map(|run| model_of(&report.runs[run]).ok().map(Arc::new));
+            report.compare_values(graphs)?;
+        }
+        Ok(report)
+    }
+
+    /// Returns whether the page has two dumps of one model, and nothing else that could be meant.
+    fn has_two_dumps(&self) -> bool {
+        matches!(&self.runs[..], [a, b] if is_same_model(a, b) && a.dump.is_some() && b.dump.is_some())
+    }
+
+    /// Compares the dump of the second run with that of the first one. The graphs are those of their models.
+    fn compare_values(&mut self, [graph, other]: [Option<Arc<Graph>>; 2]) -> Result<(), ReportError> {
+        let [reference, run] = &mut self.runs[..] else { return Ok(()) };
+        let (Some(dump), Some(other_dump)) = (&run.dump, &reference.dump) else { return Ok(()) };
+        self.is_ordered = other.is_some();
+        let graphs = [other, graph];
+        let values = ValuesComparison::of((&run.name, &dump.path), (&reference.name, &other_dump.path), graphs)?;
+        run.errors.clone_from(&values.errors);
+        self.values = Some(values);
+        Ok(())
     }
 
     /// Compares the operators of recordings with what their machines reach; `machine` returns that for a recording, or `None` if
@@ -62,16 +82,27 @@ impl Report {
     /// # Errors
     /// Returns an error if one of `models` cannot be read, or is the model of none of the runs.
     pub fn draw_graphs(&mut self, models: &[PathBuf]) -> Result<(), ReportError> {
-        let given = models.iter().map(|path| Graph::load(path)).collect::<Result<Vec<Graph>, _>>()?;
+        let load = |path: &PathBuf| Graph::load(path).map(Arc::new);
+        let given = models.iter().map(load).collect::<Result<Vec<Arc<Graph>>, _>>()?;
         if let Some(other) = given.iter().find(|graph| !self.runs.iter().any(|run| run.is_of(graph))) {
             return Err(self.other_model(other));
         }
+        let given_of = |run: &RunFacts| given.iter().find(|graph| run.is_of(graph)).cloned();
+        if self.has_two_dumps() && !self.is_ordered {
+            let graphs = [given_of(&self.runs[0]), given_of(&self.runs[1])];
+            if graphs[1].is_some() {
+                self.compare_values(graphs)?;
+            }
+        }
         let mut left = MOST_DRAWN;
         for run in &mut self.runs {
-            let found = match given.iter().find(|graph| run.is_of(graph)) {
-                Some(graph) => Ok(Cow::Borrowed(graph)),
-                None => model_of(run).map(Cow::Owned),
+            let found = match given_of(run) {
+                Some(graph) => Ok(graph),
+                None => model_of(run).map(Arc::new),
             };
+            if let Ok(graph) = &found {
+                run.add_graph(graph);
+            }
             match found {
                 Ok(graph) if graph.operators.len() > left => {
                     run.picture = Some(Err(format!(
@@ -106,20 +137,26 @@ impl Report {
         self.runs.iter().flat_map(|run| run.problems.iter().map(|problem| format!("{}: {problem}", run.name)))
     }
 
-    /// Returns the page.
+    /// Returns the page. Its commands are for the current directory.
     ///
     /// # Errors
     /// Returns an error if a chart cannot be drawn.
     pub fn to_html(&self) -> Result<String, ReportError> {
-        page::page(&self.runs, self.comparison.as_ref())
+        self.to_html_in(Path::new("."))
     }
 
-    /// Writes the page. It appears under its name when it is whole.
+    /// Returns the page that lies in a directory, which is the one that its commands are for.
+    fn to_html_in(&self, directory: &Path) -> Result<String, ReportError> {
+        page::page(&self.runs, self.comparison.as_ref(), self.values.as_ref(), directory)
+    }
+
+    /// Writes the page. It appears under its name when it is whole. Its commands are for the directory that it lies in.
     ///
     /// # Errors
     /// Returns an error if something of that name exists, or it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ReportError> {
-        let html = self.to_html()?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let html = self.to_html_in(directory.unwrap_or(Path::new(".")))?;
         write_whole(path, |file| file.write_all(html.as_bytes())).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => ReportError::Exists(path.to_owned()),
             _ => ReportError::Write { path: path.to_owned(), source },
@@ -147,10 +184,10 @@ fn model_of(run: &RunFacts) -> Result<Graph, String> {
     let Some(path) = run.model.as_deref().filter(|model| !model.is_empty()) else {
         return Err(format!("the run does not say which model it ran; {GIVE}."));
     };
-    if !Path::new(path).is_file() {
+    let Some(directory) = &run.started_in else {
         return Err(format!("{path} is not found here; {GIVE}."));
-    }
-    match Graph::load(path.as_ref()) {
+    };
+    match Graph::load(&directory.join(path)) {
         Ok(graph) if run.is_of(&graph) => Ok(graph),
         Ok(_) => Err(format!("{path} has changed since the run; {GIVE}.")),
         Err(error) => Err(format!("{error}.")),

@@ -5,7 +5,9 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opscope_profile::Recording;
 use opscope_report::{Report, ReportError};
+use serde_json::json;
 use support::{HOSTILE, dump, layered, model, page, record, record_graph, summary};
 
 /// Returns the elements of a page by name, with how often each stands there. Texts of the page cannot have a `<`.
@@ -144,7 +146,11 @@ fn every_part_of_a_run_has_its_section_and_the_first_nan_is_named() {
     );
     let alone = page(&[&root.path().join("first_summary.json")]);
     assert!(alone.contains("1.900 ms to 2.100 ms with 95 % confidence"));
-    assert!(html.contains(" -ex &#39;catch nonfinite&#39; -ex run"));
+    assert!(!html.contains("catch nonfinite") && html.contains("The model&#39;s file was not found from there"));
+    for text in ["2 of 3", "5 NaN, 3 infinite elements", "first in b"] {
+        assert!(html.contains(text), "the tile counts all tensors: {text}");
+    }
+    assert!(html.contains("of 30 recorded runs") && html.contains("of the summary"), "the tiles say what they are of");
 }
 
 /// Returns the page of a model of these operators, which was recorded, with its graph.
@@ -290,4 +296,91 @@ fn what_a_killed_process_left_is_shown_and_said_to_be_incomplete() {
     assert!(report.problems().next().is_some_and(|problem| problem.starts_with("cut: recording: ")));
     let html = report.to_html().expect("charts can be drawn");
     assert!(html.contains("<span class=\"state bad\">incomplete</span>"));
+}
+
+#[test]
+fn an_incomplete_dump_and_one_without_tensors_get_no_all_clear() {
+    let root = tempfile::tempdir().expect("a directory");
+    let directory = root.path().join("dump/first");
+    dump(&directory, &[("a", "/one", 0, 0)]);
+    assert!(
+        page(&[&directory]).contains("<p class=\"finding good\">No tensor of the dump has a NaN or an infinity.</p>")
+    );
+    let manifest = directory.join("manifest.json");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    fs::write(&manifest, text.replace("\"complete\":true", "\"complete\":false")).expect("it can be written");
+    let html = page(&[&directory]);
+    assert!(
+        !html.contains("finding good") && html.contains("but the dump is incomplete: what is missing may have them.")
+    );
+    assert!(html.contains("the dump is incomplete, so others may have them") && !html.contains("is finite"));
+}
+
+#[test]
+fn times_beside_shares_are_medians_and_those_of_the_account() {
+    let root = tempfile::tempdir().expect("a directory");
+    let graph = model(&root.path().join("made.onnx"), &layered(40));
+    record_graph(&root.path().join("recording"), &graph, 5);
+    let account =
+        Recording::open(root.path().join("recording")).and_then(|recording| recording.account()).expect("an account");
+    let mut report = Report::read(&[root.path().join("recording")], &|_| {}).expect("a recording");
+    report.draw_graphs(&[]).expect("nothing was given");
+    let html = report.to_html().expect("charts can be drawn");
+    let micros = |nanos: f64| format!("{:.3} µs", nanos / 1e3);
+    let slowest = &account.operators[0];
+    assert_ne!(micros(slowest.median_ns), micros(slowest.mean_ns), "the runs tell them apart");
+    let shown = format!("{} · {:.2} %", micros(slowest.median_ns), slowest.percent);
+    assert!(html.contains(&format!(">{shown}</text>")), "the graph has no {shown}");
+    let layers = account.layers();
+    let layer = &layers.layers[0];
+    let shown = format!("{:.2} % · {:.2} µs", layer.percent, layer.median_ns / 1e3);
+    assert!(html.contains(&shown), "the layers have no {shown}");
+    let shares = account.shares.expect("dispatches were recorded");
+    let between = 100.0 * shares.between.median_ns / account.run.median_ns;
+    assert!(html.contains(&format!("{between:.2} %")), "between operators: {between:.2} %");
+}
+
+#[test]
+fn runs_have_the_numbers_of_the_recording_everywhere() {
+    let root = tempfile::tempdir().expect("a directory");
+    record(&root.path().join("recording"), &layered(40), 30);
+    let html = page(&[&root.path().join("recording")]);
+    let charts = html.split("id=\"r1-latency\"").nth(1).expect("charts");
+    assert!(charts.contains("&quot;run 0: ") && charts.contains("&quot;run 29: ") && !charts.contains("run 30: "));
+    assert!(charts.contains("Their numbers are those of the recording."));
+}
+
+#[test]
+fn runs_of_several_shapes_are_said_to_be_put_together_and_each_shape_has_its_times() {
+    let root = tempfile::tempdir().expect("a directory");
+    let path = root.path().join("a_summary.json");
+    let mut content = summary(&[2.0; 30]);
+    let shape = |sizes: [u64; 2], median: f64| {
+        json!({
+            "inputs": [{ "name": "x", "dtype": "float32", "shape": sizes }], "throughput": 1.0, "throughput_at_median": 7.0,
+            "NPU_compute_time": { "min": 1.0, "max": 3.0, "mean": 2.0, "median": median, "P90": 2.5, "P99": 2.9, "count": 15 },
+        })
+    };
+    content["by_shape"] = json!([shape([1, 3], 1.5), shape([8, 3], 6.5)]);
+    fs::write(&path, content.to_string()).expect("a new file");
+    let html = page(&[&path]);
+    for text in ["The runs are of 2 sets of shapes, put together", "x [8, 3]", "6.500 ms"] {
+        assert!(html.contains(text), "the page has no {text}");
+    }
+    content["dym_shape_range"] = content["by_shape"].take();
+    content["by_shape"] = json!([]);
+    fs::write(&path, content.to_string()).expect("it can be written");
+    assert!(page(&[&path]).contains("The numbers above are those of the first of 2 sets of shapes."));
+}
+
+#[test]
+fn operators_in_bodies_say_whose() {
+    let root = tempfile::tempdir().expect("a directory");
+    let directory = root.path().join("dump/first");
+    dump(&directory, &[("a", "inner", 0, 0)]);
+    let index = directory.join("index.jsonl");
+    let text = fs::read_to_string(&index).expect("an index");
+    let within = "\"iterations\":[{\"operator\":\"repeat\",\"index\":0}],\"io\":";
+    fs::write(&index, text.replace("\"io\":", within)).expect("it can be written");
+    assert!(page(&[&directory]).contains("<small>in the body of repeat</small>"));
 }

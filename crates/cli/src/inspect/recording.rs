@@ -113,7 +113,7 @@ fn write_layers(text: &mut String, layers: &[Layer], rows: usize) {
     let mut table = TextTable::new([
         Ends("layer"),
         Numbers("operators"),
-        Numbers("mean"),
+        Numbers("median"),
         Numbers("share"),
         Numbers("GFLOP"),
         Numbers("GFLOP/s"),
@@ -125,7 +125,7 @@ fn write_layers(text: &mut String, layers: &[Layer], rows: usize) {
         table.row([
             path.to_owned(),
             layer.operators.to_string(),
-            duration(layer.mean_ns),
+            duration(layer.median_ns),
             format!("{:.2} %", layer.percent),
             format!("{least}{:.4}", layer.flops / 1e9),
             layer.gflops_per_s.map_or("-".to_owned(), |rate| format!("{rate:.2}")),

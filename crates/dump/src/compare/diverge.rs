@@ -6,7 +6,7 @@ use opscope_onnx::{CodeOrigin, Graph, Operator, OperatorId, Producer};
 use super::given::Given;
 use super::way::only_moves;
 use super::{CompareOptions, Comparison, Row, SqnrDrop, Verdict};
-use crate::{Io, StoredOrigin};
+use crate::{Io, Positions, StoredOrigin};
 
 /// The first operator whose output differs from the reference.
 #[derive(Debug, Clone)]
@@ -70,20 +70,24 @@ pub enum Blame {
 pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
     let order = options.graph.as_deref().map(Order::new);
     let moment = |row: &Row| order.as_ref().and_then(|order| order.moment(&row.place));
-    // What only the quantised model computes stays behind what came before it.
+    let positions = Positions::of(comparison.rows.iter().map(|row| &row.place));
     let mut last: HashMap<Option<u64>, Moment> = HashMap::new();
     let mut key = |row: &Row| {
         let run = row.place.run;
-        match moment(row) {
+        let moment = match moment(row) {
             Some(known) => {
                 last.insert(run, known.clone());
-                (run, Some(known))
+                Some(known)
             }
-            None => (run, last.get(&run).filter(|_| comparison.is_quantised).cloned()),
-        }
+            // What only the quantised model computes stays behind what came before it.
+            None => last.get(&run).filter(|_| comparison.is_quantised).cloned(),
+        };
+        // Without the graph, the dump says when operators were executed.
+        let place = if order.is_none() { positions.place(&row.place) } else { None };
+        (run, moment, place)
     };
     let mut rows: Vec<_> = comparison.rows.into_iter().map(|row| (key(&row), row)).collect();
-    // The sort is stable, so other rows that the graph does not have keep their order.
+    // The sort is stable, so rows of which nothing says when they were computed keep their order.
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
     comparison.rows = rows.into_iter().map(|(_, row)| row).collect();
     let differs = |row: &Row| row.verdict() == Verdict::Different;

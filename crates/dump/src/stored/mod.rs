@@ -5,6 +5,7 @@ mod index;
 pub(crate) mod inspect;
 mod kept;
 pub(crate) mod manifest;
+pub(crate) mod order;
 mod plain;
 pub(crate) mod walk;
 

@@ -20,13 +20,16 @@ pub struct Layer {
     pub total_ns: f64,
     /// Of a run, the mean.
     pub mean_ns: f64,
-    /// Of all runs' time.
+    /// Of a run that takes the median time: the sum of its operators' medians, or of those parts of them which are the parts of the runs
+    /// that executed them.
+    pub median_ns: f64,
+    /// The same in percent.
     pub percent: f64,
     /// Floating-point operations of a run, the mean, of the operators for which they are known.
     pub flops: f64,
     /// How many of its operators have unknown operations.
     pub unknown_flops: u64,
-    /// 10^9 operations in a second, of its mean time. `None` if the operations of an operator are not known.
+    /// 10^9 operations in a second, of its median time. `None` if the operations of an operator are not known.
     pub gflops_per_s: Option<f64>,
     /// The layers in it, by time.
     pub layers: Vec<Layer>,
@@ -36,8 +39,9 @@ impl Account {
     /// Returns the operators as a tree, by the modules that they lie in. Kernels that the engine added are not included.
     pub fn layers(&self) -> Layer {
         let mut tree = Tree::default();
+        let run = self.run.median_ns;
         for row in self.operators.iter().filter(|row| !row.added) {
-            tree.add(&path_of(row), row);
+            tree.add(&path_of(row), row, run);
         }
         tree.layer(String::new())
     }
@@ -49,10 +53,10 @@ impl Account {
         for row in self.operators.iter().filter(|row| !row.added) {
             let path = path_of(row);
             let path = path[..depth.min(path.len())].concat();
-            groups.entry(path).or_default().add(&[], row);
+            groups.entry(path).or_default().add(&[], row, self.run.median_ns);
         }
         let mut layers: Vec<Layer> = groups.into_iter().map(|(path, tree)| tree.layer(path)).collect();
-        layers.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
+        layers.sort_by(|a, b| b.median_ns.total_cmp(&a.median_ns));
         layers
     }
 }
@@ -68,30 +72,31 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn add(&mut self, path: &[Cow<'a, str>], row: &OperatorTimes) {
+    fn add(&mut self, path: &[Cow<'a, str>], row: &OperatorTimes, run: f64) {
         let mut tree = self;
-        tree.own.count(row);
+        tree.own.count(row, run);
         for segment in path {
             tree = tree.inner.entry(segment.clone()).or_default();
-            tree.own.count(row);
+            tree.own.count(row, run);
         }
     }
 
     fn layer(self, path: String) -> Layer {
         let inner = self.inner.into_iter().map(|(segment, tree)| tree.layer(format!("{path}{segment}")));
         let mut layers: Vec<Layer> = inner.collect();
-        layers.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
+        layers.sort_by(|a, b| b.median_ns.total_cmp(&a.median_ns));
         let own = self.own;
-        let is_known = own.unknown_flops == 0 && own.mean_ns > 0.0;
-        Layer { gflops_per_s: is_known.then(|| own.flops / own.mean_ns), path, layers, ..own }
+        let is_known = own.unknown_flops == 0 && own.median_ns > 0.0;
+        Layer { gflops_per_s: is_known.then(|| own.flops / own.median_ns), path, layers, ..own }
     }
 }
 
 impl Layer {
-    fn count(&mut self, row: &OperatorTimes) {
+    fn count(&mut self, row: &OperatorTimes, run: f64) {
         self.operators += 1;
         self.total_ns += row.total_ns;
         self.mean_ns += row.mean_ns;
+        self.median_ns += row.percent / 100.0 * run;
         self.percent += row.percent;
         match row.work.as_ref().and_then(|work| work.flops) {
             Some(flops) => self.flops += flops,

@@ -6,13 +6,13 @@ use opscope_clock::Ticks;
 use opscope_trace::AllocationOperation;
 use serde::Serialize;
 
-use crate::recording::{AllocationFact, DispatchFact, Fact, RunFact};
+use crate::recording::{AllocationFact, DispatchFact, Fact, RunFact, RunKind};
 use crate::{ProfileError, Recording};
 
 /// The memory that a run holds for tensors: inputs, outputs, and what operators compute in between.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryOverTime {
-    /// The number of the run with the highest peak; of several, the first.
+    /// The number of the measured run with the highest peak; of several, the first.
     pub run: u64,
     /// The most bytes that it held at once.
     pub peak_bytes: u64,
@@ -45,8 +45,8 @@ pub struct MemoryOfOperator {
 }
 
 impl Recording {
-    /// Returns the memory that a run holds for tensors: that of the run with the highest peak, of those that came to their end.
-    /// `None` if allocations were not recorded, or the recording is incomplete. Memory for the records of one run on each thread is needed.
+    /// Returns the memory that a run holds for tensors: that of the measured run with the highest peak, of those that came to their end.
+    /// Where none was measured, runs that warm up count. `None` if allocations were not recorded, or the recording is incomplete. Memory for the records of one run on each thread is needed.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -56,6 +56,7 @@ impl Recording {
         }
         let mut open: HashMap<u32, OpenRun> = HashMap::new();
         let mut most: Option<FinishedRun> = None;
+        let is_measured = |run: &RunFact| run.kind == RunKind::Measured;
         for fact in self.facts()? {
             match fact? {
                 Fact::Allocation(allocation) => open.entry(allocation.thread).or_default().allocated(allocation),
@@ -63,7 +64,11 @@ impl Recording {
                 Fact::Run(run) => {
                     let records = open.remove(&run.thread).unwrap_or_default();
                     let peak = records.peak();
-                    if !run.failed && peak > most.as_ref().map_or(0, |most| most.peak) {
+                    let rank = (is_measured(&run), peak);
+                    if !run.failed
+                        && peak > 0
+                        && most.as_ref().is_none_or(|most| rank > (is_measured(&most.run), most.peak))
+                    {
                         most = Some(FinishedRun { run, peak, records });
                     }
                 }

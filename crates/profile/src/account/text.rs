@@ -70,7 +70,9 @@ impl Account {
             };
             for (name, share, note) in rows.into_iter().filter(|(name, ..)| is_there(name)) {
                 let [mean, median] = [share.mean_ns, share.median_ns].map(|nanos| precision.duration(nanos));
-                table.row([name.to_owned(), mean, median, precision.percent(share.percent), note]);
+                // The shares of operators below are those of medians, too.
+                let part = if self.run.median_ns > 0.0 { 100.0 * share.median_ns / self.run.median_ns } else { 0.0 };
+                table.row([name.to_owned(), mean, median, precision.percent(part), note]);
             }
         }
         let run = &self.run;

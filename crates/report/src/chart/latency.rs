@@ -45,7 +45,10 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
             y: &|runs: &f64| count(*runs as u64),
             count: 5.min(most as usize + 1),
         };
-        let mut chart = plane(area, size, from..to, 0.0..most as f64 * 1.05, &labels)?;
+        // The names of the marks stand above the bars and the marks: none crosses another one.
+        let above = named.len() as f64 * f64::from(size.font + 4) / f64::from(size.height - size.font - 30);
+        let top = most as f64 * 1.05 / (1.0 - above);
+        let mut chart = plane(area, size, from..to, 0.0..top, &labels)?;
         let bars = latency.bars.iter().filter(|bar| bar.runs > 0);
         let bars = bars.map(|bar| Rectangle::new([(bar.from, 0.0), (bar.to, bar.runs as f64)], DATA.filled()));
         chart.draw_series(bars).map_err(chart_error)?;
@@ -79,22 +82,24 @@ fn in_lines(names: Vec<(String, i32)>, plot: &Range<i32>, size: Size) -> Vec<(St
 /// Draws how long runs took in their order.
 pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
     let steps = &latency.steps;
-    let middle = |step: &Step| step.first as f64 + (step.runs as f64 - 1.0) / 2.0;
-    let to = latency.runs.max(2) as f64 - 1.0;
+    let middle = |step: &Step| (step.first as f64 + step.last as f64) / 2.0;
+    let numbers = steps.iter().flat_map(|step| [step.first, step.last]);
+    let (first, last) = numbers.fold((u64::MAX, 0), |(first, last), run| (first.min(run), last.max(run)));
+    let (from, to) = (first.min(last) as f64, last.max(first.saturating_add(1)) as f64);
     let several = steps.iter().any(|step| step.runs > 1);
     let hover = steps.iter().map(|step| {
         let text = match step.runs {
-            1 => format!("run {}: {}", count(step.first + 1), duration(step.median)),
-            runs => format!(
+            1 => format!("run {}: {}", count(step.first), duration(step.median)),
+            _ => format!(
                 "runs {} to {}: median {}, {} to {}",
-                count(step.first + 1),
-                count(step.first + runs),
+                count(step.first),
+                count(step.last),
                 duration(step.median),
                 duration(step.min),
                 duration(step.max)
             ),
         };
-        Spot::new(middle(step) / to, text)
+        Spot::new((middle(step) - from) / (to - from), text)
     });
     let parts = if several {
         format!(
@@ -105,23 +110,29 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
         String::new()
     };
     let ends = |step: Option<&Step>| step.map_or_else(String::new, |step| duration(step.median));
-    let (first, last) = (ends(steps.first()), ends(steps.last()));
+    let (at_first, at_last) = (ends(steps.first()), ends(steps.last()));
+    let numbered = match latency.is_recorded {
+        true => " Their numbers are those of the recording.",
+        false => " They are numbered from 0, without those that warm up.",
+    };
     let cut = if latency.max > latency.usual { " What was longer is cut off." } else { "" };
-    let description =
-        format!("{} runs in their order, from {first} at first to {last} at last.{parts}{cut}", count(latency.runs));
+    let description = format!(
+        "{} runs in their order, from {at_first} at first to {at_last} at last.{numbered}{parts}{cut}",
+        count(latency.runs)
+    );
     // A single run that was held up would press all others to the floor.
     let limit = latency.usual.min(latency.max);
     let top = limit.max(latency.median * 1.1) * 1.03;
     let bottom = latency.min * 0.97;
     let draw = |area: &Area<'_>, size: Size| {
         let labels = Labels {
-            x: &|run: &f64| format!("run {}", count(*run as u64 + 1)),
+            x: &|run: &f64| format!("run {}", count(*run as u64)),
             y: &|nanos: &f64| axis_duration(*nanos),
             count: 5,
         };
         // A run in the middle between two has no number.
-        let size = Size { x_labels: size.x_labels.min(latency.runs.max(2) as usize), ..size };
-        let mut chart = plane(area, size, 0.0..to, bottom..top, &labels)?;
+        let size = Size { x_labels: size.x_labels.min((to - from) as usize + 1), ..size };
+        let mut chart = plane(area, size, from..to, bottom..top, &labels)?;
         if several {
             let upper = steps.iter().map(|step| (middle(step), step.max.min(top)));
             let lower = steps.iter().rev().map(|step| (middle(step), step.min));
@@ -130,7 +141,7 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
         }
         let medians = steps.iter().map(|step| (middle(step), step.median.min(top)));
         chart.draw_series(LineSeries::new(medians, DATA.stroke_width(2))).map_err(chart_error)?;
-        let median = PathElement::new([(0.0, latency.median), (to, latency.median)], MARKED.stroke_width(1));
+        let median = PathElement::new([(from, latency.median), (to, latency.median)], MARKED.stroke_width(1));
         chart.draw_series([median]).map_err(chart_error)?;
         Ok(chart.plotting_area().get_pixel_range())
     };

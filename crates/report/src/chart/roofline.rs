@@ -50,7 +50,7 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
         };
         let text = format!(
             "{}: {} GFLOP/s at {} operations per byte{limit}",
-            point.operator.operator,
+            point.operator.display_name(),
             trimmed(point.rate),
             trimmed(point.intensity)
         );
@@ -113,7 +113,7 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
         // The points that take the most time come first, and their names stay clear of each other.
         let mut taken: Vec<(i32, i32, i32)> = Vec::new();
         for point in &points {
-            let name = cut(&point.operator.operator, MOST_LETTERS);
+            let name = cut(point.operator.display_name(), MOST_LETTERS);
             let width = (name.chars().count() as u32 * size.font * 3 / 5) as i32;
             let x = plot.start + (logarithmic(point.intensity) * f64::from(plot.end - plot.start)) as i32;
             let y = rows.end - (high(point.rate) * f64::from(rows.end - rows.start)) as i32;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope_dump::{Details, IndexStatistics, Io, StoredDump, StoredTensor};
-use opscope_onnx::CodeOrigin;
+use opscope_dump::{Details, IndexStatistics, Io, Positions, StoredDump, StoredTensor};
+use opscope_onnx::{CodeOrigin, Graph, Operator, Producer};
 
 use crate::ReportError;
 use crate::graph::KnownTypes;
@@ -34,10 +34,23 @@ pub(crate) struct DumpFacts {
     pub rows: Vec<ValueRow>,
     /// How many values have no row.
     pub left: usize,
+    /// Whether the values are in the order of execution, and not in that of their files.
+    pub is_ordered: bool,
     /// The first tensor that has a NaN or an infinity.
     pub first_bad: Option<FirstBad>,
+    /// What all tensors have of them.
+    pub bad: BadElements,
     /// What is wrong with the dump, a sentence each.
     pub problems: Vec<String>,
+}
+
+/// The NaN and infinite elements of a dump.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct BadElements {
+    /// How many tensors have any.
+    pub tensors: usize,
+    pub nan: u64,
+    pub inf: u64,
 }
 
 /// A value of the model, over all tensors of it. Numbers are of the finite elements.
@@ -47,6 +60,8 @@ pub(crate) struct ValueRow {
     pub operator: String,
     pub op_type: String,
     pub code: Option<Arc<CodeOrigin>>,
+    /// The operators whose bodies its operator lies in, the outermost first.
+    pub owners: Vec<String>,
     pub io: &'static str,
     pub dtype: String,
     pub shape: String,
@@ -58,6 +73,8 @@ pub(crate) struct ValueRow {
     means: u64,
     pub nan: u64,
     pub inf: u64,
+    /// Its first tensor that is not finite.
+    first_bad: Option<FirstBad>,
 }
 
 /// The first tensor that is not finite.
@@ -69,6 +86,10 @@ pub(crate) struct FirstBad {
     pub op_type: Option<String>,
     pub code: Option<Arc<CodeOrigin>>,
     pub is_input: bool,
+    /// Whether it is an input of the model, which no operator computes.
+    pub is_given: bool,
+    /// Inputs of the model that its operator takes, and that may have had the first NaN; `None` if that is not known.
+    pub suspects: Option<Vec<String>>,
     pub nan: u64,
     pub inf: u64,
     pub file: Option<PathBuf>,
@@ -77,7 +98,12 @@ pub(crate) struct FirstBad {
 impl DumpFacts {
     /// Reads a dump. Where it does not say what its tensors are like, they are read, too.
     pub(crate) fn read(path: &Path) -> Result<Self, ReportError> {
-        let dump = StoredDump::open(path)?;
+        let mut dump = StoredDump::open(path)?;
+        let positions = Positions::of(dump.tensors.iter().map(|tensor| &tensor.place));
+        // An operator takes before it gives.
+        dump.tensors.sort_by_cached_key(|StoredTensor { place, .. }| {
+            (place.run, positions.place(place), place.io != Some(Io::Input))
+        });
         let mut facts = Self {
             path: path.to_owned(),
             about: about(&dump),
@@ -86,7 +112,12 @@ impl DumpFacts {
             tensors: dump.tensors.len(),
             bytes: dump.tensors.iter().fold(0, |sum: u64, tensor| sum.saturating_add(tensor.bytes)),
             problems: problems(&dump),
+            is_ordered: !dump.tensors.is_empty() && dump.tensors.iter().all(|tensor| tensor.place.position.is_some()),
             ..Self::default()
+        };
+        let given = |value: &str| {
+            let inputs = dump.manifest.iter().flat_map(|manifest| manifest.inputs.iter().flatten());
+            inputs.into_iter().any(|input| input.name == value)
         };
         let mut places: HashMap<Place, usize> = HashMap::new();
         for tensor in &dump.tensors {
@@ -103,8 +134,16 @@ impl DumpFacts {
             }
             if let Some(statistics) = &statistics {
                 facts.rows[index].add(statistics);
-                if facts.first_bad.is_none() && statistics.nan + statistics.inf > 0 {
-                    facts.first_bad = Some(FirstBad::new(tensor, statistics));
+                if statistics.nan + statistics.inf > 0 {
+                    facts.bad.tensors += 1;
+                    facts.bad.nan = facts.bad.nan.saturating_add(statistics.nan);
+                    facts.bad.inf = facts.bad.inf.saturating_add(statistics.inf);
+                    let is_given = tensor.place.value.as_deref().is_some_and(given);
+                    let bad = || FirstBad { is_given, ..FirstBad::new(tensor, statistics) };
+                    facts.rows[index].first_bad.get_or_insert_with(bad);
+                    if facts.first_bad.is_none() {
+                        facts.first_bad = facts.rows[index].first_bad.clone();
+                    }
                 }
             }
         }
@@ -118,7 +157,81 @@ impl DumpFacts {
             is_bad || finite + bad <= MOST_ROWS
         });
         facts.rows.truncate(MOST_ROWS);
+        facts.find_suspects(None);
         Ok(facts)
+    }
+
+    /// Puts the values into the order in which a model computes them, where the dump does not say it, and finds out what the first
+    /// tensor that is not finite was computed from.
+    pub(crate) fn add_graph(&mut self, graph: &Graph) {
+        if !self.is_ordered {
+            let order = Order::of(graph);
+            self.rows.sort_by_cached_key(|row| order.place(row));
+            let bad = self.rows.iter().filter_map(|row| row.first_bad.as_ref());
+            // The runs follow each other, and `min_by_key` takes the first of several.
+            self.first_bad = bad.min_by_key(|bad| bad.run).cloned();
+            self.is_ordered = true;
+        }
+        if let Some(bad) = &mut self.first_bad {
+            bad.is_given |= graph.inputs.iter().any(|input| graph.value(*input).name == bad.value);
+        }
+        self.find_suspects(Some(graph));
+    }
+
+    /// Finds the inputs of the model that the operator of the first tensor that is not finite takes, and that are not in the dump.
+    fn find_suspects(&mut self, graph: Option<&Graph>) {
+        let Some(bad) = self.first_bad.as_ref().filter(|bad| !bad.is_input && !bad.is_given) else { return };
+        let is_dumped = |value: &str| self.rows.iter().any(|row| row.value == value);
+        let operator =
+            graph.zip(bad.operator.as_deref()).and_then(|(graph, name)| Some((graph, graph.operator_named(name)?)));
+        let suspects = match operator {
+            Some((graph, operator)) => {
+                let taken = operator.inputs.iter().flatten().map(|value| graph.value(*value));
+                let given = taken.filter(|value| graph.inputs.contains(&value.id) && !is_dumped(&value.name));
+                Some(given.map(|value| value.name.clone()).collect())
+            }
+            // An operator whose inputs were dumped has no others.
+            None => {
+                let has_inputs =
+                    self.rows.iter().any(|row| row.io == "input" && Some(&row.operator) == bad.operator.as_ref());
+                has_inputs.then(Vec::new)
+            }
+        };
+        if let Some(bad) = &mut self.first_bad {
+            bad.suspects = suspects;
+        }
+    }
+}
+
+/// The order in which a model computes its values.
+struct Order<'g> {
+    graph: &'g Graph,
+    operators: HashMap<&'g str, &'g Operator>,
+    values: HashMap<&'g str, Producer>,
+}
+
+impl<'g> Order<'g> {
+    fn of(graph: &'g Graph) -> Self {
+        let operators = graph.all_operators().map(|operator| (operator.name.as_str(), operator)).collect();
+        let values = graph.values.iter().map(|value| (value.name.as_str(), value.producer)).collect();
+        Self { graph, operators, values }
+    }
+
+    /// Returns what a value is sorted by: when the operator in the main graph is executed that computes it or that has it in a body, and
+    /// when it is computed there. What is not known comes last, inputs come first.
+    fn place(&self, row: &ValueRow) -> (usize, usize) {
+        let operator = match self.operators.get(row.operator.as_str()) {
+            Some(operator) => operator.id,
+            None => match self.values.get(row.value.as_str()) {
+                Some(Producer::Operator(operator, _)) => *operator,
+                Some(_) => return (0, 0),
+                None => return (usize::MAX, 0),
+            },
+        };
+        let outermost = self.graph.owners_of(operator).first().copied().unwrap_or(operator);
+        // What is in a body comes before what its owner gives.
+        let within = if outermost == operator { usize::MAX } else { operator.index() };
+        (outermost.index() + 1, within)
     }
 }
 
@@ -152,6 +265,7 @@ impl ValueRow {
             operator: place.operator.clone().unwrap_or_default(),
             op_type: place.op_type.clone().unwrap_or_default(),
             code: place.code.clone(),
+            owners: place.iterations.iter().map(|iteration| iteration.operator.clone()).collect(),
             io: place.io.map_or("", Io::name),
             dtype: tensor.dtype.map_or_else(|| "?".to_owned(), |dtype| dtype.to_string()),
             shape: if shape.is_empty() { "scalar".to_owned() } else { shape.join("×") },
@@ -185,6 +299,8 @@ impl FirstBad {
             op_type: place.op_type.clone(),
             code: place.code.clone(),
             is_input: place.io == Some(Io::Input),
+            is_given: false,
+            suspects: None,
             nan: statistics.nan,
             inf: statistics.inf,
             file: tensor.file().map(Path::to_owned),

@@ -1,12 +1,16 @@
 //! How long runs took: distribution, and over time.
 
-use opscope_profile::Rank;
+use opscope_profile::{MedianEstimate, Rank};
 
 /// How long the runs took. Memory for a part of the runs is needed, and for a fixed number of buckets.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Latency {
     /// How many runs.
     pub runs: u64,
+    /// Whether the numbers of the runs are those of a recording. Otherwise they are their places among the measured ones.
+    pub is_recorded: bool,
+    /// The 95 % confidence interval of the median; `None` for too few independent runs.
+    pub interval: Option<(f64, f64)>,
     /// The shortest, in nanoseconds.
     pub min: f64,
     /// The longest.
@@ -38,8 +42,10 @@ pub(crate) struct Bar {
 /// Some runs that followed each other. Durations are nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
-    /// The place of the first one among all.
+    /// The number of the first one.
     pub first: u64,
+    /// The number of the last one.
+    pub last: u64,
     /// How many.
     pub runs: u64,
     pub min: f64,
@@ -63,6 +69,9 @@ pub(crate) struct LatencySum {
     min: f64,
     max: f64,
     runs: u64,
+    /// All runs, for the interval of their median.
+    times: Vec<f64>,
+    numbers: Option<(u64, u64)>,
     step: Vec<f64>,
     steps: Vec<Step>,
 }
@@ -76,19 +85,23 @@ impl LatencySum {
             min: f64::INFINITY,
             max: 0.0,
             runs: 0,
+            times: Vec::new(),
+            numbers: None,
             step: Vec::new(),
             steps: Vec::new(),
         }
     }
 
-    /// Adds a run of this many nanoseconds.
-    pub(crate) fn add(&mut self, nanos: f64) {
+    /// Adds a run with its number, of this many nanoseconds.
+    pub(crate) fn add(&mut self, run: u64, nanos: f64) {
         // A damaged file says anything.
         let nanos = if nanos.is_finite() { nanos.max(1.0) } else { 1.0 };
         self.buckets[bucket(nanos)] += 1;
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
         self.runs += 1;
+        self.times.push(nanos);
+        self.numbers = Some(self.numbers.map_or((run, run), |(first, last)| (first.min(run), last.max(run))));
         self.step.push(nanos);
         if self.step.len() as u64 >= self.runs_of_step {
             self.end_step();
@@ -96,14 +109,12 @@ impl LatencySum {
     }
 
     fn end_step(&mut self) {
-        if self.step.is_empty() {
-            return;
-        }
+        let Some((first, last)) = self.numbers.take() else { return };
         self.step.sort_by(f64::total_cmp);
         let runs = self.step.len();
         let median = (self.step[runs / 2] + self.step[(runs - 1) / 2]) / 2.0;
         let (min, max) = (self.step[0], self.step[runs - 1]);
-        self.steps.push(Step { first: self.runs - runs as u64, runs: runs as u64, min, median, max });
+        self.steps.push(Step { first, last, runs: runs as u64, min, median, max });
         self.step.clear();
     }
 
@@ -120,6 +131,8 @@ impl LatencySum {
         let (bars, beyond) = self.bars(last);
         Some(Latency {
             runs: self.runs,
+            is_recorded: false,
+            interval: MedianEstimate::of(&self.times, 1.0).and_then(|median| median.interval),
             min: self.min,
             max: self.max,
             median,
@@ -180,8 +193,8 @@ mod tests {
     #[test]
     fn percentiles_are_within_a_third_of_a_percent_and_every_run_is_in_a_bar_or_beyond() {
         let mut sum = LatencySum::new(10_000);
-        (0..10_000u32).for_each(|run| sum.add(1_000_000.0 + f64::from((run * 7_919) % 10_000) * 100.0));
-        sum.add(1e9);
+        (0..10_000u32).for_each(|run| sum.add(u64::from(run), 1_000_000.0 + f64::from((run * 7_919) % 10_000) * 100.0));
+        sum.add(10_000, 1e9);
         let latency = sum.finish().expect("there are runs");
         for (found, exact) in [(latency.median, 1.5e6), (latency.p90, 1.9e6), (latency.p99, 1.99e6)] {
             assert!((found / exact - 1.0).abs() < 0.003, "{found} for {exact}");

@@ -6,10 +6,12 @@ mod model;
 mod operators;
 mod surroundings;
 mod timeline;
+mod values;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
+use opscope_onnx::Graph;
 use opscope_profile::{Account, Item, Layer, Manifest, MarkerFact, MemoryOverTime, Recording, RunFact, RunGroup};
 
 pub(crate) use self::dump::{DumpFacts, FirstBad, ValueRow};
@@ -17,6 +19,7 @@ pub(crate) use self::latency::{Latency, LatencySum, Step};
 pub(crate) use self::operators::{OperatorRow, Operators, TypeRow};
 pub(crate) use self::surroundings::Surroundings;
 pub(crate) use self::timeline::{Lane, Slot, Timeline, What};
+pub(crate) use self::values::{FirstDifference, ValueDifference, ValuesComparison};
 use crate::ReportError;
 use crate::graph::Picture;
 use crate::source::{RunPaths, Summary};
@@ -30,6 +33,12 @@ pub(crate) struct RunFacts {
     pub paths: RunPaths,
     /// The model's file, as the user gave it.
     pub model: Option<String>,
+    /// The directory in which the run was started; `None` if its model is not found any more.
+    pub started_in: Option<PathBuf>,
+    /// How many plans the recorded runs have: each set of shapes has one.
+    pub plans: usize,
+    /// The operators whose bodies operators lie in, the outermost first, by the names of those operators.
+    pub bodies: BTreeMap<String, Vec<String>>,
     /// The model, the engine, the machine.
     pub surroundings: Surroundings,
     /// What is missing, a sentence each.
@@ -74,6 +83,9 @@ impl RunFacts {
             name: paths.name.clone(),
             paths: paths.clone(),
             model: None,
+            started_in: None,
+            plans: 0,
+            bodies: BTreeMap::new(),
             surroundings: Surroundings::of(summary.as_ref(), recording.as_ref(), dump.as_ref()),
             problems: Vec::new(),
             notes: Vec::new(),
@@ -103,6 +115,9 @@ impl RunFacts {
         if let Some(summary) = summary {
             facts.add_summary(summary);
         }
+        facts.started_in =
+            facts.model.as_ref().and_then(|model| paths.started_in(model.as_ref(), &facts.given_files()));
+        facts.add_bodies_of_dump();
         if let Some(dump) = &facts.dump {
             facts.problems.extend(dump.problems.iter().map(|problem| format!("dump: {problem}")));
         }
@@ -116,17 +131,31 @@ impl RunFacts {
         let account = recording.account()?;
         let mut latency = LatencySum::new(account.runs.measured);
         let mut middle: Option<(f64, RunGroup)> = None;
+        let mut plans: BTreeSet<u64> = BTreeSet::new();
+        let mut seen: BTreeSet<(u64, u32)> = BTreeSet::new();
         for item in recording.groups()? {
             let Item::Run(group) = item? else { continue };
             let Some(run) = group.record.filter(|_| recording.counts(&group)) else { continue };
             let nanos = nanos(recording, &run);
-            latency.add(nanos);
+            latency.add(run.run, nanos);
+            plans.insert(run.plan);
+            for dispatch in group.dispatches.iter().filter(|dispatch| !dispatch.path.is_empty()) {
+                if seen.insert((dispatch.plan, dispatch.kernel))
+                    && let Some(kernel) = recording.kernel(dispatch.plan, dispatch.kernel)
+                {
+                    let owners =
+                        dispatch.path.iter().filter_map(|level| recording.operator(dispatch.plan, level.operator));
+                    let owners = owners.map(str::to_owned).collect();
+                    self.bodies.insert(kernel.operator.clone(), owners);
+                }
+            }
             let distance = (nanos - account.run.median_ns).abs();
             if !group.dispatches.is_empty() && middle.as_ref().is_none_or(|(nearest, _)| distance < *nearest) {
                 middle = Some((distance, group));
             }
         }
-        self.latency = latency.finish().map(|latency| exact(latency, &account));
+        self.plans = plans.len();
+        self.latency = latency.finish().map(|latency| Latency { is_recorded: true, ..exact(latency, &account) });
         if let Some((_, group)) = middle {
             let window = timeline::window(&group);
             let marks: Vec<MarkerFact> =
@@ -155,11 +184,12 @@ impl RunFacts {
         }
         if self.latency.is_none() && self.is_timed() {
             let mut latency = LatencySum::new(summary.times.len() as u64);
-            summary.times.iter().for_each(|millis| latency.add(millis * 1e6));
+            summary.times.iter().zip(0..).for_each(|(millis, run)| latency.add(run, millis * 1e6));
             self.latency = latency.finish();
             if let (Some(latency), Some(times)) = (&mut self.latency, &summary.compute) {
                 let millis = [times.median, times.p90, times.p99].map(|millis| millis * 1e6);
                 [latency.median, latency.p90, latency.p99] = millis;
+                latency.interval = summary.median_interval_95.map(|(low, high)| (low * 1e6, high * 1e6));
             }
         }
         if self.account.is_none() {
@@ -180,6 +210,48 @@ fn exact(latency: Latency, account: &Account) -> Latency {
 }
 
 impl RunFacts {
+    /// Returns the files that the run was given as inputs, as far as the summary says it.
+    fn given_files(&self) -> Vec<PathBuf> {
+        let words = self.summary.iter().flat_map(|summary| &summary.again);
+        let files = words.filter_map(|word| word.strip_prefix("--input=")).flat_map(|files| files.split(','));
+        files.map(|file| PathBuf::from(file.rsplit('=').next().unwrap_or(file))).collect()
+    }
+
+    /// Takes from the dump which operators lie in the bodies of others.
+    fn add_bodies_of_dump(&mut self) {
+        for row in self.dump.iter().flat_map(|dump| &dump.rows).filter(|row| !row.owners.is_empty()) {
+            self.bodies.entry(row.operator.clone()).or_insert_with(|| row.owners.clone());
+        }
+    }
+
+    /// Takes from the model which operators lie in the bodies of others.
+    pub(crate) fn add_graph(&mut self, graph: &Graph) {
+        for operator in graph.all_operators() {
+            let owners = graph.owners_of(operator.id);
+            if !owners.is_empty() {
+                let names = owners.into_iter().map(|owner| graph.operator(owner).name.clone()).collect();
+                self.bodies.insert(operator.name.clone(), names);
+            }
+        }
+        if let Some(dump) = &mut self.dump {
+            dump.add_graph(graph);
+        }
+    }
+
+    /// Returns in whose body an operator lies, in words; `None` for one of the main graph.
+    pub(crate) fn body_of(&self, operator: &str) -> Option<String> {
+        self.bodies
+            .get(operator)
+            .filter(|owners| !owners.is_empty())
+            .map(|owners| format!("in the body of {}", owners.join(" / ")))
+    }
+
+    /// Returns what people call an operator, by its name in the file.
+    pub(crate) fn display_name<'a>(&'a self, operator: &'a str) -> &'a str {
+        let rows = self.account.iter().flat_map(|account| &account.operators);
+        rows.into_iter().find(|row| row.operator == operator).map_or(operator, |row| row.display_name())
+    }
+
     /// Returns whether its times say how long the model takes: a dump makes runs longer.
     pub(crate) fn is_timed(&self) -> bool {
         self.paths.recording.is_some() || self.dump.is_none()

@@ -46,8 +46,15 @@ pub(crate) struct OperatorRow {
     pub p90: Option<f64>,
     /// Likewise the 99th percentile.
     pub p99: Option<f64>,
-    /// Of all runs' time.
+    /// Of a run that takes the median time.
     pub percent: f64,
+}
+
+impl OperatorRow {
+    /// Returns what people call it: `layers.0.c1 (Conv)` if the file says in which module it lies, and its name otherwise.
+    pub(crate) fn display_name(&self) -> &str {
+        self.origin.as_ref().map_or(&self.name, |origin| &origin.display_name)
+    }
 }
 
 /// The time of all operators of a type. Times are nanoseconds.
@@ -59,11 +66,9 @@ pub(crate) struct TypeRow {
     pub added: bool,
     /// How many operators of this type were executed.
     pub operators: u64,
-    /// Of a run, the mean.
-    pub mean: f64,
     /// Of a run in which one was executed, the median.
     pub median: f64,
-    /// Of all runs' time.
+    /// Of a run that takes the median time.
     pub percent: f64,
 }
 
@@ -74,7 +79,6 @@ impl TypeRow {
             op_type: row.op_type.clone(),
             added: row.added,
             operators: row.operators,
-            mean: row.mean_ns,
             median: row.median_ns,
             percent: row.percent,
         };
@@ -87,7 +91,6 @@ impl TypeRow {
             op_type: row.op_type.clone(),
             added: row.added,
             operators: row.operators,
-            mean: row.mean_ns,
             median: row.median_ns,
             percent: row.percent,
         };

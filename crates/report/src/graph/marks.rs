@@ -18,9 +18,11 @@ pub(crate) enum Colouring {
 /// What is known of a node, or of all nodes of a module together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Mark {
-    /// Of a run, the mean.
+    /// Of a run in which it was executed, the median; of a module its share of a run that takes the median time.
     pub nanos: Option<f64>,
-    /// Of all runs' time.
+    /// Its share of a run that takes the median time, in nanoseconds: less than the median if not every run executes it.
+    part: f64,
+    /// The same in percent.
     pub percent: f64,
     /// The operator that its time counts for.
     pub fused_into: Option<String>,
@@ -30,19 +32,24 @@ pub(crate) struct Mark {
     pub inf: u64,
     /// The smallest and the largest element of what it gives; `None` if that is not known.
     pub range: Option<(f64, f64)>,
-    /// The largest difference from the reference, as a part of the reference's largest element.
+    /// The largest difference from the reference, as a part of the reference's largest element. It is infinite where the difference has
+    /// no size, as with a NaN on one side only; `None` where it was not compared.
     pub error: Option<f64>,
+    /// Whether it is of an input or an output of the model.
+    pub is_end: bool,
 }
 
 /// What a run says of operators, by their names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Marks {
-    /// The mean in a run, and the share of all runs' time.
-    times: HashMap<String, (f64, f64)>,
+    /// The median, its part of the median run, and that in percent.
+    times: HashMap<String, ((f64, f64), f64)>,
     /// Operators whose time counts for another one.
     fused: HashMap<String, String>,
     /// What their values are like.
     values: HashMap<String, Mark>,
+    /// What values are like that are taken: those of the model's inputs among them.
+    inputs: HashMap<String, Mark>,
     /// The largest difference from the reference, as a part of its largest element.
     errors: HashMap<String, f64>,
 }
@@ -53,8 +60,8 @@ impl Marks {
         Self { errors, ..Self::default() }
     }
 
-    /// Adds the time of an operator and of those that are fused with it.
-    pub(crate) fn add_times(&mut self, operator: &str, nanos: f64, percent: f64, fused: &[String]) {
+    /// Adds the time of an operator and of those that are fused with it: the median, and its part of the median run.
+    pub(crate) fn add_times(&mut self, operator: &str, nanos: (f64, f64), percent: f64, fused: &[String]) {
         self.times.insert(operator.to_owned(), (nanos, percent));
         for other in fused {
             self.fused.insert(other.clone(), operator.to_owned());
@@ -67,6 +74,11 @@ impl Marks {
         self.values.entry(operator.to_owned()).or_default().add(&values);
     }
 
+    /// Adds what a value is like that an operator takes. Several operators take the same.
+    pub(crate) fn add_input(&mut self, value: &str, nan: u64, inf: u64, range: Option<(f64, f64)>) {
+        self.inputs.entry(value.to_owned()).or_insert(Mark { nan, inf, range, ..Mark::default() });
+    }
+
     /// Returns what is known of each node of a graph.
     pub(super) fn of(&self, graph: &ModelGraph) -> Vec<Mark> {
         graph.nodes.iter().map(|node| self.of_node(node)).collect()
@@ -74,13 +86,16 @@ impl Marks {
 
     fn of_node(&self, node: &Node) -> Mark {
         if node.kind != NodeKind::Operator {
-            return Mark::default();
+            let input = self.inputs.get(&node.name).filter(|_| node.kind == NodeKind::Input);
+            return Mark { is_end: true, ..input.cloned().unwrap_or_default() };
         }
-        let (nanos, percent) =
-            self.times.get(&node.name).map_or((None, 0.0), |(nanos, percent)| (Some(*nanos), *percent));
+        let (nanos, part, percent) = self
+            .times
+            .get(&node.name)
+            .map_or((None, 0.0, 0.0), |((nanos, part), percent)| (Some(*nanos), *part, *percent));
         let fused_into = self.fused.get(&node.name).filter(|_| nanos.is_none()).cloned();
         let values = self.values.get(&node.name).cloned().unwrap_or_default();
-        Mark { nanos, percent, fused_into, error: self.errors.get(&node.name).copied(), ..values }
+        Mark { nanos, part, percent, fused_into, error: self.errors.get(&node.name).copied(), ..values }
     }
 
     /// Returns the colourings for which there are data, the first one first.
@@ -97,10 +112,10 @@ impl Marks {
 impl Mark {
     /// Adds what is known of another node of the same module.
     pub(super) fn add(&mut self, other: &Self) {
-        self.nanos = match (self.nanos, other.nanos) {
-            (Some(a), Some(b)) => Some(a + b),
-            (a, b) => a.or(b),
-        };
+        self.part += other.part;
+        if self.nanos.is_some() || other.nanos.is_some() {
+            self.nanos = Some(self.part);
+        }
         self.percent += other.percent;
         self.nan = self.nan.saturating_add(other.nan);
         self.inf = self.inf.saturating_add(other.inf);

@@ -15,6 +15,8 @@ const HEIGHT: u32 = 40;
 pub(crate) const PORT: u32 = 10;
 /// The most letters on a node.
 const MOST_LETTERS: usize = 28;
+/// The most letters of what stands below.
+const MOST_NOTE: usize = 40;
 /// The most ports at each end of a module: more become one.
 const MOST_PORTS: usize = 5;
 
@@ -149,6 +151,7 @@ impl Drawing<'_> {
         let what = if node.kind == NodeKind::Operator { What::Operator } else { What::End };
         let note = match node.kind {
             NodeKind::Operator => note(mark).unwrap_or_default(),
+            NodeKind::Input if mark.nan + mark.inf > 0 => note(mark).unwrap_or_default(),
             NodeKind::Input => node.gives.concat(),
             NodeKind::Output => node.takes.concat(),
         };
@@ -172,7 +175,7 @@ impl Drawing<'_> {
 impl Drawn {
     fn new(what: What, label: &str, note: String, about: Vec<String>) -> Self {
         let label = cut(label, MOST_LETTERS);
-        let letters = |text: &str, width: f64| text.chars().count() as f64 * width;
+        let note = cut(&note, MOST_NOTE);
         let width = (letters(&label, 7.6).max(letters(&note, 6.4)) + 22.0).max(64.0);
         // Levels that differ in a letter or two are alike.
         let width = (width / 12.0).ceil() as u32 * 12;
@@ -182,6 +185,17 @@ impl Drawn {
     fn size(&self) -> (u32, u32) {
         if self.what == What::Port { (PORT, PORT) } else { (self.width, HEIGHT) }
     }
+}
+
+/// Returns about how wide a text is whose usual letters are so wide: capitals and what is as wide as `m` are wider, and those of
+/// Chinese, Japanese and Korean, and pictures, twice as wide.
+fn letters(text: &str, usual: f64) -> f64 {
+    let width = |letter: char| match letter {
+        'A'..='Z' | 'm' | 'w' | '%' | '@' => 1.3,
+        letter if u32::from(letter) >= 0x1100 => 2.0,
+        _ => 1.0,
+    };
+    text.chars().map(width).sum::<f64>() * usual
 }
 
 impl Line {
@@ -256,7 +270,10 @@ fn note(mark: &Mark) -> Option<String> {
         (nan, _) => return Some(format!("{nan} NaN")),
     }
     if let Some(error) = mark.error {
-        return Some(format!("differs by {}", value(error)));
+        return Some(match error.is_finite() {
+            true => format!("differs by {}", value(error)),
+            false => "differs, without a size".to_owned(),
+        });
     }
     if let Some((low, high)) = mark.range {
         return Some(format!("{} to {}", value(low), value(high)));
@@ -291,7 +308,10 @@ fn facts(mark: &Mark) -> Vec<String> {
         lines.push(format!("its time counts for {other}"));
     }
     if let Some(error) = mark.error {
-        lines.push(format!("differs by at most {} of the largest element", value(error)));
+        lines.push(match error.is_finite() {
+            true => format!("differs by at most {} of the largest element", value(error)),
+            false => "differs without a size: by NaN, infinity, shape or statistics".to_owned(),
+        });
     }
     if mark.nan + mark.inf > 0 {
         lines.push(format!("{} NaN, {} infinite", mark.nan, mark.inf));

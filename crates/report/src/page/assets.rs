@@ -5,8 +5,8 @@ pub(super) const SCRIPT: &str = include_str!("script.js");
 
 /// The policy: nothing is loaded, and no style and no script applies but the two above, which it knows by their SHA-256.
 pub(super) const POLICY: &str = "default-src 'none'; \
-     style-src 'sha256-jsVW7/Tu42MstixVGL/LZrlHtSYxcjwgJ0oHDX7eNYA='; \
-     script-src 'sha256-Lfj+f9fOmP/dj4gTpapVMwCcBk7xxKEt+pS5V08O8+o='; \
+     style-src 'sha256-OEx5J6IjMhcxfdtmjbtwih2BITb2QUy58VtjAPs6LAY='; \
+     script-src 'sha256-w3/1vL4pPOap3EeqbRqgXYrhZa7s67qYzelUAm8s8Kw='; \
      img-src data:; base-uri 'none'; form-action 'none'";
 
 #[cfg(test)]

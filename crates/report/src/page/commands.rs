@@ -1,15 +1,29 @@
 //! Commands that show more, as text to copy.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use super::Place;
 use super::html::Html;
 use crate::ReportError;
-use crate::facts::RunFacts;
+use crate::facts::{RunFacts, ValuesComparison};
 
 pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    let run = place.run;
+    let is_missing = run.model.as_ref().is_some_and(|model| !model.is_empty()) && run.started_in.is_none();
+    let text = match is_missing {
+        false => "Run them in the directory that this page was written to.",
+        true => {
+            "Run them in the directory that this page was written to. The model's file was not found from there, so there are none that run it."
+        }
+    };
+    html.element("p", &[("class", "description")], text);
+    list(html, commands(run, place.directory));
+    Ok(())
+}
+
+fn list(html: &mut Html, commands: Vec<(&'static str, String)>) {
     html.within("dl", &[("class", "commands")], |html| {
-        for (why, command) in commands(place.run) {
+        for (why, command) in commands {
             html.element("dt", &[], why);
             html.within("dd", &[], |html| {
                 html.element("code", &[], &command);
@@ -17,45 +31,62 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
             });
         }
     });
-    Ok(())
 }
 
-fn commands(run: &RunFacts) -> Vec<(&'static str, String)> {
+/// Writes the command that compares two dumps.
+pub(super) fn of_values(html: &mut Html, values: &ValuesComparison, directory: &Path) {
+    let [run, reference] = [&values.run.1, &values.reference.1].map(|path| quoted_path(directory, path));
+    let command = format!("opscope compare {run} {reference}");
+    list(html, vec![("Every tensor with its differences, in the directory that this page was written to", command)]);
+}
+
+fn commands(run: &RunFacts, directory: &Path) -> Vec<(&'static str, String)> {
     let mut commands = Vec::new();
+    let path = |path: &Path| quoted_path(directory, path);
     if let Some(recording) = run.recording() {
-        let recording = quoted_path(recording);
+        let recording = path(recording);
         commands.push(("Every operator and type, as text", format!("opscope inspect {recording} --rows 1000")));
         commands.push((
-            "Every run on a timeline, for ui.perfetto.dev",
+            "The first runs, the slowest and those nearest to the median on a timeline, for ui.perfetto.dev (--timeline-runs all shows all)",
             format!("opscope export {recording} --format perfetto"),
         ));
-        commands.push(("Every dispatch as a row", format!("opscope export {recording} --format csv")));
+        commands.push((
+            "Every dispatch of every run as a row",
+            format!("opscope export {recording} --format csv --timeline-runs all"),
+        ));
     }
     if let Some(dump) = &run.dump {
-        let path = quoted_path(&dump.path);
-        commands.push(("Every tensor with its statistics", format!("opscope inspect {path}")));
-        commands.push(("Whether the dump is whole", format!("opscope inspect {path} --check")));
+        let of_dump = path(&dump.path);
+        commands.push(("Every tensor with its statistics", format!("opscope inspect {of_dump}")));
+        commands.push(("Whether the dump is whole", format!("opscope inspect {of_dump} --check")));
         if let Some(file) = dump.first_bad.as_ref().and_then(|bad| bad.file.as_ref()) {
-            commands.push(("The first tensor that is not finite", format!("opscope inspect {}", quoted_path(file))));
+            commands.push(("The first tensor that is not finite", format!("opscope inspect {}", path(file))));
         }
     }
-    if let Some(model) = run.model.as_deref().filter(|model| !model.is_empty()) {
+    if let (Some(model), Some(home)) = (run.model.as_deref().filter(|model| !model.is_empty()), &run.started_in) {
+        let relative = relative(directory, home);
+        // The inputs of the run are named as from the directory in which it was started.
+        let there = |command: String| match relative.as_os_str().is_empty() {
+            true => command,
+            false => format!("(cd {} && {command})", quoted(&relative.to_string_lossy())),
+        };
         let (model, given) = (quoted(model), given(run));
         if run.dump.as_ref().is_some_and(|dump| dump.first_bad.is_some()) {
             commands.push((
                 "Stop where the first NaN arises",
-                format!("opscope debug {model}{given} -ex 'catch nonfinite' -ex run"),
+                there(format!("opscope debug {model}{given} -ex 'catch nonfinite' -ex run")),
             ));
         }
-        commands.push(("The model's operators", format!("opscope inspect {model}")));
+        commands.push(("The model's operators", there(format!("opscope inspect {model}"))));
         if run.dump.is_none() {
             commands.push((
                 "What every operator computes",
-                format!("opscope benchmark {model}{given} --output out --dump"),
+                there(format!("opscope benchmark {model}{given} --output out --dump")),
             ));
         }
         if run.recording().is_none() {
-            commands.push(("Where the time goes", format!("opscope benchmark {model}{given} --output out --profiler")));
+            let command = format!("opscope benchmark {model}{given} --output out --profiler");
+            commands.push(("Where the time goes", there(command)));
         }
     }
     commands
@@ -71,8 +102,19 @@ fn given(run: &RunFacts) -> String {
     words.map(shown).collect()
 }
 
-fn quoted_path(path: &Path) -> String {
-    quoted(&path.to_string_lossy())
+/// Returns a path as a word of a shell that runs in a directory.
+fn quoted_path(directory: &Path, path: &Path) -> String {
+    quoted(&relative(directory, path).to_string_lossy())
+}
+
+/// Returns the path from a directory to what exists; empty for the directory itself. A path that is not there stays as it is.
+fn relative(directory: &Path, path: &Path) -> PathBuf {
+    let (Ok(from), Ok(to)) = (directory.canonicalize(), path.canonicalize()) else { return path.to_owned() };
+    let (mut from, mut to) = (from.components().peekable(), to.components().peekable());
+    while from.peek().is_some() && from.peek() == to.peek() {
+        (from.next(), to.next());
+    }
+    from.map(|_| Component::ParentDir).chain(to).collect()
 }
 
 /// Returns a word that a shell takes as it is.
@@ -97,5 +139,17 @@ mod tests {
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted("--output"), "'./--output'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_path_is_the_way_from_the_directory_of_the_page() {
+        let root = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| root.path().join(name);
+        std::fs::create_dir_all(at("pages/new")).expect("a directory");
+        std::fs::create_dir_all(at("out/dump")).expect("a directory");
+        assert_eq!(relative(&at("pages/new"), &at("out/dump")), Path::new("../../out/dump"));
+        assert_eq!(relative(&at("."), &at("out/dump")), Path::new("out/dump"));
+        assert_eq!(relative(&at("out"), &at("out")), Path::new(""));
+        assert_eq!(relative(&at("out"), Path::new("not/there")), Path::new("not/there"));
     }
 }

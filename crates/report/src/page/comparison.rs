@@ -10,6 +10,8 @@ use crate::units::{count, duration, trimmed};
 const MOST_ROWS: usize = 2_000;
 
 pub(super) fn section(html: &mut Html, comparison: &TimesComparison) {
+    let (class, text) = in_words(&comparison.run);
+    html.element("p", &[("class", class)], text);
     html.within("dl", &[("class", "tiles")], |html| {
         side(html, "A", &comparison.a);
         side(html, "B", &comparison.b);
@@ -29,6 +31,33 @@ pub(super) fn section(html: &mut Html, comparison: &TimesComparison) {
     }
     surroundings(html, comparison);
     operators(html, comparison);
+}
+
+/// Returns the verdict on the time of a run, and the class of its colour.
+fn in_words(change: &Change) -> (&'static str, String) {
+    let Some(percent) = change.percent else {
+        return ("finding unsure", "B cannot be compared with A: one of them has no time of a run.".to_owned());
+    };
+    let word = if percent > 0.0 { "slower" } else { "faster" };
+    let size = percent.abs();
+    match change.percent_interval {
+        None => (
+            "finding unsure",
+            format!(
+                "Whether B is {word} than A cannot be told: the medians are {size:.1} % apart, and there are too few runs for a confidence interval."
+            ),
+        ),
+        Some((low, high)) if !change.is_significant() => (
+            "finding unsure",
+            format!(
+                "No difference between B and A can be told: the change is {low:+.1} % to {high:+.1} % with 95 % confidence."
+            ),
+        ),
+        Some((low, high)) => (
+            if percent > 0.0 { "finding bad" } else { "finding good" },
+            format!("B is {size:.1} % {word} than A: the change is {low:+.1} % to {high:+.1} % with 95 % confidence."),
+        ),
+    }
 }
 
 /// Returns what is to be said of a machine that was slower on one side: `slowdown` is how many times longer a fixed piece of work took
@@ -64,6 +93,12 @@ fn total(html: &mut Html, what: &'static str, change: &Change) {
     html.within("div", &[("class", verdict(change))], |html| {
         html.element("dt", &[], what);
         html.element("dd", &[("class", "number")], change.percent.map_or_else(|| "–".to_owned(), signed_percent));
+        let word = match (verdict(change), change.difference_interval_ns) {
+            ("same", None) => "too few runs to tell",
+            ("same", Some(_)) => "no difference can be told",
+            (word, _) => word,
+        };
+        html.element("dd", &[("class", "note")], word);
         let sides = [change.a_ns, change.b_ns].map(|nanos| nanos.map_or_else(|| "none".to_owned(), duration));
         html.element("dd", &[("class", "note")], format!("{} to {}", sides[0], sides[1]));
         if let Some((low, high)) = change.percent_interval {
@@ -88,7 +123,7 @@ fn surroundings(html: &mut Html, comparison: &TimesComparison) {
         return;
     }
     html.element("h3", &[], "What else differs");
-    html.within("table", &[], |html| {
+    html.within("table", &[("class", "facts")], |html| {
         html.raw("<thead><tr><th scope=\"col\">What</th><th scope=\"col\">A</th><th scope=\"col\">B</th></tr></thead>");
         html.within("tbody", &[], |html| {
             for difference in &comparison.surroundings {
@@ -192,7 +227,27 @@ fn signed_percent(percent: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::machine;
+    use super::{Change, in_words, machine};
+
+    #[test]
+    fn the_verdict_is_said_in_words() {
+        let change = |percent: f64, interval: Option<(f64, f64)>| Change {
+            a_ns: Some(100.0),
+            b_ns: Some(100.0 + percent),
+            a_interval_ns: None,
+            b_interval_ns: None,
+            difference_ns: percent,
+            difference_interval_ns: interval,
+            percent: Some(percent),
+            percent_interval: interval,
+        };
+        let slower = in_words(&change(12.0, Some((9.0, 15.0))));
+        assert_eq!(slower.0, "finding bad");
+        assert_eq!(slower.1, "B is 12.0 % slower than A: the change is +9.0 % to +15.0 % with 95 % confidence.");
+        assert!(in_words(&change(-12.0, Some((-15.0, -9.0)))).1.starts_with("B is 12.0 % faster than A"));
+        assert!(in_words(&change(1.0, Some((-1.0, 3.0)))).1.starts_with("No difference between B and A can be told"));
+        assert!(in_words(&change(1.0, None)).1.contains("too few runs for a confidence interval"));
+    }
 
     #[test]
     fn a_machine_that_was_slower_on_one_side_is_named() {

@@ -21,7 +21,12 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
     html.element("p", &[("class", "description")], text);
     match &dump.first_bad {
         Some(bad) => first_bad(html, bad),
-        None => html.element("p", &[("class", "finding good")], "No tensor has a NaN or an infinity."),
+        None if dump.tensors == 0 => html.element("p", &[("class", "finding bad")], "The dump has no tensors."),
+        None if !dump.problems.is_empty() => {
+            let text = "No tensor that is in the dump has a NaN or an infinity, but the dump is incomplete: what is missing may have them.";
+            html.element("p", &[("class", "finding bad")], text);
+        }
+        None => html.element("p", &[("class", "finding good")], "No tensor of the dump has a NaN or an infinity."),
     }
     if let Some(chart) = chart::magnitude(dump)? {
         html.within("div", &[("class", "charts")], |html| html.chart(&chart, &format!("{}-magnitude", place.prefix)));
@@ -35,17 +40,37 @@ fn first_bad(html: &mut Html, bad: &FirstBad) {
         html.element("strong", &[], "The first tensor that is not finite");
         html.text(" is ");
         html.element("code", &[], &bad.value);
-        if let Some(operator) = &bad.operator {
-            html.text(if bad.is_input { ", which is taken by " } else { ", which is given by " });
-            html.element("code", &[], operator);
+        if bad.is_given {
+            html.text(", an input of the model: no operator made it");
         }
-        if let Some(op_type) = &bad.op_type {
+        if let Some(operator) = &bad.operator {
+            html.text(match (bad.is_given, bad.is_input) {
+                (true, _) => ". It is taken by ",
+                (false, true) => ", which is taken by ",
+                (false, false) => ", which is given by ",
+            });
+            html.element("code", &[], bad.code.as_ref().map_or(operator, |code| &code.display_name));
+        }
+        // What people call an operator has its type.
+        let is_named = bad.code.as_ref().is_some_and(|code| code.module().is_some());
+        if let Some(op_type) = bad.op_type.as_ref().filter(|_| !is_named) {
             html.text(format!(" ({op_type})"));
         }
         if let Some(run) = bad.run {
             html.text(format!(" in run {run}"));
         }
         html.text(format!(": {} elements are NaN and {} are infinite.", count(bad.nan), count(bad.inf)));
+        match bad.suspects.as_deref() {
+            Some([]) => {}
+            Some(inputs) => {
+                let inputs = inputs.join(", ");
+                html.text(format!(
+                    " It takes what the model was given ({inputs}), which is not in the dump and may have had them."
+                ));
+            }
+            None if bad.is_given || bad.is_input => {}
+            None => html.text(" What the model was given and its weights may have had them: they are not in the dump."),
+        }
         for line in bad.code.iter().flat_map(|code| code.lines()) {
             html.element("small", &[], line);
         }
@@ -77,11 +102,11 @@ fn values(html: &mut Html, place: &Place<'_>, dump: &DumpFacts) {
     // What is wrong is not looked for.
     let (bad, good): (Vec<_>, Vec<_>) = dump.rows.iter().partition(|row| row.nan + row.inf > 0);
     table(html, &id, &caption, columns, dump.rows.len(), |html| {
-        bad.into_iter().chain(good).for_each(|value| row(html, value));
+        bad.into_iter().chain(good).for_each(|value| row(html, place, value));
     });
 }
 
-fn row(html: &mut Html, row: &ValueRow) {
+fn row(html: &mut Html, place: &Place<'_>, row: &ValueRow) {
     let class = if row.nan + row.inf > 0 { "bad" } else { "" };
     html.within("tr", &[("class", class)], |html| {
         html.element("th", &[("scope", "row")], &row.value);
@@ -91,6 +116,9 @@ fn row(html: &mut Html, row: &ValueRow) {
             let is_named = row.code.as_ref().is_some_and(|code| code.module().is_some());
             let of = if is_named { &row.operator } else { &row.op_type };
             html.element("small", &[], format!("{of} {}", row.io).trim());
+            if let Some(body) = place.run.body_of(&row.operator) {
+                html.element("small", &[], body);
+            }
             if let Some(source) = row.code.as_ref().and_then(|code| code.source.as_ref()) {
                 html.element("small", &[], source.to_string());
             }

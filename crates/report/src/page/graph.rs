@@ -157,6 +157,9 @@ fn class(node: &Drawn, colourings: &[Colouring]) -> String {
         What::Port => "n p",
     });
     for colouring in colourings {
+        if *colouring == Colouring::Error && node.mark.error.is_none() && !node.mark.is_end && node.what != What::Port {
+            class.push_str(" eu");
+        }
         let step = node.mark.step(*colouring);
         if step > 0 {
             let _ = write!(class, " {}{step}", colouring.letter());
@@ -191,6 +194,12 @@ fn legend(html: &mut Html, colouring: Colouring) {
                     html.raw("<rect width=\"100%\" height=\"100%\"/>");
                 });
                 html.text(text);
+            });
+        }
+        if colouring == Colouring::Error {
+            html.within("li", &[], |html| {
+                html.raw("<svg class=\"key eu\" aria-hidden=\"true\"><rect width=\"100%\" height=\"100%\"/></svg>");
+                html.text("not compared");
             });
         }
     });

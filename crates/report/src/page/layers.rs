@@ -15,7 +15,7 @@ const OPENED: f64 = 25.0;
 
 pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
     let Some(tree) = &place.run.layers else { return Ok(()) };
-    let text = "Operators by the paths in their names, the slowest layer first. A layer holds what lies in it.";
+    let text = "Operators by the paths in their names, the slowest layer first. A layer holds what lies in it. Its time is the sum of medians.";
     html.element("p", &[("class", "description")], text);
     let mut left = MOST_LAYERS;
     html.within("ul", &[("class", "tree")], |html| {
@@ -50,7 +50,7 @@ fn layer(html: &mut Html, layer: &Layer, above: &str, depth: usize, left: &mut u
 
 fn line(html: &mut Html, layer: &Layer, name: &str) {
     html.element("span", &[("class", "name")], name);
-    let mut numbers = format!("{} · {}", percent(layer.percent), duration(layer.mean_ns));
+    let mut numbers = format!("{} · {}", percent(layer.percent), duration(layer.median_ns));
     if let Some(rate) = layer.gflops_per_s {
         numbers.push_str(&format!(" · {} GFLOP/s", trimmed(rate)));
     }

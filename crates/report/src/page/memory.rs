@@ -35,7 +35,19 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
     table(html, &id, &caption, columns, rows.len(), |html| {
         for row in rows {
             html.within("tr", &[], |html| {
-                html.element("th", &[("scope", "row")], row.operator.as_deref().unwrap_or("inputs of the run"));
+                html.within("th", &[("scope", "row")], |html| match &row.operator {
+                    Some(operator) => {
+                        let name = place.run.display_name(operator);
+                        html.text(name);
+                        if name != operator {
+                            html.element("small", &[], operator);
+                        }
+                        if let Some(body) = place.run.body_of(operator) {
+                            html.element("small", &[], body);
+                        }
+                    }
+                    None => html.text("inputs of the run"),
+                });
                 number(html, row.allocations as f64, count(row.allocations));
                 number(html, row.allocated_bytes as f64, shown_size(row.allocated_bytes));
                 number(html, row.bytes_at_peak as f64, shown_size(row.bytes_at_peak));

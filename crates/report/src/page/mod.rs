@@ -13,18 +13,23 @@ mod operators;
 mod overview;
 mod roofline;
 mod timeline;
+mod values;
+
+use std::path::Path;
 
 use opscope::compare::times::{TimesComparison, TimesError};
 
 use self::html::Html;
 use crate::ReportError;
-use crate::facts::RunFacts;
+use crate::facts::{RunFacts, ValuesComparison};
 
 /// A run on the page.
 struct Place<'a> {
     run: &'a RunFacts,
     /// What the ids of its sections begin with.
     prefix: String,
+    /// The directory that its commands are for.
+    directory: &'a Path,
 }
 
 /// A section of a run: the end of its id, its title, and what writes it.
@@ -98,10 +103,15 @@ const SECTIONS: &[Section] = &[
 /// Two runs that were compared, or why they cannot be.
 type Compared<'a> = Option<&'a Result<TimesComparison, TimesError>>;
 
-/// Returns the page of some runs, and of two of them compared.
-pub(crate) fn page(runs: &[RunFacts], compared: Compared<'_>) -> Result<String, ReportError> {
-    let places: Vec<Place<'_>> =
-        runs.iter().enumerate().map(|(index, run)| Place { run, prefix: format!("r{}", index + 1) }).collect();
+/// Returns the page of some runs, and of two of them compared, that lies in a directory.
+pub(crate) fn page(
+    runs: &[RunFacts],
+    compared: Compared<'_>,
+    values: Option<&ValuesComparison>,
+    directory: &Path,
+) -> Result<String, ReportError> {
+    let place = |(index, run)| Place { run, prefix: format!("r{}", index + 1), directory };
+    let places: Vec<Place<'_>> = runs.iter().enumerate().map(place).collect();
     let mut html = Html::default();
     html.raw("<!doctype html>\n<html lang=\"en\">\n");
     html.within("head", &[], |html| head(html, runs));
@@ -109,10 +119,16 @@ pub(crate) fn page(runs: &[RunFacts], compared: Compared<'_>) -> Result<String, 
     html.within("body", &[], |html| {
         html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a>");
         html.within("header", &[], |html| header(html, runs));
-        html.within("nav", &[("aria-label", "Sections")], |html| navigation(html, &places, compared));
+        let class = if runs.len() == 1 { "one" } else { "several" };
+        html.within("nav", &[("aria-label", "Sections"), ("class", class)], |html| {
+            navigation(html, &places, compared, values)
+        });
         html.within("main", &[("id", "main")], |html| {
             if let Some(compared) = compared {
                 a_against_b(html, compared);
+            }
+            if let Some(values) = values {
+                against_reference(html, values, directory);
             }
             outcome = places.iter().try_for_each(|place| article(html, place));
         });
@@ -172,9 +188,22 @@ fn a_against_b(html: &mut Html, compared: &Result<TimesComparison, TimesError>) 
     });
 }
 
-fn navigation(html: &mut Html, places: &[Place<'_>], compared: Compared<'_>) {
+/// The section of two dumps that were compared.
+fn against_reference(html: &mut Html, values: &ValuesComparison, directory: &Path) {
+    let class = [("id", "values"), ("class", "compared"), ("aria-labelledby", "values-title")];
+    html.within("section", &class, |html| {
+        let title = format!("Tensors of {} against {}, the reference", values.run.0, values.reference.0);
+        html.element("h2", &[("id", "values-title")], title);
+        values::section(html, values, directory);
+    });
+}
+
+fn navigation(html: &mut Html, places: &[Place<'_>], compared: Compared<'_>, values: Option<&ValuesComparison>) {
     if compared.is_some() {
         html.raw("<a class=\"run\" href=\"#comparison\">A against B</a>");
+    }
+    if values.is_some() {
+        html.raw("<a class=\"run\" href=\"#values\">Tensors compared</a>");
     }
     for place in places {
         let several = places.len() > 1;

@@ -13,23 +13,28 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
         Column { title: "Operator", is_number: false },
         Column { title: "Type", is_number: false },
         Column { title: "Count", is_number: true },
-        Column { title: "Mean", is_number: true },
         Column { title: "Median", is_number: true },
+        Column { title: "Share", is_number: true },
         Column { title: "P90", is_number: true },
         Column { title: "P99", is_number: true },
+        Column { title: "Mean", is_number: true },
         Column { title: "Total", is_number: true },
-        Column { title: "Share", is_number: true },
     ];
     let caption = match operators.left {
-        0 => "The time of every operator of the file. A fused kernel counts for the first of its operators.".to_owned(),
-        left => format!("The slowest operators of the file; {} more take less time.", count(left as u64)),
+        0 => format!(
+            "The time of every operator of the file. A fused kernel counts for the first of its operators. {OF_MEDIANS}"
+        ),
+        left => format!("The slowest operators of the file; {} more take less time. {OF_MEDIANS}", count(left as u64)),
     };
     let id = format!("{}-operators-table", place.prefix);
     table(html, &id, &caption, columns, operators.rows.len(), |html| {
-        operators.rows.iter().for_each(|operator| row(html, operator));
+        operators.rows.iter().for_each(|operator| row(html, place, operator));
     });
     Ok(())
 }
+
+const OF_MEDIANS: &str =
+    "Shares are those of medians; the mean and the total are of all runs, with those that were held up.";
 
 /// A column of a table that can be sorted.
 pub(super) struct Column {
@@ -73,15 +78,16 @@ pub(super) fn table(
     });
 }
 
-fn row(html: &mut Html, operator: &OperatorRow) {
+fn row(html: &mut Html, place: &Place<'_>, operator: &OperatorRow) {
     html.within("tr", &[], |html| {
         html.within("th", &[("scope", "row")], |html| {
-            html.text(operator.origin.as_ref().map_or(&operator.name, |origin| &origin.display_name));
+            html.text(operator.display_name());
             let mut details = Vec::new();
             if let Some(origin) = &operator.origin {
                 details.extend(origin.module().map(|_| operator.name.clone()));
                 details.extend(origin.source.as_ref().map(ToString::to_string));
             }
+            details.extend(place.run.body_of(&operator.name));
             if operator.added {
                 details.push("added by the engine".to_owned());
             }
@@ -100,17 +106,17 @@ fn row(html: &mut Html, operator: &OperatorRow) {
             html.element("small", &[], first_of(&operator.kernels));
         });
         number(html, operator.dispatches as f64, count(operator.dispatches));
-        number(html, operator.mean, duration(operator.mean));
         number(html, operator.median, duration(operator.median));
-        for percentile in [operator.p90, operator.p99] {
-            number(html, percentile.unwrap_or(-1.0), percentile.map_or_else(|| "–".to_owned(), duration));
-        }
-        number(html, operator.total, duration(operator.total));
         let sorted = trimmed(operator.percent);
         html.within("td", &[("class", "n"), ("data-v", &sorted)], |html| {
             html.text(percent(operator.percent));
             bar(html, operator.percent, "c0");
         });
+        for percentile in [operator.p90, operator.p99] {
+            number(html, percentile.unwrap_or(-1.0), percentile.map_or_else(|| "–".to_owned(), duration));
+        }
+        number(html, operator.mean, duration(operator.mean));
+        number(html, operator.total, duration(operator.total));
     });
 }
 

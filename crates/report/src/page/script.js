@@ -11,6 +11,13 @@
     return value.toFixed(digits) + " " + unit;
   };
 
+  // A moment with as many digits as tell it from those a step beside it.
+  const moment = (nanos, step) => {
+    const [factor, unit] = nanos + step >= 1e9 ? [1e9, "s"] : nanos + step >= 1e6 ? [1e6, "ms"] : nanos + step >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+    const digits = Math.min(9, Math.max(unit === "ns" ? 0 : 1, 1 - Math.floor(Math.log10(Math.max(step, 0.01) / factor))));
+    return (nanos / factor).toFixed(digits) + " " + unit;
+  };
+
   // Sorting: by a column's button. A second press turns the order round.
   for (const table of all(document, "table.sortable")) {
     const body = table.tBodies[0];
@@ -135,7 +142,8 @@
         if (part.text) part.text.style.display = isNamed ? "" : "none";
         if (isNamed) part.text.textContent = cut(part.name, Math.max(3, Math.floor((Math.min(width, 1) * pixels - 8) / letter)));
       }
-      ticks.forEach((tick, index) => (tick.textContent = duration((from + (scale * index) / (ticks.length - 1)) * whole)));
+      const step = (scale * whole) / (ticks.length - 1);
+      ticks.forEach((tick, index) => (tick.textContent = moment(from * whole + step * index, step)));
       figure.dataset.from = from;
       figure.dataset.to = to;
     };
@@ -144,7 +152,8 @@
       from = Math.min(Math.max(0, first), 1 - width);
       to = from + width;
       draw();
-      output.value = width < 1 ? "Shown: " + duration(from * whole) + " to " + duration(to * whole) : "";
+      const step = (to - from) * whole * 0.1;
+      output.value = width < 1 ? "Shown: " + moment(from * whole, step) + " to " + moment(to * whole, step) : "";
     };
     const zoom = (factor, at = 0.5) => {
       const center = from + (to - from) * at;
@@ -299,11 +308,17 @@
     };
     const zoom = (to) => {
       const [x, y] = [(sheet.scrollLeft + sheet.clientWidth / 2) / scale, (sheet.scrollTop + sheet.clientHeight / 2) / scale];
-      scale = Math.min(3, Math.max(0.1, to));
+      scale = Math.min(3, Math.max(0.01, to));
       resize();
       sheet.scrollTo(x * scale - sheet.clientWidth / 2, y * scale - sheet.clientHeight / 2);
     };
-    const fit = () => zoom(Math.min(1, (sheet.clientWidth - 4) / (levelOf(root).now || levelOf(root)).width));
+    const wide = () => zoom(Math.min(1, (sheet.clientWidth - 4) / (levelOf(root).now || levelOf(root)).width));
+    // All of it is seen, however long it is. The sheet grows with its drawing up to the height of its style.
+    const fit = () => {
+      const { width, height } = levelOf(root).now || levelOf(root);
+      const high = parseFloat(getComputedStyle(sheet).maxHeight) || height;
+      zoom(Math.min(1, (sheet.clientWidth - 4) / width, (high - 4) / height));
+    };
     const show = (node) => {
       const [box, area] = [node.querySelector(":scope > rect").getBoundingClientRect(), sheet.getBoundingClientRect()];
       const by = (from, to, start, end) => (to - from > end - start ? from - start - 8 : (from + to - start - end) / 2);
@@ -382,7 +397,7 @@
       fold: () => {
         all(svg, ".open").forEach((node) => node.classList.remove("open"));
         arrange(root);
-        fit();
+        wide();
       },
     };
     for (const button of all(figure, "[data-graph]")) button.addEventListener("click", acts[button.dataset.graph]);
@@ -400,7 +415,7 @@
       });
     }
     // Nothing is measured while the page opens, only where a drawing is wider than its sheet.
-    if (levelOf(root).width > sheet.clientWidth) fit();
+    if (levelOf(root).width > sheet.clientWidth) wide();
   }
 
   // Commands to copy.

@@ -33,7 +33,7 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
             html.text("Drag to select a part, or use the keys + and − to zoom, ← and → to move, 0 for the whole run. The table of operators holds the same times.");
         });
         html.raw("<output aria-live=\"polite\"></output>");
-        legend(html, &colours);
+        legend(html, timeline, &colours);
     });
     Ok(())
 }
@@ -147,7 +147,7 @@ impl Colours {
                 Some(colour) => format!("s c{colour}"),
                 None => "s other".to_owned(),
             },
-            What::Several(_) => "s other".to_owned(),
+            What::Several(_) => "s several".to_owned(),
             What::Gap => "s gap".to_owned(),
             What::Upload | What::Download => "s copy".to_owned(),
             What::Range(_) => "s range".to_owned(),
@@ -156,7 +156,7 @@ impl Colours {
     }
 }
 
-fn legend(html: &mut Html, colours: &Colours) {
+fn legend(html: &mut Html, timeline: &Timeline, colours: &Colours) {
     html.within("ul", &[("class", "legend"), ("aria-label", "Colours")], |html| {
         for (index, op_type) in colours.0.iter().take(COLOURS).enumerate() {
             let class = format!("key c{index}");
@@ -164,6 +164,9 @@ fn legend(html: &mut Html, colours: &Colours) {
         }
         if colours.0.len() > COLOURS {
             item(html, "key other", "other types");
+        }
+        if timeline.lanes.iter().flat_map(|lane| &lane.slots).any(|slot| matches!(slot.what, What::Several(_))) {
+            item(html, "key several", "short dispatches of any type, put together");
         }
         item(html, "key gap", "nothing executed");
         item(html, "key copy", "copies");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use opscope::benchmark::StoredRun;
 use opscope_dump::INDEX;
 
-pub(crate) use self::summary::{SavedOperator, SavedType, Summary, Times};
+pub(crate) use self::summary::{SavedInput, SavedOperator, SavedType, Summary, Times};
 use crate::ReportError;
 
 /// The most runs of a page.
@@ -74,6 +74,18 @@ fn add(runs: &mut Vec<(PathBuf, RunPaths)>, part: Part, path: PathBuf) {
 }
 
 impl RunPaths {
+    /// Returns the directory in which the run was started: the one from which its model is found, and each of `files`. It is the current
+    /// directory or one around the run's results. `None` if the model is not there any more.
+    pub(crate) fn started_in(&self, model: &Path, files: &[PathBuf]) -> Option<PathBuf> {
+        let parts = [&self.summary, &self.recording, &self.dump].into_iter().flatten();
+        let around = parts.filter_map(|part| part.canonicalize().ok());
+        let around = around.flat_map(|part| part.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>());
+        let directories: Vec<PathBuf> = std::env::current_dir().into_iter().chain(around).collect();
+        let with_model = || directories.iter().filter(|directory| directory.join(model).is_file());
+        let has_all = |directory: &&PathBuf| files.iter().all(|file| directory.join(file).exists());
+        with_model().find(has_all).or_else(|| with_model().next()).cloned()
+    }
+
     fn part(&mut self, part: Part) -> &mut Option<PathBuf> {
         match part {
             Part::Summary => &mut self.summary,

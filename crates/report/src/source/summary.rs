@@ -41,6 +41,11 @@ pub(crate) struct Summary {
     pub throughput_at_median: Option<f64>,
     pub plan_ms: Option<f64>,
     pub run_memory: Option<SavedMemory>,
+    /// The times of each shape, if the input files have several.
+    #[serde(default)]
+    by_shape: Vec<SavedShape>,
+    /// The measurements of a table of shapes. What stands at the top is the first of them.
+    dym_shape_range: Option<Vec<SavedShape>>,
     #[serde(default, rename = "npu_compute_time_list")]
     pub times: Vec<f64>,
     profile: Option<SavedProfile>,
@@ -72,9 +77,20 @@ pub(crate) struct SavedInput {
     pub shape: Vec<u64>,
 }
 
+/// The times of one of several shapes.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct SavedShape {
+    #[serde(default)]
+    pub inputs: Vec<SavedInput>,
+    #[serde(rename = "NPU_compute_time")]
+    pub compute: Times,
+    pub throughput_at_median: Option<f64>,
+}
+
 /// Statistics of times, in milliseconds.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Times {
+    pub count: Option<u64>,
     pub max: f64,
     pub median: f64,
     #[serde(rename = "P90")]
@@ -111,7 +127,6 @@ pub(crate) struct SavedType {
     pub added: bool,
     #[serde(default)]
     pub operators: u64,
-    pub mean_ns: f64,
     pub median_ns: f64,
     pub percent: f64,
 }
@@ -162,6 +177,16 @@ impl Summary {
     pub(crate) fn operators(&self) -> &[SavedOperator] {
         let account = self.profile.as_ref().and_then(|profile| profile.account.as_ref());
         account.map_or(&[], |account| &account.operators)
+    }
+
+    /// Returns the times of each shape; none if there is only one.
+    pub(crate) fn shapes(&self) -> &[SavedShape] {
+        self.dym_shape_range.as_deref().unwrap_or(&self.by_shape)
+    }
+
+    /// Returns whether its own times are those of the first of its shapes alone.
+    pub(crate) fn is_of_first_shape(&self) -> bool {
+        self.dym_shape_range.is_some()
     }
 
     /// Returns the operator types of the account; none if the run was not profiled.

@@ -1,0 +1,247 @@
+//! Two dumps of a model, tensor by tensor.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use opscope_dump::{Blame, CompareOptions, Comparison, Io, Outcome, Row, StoredDump, StoredOrigin, Summary, Verdict};
+use opscope_onnx::{CodeOrigin, Graph};
+
+use crate::ReportError;
+
+/// The most rows of the table; those that differ come first in the choice.
+const MOST_ROWS: usize = 1_000;
+/// The most names of tensors that were not compared.
+const MOST_NAMES: usize = 10;
+
+/// How far the tensors of a dump are from those of another one, the reference.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ValuesComparison {
+    /// The dump's run, and where the dump is.
+    pub run: (String, PathBuf),
+    /// The reference's.
+    pub reference: (String, PathBuf),
+    /// Whether all tensors agree, and all were compared.
+    pub verdict: Verdict,
+    /// How many pairs were compared, how many of them differ, and of how many that cannot be told.
+    pub compared: usize,
+    pub different: usize,
+    pub unknown: usize,
+    /// The first tensor that differs, in the order of execution.
+    pub first: Option<FirstDifference>,
+    /// The pairs in the order of execution.
+    pub rows: Vec<ValueDifference>,
+    /// How many pairs have no row.
+    pub left: usize,
+    /// What was not compared: a sentence each.
+    pub not_compared: Vec<String>,
+    /// What limits the comparison, a sentence each.
+    pub notes: Vec<String>,
+    /// How far what operators give is from the reference, by their names.
+    pub errors: HashMap<String, f64>,
+}
+
+/// The first tensor that differs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FirstDifference {
+    pub value: String,
+    pub operator: Option<(String, Option<String>)>,
+    /// Whether the operator only shows the difference behind it: those in between only move values.
+    pub is_before: bool,
+    pub code: Option<CodeOrigin>,
+    pub run: Option<u64>,
+    /// What differs.
+    pub outcome: String,
+    /// Where the difference comes from, as a sentence.
+    pub blame: String,
+}
+
+/// A pair of tensors.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ValueDifference {
+    pub value: String,
+    /// The name of the reference's tensor, where it is another one.
+    pub reference: Option<String>,
+    pub operator: String,
+    pub op_type: String,
+    pub code: Option<Arc<CodeOrigin>>,
+    pub run: Option<u64>,
+    pub verdict: Verdict,
+    /// What was found, in words.
+    pub outcome: String,
+    /// The largest difference, as a part of the reference's largest element: infinite where it has no size.
+    pub error: Option<f64>,
+    pub cosine: Option<f64>,
+}
+
+impl ValuesComparison {
+    /// Compares the dump of a run with that of another one. `graphs` are their models, as far as they are known: they have the order
+    /// of execution.
+    pub(crate) fn of(
+        (name, path): (&str, &PathBuf),
+        (other_name, other_path): (&str, &PathBuf),
+        graphs: [Option<Arc<Graph>>; 2],
+    ) -> Result<Self, ReportError> {
+        let [dump, other] = [StoredDump::open(path)?, StoredDump::open(other_path)?];
+        let [graph, reference_graph] = graphs;
+        let options = CompareOptions { graph, reference_graph, ..CompareOptions::default() };
+        let comparison = Comparison::of(&dump, &other, &options);
+        let of = |verdict: Verdict| comparison.rows.iter().filter(|row| row.verdict() == verdict).count();
+        let mut rows: Vec<&Row> = comparison.rows.iter().collect();
+        let left = rows.len().saturating_sub(MOST_ROWS);
+        if left > 0 {
+            // The first that differ matter most, and what agrees the least.
+            let mut chosen: Vec<usize> = (0..rows.len()).collect();
+            chosen.sort_by_key(|index| std::cmp::Reverse(rows[*index].verdict()));
+            chosen.truncate(MOST_ROWS);
+            chosen.sort_unstable();
+            rows = chosen.into_iter().map(|index| rows[index]).collect();
+        }
+        Ok(Self {
+            run: (name.to_owned(), path.clone()),
+            reference: (other_name.to_owned(), other_path.clone()),
+            verdict: match comparison.rows.is_empty() {
+                true => Verdict::Unknown,
+                false => comparison.verdict(),
+            },
+            compared: comparison.rows.len(),
+            different: of(Verdict::Different),
+            unknown: of(Verdict::Unknown),
+            first: first(&comparison),
+            rows: rows.into_iter().map(ValueDifference::of).collect(),
+            left,
+            not_compared: not_compared(&comparison, [name, other_name]),
+            notes: comparison.notes.iter().chain(&comparison.problems).cloned().chain(given(&comparison)).collect(),
+            errors: errors(&comparison),
+        })
+    }
+}
+
+/// Returns that the two sides were given different inputs, as a sentence.
+fn given(comparison: &Comparison) -> Option<String> {
+    (!comparison.inputs.is_empty())
+        .then(|| format!("The two runs were given different inputs: {}.", comparison.inputs.join(", ")))
+}
+
+fn first(comparison: &Comparison) -> Option<FirstDifference> {
+    let divergence = comparison.divergence.as_ref()?;
+    let row = &divergence.tensor;
+    let operator = divergence.operator.as_ref();
+    let blame = match &divergence.blame {
+        Blame::Operator => "What it takes agrees, so the difference arises in it.".to_owned(),
+        Blame::Inputs => "What it takes differs already.".to_owned(),
+        Blame::Initializers(names) => format!("What it takes agrees, but its weights differ: {}.", names.join(", ")),
+        Blame::Unknown => "Whether it arises in it cannot be told: not all that it takes is in both dumps.".to_owned(),
+    };
+    Some(FirstDifference {
+        value: row.place.label(),
+        operator: operator.map(|operator| (operator.name.clone(), operator.op_type.clone())),
+        is_before: operator.is_some_and(|operator| operator.is_before),
+        code: divergence.origin.clone(),
+        run: row.place.run,
+        outcome: outcome(row),
+        blame,
+    })
+}
+
+/// Returns which tensors only one side has, a sentence each.
+fn not_compared(comparison: &Comparison, [name, other]: [&str; 2]) -> Vec<String> {
+    let sentence = |places: &[StoredOrigin], only: &str| -> Option<String> {
+        let (first, more) = (places.iter().take(MOST_NAMES), places.len().saturating_sub(MOST_NAMES));
+        let names: Vec<String> = first.map(StoredOrigin::label).collect();
+        let tensors =
+            if places.len() == 1 { "1 tensor is".to_owned() } else { format!("{} tensors are", places.len()) };
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!places.is_empty()).then(|| format!("{tensors} {only}: {}{more}.", names.join(", ")))
+    };
+    let mut sentences: Vec<String> = [
+        sentence(&comparison.only_in_tensors, &format!("only in {name}")),
+        sentence(&comparison.only_in_reference, &format!("only in {other}")),
+        sentence(&comparison.fused, "only on one side, because the other one's plan is fused"),
+        sentence(&comparison.quantised_only, "only on one side, because one of them is quantised"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !comparison.only_in_tensors.is_empty() && !comparison.only_in_reference.is_empty() {
+        sentences.push(
+            "Tensors that were renamed are compared by opscope compare --match position, or --mapping.".to_owned(),
+        );
+    }
+    sentences
+}
+
+/// Returns for each operator how far its worst output is from the reference. One that was not compared has no number.
+fn errors(comparison: &Comparison) -> HashMap<String, f64> {
+    let mut errors: HashMap<String, f64> = HashMap::new();
+    for row in comparison.rows.iter().filter(|row| row.place.io == Some(Io::Output)) {
+        let (Some(operator), Some(error)) = (&row.place.operator, error(row)) else { continue };
+        let known = errors.entry(operator.clone()).or_default();
+        *known = known.max(error);
+    }
+    errors
+}
+
+/// Returns how far a tensor is from the reference, as a part of the reference's largest element. It is infinite where the difference
+/// has no size, as with a NaN on one side only; `None` where nothing is known.
+fn error(row: &Row) -> Option<f64> {
+    match &row.outcome {
+        Outcome::Compared { difference, .. } if difference.mismatches() > 0 => Some(f64::INFINITY),
+        // Nothing is far from zero: what differs from zeros differs as a whole.
+        Outcome::Compared { difference, .. } => Some(match difference.max_reference {
+            largest if largest > 0.0 => difference.max_absolute / largest,
+            _ => f64::from(difference.max_absolute > 0.0),
+        }),
+        Outcome::Shapes | Outcome::Summarised(Summary::Different) => Some(f64::INFINITY),
+        Outcome::Summarised(Summary::Same) => Some(0.0),
+        Outcome::Summarised(Summary::Alike) | Outcome::Unreadable(_) => None,
+    }
+}
+
+/// Returns what was found of a pair, in words.
+fn outcome(row: &Row) -> String {
+    match &row.outcome {
+        Outcome::Compared { difference, .. } => {
+            let apart = format!("at most {} apart", crate::units::value(difference.max_absolute));
+            match (difference.mismatches(), difference.max_absolute) {
+                (0, 0.0) => "the same".to_owned(),
+                (0, _) => apart,
+                (elements, most) => {
+                    let elements =
+                        if elements == 1 { "1 element is".to_owned() } else { format!("{elements} elements are") };
+                    let rest =
+                        if most == 0.0 { "the rest is the same".to_owned() } else { format!("the rest is {apart}") };
+                    format!("{elements} NaN or infinite on one side only, {rest}")
+                }
+            }
+        }
+        Outcome::Shapes => {
+            let shape = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("×");
+            format!("the shape is {} instead of {}", shape(&row.shapes.0), shape(&row.shapes.1))
+        }
+        Outcome::Summarised(Summary::Same) => "the same, by their hashes".to_owned(),
+        Outcome::Summarised(Summary::Alike) => {
+            "not known: the statistics agree and the hashes do not, and the data is not there".to_owned()
+        }
+        Outcome::Summarised(Summary::Different) => "the statistics differ".to_owned(),
+        Outcome::Unreadable(reason) => format!("not read: {reason}"),
+    }
+}
+
+impl ValueDifference {
+    fn of(row: &Row) -> Self {
+        let (value, reference) = (row.place.label(), row.reference.label());
+        Self {
+            reference: Some(reference).filter(|reference| *reference != value),
+            value,
+            operator: row.place.operator.clone().unwrap_or_default(),
+            op_type: row.place.op_type.clone().unwrap_or_default(),
+            code: row.place.code.clone(),
+            run: row.place.run,
+            verdict: row.verdict(),
+            outcome: outcome(row),
+            error: error(row),
+            cosine: row.difference().and_then(|difference| difference.cosine),
+        }
+    }
+}
