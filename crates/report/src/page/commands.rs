@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use opscope_text::{shell_path, shell_word};
+
 use super::Place;
 use super::html::Html;
 use crate::ReportError;
@@ -35,14 +37,14 @@ fn list(html: &mut Html, commands: Vec<(&'static str, String)>) {
 
 /// Writes the command that compares two dumps.
 pub(super) fn of_values(html: &mut Html, values: &ValuesComparison, directory: &Path) {
-    let [run, reference] = [&values.run.1, &values.reference.1].map(|path| quoted_path(directory, path));
+    let [run, reference] = [&values.run.1, &values.reference.1].map(|path| shown(directory, path));
     let command = format!("opscope compare {run} {reference}");
     list(html, vec![("Every tensor with its differences, in the directory that this page was written to", command)]);
 }
 
 fn commands(run: &RunFacts, directory: &Path) -> Vec<(&'static str, String)> {
     let mut commands = Vec::new();
-    let path = |path: &Path| quoted_path(directory, path);
+    let path = |path: &Path| shown(directory, path);
     if let Some(recording) = run.recording() {
         let recording = path(recording);
         commands.push(("Every operator and type, as text", format!("opscope inspect {recording} --rows 1000")));
@@ -68,9 +70,9 @@ fn commands(run: &RunFacts, directory: &Path) -> Vec<(&'static str, String)> {
         // The inputs of the run are named as from the directory in which it was started.
         let there = |command: String| match relative.as_os_str().is_empty() {
             true => command,
-            false => format!("(cd {} && {command})", quoted(&relative.to_string_lossy())),
+            false => format!("(cd {} && {command})", shell_path(&relative)),
         };
-        let (model, given) = (quoted(model), given(run));
+        let (model, given) = (shell_path(model), given(run));
         if run.dump.as_ref().is_some_and(|dump| dump.first_bad.is_some()) {
             commands.push((
                 "Stop where the first NaN arises",
@@ -95,16 +97,12 @@ fn commands(run: &RunFacts, directory: &Path) -> Vec<(&'static str, String)> {
 /// Returns the options that give a command the run's own inputs and engine, to be added to it.
 fn given(run: &RunFacts) -> String {
     let words = run.summary.iter().flat_map(|summary| &summary.again);
-    let shown = |word: &String| match word.split_once('=') {
-        Some((option, value)) => format!(" {option}={}", quoted(value)),
-        None => format!(" {word}"),
-    };
-    words.map(shown).collect()
+    words.map(|word| format!(" {}", shell_word(word))).collect()
 }
 
 /// Returns a path as a word of a shell that runs in a directory.
-fn quoted_path(directory: &Path, path: &Path) -> String {
-    quoted(&relative(directory, path).to_string_lossy())
+fn shown(directory: &Path, path: &Path) -> String {
+    shell_path(relative(directory, path))
 }
 
 /// Returns the path from a directory to what exists; empty for the directory itself. A path that is not there stays as it is.
@@ -117,29 +115,9 @@ fn relative(directory: &Path, path: &Path) -> PathBuf {
     from.map(|_| Component::ParentDir).chain(to).collect()
 }
 
-/// Returns a word that a shell takes as it is.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-+:=@%,".contains(letter);
-    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    // A word that begins like an option is none behind a directory.
-    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell_whatever_is_in_it() {
-        assert_eq!(quoted("out/profiler/20260101"), "out/profiler/20260101");
-        assert_eq!(quoted("a b; rm -rf $HOME `x`"), "'a b; rm -rf $HOME `x`'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted("--output"), "'./--output'");
-        assert_eq!(quoted(""), "''");
-    }
 
     #[test]
     fn a_path_is_the_way_from_the_directory_of_the_page() {
