@@ -207,7 +207,11 @@ fn a_nan_of_the_models_input_is_not_said_to_be_the_first_operators() {
     let html = page(&place, &["out"], "one.html");
     let found = html.split("The first tensor that is not finite").nth(1).unwrap();
     assert!(found.starts_with("</strong> is <code>a</code>, which is given by <code>shift</code>"), "{found:.200}");
-    assert!(html.contains("It takes what the model was given (x), which is not in the dump and may have had them."));
+    assert!(
+        html.contains(
+            "Its operator takes what the model was given (x), which is not in the dump and may have had them."
+        )
+    );
     let with_inputs = ["nan.onnx", "--input", "nan.npy", "--output", "in", "--output-dirname", "n", "--dump"];
     place.benchmark_well(&[&with_inputs[..], &["--dump-io", "all"]].concat());
     let html = page(&place, &["in"], "two.html");

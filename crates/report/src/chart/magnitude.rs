@@ -4,7 +4,7 @@ use plotters::style::Color;
 use super::{AROUND, Area, Chart, DATA, Labels, Size, Spot, WRONG, chart_error, plane};
 use crate::ReportError;
 use crate::facts::{DumpFacts, ValueRow};
-use crate::units::value;
+use crate::units::{count, trimmed, value};
 
 /// The most values that are drawn: beyond that, several share a place of the screen.
 const MOST_VALUES: usize = 600;
@@ -37,8 +37,9 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
         Spot::new(*index as f64 / to, format!("{}: at most {}{bad}", row.value, value(*size)))
     });
     let bad = points.iter().filter(|(.., bad)| *bad).count();
+    let order = if dump.is_ordered { "in the order of execution" } else { "in the order of their files" };
     let description = format!(
-        "The largest finite element of each of {} values, without its sign, on a logarithmic scale from {} to {}, in the order of the graph. {}",
+        "The largest finite element of each of {} values, without its sign, on a logarithmic scale from {} to {}, {order}. {}",
         dump.rows.len(),
         value(least),
         value(most),
@@ -49,10 +50,12 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
     );
     let draw = |area: &Area<'_>, size: Size| {
         let labels = Labels {
-            x: &|place: &f64| format!("{}", *place as u64 + 1),
-            y: &|size: &f64| format!("{size:.0e}"),
+            x: &|place: &f64| count(*place as u64 + 1),
+            y: &|size: &f64| if (1e-3..1e5).contains(size) { trimmed(*size) } else { format!("{size:.0e}") },
             count: 6,
         };
+        // Between two values is none.
+        let size = Size { x_labels: size.x_labels.min(to as usize + 1), ..size };
         let mut chart = plane(area, size, 0.0..to, (bottom..top).log_scale(), &labels)?;
         let stems = points.iter().filter(|point| point.1 > 0.0).map(|(index, size, bad)| {
             let style = if *bad { WRONG } else { AROUND };
@@ -66,8 +69,8 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
         chart.draw_series(heads).map_err(chart_error)?;
         Ok(chart.plotting_area().get_pixel_range())
     };
-    Chart::draw("The largest element of every value, in the order of the graph", description, hover.collect(), draw)
-        .map(Some)
+    let title = format!("The largest element of every value, {order}");
+    Chart::draw(title, description, hover.collect(), draw).map(Some)
 }
 
 /// Returns the largest finite element of a value, without its sign; 0 if it has none.

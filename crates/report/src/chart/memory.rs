@@ -5,7 +5,7 @@ use plotters::style::Color;
 
 use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, Spot, chart_error, plane};
 use crate::ReportError;
-use crate::units::{axis_duration, duration};
+use crate::units::{axis_duration, duration, trimmed};
 
 /// The most points that are drawn. Of more, the highest of each part is.
 const MOST_POINTS: usize = 1_000;
@@ -22,15 +22,23 @@ pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
         Spot::new(place, format!("{} from {} on", shown_size(point.bytes), duration(point.ns)))
     });
     let description = format!(
-        "Tensors of run {}, the one that holds the most: at most {} at once, over {}.",
+        "Tensors of run {}, the measured one that holds the most: at most {} at once, over {}. Times are since the run began.",
         memory.run,
         shown_size(memory.peak_bytes),
         duration(to - from)
     );
-    let top = memory.peak_bytes.max(1) as f64 * 1.08;
+    // Ticks are round numbers of the unit in which they are written.
+    let (unit, name) = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+        .into_iter()
+        .find(|(unit, _)| memory.peak_bytes >= *unit)
+        .map_or((1.0, "B"), |(unit, name)| (unit as f64, name));
+    let top = memory.peak_bytes.max(1) as f64 * 1.08 / unit;
     let draw = |area: &Area<'_>, size: Size| {
-        let labels =
-            Labels { x: &|nanos: &f64| axis_duration(*nanos), y: &|bytes: &f64| shown_size(*bytes as u64), count: 5 };
+        let labels = Labels {
+            x: &|nanos: &f64| axis_duration(*nanos),
+            y: &|size: &f64| format!("{} {name}", trimmed(*size)),
+            count: 5,
+        };
         let mut chart = plane(area, size, from..to, 0.0..top, &labels)?;
         // Memory stays what it is until it changes.
         let mut steps: Vec<(f64, f64)> = Vec::with_capacity(points.len() * 2 + 2);
@@ -38,12 +46,12 @@ pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
             if let Some(&(_, held)) = steps.last() {
                 steps.push((point.ns, held));
             }
-            steps.push((point.ns, point.bytes as f64));
+            steps.push((point.ns, point.bytes as f64 / unit));
         }
         let area: Vec<(f64, f64)> = [(from, 0.0)].into_iter().chain(steps.iter().copied()).chain([(to, 0.0)]).collect();
         chart.draw_series([Polygon::new(area, AROUND.filled())]).map_err(chart_error)?;
         chart.draw_series(LineSeries::new(steps, DATA.stroke_width(2))).map_err(chart_error)?;
-        let peak = memory.peak_bytes as f64;
+        let peak = memory.peak_bytes as f64 / unit;
         chart
             .draw_series([PathElement::new([(from, peak), (to, peak)], MARKED.stroke_width(1))])
             .map_err(chart_error)?;

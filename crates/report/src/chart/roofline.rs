@@ -8,7 +8,7 @@ use crate::ReportError;
 use crate::units::{cut, percent, trimmed};
 
 /// The most operators that are drawn: those that take the most time.
-const MOST_OPERATORS: usize = 500;
+const MOST_OPERATORS: usize = 300;
 
 /// The most operators whose names are written.
 const MOST_NAMES: usize = 6;
@@ -58,8 +58,12 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
         Spot { height: Some(high), ..Spot::new(logarithmic(point.intensity), text) }
     });
     let description = format!(
-        "{} operators by arithmetic intensity and rate, on logarithmic scales. {} reaches {} GFLOP/s with {}, and reads {} GB/s from memory and {} GB/s from its caches.",
-        points.len(),
+        "{} by arithmetic intensity and rate, on logarithmic scales. {} reaches {} GFLOP/s with {}, and reads {} GB/s from memory and {} GB/s from its caches.",
+        if points.len() < MOST_OPERATORS {
+            format!("{} operators", points.len())
+        } else {
+            format!("The {MOST_OPERATORS} operators that take the most time,")
+        },
         machine.processor,
         trimmed(peak),
         if machine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", machine.threads) },

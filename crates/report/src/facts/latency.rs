@@ -209,7 +209,7 @@ mod tests {
     fn many_runs_become_a_fixed_number_of_steps_and_none_is_lost() {
         for runs in [1, 7, 400, 401, 99_999] {
             let mut sum = LatencySum::new(runs);
-            (0..runs).for_each(|run| sum.add(1_000.0 + run as f64));
+            (0..runs).for_each(|run| sum.add(run, 1_000.0 + run as f64));
             let steps = sum.finish().expect("there are runs").steps;
             assert!(steps.len() as u64 <= STEPS, "{} steps of {runs} runs", steps.len());
             assert_eq!(steps.iter().map(|step| step.runs).sum::<u64>(), runs);
@@ -218,7 +218,7 @@ mod tests {
         }
         assert_eq!(LatencySum::new(0).finish(), None);
         let mut damaged = LatencySum::new(1);
-        [f64::NAN, f64::INFINITY, -5.0, 0.0].into_iter().for_each(|nanos| damaged.add(nanos));
+        [f64::NAN, f64::INFINITY, -5.0, 0.0].into_iter().for_each(|nanos| damaged.add(0, nanos));
         assert_eq!(damaged.finish().map(|latency| latency.runs), Some(4));
     }
 }

@@ -5,8 +5,8 @@ pub(super) const SCRIPT: &str = include_str!("script.js");
 
 /// The policy: nothing is loaded, and no style and no script applies but the two above, which it knows by their SHA-256.
 pub(super) const POLICY: &str = "default-src 'none'; \
-     style-src 'sha256-OEx5J6IjMhcxfdtmjbtwih2BITb2QUy58VtjAPs6LAY='; \
-     script-src 'sha256-w3/1vL4pPOap3EeqbRqgXYrhZa7s67qYzelUAm8s8Kw='; \
+     style-src 'sha256-0krm15ADVRFwFFeBIfJ7MTQEml/8JsqCNB7K+eeFPaM='; \
+     script-src 'sha256-wJJujy4PrG+ltTDM6pVGe+QeT7Y3c056T0Dwtk50vOM='; \
      img-src data:; base-uri 'none'; form-action 'none'";
 
 #[cfg(test)]

@@ -59,13 +59,17 @@ fn first_bad(html: &mut Html, bad: &FirstBad) {
         if let Some(run) = bad.run {
             html.text(format!(" in run {run}"));
         }
-        html.text(format!(": {} elements are NaN and {} are infinite.", count(bad.nan), count(bad.inf)));
+        let of = |number: u64, what: &str| match number {
+            1 => format!("1 element is {what}"),
+            _ => format!("{} elements are {what}", count(number)),
+        };
+        html.text(format!(": {} and {}.", of(bad.nan, "NaN"), of(bad.inf, "infinite")));
         match bad.suspects.as_deref() {
             Some([]) => {}
             Some(inputs) => {
                 let inputs = inputs.join(", ");
                 html.text(format!(
-                    " It takes what the model was given ({inputs}), which is not in the dump and may have had them."
+                    " Its operator takes what the model was given ({inputs}), which is not in the dump and may have had them."
                 ));
             }
             None if bad.is_given || bad.is_input => {}

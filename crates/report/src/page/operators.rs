@@ -12,13 +12,13 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
     let columns: &[Column] = &[
         Column { title: "Operator", is_number: false },
         Column { title: "Type", is_number: false },
-        Column { title: "Count", is_number: true },
         Column { title: "Median", is_number: true },
         Column { title: "Share", is_number: true },
         Column { title: "P90", is_number: true },
         Column { title: "P99", is_number: true },
         Column { title: "Mean", is_number: true },
         Column { title: "Total", is_number: true },
+        Column { title: "Count", is_number: true },
     ];
     let caption = match operators.left {
         0 => format!(
@@ -61,8 +61,7 @@ pub(super) fn table(
     let caption_id = format!("{id}-caption");
     let scroll = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-labelledby", &*caption_id)];
     html.within("div", &scroll, |html| {
-        html.within("table", &[("class", "sortable"), ("id", id)], |html| {
-            html.element("caption", &[("id", &caption_id)], caption);
+        html.within("table", &[("class", "sortable"), ("id", id), ("aria-labelledby", &caption_id)], |html| {
             html.within("thead", &[], |html| {
                 html.within("tr", &[], |html| {
                     for column in columns {
@@ -76,6 +75,8 @@ pub(super) fn table(
             html.within("tbody", &[], rows);
         });
     });
+    // Beside a table that is wider than the screen, its caption would be, too.
+    html.element("p", &[("class", "hint"), ("id", &caption_id)], caption);
 }
 
 fn row(html: &mut Html, place: &Place<'_>, operator: &OperatorRow) {
@@ -105,7 +106,6 @@ fn row(html: &mut Html, place: &Place<'_>, operator: &OperatorRow) {
             html.text(&operator.op_type);
             html.element("small", &[], first_of(&operator.kernels));
         });
-        number(html, operator.dispatches as f64, count(operator.dispatches));
         number(html, operator.median, duration(operator.median));
         let sorted = trimmed(operator.percent);
         html.within("td", &[("class", "n"), ("data-v", &sorted)], |html| {
@@ -117,6 +117,7 @@ fn row(html: &mut Html, place: &Place<'_>, operator: &OperatorRow) {
         }
         number(html, operator.mean, duration(operator.mean));
         number(html, operator.total, duration(operator.total));
+        number(html, operator.dispatches as f64, count(operator.dispatches));
     });
 }
 

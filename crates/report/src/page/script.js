@@ -11,6 +11,16 @@
     return value.toFixed(digits) + " " + unit;
   };
 
+  // Calls a function once, when an element comes near the screen: what is not seen need not be measured while the page opens.
+  const whenSeen = (element, call) => {
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      call();
+    });
+    observer.observe(element);
+  };
+
   // A moment with as many digits as tell it from those a step beside it.
   const moment = (nanos, step) => {
     const [factor, unit] = nanos + step >= 1e9 ? [1e9, "s"] : nanos + step >= 1e6 ? [1e6, "ms"] : nanos + step >= 1e3 ? [1e3, "µs"] : [1, "ns"];
@@ -48,9 +58,9 @@
   for (const input of all(document, "input[data-search]")) {
     const body = document.getElementById(input.dataset.search).tBodies[0];
     const output = input.parentElement.querySelector("output");
-    const texts = new Map(Array.from(body.rows, (row) => [row, row.cells[0].textContent + " " + row.cells[1].textContent]));
-    texts.forEach((text, row) => texts.set(row, text.toLowerCase()));
+    let texts = null;
     input.addEventListener("input", () => {
+      texts ||= new Map(Array.from(body.rows, (row) => [row, (row.cells[0].textContent + " " + row.cells[1].textContent).toLowerCase()]));
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
       texts.forEach((text, row) => {
@@ -102,7 +112,8 @@
     const output = figure.querySelector("output");
     const whole = Number(figure.dataset.nanos);
     const ticks = all(view, ".axis text");
-    const slots = all(view, ".s").map((slot) => ({
+    let slots = null;
+    const slotsOf = () => all(view, ".s").map((slot) => ({
       slot,
       start: parseFloat(slot.getAttribute("x")) / 100,
       length: parseFloat(slot.getAttribute("width")) / 100,
@@ -116,12 +127,13 @@
       const begin = Math.floor((most - 1) / 2);
       return letters.slice(0, begin).join("") + "…" + letters.slice(letters.length - (most - 1 - begin)).join("");
     };
-    const letter = parseFloat(getComputedStyle(view).fontSize) * 0.58;
     const least = Math.min(1, Math.max(20 / Math.max(whole, 1), 1e-6));
     let [from, to] = [0, 1];
     const draw = () => {
       const scale = to - from;
       const pixels = view.clientWidth || 1;
+      const letter = parseFloat(getComputedStyle(view).fontSize) * 0.58;
+      slots ||= slotsOf();
       for (const part of slots) {
         const at = (part.start - from) / scale;
         const width = part.length / scale;
@@ -205,8 +217,9 @@
       picked.remove();
       if (b - a > 0.005) show(from + (to - from) * a, from + (to - from) * b);
     });
-    draw();
-    window.addEventListener("resize", draw);
+    [figure.dataset.from, figure.dataset.to] = [from, to];
+    whenSeen(view, draw);
+    window.addEventListener("resize", () => slots && draw());
   }
 
   // The graph. A level is drawn with all of its modules folded. An unfolded one needs more room: the level is stretched from its
@@ -414,8 +427,9 @@
         choose(node);
       });
     }
-    // Nothing is measured while the page opens, only where a drawing is wider than its sheet.
-    if (levelOf(root).width > sheet.clientWidth) wide();
+    whenSeen(sheet, () => {
+      if (scale === 1 && !chosen && levelOf(root).width > sheet.clientWidth) wide();
+    });
   }
 
   // Commands to copy.
