@@ -110,7 +110,8 @@ fn relative(directory: &Path, path: &Path) -> PathBuf {
     let (Ok(from), Ok(to)) = (directory.canonicalize(), path.canonicalize()) else { return path.to_owned() };
     let (mut from, mut to) = (from.components().peekable(), to.components().peekable());
     while from.peek().is_some() && from.peek() == to.peek() {
-        (from.next(), to.next());
+        from.next();
+        to.next();
     }
     from.map(|_| Component::ParentDir).chain(to).collect()
 }
