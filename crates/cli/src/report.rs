@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use opscope::profile::Manifest;
 use opscope::roofline::{Roofline, Unmeasured, of_recording};
+use opscope::text::counted;
 use opscope_report::{Report, ReportError};
 use serde_json::json;
 
@@ -53,6 +54,10 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         print_json(json!({ "schema": "opscope.report/1", "path": path.to_string_lossy(), "problems": problems }))?;
     } else if !arguments.quiet {
         print(shown_path(&path))?;
+    }
+    if report.left_out() > 0 {
+        let older = counted(report.left_out(), "older run");
+        messages.note(format!("the page shows the newest runs; {older} can be shown by name: opscope report OUT/RUN"));
     }
     problems.iter().for_each(|problem| messages.warning(problem));
     Ok(if problems.is_empty() { Exit::Done } else { Exit::Incomplete })

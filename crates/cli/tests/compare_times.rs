@@ -171,6 +171,17 @@ fn an_interval_around_a_threshold_cannot_tell_and_ends_with_3_and_a_duration() {
 }
 
 #[test]
+fn operators_are_not_gone_because_one_side_has_no_times_of_operators() {
+    let place = Workplace::new();
+    record(&place, "digits_cnn.onnx", "with", &["--loop", "3"]);
+    let digits = model("digits_cnn.onnx");
+    place.benchmark_well(&[&digits, "--loop", "3", "--output", "out_without", "--output-dirname", "without"]);
+    let compared = place.compare(&["out_with/with_summary.json", "out_without/without_summary.json", "--json"]).json();
+    assert_eq!((&compared["operators"], &compared["op_types"]), (&serde_json::json!([]), &serde_json::json!([])));
+    assert!(compared["notes"].to_string().contains("B has no times of operators, so only the runs are compared"));
+}
+
+#[test]
 fn what_has_no_times_or_no_operator_in_common_is_refused_with_what_would_be_right() {
     let place = Workplace::new();
     let digits = record(&place, "digits_cnn.onnx", "digits", &["--loop", "2"]);

@@ -136,7 +136,11 @@ fn the_recording_of_a_killed_run_can_be_exported() {
     signal(&child, Signal::KILL);
     assert_eq!(wait(child).code, None);
     assert!(!place.path("out/profiler/run").exists() && !place.path("out/run").exists(), "nothing claims to be whole");
-    let ended = place.export(&["out/profiler/run.partial"]);
+    // It is found by the run's name, too.
+    let inspected = end(&mut place.command(&["inspect", "out/run"]));
+    assert_eq!(inspected.code, Some(3), "{inspected:?}");
+    assert!(inspected.stdout.contains("out/profiler/run.partial: a recording, NOT complete"), "{inspected:?}");
+    let ended = place.export(&["out/run"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     ended.says(&["warning: the recording is incomplete", "the process was killed"]);
     let timeline = place.json("out/profiler/run.partial/timeline.json");

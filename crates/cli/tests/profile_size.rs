@@ -70,6 +70,9 @@ fn a_recording_ends_at_its_budget_and_the_measurement_goes_on() {
     assert_eq!((&counts["failed"], &counts["partial"]), (&0.into(), &0.into()));
     let bytes = place.path("out/profiler/run/records.bin").metadata().unwrap().len();
     assert!((64 << 10..192 << 10).contains(&bytes), "{bytes} bytes");
+    let inspected = end(&mut place.command(&["inspect", "out/run"]));
+    let said = format!("it ended at its budget; what follows is without the {beyond} runs after that");
+    assert!(inspected.code == Some(0) && inspected.stdout.contains(&said), "{inspected:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod process;
 
+use opscope::tensor::{Tensor, npy};
 use process::onnx::{self, node};
 use process::{Ended, Workplace, end, engine, model};
 
@@ -139,6 +140,23 @@ fn a_table_of_shapes_fits_the_screen_and_says_how_many_it_lacks() {
     has(&lines, &format!("... and {} more sets of shapes; --details shows all", 20 - rows));
     let details = place.benchmark_well(&[&[digits.as_str(), "--details"], &table[..]].concat()).stdout;
     assert_eq!(details.lines().filter(|line| line.starts_with("image float32 [")).count(), 20, "{details}");
+}
+
+#[test]
+fn runs_of_several_shapes_are_a_table_without_a_batch_shapes_or_operators_of_one_of_them() {
+    let place = Workplace::new();
+    for batch in [1, 3] {
+        let image = Tensor::from_f32(vec![batch, 1, 8, 8], &vec![0.5; batch * 64]).unwrap();
+        let mut file = Vec::new();
+        npy::write(&image.view(), &mut file).unwrap();
+        place.write(&format!("{batch}.npy"), file);
+    }
+    let digits = model("digits_cnn.onnx");
+    let lines = screen(&place, Some(80), &[&digits, "--input", "1.npy,3.npy", "--loop", "2"]);
+    assert!(has(&lines, "model ").ends_with("operators"), "{lines:#?}");
+    let text = lines.join("\n");
+    assert!(!text.contains(", batch ") && !text.contains("for the operators below"), "{text}");
+    assert!(text.contains("[1, 1, 8, 8]") && text.contains("[3, 1, 8, 8]"), "{text}");
 }
 
 #[test]

@@ -38,6 +38,9 @@ fn what_was_found_is_used_again_unless_it_is_asked_for_anew() {
     assert!(run(&[])["kept_since"].is_string());
     assert_eq!(run(&["--verify", "on"])["kept_since"], Value::Null);
     assert_eq!(run(&["--dym-batch", "2"])["kept_since"], Value::Null, "other shapes are another plan");
+    let image = model("digits_cnn.input.image.npy");
+    assert_eq!(run(&["--input", &image])["kept_since"], Value::Null, "other inputs were not checked");
+    assert!(run(&["--input", &image])["kept_since"].is_string());
     assert_eq!(run(&["--verify", "off"]), Value::Null);
     assert!(place.tree("").iter().all(|path| path.starts_with("cache")), "{:?}", place.tree(""));
 }

@@ -189,6 +189,36 @@ fn arrays(root: PathBuf, values: &[(&str, &[f32])]) -> PathBuf {
 }
 
 #[test]
+fn an_operator_is_not_blamed_alone_for_what_its_inputs_within_tolerance_may_explain() {
+    let dir = tempfile::tempdir().unwrap();
+    let chain = chain_of(NAMES, &[100]);
+    let reference = dump(&chain, dir.path().join("reference"), IoSelection::Outputs);
+    let all = Some(Tolerance { absolute: 0.01, ..Tolerance::EXACT });
+    let options = CompareOptions {
+        graph: Some(Arc::clone(&chain.graph)),
+        tolerances: Tolerances { all, ..Tolerances::default() },
+        ..CompareOptions::default()
+    };
+    // By how much the input of the operator and its output differ. Relative to the largest elements, 16 times as much may be explained.
+    for (brought, given, blame) in [
+        (0.009, 0.011, Blame::Either),
+        (0.001, 0.0155, Blame::Either),
+        (0.001, 0.03, Blame::Operator),
+        (0.0, 0.011, Blame::Operator),
+        (0.011, 0.011, Blame::Operator),
+    ] {
+        let name = format!("{brought} {given}");
+        let tensors = dump(&chain, dir.path().join(&name), IoSelection::Outputs);
+        change(&tensors, "b", brought);
+        change(&tensors, "c", given);
+        let comparison = compare(&tensors, &reference, &options);
+        assert_eq!(comparison.divergence.as_ref().map(|divergence| &divergence.blame), Some(&blame), "{name}");
+        let text = comparison.text(Order::Graph, 100);
+        assert_eq!(text.contains("may only hand that on"), blame == Blame::Either, "{text}");
+    }
+}
+
+#[test]
 fn an_operator_that_moves_values_is_blamed_for_what_its_inputs_do_not_explain() {
     let dir = tempfile::tempdir().unwrap();
     let graph = GraphBuilder::new("moved")

@@ -20,6 +20,8 @@ pub struct Report {
     values: Option<ValuesComparison>,
     /// Whether the order of execution was known when the values were compared.
     is_ordered: bool,
+    /// How many older runs of output directories the page does not show.
+    left_out: usize,
 }
 
 impl Report {
@@ -30,7 +32,8 @@ impl Report {
     /// Returns an error if a path is none of these, cannot be read, or if there are more runs than a page shows.
     pub fn read(paths: &[PathBuf], reading: &dyn Fn(&Path)) -> Result<Self, ReportError> {
         let mut runs = Vec::new();
-        for paths in source::runs(paths)? {
+        let (found, left_out) = source::runs(paths)?;
+        for paths in found {
             [&paths.summary, &paths.recording, &paths.dump].into_iter().flatten().for_each(|path| reading(path));
             runs.push(RunFacts::read(&paths)?);
         }
@@ -38,7 +41,7 @@ impl Report {
             [a, b] => compared(a, b),
             _ => None,
         };
-        let mut report = Self { runs, comparison, values: None, is_ordered: false };
+        let mut report = Self { runs, comparison, values: None, is_ordered: false, left_out };
         if report.has_two_dumps() {
             let graphs = [0, 1].map(|run| model_of(&report.runs[run]).ok().map(Arc::new));
             report.compare_values(graphs)?;
@@ -130,6 +133,11 @@ impl Report {
             .collect();
         let expected = if of_runs.is_empty() { "they do not say what they ran".to_owned() } else { of_runs.join(", ") };
         ReportError::OtherModel { path: graph.source.path.clone(), xxh3: hash(graph), expected }
+    }
+
+    /// Returns how many runs the page does not show: those of an output directory that are older than the ones that it shows.
+    pub fn left_out(&self) -> usize {
+        self.left_out
     }
 
     /// Returns what is missing of what was read, a sentence each, with the run's name before it.

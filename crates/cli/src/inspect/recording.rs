@@ -7,7 +7,7 @@ use clap::Args;
 use opscope::profile::{Distribution, Layer, MemoryOverTime, Recording, carries_percentile};
 use opscope::roofline::{Unmeasured, of_recording};
 use opscope::text::Column::{Ends, Numbers, Words};
-use opscope::text::{TextTable, shown_size, shown_text};
+use opscope::text::{TextTable, counted, shown_size, shown_text};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -98,6 +98,11 @@ fn head(path: &Path, recording: &Recording) -> String {
     let _ = writeln!(text, "model {model} ({xxh3}), {name} {version}, {}", engine.fidelity);
     for (name, value) in &engine.settings {
         let _ = writeln!(text, "  {} {}", shown_text(name), shown_text(value));
+    }
+    let beyond = manifest.records.as_ref().map_or(0, |records| records.runs_beyond_budget);
+    if beyond > 0 {
+        let runs = counted(beyond, "run");
+        let _ = writeln!(text, "it ended at its budget; what follows is without the {runs} after that");
     }
     for problem in recording.problems() {
         let _ = writeln!(text, "problem: {}", shown_text(problem));

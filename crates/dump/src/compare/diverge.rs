@@ -62,9 +62,15 @@ pub enum Blame {
     Inputs,
     /// Initializers of the operator, which differ although all its computed inputs agree.
     Initializers(Vec<String>),
+    /// The operator or what it takes: its inputs are within their tolerances, but differ by so much that its output may, too.
+    Either,
     /// Not known, because its inputs were not captured, or not all.
     Unknown,
 }
+
+/// How much more an operator may make of what its inputs differ by, each relative to its largest element. Sums that nearly cancel
+/// make more of it than this, and a broken operator makes more of the rounding of single precision by a factor of 100 at least.
+const GAIN: f64 = 16.0;
 
 /// Sorts the rows and finds the first operator that diverges.
 pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
@@ -170,7 +176,11 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
         (Some(Verdict::Unknown), _) => Blame::Unknown,
         // Without the graph, the operator may have inputs that were not captured.
         (None, _) if found.is_none() => Blame::Unknown,
-        (Some(Verdict::Same) | None, _) => changed().map_or(Blame::Operator, Blame::Initializers),
+        (Some(Verdict::Same) | None, _) => match changed() {
+            Some(initializers) => Blame::Initializers(initializers),
+            None if inputs.iter().any(|input| may_explain(input, &rows[row])) => Blame::Either,
+            None => Blame::Operator,
+        },
     };
     let place = &rows[row].place;
     let operator = match found {
@@ -215,6 +225,18 @@ fn computing<'g>(
         output = worst.and_then(|input| input.compared.clone());
     }
     operator
+}
+
+/// Returns whether what an input differs by may be all that an output differs by.
+fn may_explain(input: &InputRow, output: &Row) -> bool {
+    let Some((input, output)) = input.compared.as_ref().and_then(|row| row.difference().zip(output.difference()))
+    else {
+        return false;
+    };
+    let relative = |absolute: f64, largest: f64| if largest > 0.0 { absolute / largest } else { absolute };
+    let [brought, given] =
+        [input, output].map(|difference| relative(difference.max_absolute, difference.max_reference));
+    output.mismatches() == 0 && (input.max_absolute >= output.max_absolute || brought * GAIN >= given)
 }
 
 /// Returns whether an input is known to be the same on both sides to the last bit.

@@ -176,6 +176,9 @@ impl Comparison {
         text += &match &divergence.blame {
             Blame::Operator => "  its inputs are right: it is this operator\n".into(),
             Blame::Inputs => "  what it takes was different already\n".into(),
+            Blame::Either => {
+                "  its inputs are within tolerance, but so far apart that it may only hand that on\n".into()
+            }
             Blame::Initializers(names) => {
                 format!(
                     "  its inputs are right, but initializers that it takes differ: {}\n",
@@ -240,6 +243,7 @@ impl Comparison {
                 "blame": match divergence.blame {
                     Blame::Operator => "operator",
                     Blame::Inputs => "inputs",
+                    Blame::Either => "either",
                     Blame::Initializers(_) => "initializers",
                     Blame::Unknown => "unknown",
                 },

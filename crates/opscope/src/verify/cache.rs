@@ -4,20 +4,21 @@ use std::path::{Path, PathBuf};
 
 use opscope_tensor::Tensor;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Verification;
 use crate::local_time::local_time;
 use crate::{Session, machine};
 
-/// The cached result for a model and shapes.
+/// The cached result for a model and shapes: that of the inputs that ran last.
 ///
 /// Its key is made of the model's bytes, the engine's version and settings, this version of opscope, and the processor,
-/// because any of them may change the kernels.
+/// because any of them may change the kernels. The inputs count, too: a kernel may drop a NaN that the model hands on.
 pub(super) struct Cache {
     /// The file; `None` if nothing is cached.
     path: Option<PathBuf>,
     key: String,
+    inputs: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -25,11 +26,13 @@ struct File {
     schema: String,
     /// The whole key; the file's name has only a hash of it.
     key: String,
+    /// A hash of the inputs' elements.
+    inputs: String,
     verified: String,
     verification: Verification,
 }
 
-const SCHEMA: &str = "opscope.verified/2";
+const SCHEMA: &str = "opscope.verified/3";
 
 impl Cache {
     pub fn of(session: &Session, inputs: &[Tensor], directory: Option<&Path>) -> Self {
@@ -47,13 +50,16 @@ impl Cache {
             shapes.join(", ")
         );
         let name = format!("{:016x}-{:016x}.json", session.graph().source.xxh3, xxh3_64(key.as_bytes()));
-        Self { path: directory.map(|directory| directory.join(name)), key }
+        let mut elements = Xxh3::new();
+        inputs.iter().for_each(|input| elements.update(input.bytes()));
+        let inputs = format!("{:016x}", elements.digest());
+        Self { path: directory.map(|directory| directory.join(name)), key, inputs }
     }
 
     /// Returns an earlier result. A file that cannot be read counts as none.
     pub fn read(&self) -> Option<Verification> {
         let file: File = serde_json::from_slice(&fs::read(self.path.as_ref()?).ok()?).ok()?;
-        let is_ours = file.schema == SCHEMA && file.key == self.key;
+        let is_ours = file.schema == SCHEMA && file.key == self.key && file.inputs == self.inputs;
         is_ours.then_some(Verification { kept_since: Some(file.verified), ..file.verification })
     }
 
@@ -66,6 +72,7 @@ impl Cache {
             let file = File {
                 schema: SCHEMA.to_owned(),
                 key: self.key.clone(),
+                inputs: self.inputs.clone(),
                 verified: local_time().format("%Y-%m-%d").to_string(),
                 verification: verification.clone(),
             };

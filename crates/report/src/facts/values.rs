@@ -130,6 +130,9 @@ fn first(comparison: &Comparison) -> Option<FirstDifference> {
     let blame = match &divergence.blame {
         Blame::Operator => "What it takes agrees, so the difference arises in it.".to_owned(),
         Blame::Inputs => "What it takes differs already.".to_owned(),
+        Blame::Either => {
+            "What it takes is within tolerance, but so far apart that it may only hand that on.".to_owned()
+        }
         Blame::Initializers(names) => format!("What it takes agrees, but its weights differ: {}.", names.join(", ")),
         Blame::Unknown => "Whether it arises in it cannot be told: not all that it takes is in both dumps.".to_owned(),
     };

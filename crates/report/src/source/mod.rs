@@ -4,6 +4,7 @@ mod summary;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use opscope::benchmark::StoredRun;
 use opscope_dump::INDEX;
@@ -45,20 +46,33 @@ enum Held {
     Output(Vec<(Part, PathBuf)>),
 }
 
-/// Returns the runs that paths hold, in the order of the paths. What one output directory holds of a run is one run, also where
-/// its parts are given by paths of their own.
-pub(crate) fn runs(paths: &[PathBuf]) -> Result<Vec<RunPaths>, ReportError> {
+/// Returns the runs that paths hold, in the order of the paths, and how many runs of output directories were left out. What one output
+/// directory holds of a run is one run, also where its parts are given by paths of their own.
+pub(crate) fn runs(paths: &[PathBuf]) -> Result<(Vec<RunPaths>, usize), ReportError> {
     let mut runs: Vec<(PathBuf, RunPaths)> = Vec::new();
+    let mut named = 0;
     for path in paths {
         match held(path)? {
-            Held::Part(part) => add(&mut runs, part, path.clone()),
+            Held::Part(part) => {
+                named += 1;
+                add(&mut runs, part, path.clone());
+            }
             Held::Output(parts) => parts.into_iter().for_each(|(part, path)| add(&mut runs, part, path)),
         }
     }
-    if runs.len() > MOST_RUNS {
-        return Err(ReportError::TooMany { found: runs.len(), most: MOST_RUNS });
+    let mut runs: Vec<RunPaths> = runs.into_iter().map(|(_, run)| run).collect();
+    let left_out = runs.len().saturating_sub(MOST_RUNS);
+    if left_out > 0 {
+        if named > 0 {
+            return Err(ReportError::TooMany { found: runs.len(), most: MOST_RUNS });
+        }
+        let mut newest: Vec<Option<SystemTime>> = runs.iter().map(RunPaths::written).collect();
+        newest.sort_by(|one, other| other.cmp(one));
+        let oldest_shown = newest[MOST_RUNS - 1];
+        runs.retain(|run| run.written() >= oldest_shown);
+        runs.truncate(MOST_RUNS);
     }
-    Ok(runs.into_iter().map(|(_, run)| run).collect())
+    Ok((runs, left_out))
 }
 
 /// Adds a part to its run, or a new run where that has such a part.
@@ -84,6 +98,12 @@ impl RunPaths {
         let with_model = || directories.iter().filter(|directory| directory.join(model).is_file());
         let has_all = |directory: &&PathBuf| files.iter().all(|file| directory.join(file).exists());
         with_model().find(has_all).or_else(|| with_model().next()).cloned()
+    }
+
+    /// Returns when the last part of it was written, as far as the file system knows.
+    fn written(&self) -> Option<SystemTime> {
+        let parts = [&self.summary, &self.recording, &self.dump].into_iter().flatten();
+        parts.filter_map(|part| part.metadata().ok()?.modified().ok()).max()
     }
 
     fn part(&mut self, part: Part) -> &mut Option<PathBuf> {
@@ -193,10 +213,10 @@ mod tests {
             RunPaths { name: "b".into(), summary: at("b_summary.json"), recording: None, dump: at("dump/b") },
             RunPaths { name: "c".into(), summary: None, recording: at("profiler/c.partial"), dump: None },
         ];
-        assert_eq!(whole, expected);
+        assert_eq!(whole, (expected.to_vec(), 0));
         let [summary, recording] = ["a_summary.json", "profiler/a"].map(|name| root.path().join(name));
-        assert_eq!(runs(&[recording.clone(), summary]).expect("both are there"), expected[..1]);
-        assert_eq!(runs(&[recording.clone(), recording]).expect("both are there").len(), 2, "a run against itself");
+        assert_eq!(runs(&[recording.clone(), summary]).expect("both are there").0, expected[..1]);
+        assert_eq!(runs(&[recording.clone(), recording]).expect("both are there").0.len(), 2, "a run against itself");
     }
 
     #[test]
@@ -206,7 +226,14 @@ mod tests {
         assert!(error.contains("nowhere cannot be read") && error.contains("NAME_summary.json"), "{error}");
         let many: Vec<String> = (0..=MOST_RUNS).map(|run| format!("{run}_summary.json")).collect();
         write(root.path(), &many.iter().map(String::as_str).collect::<Vec<_>>());
-        let error = runs(&[root.path().to_owned()]).expect_err("they are too many").to_string();
+        let named: Vec<PathBuf> = many.iter().map(|name| root.path().join(name)).collect();
+        let error = runs(&named).expect_err("they are too many").to_string();
         assert_eq!(error, "there are 17 runs, and a page shows at most 16; name those to show");
+        // Of an output directory, the newest are shown.
+        let long_ago = fs::File::options().write(true).open(&named[3]).expect("a file");
+        long_ago.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+        let (shown, left_out) = runs(&[root.path().to_owned()]).expect("an output directory");
+        assert_eq!((shown.len(), left_out), (MOST_RUNS, 1));
+        assert!(shown.iter().all(|run| run.name != "3"), "{shown:?}");
     }
 }

@@ -129,7 +129,8 @@ impl Drop for OutputPath {
     }
 }
 
-fn partial_of(target: &Path) -> PathBuf {
+/// Returns where an output is until it is whole.
+pub(super) fn partial_of(target: &Path) -> PathBuf {
     let mut partial = OsString::from(target.as_os_str());
     partial.push(".partial");
     partial.into()

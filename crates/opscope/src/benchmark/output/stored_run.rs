@@ -7,6 +7,7 @@ use opscope_tensor::open_regular;
 use serde_json::Value;
 
 use super::disk::OutputPathError;
+use super::path::partial_of;
 
 /// What exists of one run. `OUT/RUN` names all of it: the summary is `OUT/RUN_summary.json`, the outputs are `OUT/RUN`, the
 /// recording is `OUT/profiler/RUN`, and the dump is `OUT/dump/RUN`.
@@ -73,8 +74,25 @@ impl StoredRun {
             run.recording = run.recording.or(found.recording.filter(|path| path.join("records.bin").is_file()));
             run.dump = run.dump.or(found.dump.filter(|path| path.join("manifest.json").is_file()));
         }
+        if run.recording.is_none() && run.dump.is_none() && run.summary.is_none() {
+            run.find_unfinished();
+        }
         let is_found = run.summary.is_some() || run.recording.is_some() || run.dump.is_some();
         is_found.then_some(run)
+    }
+
+    /// Finds what a run has written that was killed, or that goes on.
+    fn find_unfinished(&mut self) {
+        let partial = partial_of(&self.path);
+        for directory in self.path.ancestors().skip(1).take(LONGEST_NAME) {
+            let Ok(name) = partial.strip_prefix(directory) else { continue };
+            let found = |kind: &str, file: &str| {
+                let path = directory.join(kind).join(name);
+                path.join(file).is_file().then_some(path)
+            };
+            self.recording = self.recording.take().or_else(|| found(RECORDINGS, "records.bin"));
+            self.dump = self.dump.take().or_else(|| found(DUMPS, "index.jsonl"));
+        }
     }
 
     /// Returns the recording that a path names: of a run by its name, or the path itself.

@@ -72,10 +72,14 @@ impl TimesComparison {
         let both =
             |a_times: &[f64], b_times: &[f64]| Change::between(a.estimate(a_times), b.estimate(b_times), slowdown);
         let run = both(&a.runs, &b.runs).ok_or(TimesError::NoRuns)?;
-        let mut operators = pairing::operators(a, b, slowdown);
-        operators.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
-        let mut op_types = pairing::types(a, b, slowdown);
-        op_types.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
+        let (mut operators, mut op_types) = (Vec::new(), Vec::new());
+        // An operator is not gone because the other measurement knows nothing of operators.
+        if a.operators.is_empty() == b.operators.is_empty() {
+            operators = pairing::operators(a, b, slowdown);
+            operators.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
+            op_types = pairing::types(a, b, slowdown);
+            op_types.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
+        }
         Ok(Self {
             schema: SCHEMA,
             baseline: Baseline::Chosen,

@@ -31,7 +31,8 @@ fn model(report: &Report, first: Option<&Measured>, view: View) -> String {
         count => format!("{count} operators"),
     };
     // A table has the inputs of each set of shapes.
-    let inputs = first.filter(|_| report.dym_shape_range.is_none()).map(|one| &one.inputs[..]).unwrap_or_default();
+    let one = first.filter(|one| report.dym_shape_range.is_none() && one.by_shape.len() <= 1);
+    let inputs = one.map(|one| &one.inputs[..]).unwrap_or_default();
     let with = |shown: usize| {
         let mut rest = format!(", {operators}");
         let list: Vec<String> = inputs[..shown].iter().map(input).collect();
@@ -59,7 +60,7 @@ fn engine(report: &Report, first: Option<&Measured>, checked: Option<&str>) -> S
     }
     text += &if engine.threads == 1 { ", 1 thread".to_owned() } else { format!(", {} threads", engine.threads) };
     let is_timed = engine.fidelity == Fidelity::Optimised && report.dym_shape_range.is_none();
-    if let Some(measured) = first.filter(|_| is_timed) {
+    if let Some(measured) = first.filter(|one| is_timed && one.by_shape.len() <= 1) {
         text += &format!(", batch {}", measured.batchsize);
     }
     if let Some(checked) = checked {

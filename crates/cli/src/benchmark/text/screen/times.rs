@@ -50,9 +50,10 @@ fn runs(measured: &Measured, report: &Report, job: &Job, copies: &str) -> String
         text += &format!(", {} at a time", report.engine.concurrent_runs);
     }
     text += copies;
-    if report.profile.is_some() {
-        text += ", all with the profiler";
-    } else if let Some(beside) = &report.beside {
+    if let Some(profile) = &report.profile {
+        let is_whole = profile.runs_beyond_budget == 0;
+        text += if is_whole { ", all with the profiler" } else { ", with the profiler until the recording was full" };
+    } else if let Some(beside) = report.beside.as_ref().filter(|_| measured.by_shape.len() <= 1) {
         let runs = grouped(beside.runs.measured);
         let profiled = beside.run.median_ns;
         let slower = if profiled > SLOWER * measured.compute.median * 1e6 {
