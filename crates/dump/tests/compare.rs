@@ -219,6 +219,29 @@ fn an_operator_is_not_blamed_alone_for_what_its_inputs_within_tolerance_may_expl
 }
 
 #[test]
+fn a_cast_that_only_one_side_has_leaves_nothing_uncompared() {
+    let dir = tempfile::tempdir().unwrap();
+    let dumped = |name: &str, more: &[(&str, &str)]| {
+        let begin = GraphBuilder::new("cast").input("x", &[4]).operator("a", "AddOne", &["x"], &["y"]);
+        let graph = more.iter().fold(begin, |graph, (name, op_type)| graph.operator(name, op_type, &["y"], &[name]));
+        let graph = Arc::new(graph.output("y").build());
+        let groups: Vec<_> = ["a"].iter().chain(more.iter().map(|(name, _)| name)).map(std::slice::from_ref).collect();
+        let plan = FakePlan::new(&graph, kernels(&graph, &groups), Fidelity::Exact, |_, inputs| Ok(inputs.to_vec()));
+        dump(&plan, dir.path().join(name), IoSelection::Outputs)
+    };
+    let (plain, cast, added) = (
+        dumped("plain", &[]),
+        dumped("cast", &[("half", "Cast")]),
+        dumped("added", &[("half", "Cast"), ("b", "AddOne")]),
+    );
+    for (one, other, is_complete) in [(&cast, &plain, true), (&plain, &cast, true), (&added, &plain, false)] {
+        let comparison = compare(one, other, &CompareOptions::default());
+        assert_eq!((comparison.rows.len(), comparison.is_complete()), (1, is_complete), "{one:?} {other:?}");
+        assert!(comparison.text(Order::Graph, 100).contains("half"), "it is listed");
+    }
+}
+
+#[test]
 fn an_operator_that_moves_values_is_blamed_for_what_its_inputs_do_not_explain() {
     let dir = tempfile::tempdir().unwrap();
     let graph = GraphBuilder::new("moved")
