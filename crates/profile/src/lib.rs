@@ -29,6 +29,7 @@
 //! | `percentile` | the one definition of a percentile |
 //! | `error` | what can be wrong |
 //! | `whole_file` | writing a file in one step |
+//! | `written` | which files opscope writes into the directory of a recording |
 
 #![forbid(unsafe_code)]
 

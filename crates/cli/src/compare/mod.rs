@@ -73,6 +73,7 @@ pub struct CompareArguments {
     #[arg(default_value = "name")]
     match_by: MatchBy,
     /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
+    /// [default of the share: a twentieth of the relative one]
     #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
     tolerances: Vec<String>,
     /// The least signal-to-noise ratio, in decibels, of a quantised model's tensors against the original's [default: 10]

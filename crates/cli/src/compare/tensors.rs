@@ -233,7 +233,9 @@ fn tolerances(given: &[String]) -> Result<Tolerances, Failure> {
             Some((dtype, numbers)) => (Some(dtype.parse::<DType>().map_err(|()| wrong())?), numbers),
             None => (None, text.as_str()),
         };
-        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0).ok_or_else(wrong);
+        let number = |text: &str| {
+            text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0).ok_or_else(wrong)
+        };
         let (relative, of_max) = match numbers.split_once(',') {
             Some((relative, of_max)) => (number(relative)?, number(of_max)?),
             None => (number(numbers)?, number(numbers)? / 20.0),

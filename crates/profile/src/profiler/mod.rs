@@ -1,22 +1,23 @@
-use std::collections::HashSet;
+mod known;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{Capabilities, Instrument, Kernel, RunInfo, RunObserver};
+use opscope_model::{Capabilities, Instrument, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_text::shown_size;
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operation,
-    Operations, PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread,
-    open_ranges,
+    Operations, PathLevel, Record, RunRecord, TraceError, current_correlation, open_ranges,
 };
 
+use self::known::Known;
 use crate::load::Load;
 use crate::recording::{
-    BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
-    RecordingWriter, Records, RunKind, SCHEMA, Written, name_of_this_thread, remove,
+    BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, ProcessInfo, RangeKey,
+    RecordingWriter, Records, RunKind, SCHEMA, Written, remove,
 };
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
@@ -85,14 +86,6 @@ pub struct Profiler {
     notes: Mutex<Vec<String>>,
     load: Mutex<Option<Load>>,
     sampler: Option<Sampler>,
-}
-
-/// The graphs, plans and threads whose names are written. They are kept so that no other one gets the same address.
-#[derive(Default)]
-struct Known {
-    graphs: Vec<Arc<Graph>>,
-    plans: Vec<Arc<[Kernel]>>,
-    threads: HashSet<ThreadId>,
 }
 
 impl Profiler {
@@ -304,37 +297,6 @@ impl Destination for Profiler {
 
     fn lose(&self, dispatches: u64) {
         self.untimed.fetch_add(dispatches, Ordering::Relaxed);
-    }
-}
-
-impl Known {
-    /// Returns the number of a plan; its names are written when it is met first.
-    fn plan(&mut self, run: &RunInfo<'_>, writer: &RecordingWriter) -> PlanId {
-        // The plan of the last run is the likeliest.
-        let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
-        let number = met.unwrap_or_else(|| {
-            let (graph, plan) = (self.graph(run.graph, writer), self.plans.len());
-            writer.names().add(&NamesLine::plan(plan, graph, run.graph, run.fidelity, run.kernels));
-            self.plans.push(Arc::clone(run.kernels));
-            plan
-        });
-        PlanId(number as u64)
-    }
-
-    /// Writes the name of the calling thread when it is met first: only the thread itself knows its whole name; the system keeps 15 bytes.
-    fn thread(&mut self, writer: &RecordingWriter) {
-        let thread = current_thread();
-        if self.threads.insert(thread) {
-            writer.names().thread(thread, name_of_this_thread);
-        }
-    }
-
-    fn graph(&mut self, graph: &Arc<Graph>, writer: &RecordingWriter) -> usize {
-        self.graphs.iter().position(|known| Arc::ptr_eq(known, graph)).unwrap_or_else(|| {
-            writer.names().add(&NamesLine::graph(self.graphs.len(), graph));
-            self.graphs.push(Arc::clone(graph));
-            self.graphs.len() - 1
-        })
     }
 }
 
