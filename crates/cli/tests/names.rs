@@ -127,6 +127,8 @@ fn a_dump_says_where_its_tensors_come_from() {
     assert_eq!(softmax["module"], "layers.0.attn");
     assert_eq!(softmax["class"], "train_lib.attention.Attention");
     assert_eq!(softmax["source"]["line"], 18);
+    let second = lines.iter().find(|line| line["operator"] == "node_relu_1").unwrap();
+    assert_eq!(second["display_name"], "stem (Relu #2)", "two of a type in a module are told apart");
     // The innermost line of the user, although PyTorch's own linear.py lies between.
     let linear = lines.iter().find(|line| line["operator"] == "node_MatMul_6").unwrap();
     assert_eq!((&linear["module"], &linear["source"]["line"]), (&json!("layers.0.attn.q"), &json!(17)));

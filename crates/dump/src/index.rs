@@ -17,6 +17,9 @@ pub struct IndexLine {
     pub operator: String,
     /// The operator's type.
     pub op_type: String,
+    /// What people call the operator, `layers.0.attn (MatMul #2)`, if the ONNX file says in which module it lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
     /// The path of the innermost module that the operator lies in, if the ONNX file says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
@@ -85,6 +88,11 @@ impl IndexLine {
             run: origin.run.map(|run| run.0),
             operator: operator.name.clone(),
             op_type: operator.op_type.clone(),
+            display_name: operator
+                .origin
+                .as_ref()
+                .filter(|_| module.is_some())
+                .map(|origin| origin.display_name.clone()),
             module: module.map(|module| module.path.clone()),
             class: module.map(|module| module.class.clone()).filter(|class| !class.is_empty()),
             source: operator.origin.as_ref().and_then(|origin| origin.source.clone()),

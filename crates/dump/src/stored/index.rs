@@ -132,10 +132,10 @@ fn code_origin(line: &IndexLine) -> Option<CodeOrigin> {
     if module.is_none() && line.source.is_none() {
         return None;
     }
-    let display_name = match &module {
+    let display_name = line.display_name.clone().unwrap_or_else(|| match &module {
         Some(module) => format!("{} ({})", module.path, line.op_type),
         None => line.operator.clone(),
-    };
+    });
     Some(CodeOrigin { display_name, modules: module.into_iter().collect(), source: line.source.clone() })
 }
 
