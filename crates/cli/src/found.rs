@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use opscope::tensor::npz::Npz;
 use opscope::text::{counted, shell_path, shell_word, shown_text};
 use serde_json::json;
 
+use crate::inspect::run;
 use crate::terminal::shown_path;
 
 /// Something that opscope wrote, or reads.
@@ -195,6 +197,9 @@ fn file(path: &Path) -> Option<Found> {
     if start.starts_with(b"\x93NUMPY") {
         return Some(Found::shown(path, "an array of numpy's", &[]));
     }
+    if start.starts_with(b"PK") && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz")) {
+        return archive(path);
+    }
     if path.extension().is_some_and(|extension| extension == "onnx") {
         return Some(Found::shown(path, "a model", &["benchmark"]));
     }
@@ -211,6 +216,19 @@ fn file(path: &Path) -> Option<Found> {
     document(path, &text)
 }
 
+/// An archive of numpy's arrays.
+fn archive(path: &Path) -> Option<Found> {
+    let archive = Npz::open(path).ok()?;
+    let array = |name: &str| match archive.array(name) {
+        Ok((header, _)) => format!("{name}  {} {:?}", header.dtype, header.shape),
+        Err(error) => format!("{name}  cannot be read: {error}"),
+    };
+    let holds: Vec<String> = archive.names().map(array).collect();
+    let what = format!("an archive of numpy's, {}", counted(holds.len(), "array"));
+    let benchmark = format!("opscope benchmark MODEL.onnx --input {}", shell_path(path));
+    Some(Found { holds, ..Found::new(path, what, [benchmark]) })
+}
+
 /// A JSON document, by its schema.
 fn document(path: &Path, text: &str) -> Option<Found> {
     let behind = text.trim_start().strip_prefix('{')?.split_once("\"schema\"")?.1;
@@ -220,6 +238,10 @@ fn document(path: &Path, text: &str) -> Option<Found> {
         "opscope.summary" => {
             let mut found = Found::new(path, "the summary of a run", [with("report", path)]);
             found.commands.push(format!("{} OTHER_summary.json", with("compare", path)));
+            if let Some(summary) = run::read(path) {
+                let (of, inference) = run::described(&summary);
+                found.holds = [of].into_iter().chain(inference).collect();
+            }
             found
         }
         "opscope.recording" => part("the manifest of a recording"),

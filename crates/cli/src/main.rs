@@ -117,7 +117,7 @@ fn main() -> ExitCode {
 
 /// Prints the help, the version, or what is wrong with the command line.
 fn explain(answer: &clap::Error, words: &[OsString]) -> ExitCode {
-    if let Some(refusal) = help::refusal(answer) {
+    if let Some(refusal) = help::refusal(answer, words, &Cli::command()) {
         return refuse(&refusal);
     }
     let written = match help::asked(answer, words, &Cli::command()) {

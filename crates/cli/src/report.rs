@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use opscope::profile::Manifest;
 use opscope::roofline::{Roofline, Unmeasured, of_recording};
-use opscope::text::counted;
+use opscope::text::{counted, shell_path};
 use opscope_report::{Report, ReportError};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Environment;
+use crate::options::{Environment, is_model};
 use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 
 /// The arguments of `opscope report`.
@@ -39,6 +39,13 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     if let Some(output) = arguments.output.as_ref().filter(|output| output.symlink_metadata().is_ok()) {
         // Writing would find out, too, but after all the work.
         return Err(Failure::wrong_use(ReportError::Exists(output.clone())));
+    }
+    if let Some(model) = arguments.paths.iter().find(|path| is_model(path.as_os_str()) && path.is_file()) {
+        let (shown, model) = (shown_path(model), shell_path(model));
+        return Err(Failure::wrong_use(format!(
+            "{shown} is a model, and a page is of runs; write: opscope benchmark {model} --output out --profiler, and then: \
+             opscope report out"
+        )));
     }
     let progress = Progress::new(arguments.quiet);
     let read = Report::read(&arguments.paths, &|path| progress.message(format!("reading {}", shown_path(path))));

@@ -36,6 +36,15 @@ fn golden_arrays_are_matched_as_a_whole_or_those_that_match_nothing_are_named() 
 }
 
 #[test]
+fn models_whose_inputs_differ_are_said_to() {
+    let place = Workplace::new();
+    place.write("chain.onnx", process::onnx::chain(3, "Add", process::onnx::FLOAT32));
+    let ended = place.compare(&[&model("digits_cnn.onnx"), "chain.onnx"]);
+    ended.refused(2, &["the inputs of the two models differ", "takes image float32 [batch, 1, 8, 8], and chain.onnx"]);
+    assert!(!ended.stderr.contains("was given"), "{ended:?}");
+}
+
+#[test]
 fn every_set_of_inputs_is_run_and_of_each_tensor_the_worst_is_shown_with_its_input() {
     let place = Workplace::new();
     let (model, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));

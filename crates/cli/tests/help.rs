@@ -136,6 +136,38 @@ fn words_of_other_tools_get_the_option_that_does_the_same() {
 }
 
 #[test]
+fn a_number_that_an_option_does_not_take_is_answered_with_those_that_it_takes() {
+    let place = Workplace::new();
+    for (line, says) in [
+        ("m.onnx --loop 0", "--loop: '0' is not a number that it takes; write 1 or more"),
+        ("m.onnx --loop abc", "--loop: 'abc' is not a number that it takes; write 1 or more"),
+        ("m.onnx --loop -1", "--loop: '-1' is not a number that it takes; write 1 or more"),
+        ("m.onnx --threads=1.5", "--threads: '1.5' is not a number that it takes; write 1 or more"),
+        ("m.onnx -wcount -2", "--warmup-count: '-2' is not a number that it takes; write 0 or more"),
+        ("m.onnx --seed 99999999999999999999", "--seed: 99999999999999999999 is too large"),
+        ("inspect m.onnx --rows x", "--rows: 'x' is not a number that it takes; write 0 or more"),
+        ("compare a b --engine-threads 0", "--engine-threads: '0' is not a number that it takes; write 1 or more"),
+        ("m.onnx --engine tensorrt", "write --engine onnxruntime --provider tensorrt"),
+        ("compare a b --reference-engine CUDA", "write --engine onnxruntime --provider cuda"),
+    ] {
+        let ended = opscope(&place, &line.split(' ').collect::<Vec<_>>());
+        ended.refused(2, &[says]);
+        assert!(!ended.stderr.contains("digit") && !ended.stderr.contains("-- -"), "{ended:?}");
+    }
+}
+
+#[test]
+fn the_end_of_the_help_fits_80_columns() {
+    let place = Workplace::new();
+    for arguments in [&["--help"][..], &["benchmark", "--help"]] {
+        let help = opscope(&place, arguments).stdout;
+        let end = help.split("\nEnvironment:").last().unwrap().split("\nExit codes:").last().unwrap();
+        let end = help.split_once("\nEnvironment:").map_or(end, |(_, end)| end);
+        assert!(end.lines().all(|line| line.chars().count() <= 80), "{end}");
+    }
+}
+
+#[test]
 fn an_option_that_is_nearly_right_is_offered() {
     let place = Workplace::new();
     opscope(&place, &["benchmark", "m.onnx", "--lop", "3"]).refused(2, &["'--lop'", "'--loop"]);

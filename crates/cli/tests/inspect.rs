@@ -90,7 +90,8 @@ fn everything() -> Workplace {
 fn whatever_opscope_writes_is_known_with_a_command_for_it() {
     let place = everything();
     for (path, says) in [
-        ("out/run_summary.json", "the summary of a run\ntry: opscope report out/run_summary.json"),
+        ("out/run_summary.json", "inference  "),
+        ("out/run_summary.json", "the median of 1 run\ntry: opscope report out/run_summary.json"),
         ("out/profiler/run/manifest.json", "the manifest of a recording\ntry: opscope inspect out/profiler/run"),
         ("out/profiler/run/records.bin", "the records of a recording\ntry: opscope inspect out/profiler/run"),
         ("out/profiler/run/op_summary.csv", "a row for each execution of an operator\ntry: python3"),
@@ -148,6 +149,25 @@ fn a_dump_is_shown_with_the_statistics_of_its_tensors() {
         let counted: u64 = bins.iter().map(|bin| bin[2].as_u64().unwrap()).sum();
         assert_eq!(tensor["statistics"]["count"], counted);
     }
+}
+
+#[test]
+fn the_tensors_of_several_runs_have_their_runs_and_as_many_rows_as_asked_for() {
+    let place = Workplace::new();
+    let operator = ["--dump-operator", "/conv1/Conv", "--dump-operator", "/conv2/Conv", "--loop", "2"];
+    let to = ["--dump", "--output", "out", "--output-dirname", "runs"];
+    place.benchmark_well(&[&[model("digits_cnn.onnx").as_str()], &operator[..], &to].concat());
+    let text = inspect(&place, &["out/dump/runs", "--rows", "3"]).stdout;
+    assert!(text.contains("4 tensors") && text.lines().any(|line| line.starts_with("run  tensor ")), "{text}");
+    let runs: Vec<&str> = text.lines().filter(|line| line.contains("conv")).map(|line| &line[..3]).collect();
+    assert_eq!(runs, ["  0", "  0", "  1"], "{text}");
+    assert!(text.ends_with("... and 1 more tensor; --rows 4 shows all\n"), "{text}");
+    let mut narrow = place.command(&["inspect", "out/dump/runs"]);
+    let narrow = end(narrow.env("COLUMNS", "60")).stdout;
+    let table = narrow.lines().skip_while(|line| !line.starts_with("run "));
+    assert!(table.clone().count() == 5 && table.into_iter().all(|line| line.chars().count() <= 60), "{narrow}");
+    let mut wide = place.command(&["inspect", "out/dump/runs"]);
+    assert!(end(wide.env("COLUMNS", "120")).stdout.contains("  operator "), "a wide terminal has more columns");
 }
 
 #[test]
@@ -262,7 +282,9 @@ fn what_holds_nothing_of_ours_is_refused() {
     place.write("text", "no tensors here");
     fs::create_dir(place.path("empty")).unwrap();
     inspect(&place, &["nowhere"]).refused(2, &["nowhere", "cannot be read"]);
-    inspect(&place, &["text"]).refused(2, &["text", "no dump"]);
+    inspect(&place, &["text"]).refused(2, &["text", "no dump file", "give a model (.onnx), a recording"]);
+    place.write("empty.npy", "");
+    inspect(&place, &["empty.npy"]).refused(2, &["this is not an npy file: it is empty"]);
     inspect(&place, &["empty"]).refused(2, &["empty", "no dump"]);
     inspect(&place, &[&fixture("truncated.onnx")]).refused(2, &["truncated.onnx", "is not an ONNX model"]);
     inspect(&place, &[]).refused(2, &["<PATH>"]);

@@ -80,6 +80,19 @@ fn a_request_to_terminate_reports_what_was_measured_and_closes_the_recording() {
 }
 
 #[test]
+fn ctrl_c_in_a_table_says_how_many_sets_of_shapes_are_missing() {
+    let place = Workplace::new();
+    let child = endless(&place, &["--dym-shape-range", "image:1~3,1,8,8"]);
+    let again = ["--loop", "1", "--output", "out", "--output-dirname", "run", "--overwrite"];
+    let second = place.benchmark(&[&[model("digits_cnn.onnx").as_str()], &again[..]].concat());
+    second.refused(2, &["a run of that name is in progress", "run.partial"]);
+    signal(&child, Signal::INT);
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    ended.says(&["it was interrupted; ", " runs measured; 2 of 3 sets of shapes are missing"]);
+}
+
+#[test]
 fn a_run_that_is_interrupted_does_not_take_the_place_of_a_whole_one() {
     for warm_up in ["1", "10000000000"] {
         let place = Workplace::new();

@@ -142,6 +142,7 @@ fn the_batch_size_sets_the_open_batch_dimension_and_the_throughput_counts_what_r
         assert_eq!(batch(&ended.json()), (7.0, json!([7, 1, 8, 8])), "{option}");
         assert_eq!(ended.stderr, "", "{option}");
     }
+    place.benchmark(&[&digits, "--batch-size", "0"]).refused(2, &["--batch-size: ", "write 1 or more"]);
     place.write("fixed.onnx", onnx::chain(3, "Add", onnx::FLOAT32));
     let input = model("digits_cnn.input.image.npy");
     for fixed in [&["fixed.onnx"][..], &[&digits, "--input", &input], &[&digits, "--dym-shape", "image:1,1,8,8"]] {

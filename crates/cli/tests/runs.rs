@@ -198,6 +198,23 @@ fn of_two_processes_with_one_name_one_wins_and_the_other_is_told() {
 }
 
 #[test]
+fn an_archive_is_shown_with_its_arrays() {
+    let place = difference();
+    let ended = end(&mut place.command(&["inspect", "set.npz"]));
+    let arrays =
+        "set.npz: an archive of numpy's, 2 arrays\n  a  float32 [4]\n  b  float32 [4]\ntry: opscope benchmark ";
+    assert!(ended.code == Some(0) && ended.stdout.starts_with(arrays), "{ended:?}");
+}
+
+#[test]
+fn a_directory_of_results_that_is_a_file_is_refused_as_one() {
+    let place = difference();
+    place.benchmark(&["m.onnx", "--output", "a.npy"]).refused(2, &["\"a.npy\" is not a directory", "--output"]);
+    let refused = end(&mut place.command(&["report", "m.onnx"]));
+    refused.refused(2, &["m.onnx is a model", "opscope benchmark m.onnx --output out"]);
+}
+
+#[test]
 fn a_run_is_found_as_one_by_its_name() {
     let place = difference();
     for (name, option) in [("a", "--profiler"), ("b", "--profiler"), ("c", "--dump"), ("d", "--dump")] {

@@ -71,6 +71,37 @@ fn the_default_measures_for_two_seconds_and_shows_what_matters() {
 }
 
 #[test]
+fn a_narrow_terminal_shows_fewer_numbers_and_more_lines_and_cuts_no_sentence() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    for columns in [40, 50, 60, 80] {
+        let lines = screen(&place, Some(columns), &[&digits, "--loop", "100"]);
+        let inference = has(&lines, "inference  ");
+        assert!(!inference.contains('…') && (inference.ends_with('s') || inference.ends_with(')')), "{inference}");
+        assert_eq!(inference.matches('(').count(), inference.matches(')').count(), "{inference}");
+        for label in ["engine", "note", "runs"] {
+            assert!(!has(&lines, &format!("{label}  ")).contains('…'), "{lines:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_was_written_is_never_cut() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let name = "a-name-of-a-run-that-is-rather-long-for-a-terminal";
+    let to = ["--loop", "20", "--profiler", "--output", "out", "--output-dirname", name];
+    let mut command = place.command(&[&["benchmark", digits.as_str()], &to[..]].concat());
+    let text = end(command.env("COLUMNS", "80").env("LC_ALL", "C.UTF-8")).stdout;
+    assert!(text.lines().count() <= 15, "{text}");
+    let written = [format!("out/{name}"), format!("out/{name}_summary.json"), format!("out/profiler/{name}")];
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("written ")).collect();
+    let shown: Vec<&str> = lines.iter().take(3).map(|line| line.get(11..).unwrap_or_default()).collect();
+    assert!(shown == written || shown[0] == "out", "{text}");
+    assert!(text.contains("next       opscope report out"), "{text}");
+}
+
+#[test]
 fn a_percentile_is_shown_only_where_the_runs_carry_it() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");

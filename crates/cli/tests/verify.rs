@@ -67,9 +67,23 @@ fn a_nan_that_only_the_exact_plan_hands_on_is_a_difference() {
     place.write("nan.npy", file);
     let digits = model("digits_cnn.onnx");
     let ended = place.benchmark_well(&[&digits, "--input", "nan.npy", "--verify", "on"]);
-    let lines: Vec<&str> = ended.stdout.lines().filter(|line| line.contains("exact plan")).collect();
+    let lines: Vec<&str> = ended.stdout.lines().filter(|line| line.contains("runs with the exact plan")).collect();
     let [line] = lines[..] else { panic!("one line says it: {}", ended.stdout) };
     assert!(line.contains("it runs with the exact plan, because the engine's own plan gives other outputs"), "{line}");
+    let engine = ended.stdout.lines().find(|line| line.starts_with("engine ")).unwrap();
+    assert!(engine.contains(", with the exact plan, 1 thread") && !engine.contains("optimised"), "{engine}");
+    for columns in ["40", "80"] {
+        let mut command = place.command(&["benchmark", &digits, "--input", "nan.npy", "--verify", "on", "--loop", "5"]);
+        let narrow = end(command.env("COLUMNS", columns)).stdout;
+        assert!(narrow.lines().count() <= 15 && narrow.contains(", with the exact"), "{narrow}");
+        let said: Vec<&str> = narrow.lines().skip_while(|line| !line.starts_with("checked ")).take(2).collect();
+        assert!(
+            said[0].starts_with("checked    it runs with the")
+                && (columns == "40" || said[1].starts_with("           ")),
+            "{narrow}"
+        );
+        assert!(said.iter().all(|line| !line.contains('…')), "{narrow}");
+    }
     let detailed = place.benchmark_well(&[&digits, "--input", "nan.npy", "--verify", "on", "--details"]);
     let is_named =
         |line: &&str| line.contains("gives other outputs: ") && line.contains("NaN or infinite in one of the two only");

@@ -11,6 +11,7 @@ mod prefix;
 mod shell;
 mod shown;
 mod table;
+mod wrap;
 
 pub use bar::BarStyle;
 pub use cell::cell_text;
@@ -20,3 +21,4 @@ pub use prefix::common_path;
 pub use shell::{shell_path, shell_word};
 pub use shown::{shown_duration, shown_size, shown_text};
 pub use table::{Column, TextTable, display_width, shortened};
+pub use wrap::{wrapped, wrapped_within};

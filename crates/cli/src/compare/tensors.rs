@@ -13,11 +13,13 @@ use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tolerance};
+use opscope::text::counted;
 
 use super::{CompareArguments, Sides, write_new};
 use crate::consumers;
 use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
+use crate::inspect::signature;
 use crate::isolate::Invocation;
 use crate::options::{Environment, given_files, shape_set};
 use crate::terminal::{Messages, print, print_json};
@@ -103,14 +105,18 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
                 Reference::Dump(Arc::new(open(sides.baseline)?))
             };
             let (inputs, graph) = inputs(arguments, sides, messages)?;
-            compare_runs(&run, &reference, &inputs, &graph, options).map_err(|error| failure(error, arguments))
+            compare_runs(&run, &reference, &inputs, &graph, options).map_err(|error| failure(error, arguments, sides))
         }
     }
 }
 
-fn failure(error: CompareError, arguments: &CompareArguments) -> Failure {
+fn failure(error: CompareError, arguments: &CompareArguments, sides: Sides<'_>) -> Failure {
     let words = input_words(arguments);
     match &error {
+        CompareError::Engine {
+            source: EngineError::InputCount { .. } | EngineError::InputShape { .. } | EngineError::InputType { .. },
+            ..
+        } if let Some(differing) = differing_inputs(sides) => Failure::wrong_use(differing),
         CompareError::Session { source: SessionError::Library(error), .. } => Failure::engine(error),
         CompareError::Session { run, source: SessionError::Engine(refused) } => {
             with_hint(Failure::wrong_use(&error), Some(refused), &run.engine, &run.model, &words)
@@ -124,6 +130,22 @@ fn failure(error: CompareError, arguments: &CompareArguments) -> Failure {
         }
         _ => Failure::failed(error),
     }
+}
+
+/// Returns how the inputs of two models differ, where they do.
+fn differing_inputs(sides: Sides<'_>) -> Option<String> {
+    let [ours, theirs] = [sides.compared, sides.baseline].map(|path| {
+        let graph = Graph::load(path).ok().filter(|_| is_model(path))?;
+        Some(signature(&graph))
+    });
+    let ((ours, theirs), (compared, baseline)) =
+        (ours.zip(theirs)?, (sides.compared.display(), sides.baseline.display()));
+    (ours != theirs).then(|| {
+        format!(
+            "the inputs of the two models differ: {compared} takes {ours}, and {baseline} takes {theirs}; compare models that \
+             take the same, or set open dimensions with --dym-shape"
+        )
+    })
 }
 
 /// The initializers in which two models differ. A note names them before anything runs.
@@ -150,7 +172,7 @@ fn initializers(sides: Sides<'_>, messages: Messages) -> Result<Vec<String>, Fai
 
 fn nothing_in_common(comparison: &Comparison) -> Failure {
     let side = |name: &str, places: &[StoredOrigin]| match places.first() {
-        Some(first) => format!("{name} has {} tensors, the first is '{}'", places.len(), first.label()),
+        Some(first) => format!("{name} has {}, the first is '{}'", counted(places.len(), "tensor"), first.label()),
         None => format!("{name} has none"),
     };
     let tensors = side(&comparison.tensors, &comparison.only_in_tensors);

@@ -1,11 +1,14 @@
 //! The help in its three lengths: `-h` is one screen, `--help` has every option that does something, and `--help-all` those of other
 //! tools, too. [`pages`] is the table of examples, and [`tips`] that of words of other tools.
 
+mod numbers;
 mod pages;
 mod tips;
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::num::ParseIntError;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -13,7 +16,9 @@ use clap::{Arg, ArgAction, Command, Error};
 
 pub use self::pages::{ENVIRONMENT, EXIT_CODES, Page, page};
 pub use self::tips::mistaken;
-use self::tips::{of_command, of_option};
+use self::tips::{of_command, of_engine, of_option};
+use opscope::text::wrapped;
+
 use crate::options::{NOTED, REFUSED, is_model};
 
 /// How much the help says.
@@ -33,10 +38,7 @@ pub fn asked(error: &Error, words: &[OsString], opscope: &Command) -> Option<Str
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Length::Short,
         _ => return None,
     };
-    let mut names = words.iter().skip(1).filter(|word| !word.to_string_lossy().starts_with('-'));
-    let first = names.next().filter(|word| *word != "help").or_else(|| names.next());
-    let command = first.and_then(|name| opscope.find_subcommand(name)).unwrap_or(opscope);
-    Some(rendered(command, opscope, length))
+    Some(rendered(command_of(words, opscope), opscope, length))
 }
 
 /// Returns a command line with `benchmark` in front of options behind which a model and no command stands: people put the model last.
@@ -54,7 +56,7 @@ pub fn with_command(words: &[OsString], opscope: &dyn Fn() -> Command) -> Vec<Os
 }
 
 /// Returns what is wrong with a command line and what would be right, where that is known better here than by clap.
-pub fn refusal(error: &Error) -> Option<String> {
+pub fn refusal(error: &Error, words: &[OsString], opscope: &Command) -> Option<String> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -62,14 +64,32 @@ pub fn refusal(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let option = context(ContextKind::InvalidArg)?;
+            if option.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok()) {
+                let before = words.iter().position(|word| word == option)?.checked_sub(1)?;
+                return numbers::refusal(words[before].to_str()?, option, command_of(words, opscope));
+            }
             Some(format!("unknown option '{option}'; {}", of_option(option)?))
         }
         ErrorKind::InvalidSubcommand => {
             let command = context(ContextKind::InvalidSubcommand)?;
             Some(format!("unknown command '{command}'; {}", of_command(command)?))
         }
+        ErrorKind::ValueValidation if error.source().is_some_and(|reason| reason.is::<ParseIntError>()) => {
+            let option = context(ContextKind::InvalidArg)?.split(' ').next()?;
+            numbers::refusal(option, context(ContextKind::InvalidValue)?, command_of(words, opscope))
+        }
+        ErrorKind::InvalidValue if context(ContextKind::InvalidArg)?.contains("engine <") => {
+            of_engine(context(ContextKind::InvalidValue)?)
+        }
         _ => None,
     }
+}
+
+/// Returns the command of a command line; that of the program, if it names none.
+fn command_of<'c>(words: &[OsString], opscope: &'c Command) -> &'c Command {
+    let mut names = words.iter().skip(1).filter(|word| !word.to_string_lossy().starts_with('-'));
+    let first = names.next().filter(|word| *word != "help").or_else(|| names.next());
+    first.and_then(|name| opscope.find_subcommand(name)).unwrap_or(opscope)
 }
 
 /// Returns the program without hidden commands and without the options of other tools: what completions and manual pages have.
@@ -170,16 +190,19 @@ fn template(page: Option<&Page>, own_name: &str, name: &str, length: Length, has
     let mut end = format!("{examples}\nEnvironment:\n");
     if name.is_empty() {
         for (name, what) in &ENVIRONMENT {
-            let _ = writeln!(end, "  {name:<24}{what}");
+            for (at, line) in wrapped(what, 80 - 26).iter().enumerate() {
+                let _ = writeln!(end, "  {:<24}{line}", if at == 0 { name } else { "" });
+            }
         }
     } else {
         end = examples;
     }
     let codes: Vec<String> = EXIT_CODES.iter().map(|(code, what)| format!("{code} {what}")).collect();
-    let _ = write!(end, "\nExit codes: {}.\n", codes.join(", "));
+    let codes = format!("Exit codes: {}.", codes.join(", "));
+    let _ = write!(end, "\n{}\n", wrapped(&codes, 80).join("\n"));
     end.push_str("Help: -h shows one screen, --help every option.\n");
     if has_foreign && length == Length::Full {
-        end.push_str("Options of other tools that do nothing here, or are refused, are shown by --help-all.\n");
+        end.push_str("--help-all also shows options of other tools that have no effect here.\n");
     }
     format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{{all-args}}\n\n{end}")
 }

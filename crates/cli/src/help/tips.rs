@@ -43,6 +43,24 @@ const COMMANDS: &[Tip] = &[
     ),
 ];
 
+/// The execution providers of ONNX Runtime that people take for engines.
+const PROVIDERS: [&str; 14] = [
+    "cpu",
+    "cuda",
+    "tensorrt",
+    "nv_tensorrt_rtx",
+    "openvino",
+    "dnnl",
+    "migraphx",
+    "rocm",
+    "cann",
+    "qnn",
+    "coreml",
+    "xnnpack",
+    "acl",
+    "webgpu",
+];
+
 /// Options, without dashes and without regard to case.
 const OPTIONS: &[Tip] = &[
     (
@@ -258,6 +276,15 @@ const OPTIONS: &[Tip] = &[
     ),
     (&["top", "topk", "limit", "head"], "the rows of a table are --rows N"),
 ];
+
+/// Returns what to write instead of an engine that is an execution provider.
+pub fn of_engine(word: &str) -> Option<String> {
+    let provider = PROVIDERS.iter().find(|provider| provider.eq_ignore_ascii_case(word))?;
+    Some(format!(
+        "there is no engine '{word}': it is an execution provider of ONNX Runtime; write --engine onnxruntime --provider \
+         {provider}"
+    ))
+}
 
 /// Returns what to write instead of a command that does not exist.
 pub fn of_command(word: &str) -> Option<&'static str> {

@@ -3,7 +3,7 @@
 mod engine;
 mod model;
 mod recording;
-mod run;
+pub mod run;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,19 +15,20 @@ use opscope::onnx::Graph;
 use opscope::text::shell_path;
 
 use self::engine::Verdict;
+pub use self::model::signature;
 use self::recording::RecordingArguments;
 use crate::exit::{Exit, Failure};
 use crate::found::Found;
 use crate::isolate::Invocation;
 use crate::options::EngineArguments;
-use crate::terminal::{print, print_json, shown_path};
+use crate::terminal::{print, print_json, shown_path, table_width};
 
 /// The arguments of `opscope inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArguments {
     /// A model, a recording, a dump or a file of one, or anything else that opscope wrote; or a run by its name, OUT/RUN
     path: PathBuf,
-    /// Rows of the tables of a recording
+    /// Rows of the tables of a recording or a dump
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
     /// List every operator of a model, with its attributes, and what it takes and gives
@@ -129,7 +130,7 @@ fn one(path: &Path, arguments: &InspectArguments, invocation: &Invocation) -> Re
     match arguments {
         InspectArguments { json: true, .. } => print_json(inspection.json())?,
         InspectArguments { check: true, .. } => print(inspection.verdict().trim_end())?,
-        _ => print(inspection.text().trim_end())?,
+        _ => print(inspection.text_within(arguments.rows, table_width()).trim_end())?,
     }
     Ok(if inspection.dump.is_complete() { Exit::Done } else { Exit::Incomplete })
 }

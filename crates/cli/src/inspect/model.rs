@@ -9,7 +9,7 @@ use opscope::text::Column::{Numbers, Words};
 use opscope::text::{TextTable, counted, shown_size, shown_text};
 use serde_json::json;
 
-use crate::terminal::shown_path;
+use crate::terminal::{shown_path, table_width};
 
 /// Numbers of a model.
 struct Totals {
@@ -96,7 +96,7 @@ pub fn summary(graph: &Graph) -> String {
         let inputs: Vec<String> = graph.inputs.iter().zip(shapes).map(name).collect();
         let rest = match totals.unknown() {
             0 => String::new(),
-            unknown => format!("; that of {unknown} operators is not known"),
+            unknown => format!("; that of {} is not known", counted(unknown, "operator")),
         };
         let with = if inputs.is_empty() { String::new() } else { format!(" with {}", inputs.join(", ")) };
         let _ = writeln!(text, "compute     {} a run{with}{rest}", giga(totals.flops()));
@@ -119,14 +119,14 @@ pub fn summary(graph: &Graph) -> String {
         };
         table.row([shown_text(&name).into_owned(), row.count.to_string(), flops, share, grouped(row.parameters)]);
     }
-    text.push_str(table.text().trim_end());
+    text.push_str(table.within(table_width()).text().trim_end());
     text
 }
 
 /// Returns a model with each of its operators.
 pub fn listed(graph: &Graph) -> String {
     let mut text = head(graph);
-    let _ = writeln!(text, "{} operators:", graph.all_operators().count());
+    let _ = writeln!(text, "{}:", counted(graph.all_operators().count(), "operator"));
     for operator in graph.all_operators() {
         let names = |values: &[Option<ValueId>]| {
             values
@@ -162,7 +162,11 @@ fn head(graph: &Graph) -> String {
             format!("{} {version}", shown_text(if domain.is_empty() { "ai.onnx" } else { domain }))
         })
         .collect();
-    let _ = writeln!(text, "made by '{}', operator sets {}", shown_text(&source.producer), opsets.join(", "));
+    let producer = match &source.producer[..] {
+        "" => "made by a program that does not say its name".to_owned(),
+        producer => format!("made by '{}'", shown_text(producer)),
+    };
+    let _ = writeln!(text, "{producer}, operator sets {}", opsets.join(", "));
     for (what, ids) in [("input ", &graph.inputs), ("output", &graph.outputs)] {
         for &id in ids {
             let value = graph.value(id);
@@ -192,6 +196,12 @@ fn gigaflops(flops: u64) -> String {
         small if small < 1.0 => format!("{small:.4}"),
         large => format!("{large:.2}"),
     }
+}
+
+/// Returns what a model takes, on one line: `image float32 [batch, 1, 8, 8]`.
+pub fn signature(graph: &Graph) -> String {
+    let input = |id: &ValueId| format!("{} {}", shown_text(&graph.value(*id).name), shape(graph.value(*id)));
+    graph.inputs.iter().map(input).collect::<Vec<_>>().join(", ")
 }
 
 fn shape(value: &Value) -> String {

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::options::Environment;
-use crate::terminal::{print, print_json, shown_path};
+use crate::terminal::{print, print_json, shown_path, table_width};
 
 /// What to show of a recording beside its account.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -61,7 +61,7 @@ pub fn show(path: &Path, rows: usize, arguments: &RecordingArguments, as_json: b
         }
         print_json(document)?;
     } else {
-        let mut text = head(path, &recording) + "\n" + &account.to_text(rows);
+        let mut text = head(path, &recording) + "\n" + &account.to_text_within(rows, table_width());
         if let Some(layers) = layers {
             write_layers(&mut text, &layers, rows);
         }
@@ -136,7 +136,7 @@ fn write_layers(text: &mut String, layers: &[Layer], rows: usize) {
             layer.gflops_per_s.map_or("-".to_owned(), |rate| format!("{rate:.2}")),
         ]);
     }
-    let _ = write!(text, "\nLayers by time{}\n{}", first_of(rows, layers.len()), table.text());
+    let _ = write!(text, "\nLayers by time{}\n{}", first_of(rows, layers.len()), table.within(table_width()).text());
 }
 
 fn write_distribution(text: &mut String, Distribution { account, operators }: &Distribution, rows: usize) {
@@ -160,7 +160,8 @@ fn write_distribution(text: &mut String, Distribution { account, operators }: &D
         table.row([row.display_name().to_owned(), p50, p90, p99, from, bars(&histogram.counts), to]);
     }
     let count = account.operators.len();
-    let _ = write!(text, "\nTimes of operators in a run{}\n{}", first_of(rows, count), table.text());
+    let _ =
+        write!(text, "\nTimes of operators in a run{}\n{}", first_of(rows, count), table.within(table_width()).text());
 }
 
 /// A sign for each count, as high as the count is of the highest; a count above 0 has at least the lowest sign.
@@ -192,7 +193,12 @@ fn write_memory(text: &mut String, memory: &MemoryOverTime, rows: usize) {
             shown_size(operator.bytes_at_peak),
         ]);
     }
-    let _ = write!(text, "\nMemory of operators{}\n{}", first_of(rows, operators.len()), table.text());
+    let _ = write!(
+        text,
+        "\nMemory of operators{}\n{}",
+        first_of(rows, operators.len()),
+        table.within(table_width()).text()
+    );
 }
 
 /// Returns the most bytes that are held in each of some equal parts of the time.

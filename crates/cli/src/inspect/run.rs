@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use opscope::benchmark::StoredRun;
-use opscope::text::{counted, shown_text};
+use opscope::text::{counted, grouped, shown_text};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -13,24 +13,27 @@ use crate::terminal::{print, print_json, shown_path};
 /// Shows where everything of a run is, and the time of an inference.
 pub fn show(run: &StoredRun) -> Result<(), Failure> {
     let mut text = format!("{}: a run", shown_path(&run.path));
-    let summary = run.summary.as_deref().and_then(read);
-    if let Some(summary) = &summary {
-        let at =
-            |pointer: &str| shown_text(summary.pointer(pointer).and_then(Value::as_str).unwrap_or("?")).into_owned();
-        let (model, engine, version) = (at("/model/path"), at("/engine/name"), at("/engine/version"));
-        let _ = write!(text, " of {model}, {engine} {version}, {}", at("/engine/fidelity"));
-        if summary["complete"] == json!(false) {
-            text.push_str(", NOT complete");
-        }
-        let times = &summary["NPU_compute_time"];
-        if let (Some(median), Some(count)) = (times["median"].as_f64(), times["count"].as_u64()) {
-            let _ = write!(text, "\ninference  {median:.4} ms, the median of {}", counted(count, "run"));
-        }
+    if let Some(summary) = run.summary.as_deref().and_then(read) {
+        let (of, inference) = described(&summary);
+        let _ = write!(text, " of {of}");
+        inference.iter().for_each(|inference| text += &format!("\n{inference}"));
     }
     for (what, path) in parts(run) {
         let _ = write!(text, "\n{what:<9}  {}", shown_path(path));
     }
     print(text)
+}
+
+/// Returns what a summary says of its run, in a line: the model and the engine; and the time of an inference, in another one.
+pub fn described(summary: &Value) -> (String, Option<String>) {
+    let at = |pointer: &str| shown_text(summary.pointer(pointer).and_then(Value::as_str).unwrap_or("?")).into_owned();
+    let (model, engine, version) = (at("/model/path"), at("/engine/name"), at("/engine/version"));
+    let state = if summary["complete"] == json!(false) { ", NOT complete" } else { "" };
+    let times = &summary["NPU_compute_time"];
+    let median = times["median"].as_f64().zip(times["count"].as_u64());
+    let inference = median
+        .map(|(median, count)| format!("inference  {median:.4} ms, the median of {}", counted(grouped(count), "run")));
+    (format!("{model}, {engine} {version}, {}{state}", at("/engine/fidelity")), inference)
 }
 
 /// Prints the same as JSON, with the summary's own document. Tells whether all of it is complete.
@@ -55,6 +58,6 @@ fn parts(run: &StoredRun) -> impl Iterator<Item = (&'static str, &Path)> {
     parts.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)))
 }
 
-fn read(summary: &Path) -> Option<Value> {
+pub fn read(summary: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(summary).ok()?).ok()
 }

@@ -21,6 +21,10 @@ use super::values::threads;
 pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Result<Resolved, Refusal> {
     let mut notes = Notes::default();
     refuse_what_is_not_here(&arguments)?;
+    if arguments.batch_size == Some(0) {
+        let (what, right) = ("a run of 0 samples measures nothing".to_owned(), "write 1 or more, or leave it out");
+        return Err(Refusal::Value { option: "--batch-size", what, right });
+    }
     note_what_has_no_effect(&arguments, &mut notes)?;
     let model = model(&arguments)?;
     let mut job = Job {
@@ -30,7 +34,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         inputs: inputs(&arguments)?,
         shapes: shapes(&arguments)?,
         load_budget: arguments.load_budget.unwrap_or_default(),
-        batch_size: wanted_batch(&arguments).filter(|_| arguments.is_of_other_tools()),
+        batch_size: arguments.batch_size.filter(|_| arguments.is_of_other_tools()),
         output: output(&arguments)?,
         taken: taken(&arguments),
         survives_crash: is(arguments.isolate),
@@ -50,7 +54,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
     let request = BenchmarkRequest {
         job,
         action,
-        batch: wanted_batch(&arguments),
+        batch: arguments.batch_size,
         tools: tools(&arguments)?,
         debug_server: debug_server(&arguments)?,
         reporting: Reporting {
@@ -68,16 +72,11 @@ fn is(flag: Option<bool>) -> bool {
     flag.unwrap_or(false)
 }
 
-/// The samples that a run is to have, of `--batch-size`.
-fn wanted_batch(arguments: &BenchmarkArguments) -> Option<u64> {
-    arguments.batch_size.filter(|batch| *batch > 0)
-}
-
 /// The shapes of inputs. `--batch-size` sets the batch that the model leaves open, unless an option for shapes does; in other
 /// tools' command lines it is a factor of the throughput and no more.
 fn shapes(arguments: &BenchmarkArguments) -> Result<Vec<ShapeSpec>, Refusal> {
     let shapes = arguments.fed.shapes()?;
-    let batch = wanted_batch(arguments).filter(|_| !arguments.is_of_other_tools() && shapes == [ShapeSpec::Smallest]);
+    let batch = arguments.batch_size.filter(|_| !arguments.is_of_other_tools() && shapes == [ShapeSpec::Smallest]);
     Ok(match batch.and_then(|batch| usize::try_from(batch).ok()) {
         Some(batch) if !arguments.fed.shape_of_each_file() => vec![ShapeSpec::OpenBatch(batch)],
         _ => shapes,

@@ -13,7 +13,7 @@ use opscope::text::shown_text;
 
 pub use self::messages::Messages;
 pub use self::progress::Progress;
-pub use self::screen::{bars, width};
+pub use self::screen::{bars, table_width, width};
 use crate::exit::Failure;
 
 /// Prints a result, with escapes for control characters. A closed stdout is not a failure: the reader has seen enough.

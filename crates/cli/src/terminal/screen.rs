@@ -18,6 +18,14 @@ pub fn width() -> usize {
     said.or_else(of_terminal).map_or(usize::MAX, |columns: usize| columns.max(LEAST))
 }
 
+/// Returns how many columns a table takes: as many as a line of stdout may, and 80 in a pipe or a file.
+pub fn table_width() -> usize {
+    match width() {
+        usize::MAX => 80,
+        width => width,
+    }
+}
+
 /// Returns how bars are drawn: of blocks where the locale is one of UTF-8.
 pub fn bars() -> BarStyle {
     // The first that is set decides, as in POSIX.

@@ -1,11 +1,13 @@
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
 
 use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
 use opscope_text::Column::{Middles, Numbers, Words};
-use opscope_text::{TextTable, shown_size, shown_text};
+use opscope_text::{TextTable, counted, shown_size, shown_text};
 use serde_json::{Value, json};
 
+use super::missing_tensors;
 use crate::table::number::{finite, short};
 use crate::{DumpError, IndexStatistics, Io, StoredDump, StoredTensor};
 
@@ -85,7 +87,9 @@ impl Inspection {
         let mut text = self.heading();
         let checked = self.with_hash().filter(|(_, details)| details.is_ok()).count();
         let without = self.tensors.len() - self.with_hash().count();
-        text += &format!("{checked} tensors were read and compared with their hashes");
+        let (read, were) = (counted(checked, "tensor"), if checked == 1 { "was" } else { "were" });
+        text +=
+            &format!("{read} {were} read and compared with {}", if checked == 1 { "its hash" } else { "their hashes" });
         if without > 0 {
             text += &format!("; {without} have no data or no hash to compare with");
         }
@@ -105,13 +109,28 @@ impl Inspection {
 
     /// To be read in a terminal: a table of tensors; where there is only one, its histogram and first elements.
     pub fn text(&self) -> String {
+        self.text_within(usize::MAX, 80)
+    }
+
+    /// Returns the same with at most so many tensors, for a terminal of so many columns.
+    pub fn text_within(&self, rows: usize, width: usize) -> String {
         let mut text = self.heading();
-        let mut columns = vec![Middles("tensor"), Middles("operator"), Middles("type"), Words(""), Words("dtype")];
+        let runs: BTreeSet<u64> = self.dump.tensors.iter().filter_map(|tensor| tensor.place.run).collect();
+        let has_runs = runs.len() > 1;
+        let mut columns = if has_runs { vec![Numbers("run")] } else { Vec::new() };
+        columns.extend([Middles("tensor"), Middles("operator"), Middles("type"), Words(""), Words("dtype")]);
         columns.extend(["shape", "size", "min", "max", "mean", "nan", "inf"].map(Numbers));
-        let mut table = TextTable::new(columns).without_rule().with_spare(&["operator", "", "size", "type", "mean"]);
-        let tensors = self.dump.tensors.iter().zip(&self.tensors);
-        tensors.for_each(|(tensor, details)| table.row(line(tensor, details.as_ref())));
+        let spare = &["operator", "", "size", "type", "mean"];
+        let mut table = TextTable::new(columns).without_rule().with_spare(spare).within(width);
+        for (tensor, details) in self.dump.tensors.iter().zip(&self.tensors).take(rows) {
+            let run = tensor.place.run.map_or_else(|| "all".to_owned(), |run| run.to_string());
+            table.row(has_runs.then_some(run).into_iter().chain(line(tensor, details.as_ref())));
+        }
         text += &table.text();
+        if let more @ 1.. = self.tensors.len().saturating_sub(rows) {
+            let more = counted(more, "more tensor");
+            text += &format!("... and {more}; --rows {} shows all\n", self.tensors.len());
+        }
         if let [Ok(details)] = self.tensors.as_slice() {
             text += &details.text();
         }
@@ -121,9 +140,9 @@ impl Inspection {
     fn heading(&self) -> String {
         let size = self.dump.tensors.iter().fold(0, |size: u64, tensor| size.saturating_add(tensor.bytes));
         let mut text = format!(
-            "{}: {} tensors, {}",
+            "{}: {}, {}",
             shown_text(&self.dump.path.to_string_lossy()),
-            self.dump.tensors.len(),
+            counted(self.dump.tensors.len(), "tensor"),
             shown_size(size)
         );
         if let Some(manifest) = &self.dump.manifest {
@@ -133,7 +152,7 @@ impl Inspection {
             let [name, version] = [&engine.name, &engine.version].map(|said| shown_text(said));
             text += &format!("{name} {version}, {} fidelity\n", manifest.fidelity);
             if manifest.missing_count > 0 {
-                text += &format!("{} tensors are missing; the manifest names them\n", manifest.missing_count);
+                text += &format!("{}; the manifest names them\n", missing_tensors(manifest.missing_count));
             }
             manifest.errors.iter().for_each(|error| text += &format!("error: {}\n", shown_text(error)));
         } else {

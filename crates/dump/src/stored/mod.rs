@@ -19,6 +19,7 @@ use std::sync::Arc;
 use opscope_model::LoopIteration;
 use opscope_onnx::CodeOrigin;
 use opscope_tensor::{DType, Tensor, npy, open_regular};
+use opscope_text::counted;
 
 use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
 pub use kept::{KeepSink, Keeper};
@@ -133,6 +134,10 @@ impl StoredDump {
         match (npy.tensors.is_empty(), ascend.problems.into_iter().chain(npy.problems.clone()).next()) {
             (false, _) => Ok(npy),
             (true, Some(problem)) => Err(wrong(problem)),
+            (true, None) if metadata.is_file() => {
+                Err(wrong("this is no dump file, no .npy file, and no other file that opscope knows; give a model (.onnx), a recording, a \
+                     dump, an array or a summary".to_owned()))
+            }
             (true, None) => Err(wrong(format!("there is no dump here: no {INDEX}, no dump file, no .npy file"))),
         }
     }
@@ -160,7 +165,7 @@ impl StoredDump {
     /// Why its manifest says that it is not complete; `None` where it does not say so.
     pub(crate) fn incomplete(&self) -> Option<String> {
         let manifest = self.manifest.as_ref().filter(|manifest| !manifest.complete)?;
-        let missing = || format!("{} tensors are missing", manifest.missing_count);
+        let missing = || missing_tensors(manifest.missing_count);
         let failed =
             || manifest.runs.iter().find_map(|run| Some(format!("run {} failed: {}", run.run, run.failure.as_ref()?)));
         Some(manifest.errors.first().cloned().or_else(failed).unwrap_or_else(missing))
@@ -273,6 +278,11 @@ impl fmt::Display for StoredOrigin {
         let known: Vec<String> = [place].into_iter().chain(run).filter(|part| !part.is_empty()).collect();
         if known.is_empty() { Ok(()) } else { write!(f, " ({})", known.join(", ")) }
     }
+}
+
+/// Says that so many tensors of a dump are missing.
+fn missing_tensors(count: u64) -> String {
+    format!("{} {} missing", counted(count, "tensor"), if count == 1 { "is" } else { "are" })
 }
 
 /// Reads a file from a place without moving a position that others share.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use opscope_onnx::Graph;
 use opscope_tensor::{ScanQuery, ScanResult, Tensor};
-use opscope_text::{shell_path, shell_word};
+use opscope_text::{counted, grouped, shell_path, shell_word};
 use serde::Serialize;
 
 /// The outputs of a run that have NaN or infinite elements. Of each set of inputs the first measured run is looked at.
@@ -49,11 +49,11 @@ impl fmt::Display for NotFiniteOutput {
         let Self { output, nan, infinite, elements } = self;
         write!(f, "output {output} has ")?;
         match (*nan, *infinite) {
-            (nan, 0) => write!(f, "{nan} NaN")?,
-            (0, infinite) => write!(f, "{infinite} infinite")?,
-            (nan, infinite) => write!(f, "{nan} NaN and {infinite} infinite")?,
+            (nan, 0) => write!(f, "{} NaN", grouped(nan))?,
+            (0, infinite) => write!(f, "{} infinite", grouped(infinite))?,
+            (nan, infinite) => write!(f, "{} NaN and {} infinite", grouped(nan), grouped(infinite))?,
         }
-        write!(f, " among its {elements} elements")
+        write!(f, " among its {}", counted(grouped(*elements), "element"))
     }
 }
 

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use opscope_tensor::DType;
+use opscope_text::counted;
 
 /// Why inputs cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +78,8 @@ pub enum InputError {
     },
     /// A wrong number of files or directories.
     #[error(
-        "the model has {inputs} inputs ({names}), {given} {what} were given; give as many files, or a directory, for each"
+        "the model has {} ({names}), {given} {} given; give as many files, or a directory, for each",
+        counted(.inputs, "input"), were(*.given, .what)
     )]
     Count {
         /// How many inputs the model has.
@@ -86,7 +88,7 @@ pub enum InputError {
         names: String,
         /// How many were given.
         given: usize,
-        /// Files or directories.
+        /// One of them: a file or a directory.
         what: &'static str,
     },
     /// Inputs for which nothing was given.
@@ -192,4 +194,13 @@ pub enum InputError {
         /// How many files there are.
         files: usize,
     },
+}
+
+/// Returns what and how many of it were given, without the number.
+fn were(given: usize, what: &str) -> String {
+    match (given, what) {
+        (1, one) => format!("{one} was"),
+        (_, "directory") => "directories were".to_owned(),
+        (_, several) => format!("{several}s were"),
+    }
 }

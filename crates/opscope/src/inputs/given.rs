@@ -143,7 +143,7 @@ impl Assigned {
             return Err(InputError::Mixed);
         }
         if names.is_empty() {
-            return Err(count(if directories > 0 { "directories" } else { "files" }));
+            return Err(count(if directories > 0 { "directory" } else { "file" }));
         }
         if archives > 0 {
             return self.of_archives(names, given);
@@ -153,10 +153,10 @@ impl Assigned {
                 return Ok(found);
             }
             if given.len() != names.len() {
-                return Err(missing_entry(names, given).unwrap_or_else(|| count("directories")));
+                return Err(missing_entry(names, given).unwrap_or_else(|| count("directory")));
             }
         } else if !given.len().is_multiple_of(names.len()) {
-            return Err(count("files"));
+            return Err(count("file"));
         }
         let each = given.len() / names.len();
         let owner = |path: &PathBuf| names.iter().position(|name| stands_for(path, name));

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use opscope_roofline::{Bandwidth, Roofline};
 use opscope_text::Column::{Ends, Numbers};
-use opscope_text::{TextTable, shown_size};
+use opscope_text::{TextTable, shown_size, wrapped};
 
 use super::text::first_of;
 use super::{Account, Work};
@@ -32,7 +32,7 @@ impl Account {
         self.write_total(text);
         if let Some(machine) = &self.roofline {
             let dtypes = rows.iter().filter_map(|(_, work)| work.dtype.as_deref());
-            let _ = writeln!(text, "{}", machine_sentence(machine, dtypes));
+            let _ = writeln!(text, "{}", wrapped(&machine_sentence(machine, dtypes), width).join("\n"));
         }
     }
 

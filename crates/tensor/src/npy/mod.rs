@@ -17,7 +17,7 @@ pub use write::{header, write};
 #[non_exhaustive]
 pub enum NpyError {
     /// The file does not begin with the magic bytes.
-    #[error("this is not an npy file: it begins with {found:02x?} instead of 93 'NUMPY'")]
+    #[error("this is not an npy file: {}", not_magic(.found))]
     Magic {
         /// The first bytes.
         found: Vec<u8>,
@@ -66,4 +66,12 @@ pub enum NpyError {
     /// Reading or writing failed. This includes a file that ends within the header.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+}
+
+/// Returns how a file begins that is no npy file.
+fn not_magic(found: &[u8]) -> String {
+    match found {
+        [] => "it is empty".to_owned(),
+        found => format!("it begins with {found:02x?} instead of 93 'NUMPY'"),
+    }
 }

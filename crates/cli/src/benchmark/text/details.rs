@@ -6,11 +6,11 @@ use opscope::benchmark::{Latency, Measured, MemorySummary, Report};
 use opscope::model::Fidelity;
 use opscope::profile::{Account, EngineInfo, carries_percentile};
 use opscope::text::Column::{Numbers, Words};
-use opscope::text::{TextTable, counted, grouped, shell_path, shown_number, shown_size, shown_text};
+use opscope::text::{TextTable, counted, grouped, shell_path, shown_number, shown_size, shown_text, wrapped};
 use opscope::verify::Verification;
 
 use super::View;
-use super::inputs::{inputs, made_up};
+use super::inputs::{inputs, made_up, timed_plan};
 use super::shapes::{shapes_of_files, table_of_shapes};
 use super::six::six;
 use crate::benchmark::millis;
@@ -73,7 +73,7 @@ pub fn render(report: &Report, view: View) -> String {
 fn head(text: &mut String, report: &Report) {
     let (model, engine) = (&report.model, &report.engine);
     let path = shown_path(&model.path);
-    let _ = writeln!(text, "model     {path} ({} operators, xxh3 {})", model.operators, model.xxh3);
+    let _ = writeln!(text, "model     {path} ({}, xxh3 {})", counted(model.operators, "operator"), model.xxh3);
     let threads = if engine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", engine.threads) };
     let runs = if engine.concurrent_runs == 1 {
         String::new()
@@ -81,7 +81,8 @@ fn head(text: &mut String, report: &Report) {
         format!(", {} runs at a time", engine.concurrent_runs)
     };
     let exact = if engine.fidelity == Fidelity::Exact { " (these are not the model's times)" } else { "" };
-    let _ = writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, engine.fidelity);
+    let _ =
+        writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, timed_plan(report));
     if let Some(settings) = settings(engine) {
         let _ = writeln!(text, "          {settings}");
     }
@@ -128,12 +129,14 @@ fn measured(text: &mut String, measured: &Measured, report: &Report, view: View)
         let _ = writeln!(text, "note      {}", shown_text(note));
     }
     for (index, sentence) in verified(measured).iter().enumerate() {
-        let label = if index == 0 { "verified" } else { "" };
-        let _ = writeln!(text, "{label:<10}{}", shown_text(sentence));
+        for (line, part) in wrapped(&shown_text(sentence), view.width.saturating_sub(10)).iter().enumerate() {
+            let label = if (index, line) == (0, 0) { "verified" } else { "" };
+            let _ = writeln!(text, "{label:<10}{part}");
+        }
     }
     text.push('\n');
     text.push_str(&times(measured, view).text());
-    let runs = measured.compute.count;
+    let runs = grouped(measured.compute.count as u64);
     let _ = match measured.median_interval_95 {
         Some((low, high)) => {
             writeln!(text, "runs      {runs}; the median is {} to {} ms with 95 % confidence", six(low), six(high))

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use opscope::dump::Estimate;
-use opscope::text::shown_size;
+use opscope::text::{counted, shown_size};
 
 /// The estimated dumps, one for each set of shapes, as JSON.
 pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
@@ -20,7 +20,7 @@ pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
 pub fn estimates(estimates: &[Estimate]) -> String {
     let line = |estimate: &Estimate| {
         let at_most = if estimate.at_most { "at most " } else { "" };
-        let mut line = format!("{at_most}{} tensors, {}", estimate.tensors, shown_size(estimate.bytes));
+        let mut line = format!("{at_most}{}, {}", counted(estimate.tensors, "tensor"), shown_size(estimate.bytes));
         if estimate.unknown > 0 {
             let _ = write!(line, "; the sizes of {} more are not known before they are computed", estimate.unknown);
         }

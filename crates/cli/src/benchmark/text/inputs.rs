@@ -1,7 +1,8 @@
-//! What a model was given.
+//! What a model was given, and what ran it.
 
-use opscope::benchmark::{InputSummary, Measured};
+use opscope::benchmark::{InputSummary, Measured, Report};
 use opscope::text::shown_text;
+use opscope::verify::Outcome;
 
 /// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
 pub fn inputs(inputs: &[InputSummary]) -> String {
@@ -21,4 +22,13 @@ pub fn made_up(measured: &Measured) -> Option<String> {
     let option = if is_batch { "--batch-size" } else { "--dym-shape or --input" };
     let names = shown_text(&names);
     (!open.is_empty()).then(|| format!("{names} {are} open in the file and 1 here; {option} sets more"))
+}
+
+/// The plan that was timed: the engine's own by its fidelity, and another one by its form.
+pub fn timed_plan(report: &Report) -> String {
+    let verification = report.measurements.first().and_then(|measured| measured.verification.as_ref());
+    match verification.map(|verification| (&verification.outcome, &verification.wrong[..])) {
+        Some((Outcome::Right { form, .. }, [_, ..])) => format!("with {}", shown_text(form)),
+        _ => report.engine.fidelity.to_string(),
+    }
 }

@@ -41,6 +41,14 @@ pub enum OutputPathError {
          with --output"
     )]
     Link(PathBuf),
+    /// The directory of results is none.
+    #[error("{0:?} is not a directory; give another one with --output, which is made if it does not exist")]
+    NotADirectory(PathBuf),
+    /// Another process writes a run of that name.
+    #[error(
+        "a run of that name is in progress: {0:?} is being written; wait until it ends, or choose another --output-dirname"
+    )]
+    InProgress(PathBuf),
     /// The file system refuses.
     #[error("{path:?} cannot be written: {source}")]
     Io {

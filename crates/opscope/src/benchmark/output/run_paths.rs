@@ -26,6 +26,11 @@ const RESERVED_NAMES: [&str; 2] = [RECORDINGS, DUMPS];
 impl RunPaths {
     /// Checks what can be checked before the model is loaded: that the name is free, or that what has it may be replaced.
     pub fn check(job: &Job) -> Result<(), OutputPathError> {
+        if let Some(output) =
+            job.output.as_ref().filter(|output| output.directory.exists() && !output.directory.is_dir())
+        {
+            return Err(OutputPathError::NotADirectory(output.directory.clone()));
+        }
         match job.taken {
             TakenName::Number => Ok(()),
             TakenName::Refuse => {
@@ -59,6 +64,12 @@ impl RunPaths {
                 // Another run has got the name since it was checked, or writes under it.
                 (Err(OutputPathError::Exists(path)), TakenName::Refuse) => {
                     return Err(OutputPathError::Taken { name: job.run_name.clone(), found: vec![path] });
+                }
+                // What a dead run left was removed.
+                (Err(OutputPathError::Exists(path)), TakenName::Replace)
+                    if path.to_string_lossy().ends_with(".partial") =>
+                {
+                    return Err(OutputPathError::InProgress(path));
                 }
                 (reserved, _) => return reserved,
             }

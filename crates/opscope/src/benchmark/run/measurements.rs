@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use opscope_profile::Account;
-use opscope_text::counted;
+use opscope_text::{counted, grouped};
 
 use crate::benchmark::measure::{MeasureError, Measurement};
 use crate::benchmark::report::{FailedShapes, Measured};
@@ -28,17 +28,30 @@ pub(super) struct Measurements {
 }
 
 impl Measurements {
-    /// Counts the runs of a measurement, and notes what it lacks.
-    pub fn note(&mut self, measurement: &Measurement) {
+    /// Counts the runs of a measurement, and notes what it lacks. `set` of the `sets` of shapes were measured before it.
+    pub fn note(&mut self, measurement: &Measurement, set: usize, sets: usize) {
         self.runs += measurement.runs;
         self.peak_memory = machine::peak_memory();
-        let runs = counted(measurement.compute.len(), "run");
+        let runs = counted(grouped(measurement.compute.len() as u64), "run");
         if measurement.cancelled {
-            self.incomplete_because.push(format!("it was interrupted; {runs} measured"));
+            self.incomplete_because.push(match sets {
+                0 | 1 => format!("it was interrupted; {runs} measured"),
+                _ => self.interrupted_table(measurement, set, sets),
+            });
         }
         if measurement.unstable {
             self.incomplete_because.push(format!("the median was not as stable as wanted after {runs}"));
         }
+    }
+
+    /// Returns how far a table came: the runs of all its sets of shapes, and how many of them have none.
+    fn interrupted_table(&self, measurement: &Measurement, set: usize, sets: usize) -> String {
+        let last = measurement.compute.len();
+        let before: usize = self.measured.iter().map(|measured| measured.compute.count).sum();
+        let runs = counted(grouped((before + last) as u64), "run");
+        let missing = sets - set - usize::from(last > 0);
+        let of_last = if last > 0 { "; the last of the others has fewer runs" } else { "" };
+        format!("it was interrupted; {runs} measured; {missing} of {sets} sets of shapes are missing{of_last}")
     }
 
     /// Notes which sets of shapes of a table failed. A failure of one set is a failure of the job only if no set was

@@ -70,13 +70,14 @@ impl Job {
         let is_table = self.shapes.len() > 1;
         let mut measurements = Measurements { failed: sets.failed, left_out: sets.left_out, ..Measurements::default() };
         let several = sets.fitting.iter().map(|(_, inputs)| inputs.len()).sum::<usize>() > 1;
+        let all = sets.fitting.len();
         for (set, (shapes, inputs)) in sets.fitting.into_iter().enumerate() {
             let (verification, other) = self.verified(session, &inputs, hooks).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
             let context = (&instruments, hooks, measurements.runs);
             let (measurement, written, outcome) =
                 self.measure(session, &inputs, self.writer(&paths, graph, several, set), context);
-            measurements.note(&measurement);
+            measurements.note(&measurement, set, all);
             instruments.note(verification.as_ref(), &measurement.notes);
             measurements.formless.extend(written.formless);
             match outcome {

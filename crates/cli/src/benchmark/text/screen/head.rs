@@ -5,21 +5,24 @@ use opscope::model::Fidelity;
 use opscope::text::{display_width, shortened, shown_text};
 use opscope::verify::{Outcome, Verification};
 
-use super::labelled;
+use super::{Most, labelled, sentence};
 use crate::benchmark::text::View;
-use crate::benchmark::text::inputs::{input, made_up};
+use crate::benchmark::text::inputs::{input, made_up, timed_plan};
 use crate::terminal::shown_path;
 
 /// How short a model's path may become before inputs are left out.
 const COMFORTABLE_PATH: usize = 14;
 
-pub fn lines(report: &Report, view: View) -> Vec<String> {
+pub fn lines(report: &Report, view: View, most: Most) -> Vec<String> {
     let first = report.measurements.first();
     let mut lines = vec![model(report, first, view)];
     let (checked, because) = first.and_then(|measured| measured.verification.as_ref()).map(checked).unzip();
-    lines.push(engine(report, first, checked));
-    lines.extend(because.flatten().map(|because| labelled("checked", &because)));
-    lines.extend(first.and_then(|measured| note(report, measured)).map(|note| labelled("note", &note)));
+    let because = because.flatten().map(|because| ("checked", because, most.engine));
+    let note = first.and_then(|measured| note(report, measured)).map(|note| ("note", note, most.sentence));
+    let engine = ("engine", engine(report, first, checked), most.engine);
+    for (label, text, most) in [engine].into_iter().chain(because).chain(note) {
+        lines.extend(sentence(label, &text, view, most));
+    }
     lines
 }
 
@@ -54,7 +57,8 @@ fn model(report: &Report, first: Option<&Measured>, view: View) -> String {
 /// `tract 0.23.9, optimised, 1 thread, batch 1; outputs checked`
 fn engine(report: &Report, first: Option<&Measured>, checked: Option<&str>) -> String {
     let engine = &report.engine;
-    let mut text = format!("{} {}, {}", shown_text(&engine.name), shown_text(&engine.version), engine.fidelity);
+    let plan = timed_plan(report);
+    let mut text = format!("{} {}, {plan}", shown_text(&engine.name), shown_text(&engine.version));
     if engine.fidelity == Fidelity::Exact {
         text += " (these are not the model's times)";
     }
@@ -66,7 +70,7 @@ fn engine(report: &Report, first: Option<&Measured>, checked: Option<&str>) -> S
     if let Some(checked) = checked {
         text += &format!("; {checked}");
     }
-    labelled("engine", &text)
+    text
 }
 
 /// Whether the outputs were compared with the exact plan's, and what else there is to say of it.

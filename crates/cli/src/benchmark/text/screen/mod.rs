@@ -7,7 +7,7 @@ mod times;
 
 use opscope::benchmark::{Job, Measured, Report};
 use opscope::profile::Account;
-use opscope::text::{display_width, shortened};
+use opscope::text::{display_width, shortened, wrapped_within};
 
 use super::View;
 use super::shapes::{shapes_of_files, table_of_shapes};
@@ -18,28 +18,71 @@ const LINES: usize = 15;
 /// Where the text of a line begins, behind what it is about.
 const LABEL: usize = 11;
 
+/// How many lines the parts of a screen may take.
+#[derive(Debug, Clone, Copy)]
+struct Most {
+    /// The engine, and what its check found.
+    engine: usize,
+    /// Another sentence.
+    sentence: usize,
+    /// The paths of what was written.
+    paths: usize,
+    /// Kept free for where the time goes: the longest bars, and the slowest operators.
+    operators: usize,
+}
+
+/// From the most on, until everything has room.
+const MOST: [Most; 5] = [
+    Most { engine: 2, sentence: 2, paths: 3, operators: 7 },
+    Most { engine: 2, sentence: 2, paths: 1, operators: 7 },
+    Most { engine: 2, sentence: 2, paths: 1, operators: 5 },
+    Most { engine: 2, sentence: 1, paths: 1, operators: 5 },
+    Most { engine: 1, sentence: 1, paths: 1, operators: 5 },
+];
+
 /// The report as text of at most 15 lines.
 pub fn render(report: &Report, job: &Job, view: View) -> String {
-    let mut lines = head::lines(report, view);
-    lines.push(String::new());
-    let end = next::lines(report, job, view);
-    let room = LINES - lines.len() - end.len();
-    match &report.measurements[..] {
-        [one] if report.dym_shape_range.is_none() => lines.extend(one_measurement(one, report, job, view, room)),
-        all => {
-            let count = all.len() + report.failed_shapes.len();
+    let one = match &report.measurements[..] {
+        [one] if report.dym_shape_range.is_none() => Some(one),
+        _ => None,
+    };
+    let has_operators = account(report).is_some();
+    let mut lines = Vec::new();
+    let (mut times, mut end) = (Vec::new(), Vec::new());
+    for most in MOST {
+        lines = head::lines(report, view, most);
+        lines.push(String::new());
+        times = one.map(|one| times::lines(one, report, job, view, most)).unwrap_or_default();
+        end = next::lines(report, job, view, most);
+        let operators = if has_operators { most.operators } else { 0 };
+        if lines.len() + times.len() + operators + end.len() <= LINES {
+            break;
+        }
+    }
+    let room = LINES.saturating_sub(lines.len() + end.len());
+    match one {
+        Some(one) => lines.extend(one_measurement(one, times, report, view, room)),
+        None => {
+            let count = report.measurements.len() + report.failed_shapes.len();
             let table = table_of_shapes(report, view, fitting(count, room));
             lines.extend(cut_table(&table.text(), count, room, "sets of shapes"));
         }
     }
+    // What was written, and what to do next, is there to be copied.
+    lines.iter_mut().for_each(|line| *line = shortened(line.trim_end(), view.width));
     lines.extend(end);
-    let lines: Vec<String> = lines.iter().map(|line| shortened(line.trim_end(), view.width)).collect();
     lines.join("\n")
 }
 
-fn one_measurement(measured: &Measured, report: &Report, job: &Job, view: View, room: usize) -> Vec<String> {
-    let mut lines = times::lines(measured, report, job, view);
-    let room = room - lines.len();
+/// `lines` are those of the times.
+fn one_measurement(
+    measured: &Measured,
+    mut lines: Vec<String>,
+    report: &Report,
+    view: View,
+    room: usize,
+) -> Vec<String> {
+    let room = room.saturating_sub(lines.len());
     let shapes = measured.by_shape.len();
     if shapes > 1 {
         let table = shapes_of_files(measured, view, fitting(shapes, room));
@@ -76,4 +119,10 @@ fn cut_table(table: &str, rows: usize, room: usize, what: &str) -> Vec<String> {
 /// A line: what it is about, and the text.
 fn labelled(label: &str, text: &str) -> String {
     format!("{label}{}{text}", " ".repeat(LABEL.saturating_sub(display_width(label)).max(1)))
+}
+
+/// A sentence behind what it is about, on at most so many lines.
+fn sentence(label: &str, text: &str, view: View, most: usize) -> Vec<String> {
+    let lines = wrapped_within(text, view.width.saturating_sub(LABEL), most);
+    lines.iter().enumerate().map(|(at, line)| labelled(if at == 0 { label } else { "" }, line)).collect()
 }

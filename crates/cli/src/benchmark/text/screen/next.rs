@@ -3,32 +3,41 @@
 use opscope::benchmark::{CaptureSpec, Job, Report};
 use opscope::text::{counted, display_width, shell_path, shown_size};
 
-use super::labelled;
+use super::{LABEL, Most, labelled, sentence};
 use crate::benchmark::text::View;
 use crate::terminal::shown_path;
 
-pub fn lines(report: &Report, job: &Job, view: View) -> Vec<String> {
+pub fn lines(report: &Report, job: &Job, view: View, most: Most) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(dump) = &report.dump {
         let (directory, size) = (shown_path(&dump.directory), shown_size(dump.bytes));
-        let text = format!("{directory} ({}, {size}, {} missing)", counted(dump.tensors, "tensor"), dump.missing);
-        lines.push(labelled("dump", &text));
+        let numbers = format!(" ({}, {size}, {} missing)", counted(dump.tensors, "tensor"), dump.missing);
+        let has_room = LABEL + display_width(&directory) + display_width(&numbers) <= view.width;
+        lines.push(labelled("dump", &(directory + if has_room { &numbers } else { "" })));
     }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let runs = counted(debugger.stopped_runs, "run");
-        lines.push(labelled("debugger", &format!("stopped {runs}; the times above include their waiting")));
+        let text = format!("stopped {runs}; the times above include their waiting");
+        lines.extend(sentence("debugger", &text, view, most.sentence));
     }
-    lines.extend(written(report).map(|written| labelled("written", &written)));
+    let written = written(report, job, view, most);
+    lines.extend(written.iter().enumerate().map(|(at, path)| labelled(if at == 0 { "written" } else { "" }, path)));
     lines.push(next(report, job, view));
     lines
 }
 
-/// The outputs, the summary and the recording.
-fn written(report: &Report) -> Option<String> {
+/// The outputs, the summary and the recording on a line; where that has no room, a line for each, or the directory of all.
+fn written(report: &Report, job: &Job, view: View, most: Most) -> Vec<String> {
     let profile = report.profile.as_ref().map(|profile| &profile.directory);
     let all = [report.outputs.as_ref(), report.summary.as_ref(), profile].into_iter().flatten();
     let all: Vec<String> = all.map(|path| shown_path(path)).collect();
-    (!all.is_empty()).then(|| all.join(", "))
+    let line = all.join(", ");
+    match &job.output {
+        _ if all.is_empty() => all,
+        _ if LABEL + display_width(&line) <= view.width => vec![line],
+        Some(output) if all.len() > most.paths => vec![shown_path(&output.directory)],
+        _ => all,
+    }
 }
 
 /// The commands and options that continue from here, as far as they fit on the line.

@@ -4,39 +4,49 @@ use opscope::benchmark::{Job, Measured, Report};
 use opscope::profile::carries_percentile;
 use opscope::text::{TimeScale, display_width, grouped, shown_number, shown_time};
 
-use super::labelled;
+use super::{LABEL, Most, labelled, sentence};
 use crate::benchmark::text::View;
 
 /// From which part of the inference on copies are worth a word.
 const WORTH_A_WORD: f64 = 0.05;
 
-pub fn lines(measured: &Measured, report: &Report, job: &Job, view: View) -> Vec<String> {
+pub fn lines(measured: &Measured, report: &Report, job: &Job, view: View, most: Most) -> Vec<String> {
     let copies = measured.upload.median + measured.download.median;
     let copies = (copies > WORTH_A_WORD * measured.compute.median)
         .then(|| format!(", each with {} more to copy in and out", shown_time(copies * 1e6)));
-    let with_copies = labelled("runs", &runs(measured, report, job, &copies.unwrap_or_default()));
-    let runs = match display_width(&with_copies) <= view.width {
+    let with_copies = runs(measured, report, job, &copies.unwrap_or_default());
+    let runs = match display_width(&with_copies) + LABEL <= view.width {
         true => with_copies,
-        false => labelled("runs", &runs(measured, report, job, "")),
+        false => runs(measured, report, job, ""),
     };
-    vec![labelled("inference", &inference(measured)), runs]
+    let mut lines = vec![labelled("inference", &inference(measured, view))];
+    lines.extend(sentence("runs", &runs, view, most.sentence));
+    lines
 }
 
-/// `3.73 ms (3.70 to 3.79)  P99 8.40 ms  1,070 samples/s`
-fn inference(measured: &Measured) -> String {
+/// `3.73 ms (3.70 to 3.79)  P99 8.40 ms  1,070 samples/s`, without the last of it where that has no room.
+fn inference(measured: &Measured, view: View) -> String {
     let times = &measured.compute;
     let nanos = |millis: f64| millis * 1e6;
     let scale = TimeScale::of(nanos(times.median));
     let mut text = scale.time(nanos(times.median));
+    let mut parts = Vec::new();
     if let Some((low, high)) = measured.median_interval_95 {
-        text += &format!(" ({} to {})", scale.number(nanos(low)), scale.number(nanos(high)));
+        parts.push(format!(" ({} to {})", scale.number(nanos(low)), scale.number(nanos(high))));
     }
     let percentiles = [("P99", 99.0, times.p99), ("P90", 90.0, times.p90)];
     let carried = percentiles.into_iter().find(|(_, percent, _)| carries_percentile(times.count, *percent));
     if let Some((name, _, time)) = carried {
-        text += &format!("  {name} {}", shown_time(nanos(time)));
+        parts.push(format!("  {name} {}", shown_time(nanos(time))));
     }
-    text + &format!("  {} samples/s", shown_number(measured.throughput_at_median))
+    parts.push(format!("  {} samples/s", shown_number(measured.throughput_at_median)));
+    for part in parts {
+        if LABEL + display_width(&text) + display_width(&part) > view.width {
+            break;
+        }
+        text += &part;
+    }
+    text
 }
 
 /// How many times slower runs with a profiler are said to be.
