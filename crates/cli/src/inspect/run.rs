@@ -58,6 +58,7 @@ fn parts(run: &StoredRun) -> impl Iterator<Item = (&'static str, &Path)> {
     parts.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)))
 }
 
+/// Reads a summary; `None` if it is no JSON.
 pub fn read(summary: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(summary).ok()?).ok()
 }

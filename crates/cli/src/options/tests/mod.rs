@@ -262,8 +262,7 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
 
 #[test]
 fn what_is_switched_off_counts_as_not_given() {
-    let line =
-        "m.onnx --profiler 0 --dump=no --perf f -asdsm 0 --dym-batch 0 --batch-size 0 --check n --divide-input 0";
+    let line = "m.onnx --profiler 0 --dump=no --perf f -asdsm 0 --dym-batch 0 --check n --divide-input 0";
     let unnamed = |line| format!("{:?}", request(&format!("{line} -o o -od r")));
     assert_eq!(unnamed(line), unnamed("m.onnx"));
     assert_eq!(notes(line), [""; 0]);
