@@ -5,10 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use opscope::tensor::npz::Npz;
-use opscope::text::{counted, shell_path, shell_word, shown_text};
-use serde_json::json;
+use opscope::text::{counted, grouped, shell_path, shell_word, shown_text};
+use serde_json::{Value, json};
 
-use crate::inspect::run;
 use crate::terminal::shown_path;
 
 /// Something that opscope wrote, or reads.
@@ -238,8 +237,8 @@ fn document(path: &Path, text: &str) -> Option<Found> {
         "opscope.summary" => {
             let mut found = Found::new(path, "the summary of a run", [with("report", path)]);
             found.commands.push(format!("{} OTHER_summary.json", with("compare", path)));
-            if let Some(summary) = run::read(path) {
-                let (of, inference) = run::described(&summary);
+            if let Some(summary) = read(path) {
+                let (of, inference) = described(&summary);
                 found.holds = [of].into_iter().chain(inference).collect();
             }
             found
@@ -249,4 +248,21 @@ fn document(path: &Path, text: &str) -> Option<Found> {
         "opscope.names" => part("the names of a recording"),
         _ => Found::new(path, format!("a document {schema}, which docs/json.md describes"), []),
     })
+}
+
+/// Returns what a summary says of its run, in a line: the model and the engine; and the time of an inference, in another one.
+pub fn described(summary: &Value) -> (String, Option<String>) {
+    let at = |pointer: &str| shown_text(summary.pointer(pointer).and_then(Value::as_str).unwrap_or("?")).into_owned();
+    let (model, engine, version) = (at("/model/path"), at("/engine/name"), at("/engine/version"));
+    let state = if summary["complete"] == json!(false) { ", NOT complete" } else { "" };
+    let times = &summary["NPU_compute_time"];
+    let median = times["median"].as_f64().zip(times["count"].as_u64());
+    let inference = median
+        .map(|(median, count)| format!("inference  {median:.4} ms, the median of {}", counted(grouped(count), "run")));
+    (format!("{model}, {engine} {version}, {}{state}", at("/engine/fidelity")), inference)
+}
+
+/// Reads a summary; `None` if it is no JSON.
+pub fn read(summary: &Path) -> Option<Value> {
+    serde_json::from_slice(&fs::read(summary).ok()?).ok()
 }

@@ -558,3 +558,18 @@ fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
     let ended = place.compare(&[&[&*model("digits_cnn.onnx")], &other[..]].concat());
     assert_eq!((ended.code, &ended.json()["first_divergence"]["blame"]), (Some(4), &"inputs".into()));
 }
+
+#[test]
+fn the_tables_of_a_comparison_are_as_wide_as_the_terminal() {
+    let place = Workplace::new();
+    let transformer = model("tiny_transformer.onnx");
+    let widest = |columns: &str| {
+        let arguments = ["compare", &transformer, &transformer, "--fidelity", "optimised"];
+        let ended = end(place.command(&arguments).env("COLUMNS", columns));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let table = ended.stdout.lines().filter(|line| line.starts_with("  /"));
+        table.map(|line| line.chars().count()).max().unwrap()
+    };
+    let [narrow, usual, wide] = ["60", "80", "200"].map(widest);
+    assert!(narrow <= 60 && (61..=80).contains(&usual) && wide > 80, "{narrow} {usual} {wide}");
+}

@@ -22,7 +22,7 @@ use crate::exit::{Exit, Failure};
 use crate::inspect::signature;
 use crate::isolate::Invocation;
 use crate::options::{Environment, given_files, shape_set};
-use crate::terminal::{Messages, print, print_json};
+use crate::terminal::{Messages, print, print_json, table_width};
 
 /// Compares the tensors.
 pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>, invocation: &Invocation) -> Result<Exit, Failure> {
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>, invocation: &I
         print_json(comparison.json())?;
         warn_of_problems();
     } else {
-        print(comparison.text(arguments.order, arguments.rows).trim_end())?;
+        print(comparison.text_within(arguments.order, arguments.rows, table_width()).trim_end())?;
     }
     Ok(match comparison.verdict() {
         Verdict::Same => Exit::Done,

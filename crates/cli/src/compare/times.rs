@@ -8,7 +8,7 @@ use opscope::model::Fidelity;
 
 use super::{CompareArguments, Sides, write_new};
 use crate::exit::{Exit, Failure};
-use crate::terminal::{print, print_json};
+use crate::terminal::{print, print_json, table_width};
 
 /// Compares the times. The older one is the baseline, unless the user chose.
 pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>) -> Result<Exit, Failure> {
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>) -> Result<Exit
     }
     match arguments.json {
         true => print_json(comparison.json())?,
-        false => print(comparison.text(arguments.rows).trim_end())?,
+        false => print(comparison.text_within(arguments.rows, table_width()).trim_end())?,
     }
     let judged = |verdict: Option<bool>| comparison.judgements.iter().any(|judgement| judgement.exceeded == verdict);
     let is_complete = comparison.a.complete && comparison.b.complete;

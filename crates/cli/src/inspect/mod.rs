@@ -3,7 +3,7 @@
 mod engine;
 mod model;
 mod recording;
-pub mod run;
+mod run;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use opscope::benchmark::StoredRun;
-use opscope::text::{counted, grouped, shown_text};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::exit::{Exit, Failure};
+use crate::found::{described, read};
 use crate::terminal::{print, print_json, shown_path};
 
 /// Shows where everything of a run is, and the time of an inference.
@@ -22,18 +22,6 @@ pub fn show(run: &StoredRun) -> Result<(), Failure> {
         let _ = write!(text, "\n{what:<9}  {}", shown_path(path));
     }
     print(text)
-}
-
-/// Returns what a summary says of its run, in a line: the model and the engine; and the time of an inference, in another one.
-pub fn described(summary: &Value) -> (String, Option<String>) {
-    let at = |pointer: &str| shown_text(summary.pointer(pointer).and_then(Value::as_str).unwrap_or("?")).into_owned();
-    let (model, engine, version) = (at("/model/path"), at("/engine/name"), at("/engine/version"));
-    let state = if summary["complete"] == json!(false) { ", NOT complete" } else { "" };
-    let times = &summary["NPU_compute_time"];
-    let median = times["median"].as_f64().zip(times["count"].as_u64());
-    let inference = median
-        .map(|(median, count)| format!("inference  {median:.4} ms, the median of {}", counted(grouped(count), "run")));
-    (format!("{model}, {engine} {version}, {}{state}", at("/engine/fidelity")), inference)
 }
 
 /// Prints the same as JSON, with the summary's own document. Tells whether all of it is complete.
@@ -56,9 +44,4 @@ fn parts(run: &StoredRun) -> impl Iterator<Item = (&'static str, &Path)> {
     let parts =
         [("summary", &run.summary), ("outputs", &run.outputs), ("recording", &run.recording), ("dump", &run.dump)];
     parts.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)))
-}
-
-/// Reads a summary; `None` if it is no JSON.
-pub fn read(summary: &Path) -> Option<Value> {
-    serde_json::from_slice(&std::fs::read(summary).ok()?).ok()
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use opscope_model::LoopIteration;
 use opscope_tensor::Difference;
 use opscope_text::Column::{Middles, Numbers, Words};
-use opscope_text::{TextTable, cell_text, shown_text};
+use opscope_text::{TextTable, cell_text, counted, shown_text};
 use serde_json::{Value, json};
 
 use super::row_record::{Record, outcome_name};
@@ -44,8 +44,13 @@ impl fmt::Display for Order {
 
 impl Comparison {
     /// Returns the comparison as text for a terminal: a table of at most `most` rows (those that are not within their
-    /// tolerance come first in the choice), what was not compared, and the first operator that diverges.
+    /// tolerance come first in the choice), what was not compared, and the first operator that diverges. It is 80 columns wide.
     pub fn text(&self, order: Order, most: usize) -> String {
+        self.text_within(order, most, 80)
+    }
+
+    /// Returns [`text`](Self::text) with tables of another width, in columns.
+    pub fn text_within(&self, order: Order, most: usize, width: usize) -> String {
         let mut shown: Vec<usize> = (0..self.rows.len()).collect();
         if order == Order::Error {
             shown.sort_by(|&a, &b| {
@@ -60,14 +65,14 @@ impl Comparison {
             shown.sort_unstable();
         }
         let columns = Columns::of(self, &shown);
-        let mut table = columns.table();
+        let mut table = columns.table().within(width);
         shown.iter().for_each(|&index| table.row(columns.line(self, &self.rows[index])));
         let mut text = table.text();
         if columns.non_finite {
             text += "nan and inf: elements of the tensor / of the reference\n";
         }
         if left_out > 0 {
-            text += &format!("... and {left_out} rows more\n");
+            text += &format!("... and {} more\n", counted(left_out, "row"));
         }
         if order == Order::Error {
             text += match self.is_quantised {

@@ -157,7 +157,10 @@ impl<'a> OutputComparison<'a> {
             self.quantised && (difference.count - difference.equal) as f64 <= SOME_STEPS * difference.count as f64;
         let is_equal = difference.is_within(&tolerance) || (tolerance == Tolerance::EXACT && few);
         if !is_equal && elsewhere > 0 {
-            output.because = Some(format!("{elsewhere} elements are NaN or infinite in one of the two only"));
+            output.because = Some(match elsewhere {
+                1 => "1 element is NaN or infinite in one of the two only".to_owned(),
+                more => format!("{more} elements are NaN or infinite in one of the two only"),
+            });
         }
         (output, is_equal)
     }

@@ -120,7 +120,7 @@ pub struct BenchmarkArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = OUTPUT)]
     pub overwrite: Option<bool>,
-    /// How the model's outputs are written, in files named after the input files [default: NPY, named after the outputs]
+    /// How the model's outputs are written [default: NPY; behind -om, BIN]
     #[arg(long, value_parser = one_of(OutputFormat::ALL, |format| format.name()), ignore_case = true)]
     #[arg(value_name = "FORMAT", help_heading = OUTPUT)]
     pub outfmt: Option<OutputFormat>,

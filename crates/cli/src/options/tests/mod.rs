@@ -117,13 +117,22 @@ fn the_seeds_three_command_lines_are_understood() {
 #[test]
 fn without_another_tools_spelling_or_a_number_of_runs_it_measures_for_two_seconds() {
     let (two, warm_up) = (Some(Duration::from_secs(2)), Duration::from_millis(200));
-    for line in ["m.onnx", "m.onnx -o o", "m.onnx --profiler -o o", "m.onnx --threads 2", "m.onnx --details"] {
+    for line in [
+        "m.onnx",
+        "m.onnx -o o",
+        "m.onnx --profiler -o o",
+        "m.onnx --threads 2",
+        "m.onnx --details",
+        "m.onnx --outfmt NPY",
+    ] {
         let repetition = request(line).job.repetition;
         assert_eq!((repetition.loops, repetition.warmups), (1, 1), "{line}");
         assert_eq!((repetition.duration, repetition.warm_up), (two, warm_up), "{line}");
     }
     let once = Repetition::default();
-    for line in ["-om m.onnx", "--model m.onnx", "m.onnx --warmup-count 1", "m.onnx --outfmt NPY", "m.onnx --loop 1"] {
+    let counted = request("m.onnx --warmup-count 3").job.repetition;
+    assert_eq!((counted.warmups, counted.duration, counted.warm_up), (3, two, Duration::ZERO));
+    for line in ["-om m.onnx", "--model m.onnx", "m.onnx --loop 1"] {
         assert_eq!(request(line).job.repetition, once, "{line}");
     }
     for line in ["m.onnx --debug-server", "m.onnx --tool ./t.so", "m.onnx -acl a.json"] {
@@ -164,12 +173,17 @@ fn outputs_have_their_own_names_and_other_tools_those_that_they_expect() {
         let output = request(line).job.output.unwrap();
         (output.format, output.names)
     };
-    assert_eq!(of("m.onnx --output o"), (OutputFormat::Npy, OutputNames::OfOutputs));
     for (line, format) in [
-        ("m.onnx -o o --warmup-count 0", OutputFormat::Bin),
+        ("m.onnx --output o", OutputFormat::Npy),
+        ("m.onnx -o o --warmup-count 0", OutputFormat::Npy),
+        ("m.onnx -o o --outfmt TXT", OutputFormat::Txt),
+    ] {
+        assert_eq!(of(line), (format, OutputNames::OfOutputs), "{line}");
+    }
+    for (line, format) in [
         ("--om-model m.onnx --output o", OutputFormat::Bin),
-        ("m.onnx --output o --outfmt NPY", OutputFormat::Npy),
-        ("m.onnx --output o --outfmt TXT", OutputFormat::Txt),
+        ("-om m.onnx --output o --outfmt NPY", OutputFormat::Npy),
+        ("-om m.onnx --output o --outfmt TXT", OutputFormat::Txt),
     ] {
         assert_eq!(of(line), (format, OutputNames::OfInputFiles), "{line}");
     }

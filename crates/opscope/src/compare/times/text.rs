@@ -7,14 +7,19 @@ use super::comparison::{Change, Judgement, OperatorChange, Side, TimesComparison
 
 impl TimesComparison {
     /// Returns the comparison as text for a terminal: both sides, what differs in the surroundings, the time of a run, and the
-    /// `most` operators that changed the most.
+    /// `most` operators that changed the most. It is 80 columns wide.
     pub fn text(&self, most: usize) -> String {
+        self.text_within(most, 80)
+    }
+
+    /// Returns [`text`](Self::text) with tables of another width, in columns.
+    pub fn text_within(&self, most: usize, width: usize) -> String {
         let mut text = String::new();
         for (name, side) in [("A", &self.a), ("B", &self.b)] {
             let _ = writeln!(text, "{name}  {}", side.line());
         }
         let _ = writeln!(text, "{}", self.baseline_sentence());
-        self.write_surroundings(&mut text);
+        self.write_surroundings(&mut text, width);
         text.push('\n');
         let columns = [
             Middles("median"),
@@ -25,7 +30,7 @@ impl TimesComparison {
             Numbers("change (95 %)"),
             Words(""),
         ];
-        let mut table = TextTable::new(columns).with_spare(&["type"]);
+        let mut table = TextTable::new(columns).with_spare(&["type"]).within(width);
         table.row(cells("run", "", &self.run, ""));
         if let Some(outside) = &self.outside {
             table.row(cells("outside of operators", "", outside, ""));
@@ -46,11 +51,11 @@ impl TimesComparison {
         text
     }
 
-    fn write_surroundings(&self, text: &mut String) {
+    fn write_surroundings(&self, text: &mut String, width: usize) {
         if self.surroundings.is_empty() {
             return;
         }
-        let mut table = TextTable::new([Words("differs"), Middles("A"), Middles("B")]).without_rule();
+        let mut table = TextTable::new([Words("differs"), Middles("A"), Middles("B")]).without_rule().within(width);
         for difference in &self.surroundings {
             let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
             table.row([difference.what.clone(), side(&difference.a), side(&difference.b)]);
