@@ -1,6 +1,7 @@
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,8 @@ pub fn keep(directory: &Path, machine: &Roofline) {
     let Some(threads) = NonZeroUsize::new(machine.threads) else { return };
     let file = File { schema: SCHEMA.to_owned(), key: key(threads), machine: machine.clone() };
     let write = || -> std::io::Result<()> {
-        fs::create_dir_all(directory)?;
+        // Nobody else may write there, whatever the mask says.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let mut part = tempfile::NamedTempFile::new_in(directory)?;
         part.write_all(&serde_json::to_vec_pretty(&file)?)?;
         part.persist(path(directory, &file.key))?;
