@@ -15,18 +15,18 @@ pub fn attach(messages: Messages) {
     show(&consumers::attach(PROGRAM), messages);
 }
 
-/// As [`attach`], and lets consumers run these tools.
+/// As [`attach`], and lets consumers run these tools. Returns the libraries that are attached now, with the tools.
 ///
 /// # Errors
 /// Returns an error if a tool is taken by no consumer. Then nothing is attached.
-pub fn attach_with_tools(tools: Vec<PathBuf>, messages: Messages) -> Result<(), Failure> {
+pub fn attach_with_tools(tools: Vec<PathBuf>, messages: Messages) -> Result<Vec<PathBuf>, Failure> {
     let report = consumers::attach_with_tools(PROGRAM, tools);
     show(&report, messages);
     let refused = |tool: &OfferedTool| tool.taken_by.as_ref().err().map(|why| refusal(&tool.path, why, &report));
     let mut problems: Vec<String> = report.tools.iter().filter_map(refused).collect();
     problems.extend(report.tools.iter().filter_map(|tool| not_run(tool, &report)));
     match &problems[..] {
-        [] => Ok(()),
+        [] => Ok(report.attached.into_iter().chain(report.tools.into_iter().map(|tool| tool.path)).collect()),
         [problem] => Err(Failure::wrong_use(problem)),
         several => Err(Failure::wrong_use("not all tools can be used:").with_problems(several)),
     }

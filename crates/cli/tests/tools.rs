@@ -15,12 +15,13 @@ mod trace;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use consumer::{Call, SDK, V2, calls, library, of};
 use language::Language;
 use process::{Ended, Workplace, end, fixture, model, once};
+use rustix::process::{Pid, Signal, kill_process};
 use trace::Trace;
 
 /// The directory of librocprofiler-sdk.so.1, linked from what cargo built.
@@ -282,6 +283,52 @@ fn a_tool_that_has_no_interest_or_throws_does_not_stop_the_benchmark() {
         let tool = tools.tool("libclient.so", Language::Cxx17, &[throws]);
         tools.benchmark(&[&path, "--loop", "3", "--tool", &tool]).says(&says);
         assert_eq!(of(&tools.told(), "run_end").len(), 4);
+    }
+}
+
+/// A library in the process that never ends.
+const ENDLESS: &str = r#"
+#include "opscope_producer.h"
+#include <fcntl.h>
+#include <unistd.h>
+static int state;
+int opscope_attach_producer(opscope_producer_t *table)
+{
+    table->consumer = &state;
+    return OPSCOPE_ATTACHED;
+}
+__attribute__((destructor)) static void end(void)
+{
+    close(open("ending", O_CREAT | O_WRONLY, 0600));
+    for (;;) {
+        pause();
+    }
+}
+"#;
+
+#[test]
+fn a_library_that_does_not_end_is_named_by_the_first_signal_which_ends_the_process() {
+    let place = Workplace::new();
+    library(&place.path("lib").join(V2), ENDLESS, &[]);
+    let digits = model("digits_cnn.onnx");
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let mut command = place.command(&["benchmark", &digits, "--loop", "1"]);
+        command.env("OPSCOPE_LIB_DIR", "lib").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        while !place.path("ending").exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended although a library did not");
+            std::thread::yield_now();
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert_eq!(
+            stderr,
+            format!("ended before these libraries had ended: {}\n", place.path("lib").join(V2).display())
+        );
+        assert!(!output.stdout.is_empty(), "what was measured is printed");
+        fs::remove_file(place.path("ending")).unwrap();
     }
 }
 

@@ -52,8 +52,8 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
             NoteKind::Warning => messages.warning(note),
         }
     }
-    consumers::attach_with_tools(tools, messages)?;
-    let interrupt = Interrupt::listen(&isolation, job.engine.name)?;
+    let libraries = consumers::attach_with_tools(tools, messages)?;
+    let interrupt = Interrupt::listen(&isolation, job.engine.name, libraries)?;
     let progress = Progress::new(reporting.quiet);
     let budget = sizes::budget(&job, &action);
     let hooks = JobHooks {
