@@ -135,17 +135,28 @@ fn a_library_that_is_missing_or_for_another_processor_is_answered_in_three_lines
     assert_eq!(lines[1..], expected, "{ended:?}");
 }
 
-/// A library whose constructor does something else than to load.
-fn hostile(place: &Workplace, name: &str, constructor: &str) -> String {
-    let source = format!(
-        "#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void begin(void) {{ {constructor}; }}\n"
-    );
-    place.write(&format!("{name}.c"), source);
+/// A library of this C.
+fn hostile(place: &Workplace, name: &str, source: &str) -> String {
+    place.write(&format!("{name}.c"), format!("#include <stdlib.h>\n#include <unistd.h>\n{source}\n"));
     let library = place.path(name).display().to_string();
     let mut compiler = std::process::Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o", &library]).arg(format!("{library}.c"));
     assert!(compiler.status().unwrap().success());
     library
+}
+
+/// A library whose constructor does something else than to load.
+fn constructing(place: &Workplace, name: &str, what: &str) -> String {
+    hostile(place, name, &format!("__attribute__((constructor)) static void begin(void) {{ {what}; }}"))
+}
+
+/// A library with a table of the functions `api` and `version`.
+fn with_table(place: &Workplace, name: &str, api: &str, version: &str) -> String {
+    let source = format!(
+        "static void *none(void) {{ return 0; }}\nstatic void *table[] = {{ {api}, {version} }};\n\
+         void *OrtGetApiBase(void) {{ (void)none; return table; }}"
+    );
+    hostile(place, name, &source)
 }
 
 #[test]
@@ -158,9 +169,11 @@ fn a_library_that_nobody_has_tried_cannot_end_or_hang_the_command_that_looks_at_
     let cut = place.write("cut.so", &std::fs::read(env!("CARGO_BIN_EXE_opscope")).unwrap()[..4096]);
     let cases = [
         (cut.display().to_string(), "is not a usable ONNX Runtime"),
-        (hostile(&place, "exits.so", "exit(0)"), "ended with exit status: 0"),
-        (hostile(&place, "aborts.so", "abort()"), "ended with signal: 6"),
-        (hostile(&place, "hangs.so", "for (;;) pause()"), "it did not answer within 20 s"),
+        (constructing(&place, "exits.so", "exit(0)"), "ended with exit status: 0"),
+        (constructing(&place, "aborts.so", "abort()"), "ended with signal: 6"),
+        (constructing(&place, "hangs.so", "for (;;) pause()"), "it did not answer within 20 s"),
+        (with_table(&place, "bare.so", "none", "0"), "its table OrtApiBase has a null pointer"),
+        (with_table(&place, "silent.so", "none", "none"), "it does not say its version"),
     ];
     for (library, reason) in &cases {
         let listed = end(place.command(&["engines"]).env("ORT_DYLIB_PATH", library));

@@ -24,7 +24,9 @@ fn commands(place: &Workplace) -> Vec<String> {
 /// The long options that a command's help lists.
 fn options(place: &Workplace, command: &str) -> Vec<String> {
     let help = end(&mut place.command(&[command, "--help"])).stdout;
-    let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    // A line that is not indented is a sentence.
+    let lines = help.lines().filter(|line| line.starts_with(' ')).map(str::trim_start);
+    let lines = lines.filter(|line| line.starts_with('-'));
     let names = lines.filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")));
     names.map(|name| name.split(['[', '=']).next().unwrap().to_owned()).collect()
 }

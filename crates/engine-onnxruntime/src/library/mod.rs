@@ -4,12 +4,12 @@ mod error;
 mod places;
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-use ort_sys::OrtApiBase;
+use ort_sys::OrtApi;
 
 pub use self::error::{LibraryError, Skipped};
 use self::places::{Found, Surroundings};
@@ -67,15 +67,23 @@ impl Library {
     fn load(path: PathBuf, skipped: Vec<Skipped>) -> Result<Self, LibraryError> {
         let unusable = |reason: String| LibraryError::Unusable { path: path.clone(), reason };
         let base = api_base(&path).map_err(&unusable)?;
-        // SAFETY: the library's own table, which lives as long as the library; the text is static.
-        let version = unsafe { CStr::from_ptr((base.GetVersionString)()) }.to_string_lossy().into_owned();
+        let (Some(get_api), Some(get_version)) = (base.get_api, base.get_version) else {
+            return Err(unusable("its table OrtApiBase has a null pointer".to_owned()));
+        };
+        // SAFETY: the library's own function, which takes nothing.
+        let version = unsafe { get_version() };
+        if version.is_null() {
+            return Err(unusable("it does not say its version".to_owned()));
+        }
+        // SAFETY: it is not null, and the text is static.
+        let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
         let offered = minor(&version).ok_or_else(|| unusable(format!("its version is '{version}'")))?;
         if offered < OLDEST_API {
             return Err(LibraryError::TooOld { path, found: version, needed: OLDEST });
         }
         let number = offered.min(NEWEST_API);
         // SAFETY: as above. A null pointer stands for an interface that the library does not have.
-        let table = unsafe { (base.GetApi)(number) };
+        let table = unsafe { get_api(number) };
         // SAFETY: a table that is not null has at least the entries of its number, and is never freed.
         let api = unsafe { Api::new(table, number) }.map_err(unusable)?;
         Ok(Self { path, skipped, version, api, shared_taps: OnceLock::new(), own_taps: OnceLock::new() })
@@ -130,8 +138,16 @@ fn minor(version: &str) -> Option<u32> {
     }
 }
 
+/// The table that a library begins with, as `OrtApiBase` of ONNX Runtime's C header: but one that somebody else made may lack
+/// a function.
+#[repr(C)]
+struct ApiBase {
+    get_api: Option<unsafe extern "C" fn(u32) -> *const OrtApi>,
+    get_version: Option<unsafe extern "C" fn() -> *const c_char>,
+}
+
 /// Loads the library and returns its entry point.
-fn api_base(path: &Path) -> Result<&'static OrtApiBase, String> {
+fn api_base(path: &Path) -> Result<&'static ApiBase, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its path contains a null byte".to_owned())?;
     // SAFETY: the name is a valid C string. Constructors of the library run, as those of any library that is loaded.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -144,7 +160,7 @@ fn api_base(path: &Path) -> Result<&'static OrtApiBase, String> {
         return Err("it has no function OrtGetApiBase".to_owned());
     }
     // SAFETY: ONNX Runtime exports this function with this signature.
-    let entry = unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> *const OrtApiBase>(entry) };
+    let entry = unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> *const ApiBase>(entry) };
     // SAFETY: the function takes nothing and returns a table that is never freed, or null.
     unsafe { entry().as_ref() }.ok_or_else(|| "OrtGetApiBase returns nothing".to_owned())
 }
