@@ -564,8 +564,7 @@ fn the_tables_of_a_comparison_are_as_wide_as_the_terminal() {
     let place = Workplace::new();
     let transformer = model("tiny_transformer.onnx");
     let widest = |columns: &str| {
-        let arguments = ["compare", &transformer, &transformer, "--fidelity", "optimised"];
-        let ended = end(place.command(&arguments).env("COLUMNS", columns));
+        let ended = end(place.command(&["compare", &transformer, &transformer]).env("COLUMNS", columns));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let table = ended.stdout.lines().filter(|line| line.starts_with("  /"));
         table.map(|line| line.chars().count()).max().unwrap()
