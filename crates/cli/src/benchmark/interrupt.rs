@@ -48,7 +48,10 @@ impl Interrupt {
             let Some(signal) = signals.next() else { return };
             if over.load(Ordering::Relaxed) {
                 let libraries: Vec<String> = libraries.iter().map(|library| shown_path(library)).collect();
-                let _ = writeln!(io::stderr(), "ended before these libraries had ended: {}", libraries.join(", "));
+                // Without one there is nothing to name: the process was about to end.
+                if !libraries.is_empty() {
+                    let _ = writeln!(io::stderr(), "ended before these libraries had ended: {}", libraries.join(", "));
+                }
                 low_level::exit(code(signal));
             }
             // The job enters no other stage while the process ends, and does not see that it is cancelled.

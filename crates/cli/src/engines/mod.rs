@@ -13,11 +13,13 @@ use opscope::engine::{EngineFacts, EngineName, EngineState, Library, LibraryErro
 use opscope::model::Capabilities;
 use opscope::text::Column::Words;
 use opscope::text::TextTable;
+use rustix::process::Pid;
 use serde_json::json;
 
 use self::asked::{END, ask};
 pub use self::attempt::{AttemptArguments, run as attempt};
 pub use self::refused::with_hint;
+use crate::child::die_with;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json, shown_path};
 
@@ -30,21 +32,22 @@ pub struct EnginesArguments {
     /// One JSON document
     #[arg(long)]
     json: bool,
-    /// Look at the libraries in this process
-    #[arg(long, hide = true)]
-    in_this_process: bool,
+    /// Look at the libraries in this process, for the process of this number, and die with it
+    #[arg(long, hide = true, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    asked_by: Option<i32>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &EnginesArguments) -> Result<Exit, Failure> {
     let library = arguments.engine_library.as_deref();
     let print = if arguments.json { print_json } else { print };
-    if arguments.in_this_process {
+    if let Some(parent) = arguments.asked_by.and_then(Pid::from_raw) {
+        die_with(parent).map_err(Failure::failed)?;
         print(shown(&survey(library), arguments.json))?;
         print(END.to_owned())?;
         return Ok(Exit::Done);
     }
-    let mut words: Vec<OsString> = vec!["engines".into(), "--in-this-process".into()];
+    let mut words: Vec<OsString> = vec!["engines".into(), format!("--asked-by={}", std::process::id()).into()];
     words.extend(arguments.json.then(|| "--json".into()));
     words.extend(library.into_iter().flat_map(|path| ["--engine-library".into(), path.into()]));
     let answer = ask(words).unwrap_or_else(|reason| {

@@ -355,8 +355,11 @@ fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use opscope_model::Fidelity;
     use opscope_trace::MarkerOperation;
+    use tempfile::TempDir;
 
     use super::*;
     use crate::Recording;
@@ -365,12 +368,7 @@ mod tests {
     #[test]
     fn a_range_that_ends_while_the_profiler_stops_is_recorded_once() {
         let root = tempfile::tempdir().expect("a directory");
-        let directory = root.path().join("recording");
-        let info = RecordingInfo {
-            graph: test_recording::graph(),
-            engine: EngineInfo::new("paper", "1", Fidelity::Optimised),
-        };
-        let profiler = Profiler::create(&directory, &info, &ProfilerOptions::default()).expect("a new directory");
+        let (directory, profiler) = begun(&root, &ProfilerOptions::default());
         let (ends, stays) = (opscope_trace::range("ends meanwhile"), opscope_trace::range("stays open"));
         let open = profiler.watch_open_ranges();
         drop(ends);
@@ -379,6 +377,15 @@ mod tests {
         assert_eq!(operations(&recording, "ends meanwhile"), [MarkerOperation::Range]);
         assert_eq!(operations(&recording, "stays open"), [MarkerOperation::OpenRange]);
         drop(stays);
+    }
+
+    /// A profiler of a new recording, and where that is.
+    fn begun(root: &TempDir, options: &ProfilerOptions) -> (PathBuf, Profiler) {
+        let directory = root.path().join("recording");
+        let engine = EngineInfo::new("paper", "1", Fidelity::Optimised);
+        let info = RecordingInfo { graph: test_recording::graph(), engine };
+        let profiler = Profiler::create(&directory, &info, options).expect("a new directory");
+        (directory, profiler)
     }
 
     /// What was recorded of the ranges of this name.
@@ -394,13 +401,8 @@ mod tests {
     #[test]
     fn ranges_that_are_open_when_the_recording_reaches_its_budget_end_with_it() {
         let root = tempfile::tempdir().expect("a directory");
-        let directory = root.path().join("recording");
-        let info = RecordingInfo {
-            graph: test_recording::graph(),
-            engine: EngineInfo::new("paper", "1", Fidelity::Optimised),
-        };
         let options = ProfilerOptions { budget: Some(Bytes::new(1)), ..ProfilerOptions::default() };
-        let profiler = Profiler::create(&directory, &info, &options).expect("a new directory");
+        let (directory, profiler) = begun(&root, &options);
         let (ends, stays) = (opscope_trace::range("ends after it"), opscope_trace::range("stays open to the end"));
         drop(opscope_trace::range("ended before"));
         profiler.buffer.flush().expect("the buffer is not destroyed");
