@@ -234,7 +234,9 @@ fn a_cast_that_only_one_side_has_leaves_nothing_uncompared() {
         dumped("cast", &[("half", "Cast")]),
         dumped("added", &[("half", "Cast"), ("b", "AddOne")]),
     );
-    for (one, other, is_complete) in [(&cast, &plain, true), (&plain, &cast, true), (&added, &plain, false)] {
+    for (one, other, is_complete) in
+        [(&cast, &plain, true), (&plain, &cast, true), (&added, &plain, false), (&plain, &added, false)]
+    {
         let comparison = compare(one, other, &CompareOptions::default());
         assert_eq!((comparison.rows.len(), comparison.is_complete()), (1, is_complete), "{one:?} {other:?}");
         assert!(comparison.text(Order::Graph, 100).contains("half"), "it is listed");
