@@ -1,6 +1,7 @@
 """Results as lines and as docs/models.md."""
 
 import collections
+import statistics
 
 SHOWN = ("right", "wrong", "failed", "refused", "not compared", "not made")
 
@@ -26,6 +27,20 @@ def counts(results):
     return f"{len(results)} models: " + ", ".join(f"{count[kind]} {kind}" for kind in SHOWN if count[kind])
 
 
+def ratio(result):
+    """How many times as long as ONNX Runtime the model takes; None if either has no time."""
+    return result["ours_ms"] / result["theirs_ms"] if "ours_ms" in result and "theirs_ms" in result else None
+
+
+def speed(results):
+    """A sentence on how much slower tract is."""
+    ratios = {each["name"]: ratio(each) for each in results if ratio(each)}
+    slowest = sorted(((times, name) for name, times in ratios.items() if times > 3), reverse=True)
+    named = ", ".join(f"{name} {times:.1f}" for times, name in slowest) or "none"
+    return f"""tract takes {statistics.median(ratios.values()):.1f} times as long as ONNX Runtime at the median, {min(ratios.values()):.2g} to
+{max(ratios.values()):.1f} times in all. Above 3 times ([engines.md](engines.md#where-tract-is-slower-and-why) says why): {named}."""
+
+
 def rendered(results):
     """The page."""
     groups = {"Shipped in packages": [], "Exported by PyTorch": [], "Inferred, half precision, quantised": []}
@@ -33,7 +48,7 @@ def rendered(results):
         made = "by onnxconverter" in each["about"] or "by ONNX Runtime's" in each["about"] or "after onnx." in each["about"]
         key = 2 if made else 1 if each["source"].startswith("PyTorch") else 0
         list(groups.values())[key].append(each)
-    parts = [HEAD.format(counts=counts(results))]
+    parts = [HEAD.format(counts=counts(results), speed=speed(results))]
     for title, members in groups.items():
         parts.append(f"## {title}\n\n{TABLE}" + "".join(map(row, members)))
     faults = [each for each in results if each["outcome"] != "right"]
@@ -48,7 +63,7 @@ each model from the package that ships it, exports it with PyTorch, or quantises
 model with opscope. It compares the outputs of the optimised run, and every dumped tensor, with ONNX Runtime, whose optimisations
 are off. The models are not part of this project.
 
-{counts}.
+{counts}. {speed}
 
 - *right*: the model ran three times, and every value agrees. *wrong*: a value does not agree. *refused*: opscope said why it
   does not run the model. *failed*: the run crashed, ended early, or took more than five minutes.
@@ -60,8 +75,8 @@ are off. The models are not part of this project.
   computes the same values for their operator.
 - Milliseconds are medians on one thread of a machine that also did other work.
 """
-TABLE = """| model | what it is | from | licence | operators | precision | benchmark | profile | dump | tensors | exact | optimised | carried | ms | ONNX Runtime, ms |
-|---|---|---|---|---:|---|---|---|---|---:|---:|---:|---:|---:|---:|
+TABLE = """| model | what it is | from | licence | operators | precision | benchmark | profile | dump | tensors | exact | optimised | carried | ms | ONNX Runtime, ms | ratio |
+|---|---|---|---|---:|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|
 """
 
 
@@ -76,6 +91,7 @@ def row(result):
     tensors = number("tensors", "d") + (f" + {beside}" if beside else "")
     cells = [result["name"], result["about"], result["source"], result["licence"], operators, result.get("precision", ""), *steps, tensors]
     cells += [number("worst", ".1e"), number("optimised_worst", ".1e"), number("carried", "d"), number("ours_ms", ".3g"), number("theirs_ms", ".3g")]
+    cells.append(format(ratio(result), ".2g") if ratio(result) else "")
     return "| " + " | ".join(cells).replace("\n", " ") + " |\n"
 
 

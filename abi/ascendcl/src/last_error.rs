@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use crate::border::{self, Failure};
+use opscope_border::{Answer, exported};
+
+use crate::border::Failure;
 
 thread_local! {
     static LAST: Cell<c_int> = const { Cell::new(0) };
@@ -14,7 +16,7 @@ const THREAD_LEVEL: c_int = 0;
 
 /// Runs the body of a runtime function, and keeps its code where it fails.
 pub fn runtime_call(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
-    let code = border::call(body);
+    let code = Answer::answer(body);
     if code != 0 {
         // A thread that is being torn down keeps nothing.
         let _ = LAST.try_with(|last| last.set(code));
@@ -23,20 +25,20 @@ pub fn runtime_call(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
 }
 
 /// Returns the code of the last runtime function that failed on this thread, 0 if there was none, and forgets it.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtGetLastError(level: c_int) -> c_int {
+#[exported]
+pub fn aclrtGetLastError(level: c_int) -> c_int {
     answer(level, |last| last.replace(0))
 }
 
 /// Returns the code of the last runtime function that failed on this thread, 0 if there was none.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtPeekAtLastError(level: c_int) -> c_int {
+#[exported]
+pub fn aclrtPeekAtLastError(level: c_int) -> c_int {
     answer(level, Cell::get)
 }
 
 fn answer(level: c_int, read: impl FnOnce(&Cell<c_int>) -> c_int) -> c_int {
     if level != THREAD_LEVEL {
-        return border::call(|| Err(Failure::wrong_value("level", level, "only ACL_RT_THREAD_LEVEL (0) is known")));
+        return Answer::answer(|| Err(Failure::wrong_value("level", level, "only ACL_RT_THREAD_LEVEL (0) is known")));
     }
     LAST.try_with(read).unwrap_or(0)
 }

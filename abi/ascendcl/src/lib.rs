@@ -2,9 +2,8 @@
 //!
 //! # What callers promise
 //!
-//! What is said here holds for all functions, and is not repeated. A pointer is NULL, or valid for what the function's description
-//! says; NULL where a value is needed is answered with 100000. A callback takes the arguments of its type for as long as the
-//! library may call it.
+//! What `opscope-border` says of each type of a parameter. NULL where a value is needed is answered with 100000. A
+//! callback takes the arguments of its type for as long as the library may call it.
 //!
 //! # Rooms
 //!
@@ -33,8 +32,9 @@
 //! | `current`, `handles`, `forks` | a thread's context; numbers for objects; what a fork leaves |
 //! | `border` | error codes, the texts of failures, pointers |
 
-// `unsafe` means in all functions what is said above. The exported names are those of C.
-#![allow(missing_docs, clippy::missing_safety_doc, non_snake_case)]
+#![deny(unsafe_code)]
+// The exported names are those of C.
+#![allow(missing_docs, non_snake_case)]
 
 mod border;
 mod callbacks;

@@ -1,80 +1,70 @@
 //! The beginning and the end.
 
-use std::ffi::{CStr, c_char, c_int};
+use opscope_border::{Out, Text, exported};
 
-use crate::border::{Failure, call, codes, keep_per_process};
+use crate::border::{Failure, codes, keep_per_process};
 use crate::configuration::{INITIALIZED, not_initialized, parse, read};
 use crate::{contexts, dump, recordings};
 
 /// Initializes the library, with the settings of a file unless `path` is NULL or "". Every call after the first one counts, answers
 /// 100002, and leaves the settings as they are.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclInit(path: *const c_char) -> c_int {
-    call(|| {
-        // SAFETY: as the program promises.
-        let path = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) }).filter(|path| !path.is_empty());
-        let content = path.map(read).transpose();
-        let config = {
-            let mut initialized = INITIALIZED.lock();
-            if initialized.count > 0 {
-                initialized.count += 1;
-                let is_same = content.is_ok_and(|content| content.is_none() || content == initialized.first);
-                let text = if is_same {
-                    "aclInit was called already; this call counts, and its configuration is the first one's"
-                } else {
-                    "aclInit was called already; this call counts, and its configuration, another one, has no effect"
-                };
-                return Err(Failure::new(codes::REPEAT_INITIALIZE, "EP0008", text));
-            }
-            // A file that is not right is refused before it counts.
-            let content = content?;
-            let config = content.as_deref().map(parse).transpose()?;
-            (initialized.count, initialized.first) = (1, content);
-            config
-        };
-        keep_per_process(config.as_ref().is_some_and(|config| config.failures_of_process));
-        dump::configure(config.as_ref());
-        recordings::configure(config.as_ref());
-        Ok(())
-    })
+#[exported]
+pub fn aclInit(path: Text<'_>) -> Result<(), Failure> {
+    let path = path.given().filter(|path| !path.is_empty());
+    let content = path.map(read).transpose();
+    let config = {
+        let mut initialized = INITIALIZED.lock();
+        if initialized.count > 0 {
+            initialized.count += 1;
+            let is_same = content.is_ok_and(|content| content.is_none() || content == initialized.first);
+            let text = if is_same {
+                "aclInit was called already; this call counts, and its configuration is the first one's"
+            } else {
+                "aclInit was called already; this call counts, and its configuration, another one, has no effect"
+            };
+            return Err(Failure::new(codes::REPEAT_INITIALIZE, "EP0008", text));
+        }
+        // A file that is not right is refused before it counts.
+        let content = content?;
+        let config = content.as_deref().map(parse).transpose()?;
+        (initialized.count, initialized.first) = (1, content);
+        config
+    };
+    keep_per_process(config.as_ref().is_some_and(|config| config.failures_of_process));
+    dump::configure(config.as_ref());
+    recordings::configure(config.as_ref());
+    Ok(())
 }
 
 /// Ends the use of the library, however often it was initialized. It waits for the work of all streams, and what is queued of dumps is
 /// delivered.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclFinalize() -> c_int {
-    call(|| {
-        let before = std::mem::take(&mut *INITIALIZED.lock());
-        if before.count == 0 {
-            return Err(not_initialized(codes::REPEAT_FINALIZE));
-        }
-        finish();
-        Ok(())
-    })
+#[exported]
+pub fn aclFinalize() -> Result<(), Failure> {
+    let before = std::mem::take(&mut *INITIALIZED.lock());
+    if before.count == 0 {
+        return Err(not_initialized(codes::REPEAT_FINALIZE));
+    }
+    finish();
+    Ok(())
 }
 
 /// Takes back one call of `aclInit`, and writes how many are left, unless `count` is NULL. The last one ends the use of the library.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclFinalizeReference(count: *mut u64) -> c_int {
-    call(|| {
-        let left = {
-            let mut initialized = INITIALIZED.lock();
-            let left = initialized.count.checked_sub(1).ok_or_else(|| not_initialized(codes::REPEAT_FINALIZE))?;
-            initialized.count = left;
-            if left == 0 {
-                initialized.first = None;
-            }
-            left
-        };
-        if !count.is_null() {
-            // SAFETY: it is not NULL, and the program promises that it is writable.
-            unsafe { count.write(left) };
-        }
+#[exported]
+pub fn aclFinalizeReference(count: Out<'_, u64>) -> Result<(), Failure> {
+    let left = {
+        let mut initialized = INITIALIZED.lock();
+        let left = initialized.count.checked_sub(1).ok_or_else(|| not_initialized(codes::REPEAT_FINALIZE))?;
+        initialized.count = left;
         if left == 0 {
-            finish();
+            initialized.first = None;
         }
-        Ok(())
-    })
+        left
+    };
+    count.write_if_given(left);
+    if left == 0 {
+        finish();
+    }
+    Ok(())
 }
 
 fn finish() {

@@ -1310,6 +1310,7 @@ extern uint32_t cudbgDebuggerInitialized;
 extern uint32_t cudbgAttachHandlerAvailable;
 extern uint32_t cudbgResumeForAttachDetach;
 extern uint32_t cudbgUseExternalDebugger;
+extern uint32_t CUDBG_I_AM_DEBUGGER;
 extern int32_t  cudbgInitiateDebuggerAttachProcedureFd;
 extern uint64_t cudbgReportedDriverApiErrorCode;
 extern uint64_t cudbgReportedDriverApiErrorFuncNameSize;

@@ -3,8 +3,11 @@
 use std::ffi::c_int;
 use std::hint::black_box;
 
+use opscope_border::Out;
+
 use crate::border::{Status, call, out};
 use crate::globals;
+use crate::pipes::{self, Served};
 use crate::table::{TABLE, Table};
 use crate::version::{MAJOR, MINOR, REVISION, request};
 
@@ -13,7 +16,7 @@ use crate::version::{MAJOR, MINOR, REVISION, request};
 /// # Safety
 /// `table` is NULL, or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: *mut *const Table) -> Status {
+pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: Out<'_, *const Table>) -> Status {
     // SAFETY: the caller promises the same.
     unsafe { give_table(revision, table) }
 }
@@ -23,7 +26,11 @@ pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, ta
 /// # Safety
 /// Each pointer is NULL, or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudbgGetAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
+pub unsafe extern "C" fn cudbgGetAPIVersion(
+    major: Out<'_, u32>,
+    minor: Out<'_, u32>,
+    revision: Out<'_, u32>,
+) -> Status {
     // SAFETY: the caller promises the same.
     unsafe { give_version([major, minor, revision]) }
 }
@@ -37,7 +44,7 @@ pub unsafe extern "C" fn GetCUDADebuggerAPI(
     _major: u32,
     _minor: u32,
     revision: u32,
-    table: *mut *const Table,
+    table: Out<'_, *const Table>,
 ) -> Status {
     // SAFETY: the caller promises the same.
     unsafe { give_table(revision, table) }
@@ -48,7 +55,11 @@ pub unsafe extern "C" fn GetCUDADebuggerAPI(
 /// # Safety
 /// As [`cudbgGetAPIVersion`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GetCUDADebuggerAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
+pub unsafe extern "C" fn GetCUDADebuggerAPIVersion(
+    major: Out<'_, u32>,
+    minor: Out<'_, u32>,
+    revision: Out<'_, u32>,
+) -> Status {
     // SAFETY: the caller promises the same.
     unsafe { give_version([major, minor, revision]) }
 }
@@ -57,7 +68,7 @@ pub unsafe extern "C" fn GetCUDADebuggerAPIVersion(major: *mut u32, minor: *mut 
 
 /// # Safety
 /// `table` is NULL, or valid for writes.
-unsafe fn give_table(revision: u32, table: *mut *const Table) -> Status {
+unsafe fn give_table(revision: u32, table: Out<'_, *const Table>) -> Status {
     call(|| {
         let table = out(table, "the place for the table")?;
         request(revision)?;
@@ -68,7 +79,7 @@ unsafe fn give_table(revision: u32, table: *mut *const Table) -> Status {
 
 /// # Safety
 /// Each pointer is NULL, or valid for writes.
-unsafe fn give_version([major, minor, revision]: [*mut u32; 3]) -> Status {
+unsafe fn give_version([major, minor, revision]: [Out<'_, u32>; 3]) -> Status {
     call(|| {
         let places = [out(major, "major")?, out(minor, "minor")?, out(revision, "revision")?];
         places.into_iter().zip([MAJOR, MINOR, REVISION]).for_each(|(place, number)| place.set(number));
@@ -96,21 +107,30 @@ pub extern "C" fn cudbgApiDetach() {
     globals::note_attachment();
 }
 
-/// The entry of an engine in a process of its own, which there is not.
+/// The entry of an engine in a process of its own: the server for a debugger that speaks over named pipes. It returns when the session
+/// is over. `write_fd`, if it is not negative, is a descriptor that gets one byte when the debugger can be served.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub extern "C" fn cudbgMain(
-    _client_pid: c_int,
-    _client_revision: u32,
-    _session: c_int,
-    _attach_state: c_int,
+    client_pid: c_int,
+    client_revision: u32,
+    session: c_int,
+    attach_state: c_int,
     _attach_event_initialized: c_int,
-    _write_fd: c_int,
+    write_fd: c_int,
     _detach_fd: c_int,
     _attach_stub_in_use: c_int,
     _enable_preemption: c_int,
 ) -> Status {
-    Status::NotSupported
+    call(|| {
+        pipes::serve(Served {
+            debugger: client_pid,
+            revision: client_revision,
+            session,
+            is_attached: attach_state != 0,
+            tell: write_fd,
+        })
+    })
 }
 
 /// Functions that do nothing. A client sets breakpoints on some of them, so each one has an address of its own.

@@ -20,7 +20,7 @@ variables! {
         cudbgIpcFlag cudbgRpcEnabled cudbgApiClientPid cudbgApiClientRevision cudbgSessionId cudbgDebuggerCapabilities
         cudbgEnableLaunchBlocking cudbgEnableIntegratedMemcheck cudbgEnablePreemptionDebugging
         cudbgDetachSuspendedDevicesMask cudbgReportDriverApiErrorFlags cudbgDebuggerInitialized
-        cudbgAttachHandlerAvailable cudbgResumeForAttachDetach cudbgUseExternalDebugger
+        cudbgAttachHandlerAvailable cudbgResumeForAttachDetach cudbgUseExternalDebugger CUDBG_I_AM_DEBUGGER
         cudbgReportedDriverApiErrorSource;
     AtomicU64:
         cudbgReportedDriverApiErrorCode cudbgReportedDriverApiErrorFuncNameSize cudbgReportedDriverApiErrorFuncNameAddr

@@ -17,6 +17,7 @@
 //! | room | what |
 //! |---|---|
 //! | `exports` | the exported functions |
+//! | `pipes` | the server for cuda-gdb, which speaks over named pipes |
 //! | `table` | the table of functions, in the order of the interface |
 //! | `calls` | the functions of the table |
 //! | `session` | the connection to the program, its events, and the thread that calls the client |
@@ -40,6 +41,7 @@ mod globals;
 pub mod graph;
 pub mod image;
 pub mod layout;
+mod pipes;
 mod session;
 mod table;
 mod version;

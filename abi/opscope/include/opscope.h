@@ -51,7 +51,8 @@ typedef enum {
     /// The handle was freed, or was never returned by this library.
     OPSCOPE_ERROR_INVALID_HANDLE = 4,
     /// The call cannot be made from inside of a callback, because it would wait for that callback, or another call uses the
-    /// object.
+    /// object. Or it was made in a signal handler that interrupts another call of its thread: then a record that it was to emit is
+    /// dropped, and counted, and `opscope_error_text` has no text for it.
     OPSCOPE_ERROR_BUSY = 5,
     /// The call does not fit the state of the object: a context that is not started, an event that was not read.
     OPSCOPE_ERROR_INVALID_STATE = 6,
@@ -315,7 +316,7 @@ typedef struct {
     size_t bytes;
     /// The type of its elements, an `opscope_dtype_t`.
     uint32_t dtype;
-    /// The number of its dimensions.
+    /// The number of its dimensions, at most 128.
     uint32_t rank;
 } opscope_tensor_t;
 
@@ -662,7 +663,7 @@ typedef struct {
     opscope_session_t session;
     /// The most bytes of a piece. 0 stands for 16 MiB.
     size_t piece_size;
-    /// The most bytes that wait in the queue. 0 stands for 256 MiB.
+    /// The most bytes that wait in the queue. 0 stands for 224 MiB.
     size_t queue_size;
     /// Nanoseconds that a run waits for the sink, with `OPSCOPE_BLOCK`. 0 stands for a minute.
     uint64_t patience;
@@ -943,7 +944,7 @@ typedef struct {
     uint64_t download_end;
     /// The work that it belongs to.
     opscope_correlation_t correlation;
-    /// 0: a warm-up, 1: measured.
+    /// 0: warm_up, 1: measured, 2: untimed, which is a run without times of its dispatches.
     uint32_t operation;
     /// The system's number of the thread.
     uint32_t thread;
@@ -967,7 +968,7 @@ typedef struct {
     opscope_correlation_t correlation;
     /// The number of tensors.
     uint32_t tensors;
-    /// 0: host to host, 1: host to device, 2: device to host, 3: device to device.
+    /// 0: host_to_host, 1: host_to_device, 2: device_to_host, 3: device_to_device.
     uint32_t operation;
     /// The system's number of the thread.
     uint32_t thread;
@@ -1011,7 +1012,7 @@ typedef struct {
     opscope_correlation_t correlation;
     /// The number of its name.
     uint32_t name;
-    /// 0: a mark, 1: a range, 2: a range that was open when tracing ended.
+    /// 0: mark, 1: range, 2: open_range, which was open when tracing ended.
     uint32_t operation;
     /// The system's number of the thread.
     uint32_t thread;
@@ -1029,7 +1030,7 @@ typedef struct {
     opscope_correlation_t correlation;
     /// The number of its name.
     uint32_t name;
-    /// 0: a sample.
+    /// 0: sample.
     uint32_t operation;
     /// The system's number of the thread.
     uint32_t thread;
@@ -1049,7 +1050,7 @@ typedef struct {
     uint64_t end;
     /// The work that it belongs to.
     opscope_correlation_t correlation;
-    /// 0: load, 1: plan, 2: upload, 3: run, 4: download.
+    /// 0: load, 1: plan, 2: upload, 3: run, 4: download, 5: profile, which is the engine's work on a profile of its own.
     uint32_t operation;
     /// The system's number of the thread.
     uint32_t thread;
@@ -1171,6 +1172,11 @@ opscope_status_t opscope_buffer_create(const opscope_buffer_options_t *options,
 
 /// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has at
 /// least 1 byte, and at most a sixteenth of the buffer, which counts as 512 bytes to 31,744.
+///
+/// A signal handler may call this. Where it interrupts another call of this library on its thread, the record may be dropped: it is
+/// counted, and the call returns `OPSCOPE_ERROR_BUSY`. It never waits for the interrupted call. Only the first record of a thread into a
+/// buffer uses the heap, so let each thread emit one before its handlers do; and a full buffer with `OPSCOPE_LOSSLESS` waits for its
+/// callback, which must then need nothing that the interrupted code holds.
 opscope_status_t opscope_buffer_emit(opscope_buffer_t buffer,
                                      uint8_t category,
                                      uint16_t kind,
@@ -1230,21 +1236,28 @@ opscope_status_t opscope_context_stop(opscope_context_t context);
 opscope_status_t opscope_context_destroy(opscope_context_t context);
 
 /// Begins a named range of the calling thread. Ranges of a thread are nested.
+///
+/// A signal handler may call this with a name that was used before, and then ends the range before it returns. Where it interrupts
+/// another call of this library on its thread, the range is dropped: it is counted, and the push and its pop return
+/// `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_range_push(const char *name);
 
 /// As `opscope_range_push`, by the number of a name: the name is not looked up, so the number is not checked.
 opscope_status_t opscope_range_push_named(uint32_t name);
 
-/// Ends the innermost range of the calling thread.
+/// Ends the innermost range of the calling thread. A signal handler may end a range that it began.
 opscope_status_t opscope_range_pop(void);
 
 /// Marks this moment.
+///
+/// A signal handler may call this with a name that was used before. Where it interrupts another call of this library on its thread, the
+/// mark is dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_mark(const char *name);
 
-/// As `opscope_mark`, by the number of a name.
+/// As `opscope_mark`, by the number of a name. In a signal handler it is dropped more rarely.
 opscope_status_t opscope_mark_named(uint32_t name);
 
-/// Records the value of a counter, by the number of its name.
+/// Records the value of a counter, by the number of its name. A signal handler may call it, as `opscope_mark_named`.
 opscope_status_t opscope_counter(uint32_t name, double value);
 
 /// Writes the number of a name to `number`: a new one at the first call, the same one at every later call. Names are kept
@@ -1354,7 +1367,8 @@ const char *opscope_server_path(opscope_server_t server);
 /// Ends a server: its client is detached, and the socket is removed.
 opscope_status_t opscope_server_free(opscope_server_t server);
 
-/// Frees a debugger. Clients that are attached through a server or an attachment stay attached.
+/// Frees a debugger. Clients that are attached through a server or an attachment stay attached. This may wait: a client that is told
+/// synchronously that a model is unloaded has to acknowledge that, or its lease has to expire.
 opscope_status_t opscope_debugger_free(opscope_debugger_t debugger);
 
 /// Attaches a client. A debugger has one at a time. Its first events tell of the models and runs that exist.

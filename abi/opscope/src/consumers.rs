@@ -4,12 +4,13 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope::consumers::attach;
+use opscope_border::{Out, exported};
 
-use crate::border::{Text, call, keep, opscope_status_t};
+use crate::border::{Failure, KeptText, keep};
 
 thread_local! {
     /// The text of the search that this thread made last.
-    static SKIPPED: RefCell<Option<Text>> = const { RefCell::new(None) };
+    static SKIPPED: RefCell<Option<KeptText>> = const { RefCell::new(None) };
 }
 
 /// Looks for consumers, libraries that receive what this program runs, and attaches those that are not attached yet: loaded
@@ -18,27 +19,15 @@ thread_local! {
 ///
 /// Writes the number of those that were attached now to `attached`, and to `skipped` a text with a line for each library that was
 /// not, and why; NULL where there is none. Both may be NULL. The text is valid until the same thread asks again.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_attach_consumers(
-    attached: *mut usize,
-    skipped: *mut *const c_char,
-) -> opscope_status_t {
-    call(|| {
-        let report = attach(PROGRAM);
-        let lines: Vec<String> = report.skipped.iter().map(ToString::to_string).collect();
-        let text = (!lines.is_empty()).then(|| Text::new(&lines.join("\n")));
-        let pointer = text.map_or(Ok(ptr::null()), |text| keep(&SKIPPED, text, Text::as_ptr))?;
-        // SAFETY: the caller promises that what is not NULL is writable.
-        unsafe {
-            if !attached.is_null() {
-                attached.write(report.attached.len());
-            }
-            if !skipped.is_null() {
-                skipped.write(pointer);
-            }
-        }
-        Ok(())
-    })
+#[exported]
+pub fn opscope_attach_consumers(attached: Out<'_, usize>, skipped: Out<'_, *const c_char>) -> Result<(), Failure> {
+    let report = attach(PROGRAM);
+    let lines: Vec<String> = report.skipped.iter().map(ToString::to_string).collect();
+    let text = (!lines.is_empty()).then(|| KeptText::new(&lines.join("\n")));
+    let pointer = text.map_or(Ok(ptr::null()), |text| keep(&SKIPPED, text, KeptText::as_ptr))?;
+    attached.write_if_given(report.attached.len());
+    skipped.write_if_given(pointer);
+    Ok(())
 }
 
 /// The name by which consumers know a program that uses this library.

@@ -5,9 +5,7 @@
 //!
 //! # What callers promise
 //!
-//! What is said here holds for all functions of the library, and is not repeated. A pointer is NULL, or valid for what the
-//! function's description says: a text ends with NUL, an array has as many elements as the count beside it, a struct has the
-//! size that its first field says, and the place for a result is writable. NULL where a value is needed is answered with
+//! What `opscope-border` says of each type of a parameter or a field. NULL where a value is needed is answered with
 //! `OPSCOPE_ERROR_INVALID_ARGUMENT`.
 //!
 //! # Rooms
@@ -25,11 +23,13 @@
 //! | `consumers` | libraries that receive what the program runs |
 //! | `tensor` | tensors as C passes and gets them |
 //! | `version` | the version of the library |
-//! | `border` | statuses, error texts, handles, structs that begin with their size |
+//! | `border` | statuses, error texts, handles, texts that C reads |
 
-// The types have their names in C, and `unsafe` means in all functions what is said above.
-#![allow(non_camel_case_types, clippy::missing_safety_doc)]
+#![deny(unsafe_code)]
+// The types have their names in C.
+#![allow(non_camel_case_types)]
 
+#[allow(unsafe_code, reason = "pointers in kept texts go to other threads")]
 mod border;
 mod consumers;
 mod debug;

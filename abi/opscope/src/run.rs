@@ -3,9 +3,9 @@ use std::sync::Arc;
 use opscope::model::Instrument;
 use opscope::profile::Profiler;
 use opscope::tensor::Tensor;
+use opscope_border::{Out, SizedCounted, SizedIn, SizedItems, exported, sized};
 
-use crate::border::opscope_status_t;
-use crate::border::{Failure, Handle, Text, call, get, insert, read_array, read_or_default, sized, use_engine};
+use crate::border::{Failure, Handle, KeptText, get, insert, use_engine};
 use crate::debug::{DebuggerForC, opscope_debugger_t};
 use crate::dump::{DumperForC, opscope_dumper_t};
 use crate::profile::opscope_profiler_t;
@@ -31,28 +31,22 @@ sized!(opscope_instruments_t, 32);
 /// Runs the model once, on the calling thread. `inputs` are in the order of the model's inputs. `instruments` may be NULL.
 /// Where `outputs` is not NULL, the outputs are copied into a new list, which the caller frees. A run that a debugger stops waits for
 /// its client, so the client reads events on another thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_session_run(
+#[exported]
+pub fn opscope_session_run(
     session: opscope_session_t,
-    inputs: *const opscope_tensor_t,
+    #[counted_by(input_count)] inputs: SizedItems<'_, opscope_tensor_t<'_>>,
     input_count: usize,
-    instruments: *const opscope_instruments_t,
-    outputs: *mut opscope_tensors_t,
-) -> opscope_status_t {
-    call(|| {
-        let loaded = get(session)?;
-        // SAFETY: as the caller promises.
-        let (inputs, instruments) = unsafe { (inputs_from_c(inputs, input_count)?, read_or_default(instruments)?) };
-        let instruments = Instruments::get(&instruments)?;
-        let _call = use_engine()?;
-        instruments.prepare(&loaded, &inputs)?;
-        let computed = loaded.session.run(&inputs, &instruments.list())?;
-        if !outputs.is_null() {
-            // SAFETY: it is not NULL, and the caller promises that it is writable.
-            unsafe { outputs.write(loaded.named(computed)) };
-        }
-        Ok(())
-    })
+    instruments: SizedIn<'_, opscope_instruments_t>,
+    outputs: Out<'_, opscope_tensors_t>,
+) -> Result<(), Failure> {
+    let loaded = get(session)?;
+    let (inputs, instruments) = (inputs_from_c(inputs)?, instruments.get_or_default()?);
+    let instruments = Instruments::get(&instruments)?;
+    let _call = use_engine()?;
+    instruments.prepare(&loaded, &inputs)?;
+    let computed = loaded.session.run(&inputs, &instruments.list())?;
+    outputs.write_if_given(loaded.named(computed));
+    Ok(())
 }
 
 /// The instruments of one run.
@@ -96,19 +90,14 @@ fn given_one<H: Handle>(handle: H) -> Result<Option<Arc<H::Object>>, Failure> {
 impl LoadedSession {
     fn named(&self, outputs: Vec<Tensor>) -> opscope_tensors_t {
         let graph = self.session.graph();
-        let names = graph.outputs.iter().map(|&id| Text::new(&graph.value(id).name));
+        let names = graph.outputs.iter().map(|&id| KeptText::new(&graph.value(id).name));
         insert(Tensors::new(names.zip(outputs)))
     }
 }
 
-/// # Safety
-/// `inputs` points to `count` tensors.
-unsafe fn inputs_from_c(inputs: *const opscope_tensor_t, count: usize) -> Result<Vec<Tensor>, Failure> {
-    if count > 0 && inputs.is_null() {
-        return Err(Failure::argument(format!("inputs is NULL, and its count is {count}")));
+fn inputs_from_c(inputs: SizedCounted<'_, opscope_tensor_t<'_>>) -> Result<Vec<Tensor>, Failure> {
+    if inputs.count() > 0 && inputs.is_null() {
+        return Err(Failure::argument(format!("inputs is NULL, and its count is {}", inputs.count())));
     }
-    // SAFETY: as the caller promises.
-    let inputs = unsafe { read_array(inputs, count)? };
-    // SAFETY: as the caller promises.
-    inputs.iter().map(|input| unsafe { tensor_from_c(input) }).collect()
+    inputs.get()?.iter().map(tensor_from_c).collect()
 }

@@ -1,11 +1,12 @@
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 use std::ptr;
 use std::sync::LazyLock;
 
-use opscope::tensor::{DType, Tensor};
+use opscope::tensor::{DType, Tensor, TensorView};
+use opscope_border::{Bytes, Counted, Items, SizedOut, Text, counted, exported, sized, value};
 
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, Text, call, get, handle, remove, sized, slice, write};
+use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
+use crate::border::{Failure, KeptText, check_copy, get, handle, remove, slice};
 
 /// The type of an element: the codes of ONNX's `TensorProto.DataType`.
 #[repr(C)]
@@ -63,23 +64,24 @@ pub enum opscope_dtype_t {
 /// A tensor that is passed to opscope is only read during the call. One that opscope returns belongs to what returned it.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct opscope_tensor_t {
+pub struct opscope_tensor_t<'a> {
     /// `sizeof(opscope_tensor_t)`.
     pub size: usize,
     /// Its name in the model. Ignored in tensors that are passed to opscope.
-    pub name: *const c_char,
+    pub name: Text<'a>,
     /// The sizes of its dimensions. NULL for a single element, whose `rank` is 0.
-    pub dims: *const usize,
+    pub dims: Items<'a, usize>,
     /// The elements.
-    pub data: *const c_void,
+    pub data: Bytes<'a>,
     /// The number of bytes of `data`.
     pub bytes: usize,
     /// The type of its elements, an `opscope_dtype_t`.
     pub dtype: u32,
-    /// The number of its dimensions.
+    /// The number of its dimensions, at most 128.
     pub rank: u32,
 }
-sized!(opscope_tensor_t, 48);
+sized!(opscope_tensor_t<'a>, 48);
+counted!(opscope_tensor_t<'a> { dims[rank] -> Counted<'a, usize>, data[bytes] -> Counted<'a, u8> });
 
 /// A list of tensors that opscope returned. Free it with `opscope_tensors_free`.
 #[repr(C)]
@@ -91,82 +93,81 @@ pub struct opscope_tensors_t {
 handle!(opscope_tensors_t => Tensors, "list of tensors");
 
 /// Tensors with their names, kept until the list is freed.
-pub struct Tensors(Vec<(Text, Tensor)>);
+pub struct Tensors(Vec<(KeptText, Tensor)>);
 
 impl Tensors {
-    pub(crate) fn new(tensors: impl IntoIterator<Item = (Text, Tensor)>) -> Self {
+    pub(crate) fn new(tensors: impl IntoIterator<Item = (KeptText, Tensor)>) -> Self {
         Self(tensors.into_iter().collect())
     }
 }
 
 /// Returns the name of a type, such as "float32"; NULL for a number that is no type. The text is static.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_dtype_name(dtype: u32) -> *const c_char {
-    static NAMES: LazyLock<Vec<(DType, Text)>> =
-        LazyLock::new(|| DType::all().map(|dtype| (dtype, Text::new(dtype.name()))).collect());
+#[exported]
+pub fn opscope_dtype_name(dtype: u32) -> *const c_char {
+    static NAMES: LazyLock<Vec<(DType, KeptText)>> =
+        LazyLock::new(|| DType::all().map(|dtype| (dtype, KeptText::new(dtype.name()))).collect());
     let named = dtype_of(dtype).and_then(|dtype| NAMES.iter().find(|(named, _)| *named == dtype));
     named.map_or(ptr::null(), |(_, name)| name.as_ptr())
 }
 
 /// Returns the number of tensors in a list; 0 for an invalid handle.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_tensors_count(tensors: opscope_tensors_t) -> usize {
-    let mut count = 0;
-    call(|| {
-        count = get(tensors)?.0.len();
-        Ok(())
-    });
-    count
+#[exported]
+pub fn opscope_tensors_count(tensors: opscope_tensors_t) -> usize {
+    value(0, || Ok::<_, Failure>(get(tensors)?.0.len()))
 }
 
 /// Writes one tensor of a list to `tensor`, whose `size` must be set. It is valid until the list is freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_tensors_get(
+#[exported]
+pub fn opscope_tensors_get(
     tensors: opscope_tensors_t,
     index: usize,
-    tensor: *mut opscope_tensor_t,
-) -> opscope_status_t {
-    call(|| {
-        let list = get(tensors)?;
-        let (name, found) = list.0.get(index).ok_or_else(|| {
-            Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("there is no tensor {index}; the list has {}", list.0.len()))
-        })?;
-        // SAFETY: as the caller promises.
-        unsafe { write(tensor, &for_c(found.dtype(), found.shape(), found.bytes(), name.as_ptr())) }
-    })
+    tensor: SizedOut<'_, opscope_tensor_t<'_>>,
+) -> Result<(), Failure> {
+    let list = get(tensors)?;
+    let (name, found) = list.0.get(index).ok_or_else(|| {
+        Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("there is no tensor {index}; the list has {}", list.0.len()))
+    })?;
+    Ok(tensor.write(&for_c(found.dtype(), found.shape(), found.bytes(), name))?)
 }
 
 /// Frees a list of tensors, and the tensors in it.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_tensors_free(tensors: opscope_tensors_t) -> opscope_status_t {
-    call(|| remove(tensors).map(drop))
+#[exported]
+pub fn opscope_tensors_free(tensors: opscope_tensors_t) -> Result<(), Failure> {
+    remove(tensors).map(drop)
 }
 
 /// Describes a tensor for C, for as long as its parts live.
-pub(crate) fn for_c(dtype: DType, shape: &[usize], bytes: &[u8], name: *const c_char) -> opscope_tensor_t {
+pub(crate) fn for_c<'a>(dtype: DType, shape: &'a [usize], bytes: &'a [u8], name: &'a KeptText) -> opscope_tensor_t<'a> {
     opscope_tensor_t {
         size: size_of::<opscope_tensor_t>(),
-        name,
-        dims: if shape.is_empty() { ptr::null() } else { shape.as_ptr() },
-        data: bytes.as_ptr().cast(),
+        name: name.for_c(),
+        dims: Items::from(shape),
+        data: Bytes::from(bytes),
         bytes: bytes.len(),
         dtype: dtype_code(dtype),
         rank: shape.len() as u32,
     }
 }
 
+/// The most dimensions of a tensor that C passes.
+const MOST_DIMS: u32 = 128;
+
 /// Copies a tensor that C passes.
 ///
 /// # Safety
 /// Its pointers are valid for the sizes beside them.
-pub(crate) unsafe fn tensor_from_c(tensor: &opscope_tensor_t) -> Result<Tensor, Failure> {
+pub(crate) fn tensor_from_c(tensor: &opscope_tensor_t<'_>) -> Result<Tensor, Failure> {
     let dtype = dtype_of(tensor.dtype).ok_or_else(|| {
         Failure::argument(format!("{} is no type of elements; OPSCOPE_FLOAT32 is 1, for example", tensor.dtype))
     })?;
-    // SAFETY: as the caller promises.
-    let dims = unsafe { slice(tensor.dims, tensor.rank as usize, "dims")? };
-    // SAFETY: as the caller promises.
-    let bytes = unsafe { slice(tensor.data.cast::<u8>(), tensor.bytes, "data")? };
+    if tensor.rank > MOST_DIMS {
+        return Err(Failure::argument(format!("rank is {}; a tensor has at most {MOST_DIMS} dimensions", tensor.rank)));
+    }
+    let dims = slice(tensor.dims(), "dims")?;
+    let bytes = tensor.data().get("data")?;
+    // Before they are copied: a size that does not fit the shape was never set.
+    TensorView::new(dtype, dims, bytes)?;
+    check_copy(bytes.len(), "data")?;
     Ok(Tensor::new(dtype, dims.to_vec(), bytes)?)
 }
 

@@ -1,17 +1,19 @@
 use std::ffi::{CStr, c_char};
 
+use opscope_border::exported;
+
 /// The version of the header, as `major * 10000 + minor * 100 + patch`.
 pub const OPSCOPE_VERSION: u32 = 100;
 
 /// Returns the version of the library, in the form of `OPSCOPE_VERSION`.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_version() -> u32 {
+#[exported]
+pub fn opscope_version() -> u32 {
     OPSCOPE_VERSION
 }
 
 /// Returns the version of the library as a static text, such as "0.1.0".
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_version_text() -> *const c_char {
+#[exported]
+pub fn opscope_version_text() -> *const c_char {
     const TEXT: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
         Ok(text) => text,
         Err(_) => panic!("a version has no NUL"),
@@ -20,6 +22,7 @@ pub extern "C" fn opscope_version_text() -> *const c_char {
 }
 
 #[cfg(test)]
+#[allow(unsafe_code, reason = "a test reads what a C program gets")]
 mod tests {
     use super::*;
 

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use opscope_border::system;
+
 /// Ids that count up.
 pub struct Handles {
     first: OnceLock<u64>,
@@ -29,9 +31,6 @@ impl Handles {
 
 /// Returns a number from 255 to 65535.
 fn random_start() -> u64 {
-    let mut bytes = [0_u8; 8];
     // Without random bytes all processes begin with the same number.
-    // SAFETY: the buffer has 8 bytes.
-    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
-    255 + u64::from_ne_bytes(bytes) % (65_535 - 255)
+    255 + system::random() % (65_535 - 255)
 }

@@ -5,9 +5,8 @@
 //!
 //! # What callers promise
 //!
-//! What is said here holds for all functions, and is not repeated. A pointer is NULL, or valid for what the function's description
-//! says; NULL where a value is needed is answered with `InvalidArgument`. A callback takes the arguments of its type for as long
-//! as the library may call it.
+//! What `opscope-border` says of each type of a parameter. NULL where a value is needed is answered with
+//! `InvalidArgument`. A callback takes the arguments of its type for as long as the library may call it.
 //!
 //! # Rooms
 //!
@@ -27,21 +26,24 @@
 //! | `agents` | the processor and the engine |
 //! | `version` | versions, the time, the calling thread |
 //! | `phase` | where the library is between its first use and its end |
+//! | `exit` | the exit of the process, where tools end before their objects |
 //! | `kinds` | kinds of services and their operations: numbers and names |
 //! | `handles`, `stored`, `thread` | numbers of ids; how records lie in buffers; what belongs to a thread |
 //! | `layout` | the structures that tools read and write |
 //! | `border` | statuses, pointers, calls of tools |
 
-// `unsafe` means in all functions what is said above.
-#![allow(missing_docs, clippy::missing_safety_doc)]
+#![deny(unsafe_code)]
+#![allow(missing_docs)]
 
 mod agents;
 mod border;
 mod buffers;
 mod contexts;
 mod correlation;
+mod exit;
 mod handles;
 mod kinds;
+#[allow(unsafe_code, reason = "it says what structs consist of")]
 mod layout;
 mod lifecycle;
 mod markers;
@@ -50,7 +52,6 @@ mod producer;
 mod services;
 mod stored;
 mod thread;
-
 mod tracing;
 mod unsupported;
 mod version;

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use crate::border::{Status, call, out};
+use opscope_border::{Out, exported};
+
+use crate::border::{Status, out};
 
 static INITIALIZATION: AtomicI32 = AtomicI32::new(NOT_YET);
 static FINALIZATION: AtomicI32 = AtomicI32::new(NOT_YET);
@@ -49,15 +51,13 @@ pub fn check_not_initialized() -> Result<(), Status> {
 }
 
 /// Writes 1 if tools are initialized, -1 while they are, else 0.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_is_initialized(status: *mut i32) -> Status {
-    // SAFETY: it is checked, and the tool promises that it is writable.
-    call(|| out(status).map(|status| unsafe { status.write(initialization()) }))
+#[exported]
+pub fn rocprofiler_is_initialized(status: Out<'_, i32>) -> Result<(), Status> {
+    out(status).map(|status| status.write(initialization()))
 }
 
 /// Writes 1 if tools are finalized, -1 while they are, else 0.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_is_finalized(status: *mut i32) -> Status {
-    // SAFETY: as above.
-    call(|| out(status).map(|status| unsafe { status.write(finalization()) }))
+#[exported]
+pub fn rocprofiler_is_finalized(status: Out<'_, i32>) -> Result<(), Status> {
+    out(status).map(|status| status.write(finalization()))
 }

@@ -1,5 +1,10 @@
 //! How records lie in a buffer: their categories, and their times, which are raw ticks until they are delivered.
 
+use std::mem::offset_of;
+
+use crate::kinds::{BUFFERED, Domain};
+use crate::layout::{ApiRecord, RetirementRecord};
+
 /// The category of the records that this library makes.
 pub const TRACING: u8 = 1;
 /// The number of categories that a tool may use.
@@ -14,11 +19,12 @@ pub fn ticks_of(category: u32, kind: u32) -> &'static [usize] {
     if category != u32::from(TRACING) {
         return &[];
     }
-    match kind {
-        // MARKER_CORE_API, MARKER_CONTROL_API, MARKER_NAME_API, MARKER_CORE_RANGE_API: start and end.
-        7..=9 | 32 => &[5, 6],
-        // CORRELATION_ID_RETIREMENT: when.
-        13 => &[2],
+    match BUFFERED.get(kind as usize).and_then(|kind| kind.domain) {
+        Some(Domain::MarkerCore | Domain::MarkerControl | Domain::MarkerName | Domain::MarkerRange) => API_TIMES,
+        Some(Domain::CorrelationIdRetirement) => RETIREMENT_TIMES,
         _ => &[],
     }
 }
+
+const API_TIMES: &[usize] = &[offset_of!(ApiRecord, start) / 8, offset_of!(ApiRecord, end) / 8];
+const RETIREMENT_TIMES: &[usize] = &[offset_of!(RetirementRecord, timestamp) / 8];

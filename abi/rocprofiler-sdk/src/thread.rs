@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
+use opscope_border::system;
 use opscope_trace::{ForkRoom, HeldLocks};
 
 /// A thread that does something that is traced. It has no destructor, so a thread that is being torn down has it, too.
@@ -41,10 +42,11 @@ thread_local! {
 
 /// Calls a function with what belongs to the calling thread.
 #[inline(always)]
+#[allow(unsafe_code, reason = "a closure inside of `with` would not be inlined")]
 pub fn with_current<R>(function: impl FnOnce(&Thread) -> R) -> R {
     let thread = THREAD.with(ptr::from_ref);
     // SAFETY: thread-local memory without a destructor lives as long as its thread, which does not leave this function
-    // meanwhile. (A closure inside of `with` would not be inlined.)
+    // meanwhile.
     function(unsafe { &*thread })
 }
 
@@ -90,8 +92,7 @@ impl Thread {
     #[cold]
     fn ask_id(&self) -> u64 {
         forget_after_fork();
-        // SAFETY: the call has no conditions.
-        let id = u64::from(unsafe { libc::gettid() }.unsigned_abs());
+        let id = system::thread_id();
         self.id.set(id);
         id
     }
@@ -99,18 +100,37 @@ impl Thread {
     /// Returns an internal correlation id that was not used in this process before: above 0.
     #[inline(always)]
     pub fn next_correlation(&self) -> u64 {
-        let id = self.next.get();
-        if id == self.end.get() {
-            return self.next_block();
+        let id = self.take_next();
+        // Above the end where a signal handler took the last one after this thread had looked.
+        if id >= self.end.get() { self.next_block() } else { id }
+    }
+
+    /// Takes a number, so that a signal handler that interrupts it cannot take the same one.
+    #[inline(always)]
+    #[allow(unsafe_code, reason = "a cell that a signal handler uses, too, is changed by one instruction")]
+    fn take_next(&self) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut id = 1;
+            // SAFETY: the cell is the thread's own. A signal comes before or after the instruction.
+            unsafe { std::arch::asm!("xadd [{}], {}", in(reg) self.next.as_ptr(), inout(reg) id, options(nostack)) };
+            id
         }
-        self.next.set(id + 1);
-        id
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            // SAFETY: the cell is the thread's own, and only accessed as an atomic while this runs.
+            unsafe { AtomicU64::from_ptr(self.next.as_ptr()) }.fetch_add(1, Ordering::Relaxed)
+        }
     }
 
     #[cold]
     fn next_block(&self) -> u64 {
         let id = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
+        // A handler that runs in between finds the block used up, and takes another one.
+        self.end.set(0);
+        compiler_fence(Ordering::SeqCst);
         self.next.set(id + 1);
+        compiler_fence(Ordering::SeqCst);
         self.end.set(id + BLOCK);
         id
     }

@@ -4,15 +4,17 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use crate::border::{Status, call, out};
+use opscope_border::{Out, Text, exported};
+
+use crate::border::{Status, out};
 
 /// Functions that answer `NotImplemented`, whatever their arguments are.
 macro_rules! not_implemented {
     ($($function:ident)+) => {
         $(
             /// Answers `NotImplemented`.
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $function() -> Status {
+            #[exported]
+            pub fn $function() -> Status {
                 Status::NotImplemented
             }
         )+
@@ -31,8 +33,6 @@ not_implemented! {
     rocprofiler_load_counter_definition
     rocprofiler_configure_device_counting_service
     rocprofiler_sample_device_counting_service
-    rocprofiler_configure_buffer_dispatch_counting_service
-    rocprofiler_configure_callback_dispatch_counting_service
     rocprofiler_configure_pc_sampling_service
     rocprofiler_query_pc_sampling_agent_configurations
     rocprofiler_configure_device_thread_trace_service
@@ -43,55 +43,53 @@ not_implemented! {
 }
 
 /// Returns NULL: no type of instructions has a name here.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_get_pc_sampling_instruction_type_name(_type: u32) -> *const c_char {
+#[exported]
+pub fn rocprofiler_get_pc_sampling_instruction_type_name(_type: u32) -> *const c_char {
     ptr::null()
 }
 
 /// Returns NULL: no reason has a name here.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_get_pc_sampling_instruction_not_issued_reason_name(_reason: u32) -> *const c_char {
+#[exported]
+pub fn rocprofiler_get_pc_sampling_instruction_not_issued_reason_name(_reason: u32) -> *const c_char {
     ptr::null()
 }
 
 /// Answers that there is no decoder.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_thread_trace_decoder_create(_decoder: *mut u64, _path: *const c_char) -> Status {
+#[exported]
+pub fn rocprofiler_thread_trace_decoder_create(_decoder: Out<'_, u64>, _path: Text<'_>) -> Status {
     Status::NotAvailable
 }
 
 /// Does nothing: there is no decoder.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_thread_trace_decoder_destroy(_decoder: u64) {}
+#[exported]
+pub fn rocprofiler_thread_trace_decoder_destroy(_decoder: u64) {}
 
 /// Returns NULL: there is no decoder.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_thread_trace_decoder_info_string(_decoder: u64, _info: u32) -> *const c_char {
+#[exported]
+pub fn rocprofiler_thread_trace_decoder_info_string(_decoder: u64, _info: u32) -> *const c_char {
     ptr::null()
 }
 
 /// Writes 0: no OpenMP runtime is traced.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_ompt_is_initialized(status: *mut c_int) -> Status {
-    // SAFETY: it is checked, and the tool promises that it is writable.
-    call(|| out(status).map(|status| unsafe { status.write(0) }))
+#[exported]
+pub fn rocprofiler_ompt_is_initialized(status: Out<'_, c_int>) -> Result<(), Status> {
+    out(status).map(|status| status.write(0))
 }
 
 /// Writes 0: no OpenMP runtime is traced.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_ompt_is_finalized(status: *mut c_int) -> Status {
-    // SAFETY: as above.
-    call(|| out(status).map(|status| unsafe { status.write(0) }))
+#[exported]
+pub fn rocprofiler_ompt_is_finalized(status: Out<'_, c_int>) -> Result<(), Status> {
+    out(status).map(|status| status.write(0))
 }
 
 /// Returns NULL: an OpenMP runtime is told that there is no tool for it.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_ompt_start_tool(_version: u32, _runtime: *const c_char) -> *mut c_void {
+#[exported]
+pub fn rocprofiler_ompt_start_tool(_version: u32, _runtime: Text<'_>) -> *mut c_void {
     ptr::null_mut()
 }
 
 /// As `rocprofiler_ompt_start_tool`, under the name by which an OpenMP runtime looks for tools.
-#[unsafe(no_mangle)]
-pub extern "C" fn ompt_start_tool(_version: u32, _runtime: *const c_char) -> *mut c_void {
+#[exported]
+pub fn ompt_start_tool(_version: u32, _runtime: Text<'_>) -> *mut c_void {
     ptr::null_mut()
 }

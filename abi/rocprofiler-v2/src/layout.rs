@@ -2,6 +2,8 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use opscope_border::{Counted, Items, Text, unpadded};
+
 /// An id: of a session, a filter, a buffer, an agent, a queue, a kernel, a counter.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,8 +40,8 @@ pub struct TracerRecord {
 /// What a ROCTx call passes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct RoctxData {
-    pub message: *const c_char,
+pub struct RoctxData<'a> {
+    pub message: Text<'a>,
     pub id: u64,
 }
 
@@ -96,12 +98,23 @@ pub struct FilterProperty {
     pub data_count: u64,
 }
 
-/// The data of a filter: a pointer first, by the filter's kind.
+/// The data of a filter: a pointer first, by the filter's kind. For a filter of API calls it leads to the domains.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct FilterData {
-    pub pointer: *const c_void,
-    pub rest: [u64; 3],
+pub struct FilterData<'a> {
+    domains: Items<'a, c_int>,
+    rest: [u64; 3],
+}
+
+impl<'a> FilterData<'a> {
+    /// Returns the data with its count, as a filter of API calls has it.
+    ///
+    /// # Safety
+    /// It is its count.
+    pub unsafe fn counted(self, count: u64) -> Counted<'a, c_int> {
+        // SAFETY: as the caller promises.
+        unsafe { self.domains.counted(count) }
+    }
 }
 
 /// What a tool learns of a counter.
@@ -124,7 +137,7 @@ assert_layout!(
     TracerRecord, 96: header @ 0, external_id @ 16, domain @ 24, operation @ 28, api_data @ 32, correlation_id @ 40,
     begin @ 48, end @ 56, agent_id @ 64, queue_id @ 72, thread_id @ 80, phase @ 84, name @ 88
 );
-assert_layout!(RoctxData, 16: message @ 0, id @ 8);
+assert_layout!(RoctxData<'_>, 16: message @ 0, id @ 8);
 assert_layout!(
     KernelProperties, 72: grid_size @ 0, workgroup_size @ 8, lds_size @ 16, scratch_size @ 24, arch_vgpr_count @ 32,
     accum_vgpr_count @ 40, sgpr_count @ 48, wave_size @ 56, signal_handle @ 64
@@ -134,7 +147,52 @@ assert_layout!(
     counters_count @ 64, xcc_index @ 72, kernel_properties @ 80, thread_id @ 152, queue_index @ 160,
     correlation_id @ 168
 );
+unpadded!(Handle { 0 });
+unpadded!(RecordHeader { kind, padding, id });
+unpadded!(KernelProperties {
+    grid_size,
+    workgroup_size,
+    lds_size,
+    scratch_size,
+    arch_vgpr_count,
+    accum_vgpr_count,
+    sgpr_count,
+    wave_size,
+    signal_handle
+});
+unpadded!(TracerRecord {
+    header,
+    external_id,
+    domain,
+    operation,
+    api_data,
+    correlation_id,
+    begin,
+    end,
+    agent_id,
+    queue_id,
+    thread_id,
+    phase,
+    name
+});
+unpadded!(ProfilerRecord {
+    header,
+    kernel_id,
+    gpu_id,
+    queue_id,
+    begin,
+    end,
+    counters,
+    counters_count,
+    xcc_index,
+    padding,
+    kernel_properties,
+    thread_id,
+    padding2,
+    queue_index,
+    correlation_id
+});
 assert_layout!(BufferProperty, 16: kind @ 0, value @ 8);
 assert_layout!(FilterProperty, 24: kind @ 0, value @ 8, data_count @ 16);
-assert_layout!(FilterData, 32: pointer @ 0, rest @ 8);
+assert_layout!(FilterData<'_>, 32: domains @ 0, rest @ 8);
 const _: () = assert!(size_of::<CounterInfo>() == 48);

@@ -5,9 +5,8 @@
 //!
 //! # What callers promise
 //!
-//! What is said here holds for all functions, and is not repeated. A pointer is NULL, or valid for what the function's description
-//! says; NULL where a value is needed is answered with `InvalidArguments`. A callback takes the arguments of its type for as long
-//! as the library may call it.
+//! What `opscope-border` says of each type of a parameter. NULL where a value is needed is answered with
+//! `InvalidArguments`. A callback takes the arguments of its type for as long as the library may call it.
 //!
 //! # Rooms
 //!
@@ -16,8 +15,8 @@
 //! | room | what |
 //! |---|---|
 //! | `unsupported` | functions that answer that there is no such service |
-//! | `hsa_tool` | what an HSA runtime looks for |
-//! | `library` | versions, the beginning and the end, the time, forks |
+//! | `library` | versions, the beginning and the end, the time, forks, producers |
+//! | `hsa_tools` | what an HSA runtime looks for in this library, and what it does with tools |
 //! | `calls` | sessions, filters and buffers, as tools use them |
 //! | `queries` | what tools ask of agents, queues, kernels, counters and operations |
 //! | `sources` | where records come from: ROCTx runtimes and opscope's producers |
@@ -28,14 +27,15 @@
 //! | `border` | statuses, pointers, calls of tools |
 //! | `threads` | the calling thread: its number, an identity, and whether it is in a callback |
 
-// `unsafe` means in all functions what is said above.
-#![allow(missing_docs, clippy::missing_safety_doc)]
+#![deny(unsafe_code)]
+#![allow(missing_docs)]
 
 mod border;
 mod buffers;
 mod calls;
-mod hsa_tool;
+mod hsa_tools;
 mod kinds;
+#[allow(unsafe_code, reason = "it says what structs consist of")]
 mod layout;
 mod library;
 mod machine;

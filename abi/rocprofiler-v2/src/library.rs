@@ -1,43 +1,56 @@
 //! The library as a whole: versions, the beginning and the end, the time, and its forks.
 
 use std::any::Any;
+use std::ffi::c_int;
 
+use opscope_border::{Out, exported};
 use opscope_clock::Timestamp;
+use opscope_producer::OfferedTable;
+use opscope_producer::layout::OPSCOPE_ATTACHED;
 use opscope_trace::{ForkRoom, HeldLocks};
 
-use crate::border::{Status, call, say, set_begun, write};
-use crate::{buffers, sessions, sources};
+use crate::border::{Status, say, set_begun, write};
+use crate::{buffers, hsa_tools, sessions, sources};
 
 /// Returns the first part of the interface's version.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_version_major() -> u32 {
+#[exported]
+pub fn rocprofiler_version_major() -> u32 {
     9
 }
 
 /// Returns the second part of the interface's version.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_version_minor() -> u32 {
+#[exported]
+pub fn rocprofiler_version_minor() -> u32 {
     0
 }
 
 /// Begins to use the library.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_initialize() -> Status {
+#[exported]
+pub fn rocprofiler_initialize() -> Status {
     hold_locks_across_forks();
     if set_begun(true) { Status::Success } else { Status::AlreadyInitialized }
 }
 
 /// Ends the use of the library. Sessions stay, and so does what is in their buffers; the library can be initialized again.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_finalize() -> Status {
+#[exported]
+pub fn rocprofiler_finalize() -> Status {
     if set_begun(false) { Status::Success } else { Status::NotInitialized }
 }
 
+/// Called by a producer, with the table of what it calls.
+#[exported]
+pub fn opscope_attach_producer(table: OfferedTable<'_>) -> c_int {
+    let attached = sources::attach_producer(table);
+    if attached == OPSCOPE_ATTACHED {
+        hsa_tools::load();
+    }
+    attached
+}
+
 /// Writes the time, in nanoseconds of CLOCK_BOOTTIME.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_get_timestamp(time: *mut u64) -> Status {
-    // SAFETY: it is checked, and the tool promises that it is writable.
-    call(|| unsafe { write(time, Timestamp::now().as_nanos()) })
+#[exported]
+pub fn rocprofiler_get_timestamp(time: Out<'_, u64>) -> Result<(), Status> {
+    write(time, Timestamp::now().as_nanos())
 }
 
 /// The locks of this library during a fork, so that the child never finds one locked by a thread that it does not have.

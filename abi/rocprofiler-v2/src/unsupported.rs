@@ -1,14 +1,16 @@
 //! What this library does not have: counters of whole devices, and captures of code objects.
 
-use crate::border::{Status, call};
+use opscope_border::{Answer, exported};
+
+use crate::border::Status;
 
 /// Functions that answer the same, whatever their arguments are.
 macro_rules! answers {
     ($answer:expr, $text:literal: $($function:ident)+) => {
         $(
             #[doc = $text]
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $function() -> Status {
+            #[exported]
+            pub fn $function() -> Status {
                 $answer
             }
         )+
@@ -22,7 +24,7 @@ answers! {
 }
 
 answers! {
-    call(|| Err(Status::NotImplemented)), "Answers `NotImplemented`, or that the library is not initialized.":
+    Answer::answer(|| Err(Status::NotImplemented)), "Answers `NotImplemented`, or that the library is not initialized.":
     rocprofiler_device_profiling_session_start
     rocprofiler_device_profiling_session_stop
     rocprofiler_device_profiling_session_destroy

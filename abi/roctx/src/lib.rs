@@ -6,9 +6,8 @@
 //!
 //! # What callers promise
 //!
-//! What is said here holds for all functions, and is not repeated. A text is NULL, or ends with NUL. The place for a result is
-//! NULL, or writable. What a profiler stores into a table is NULL, or a function of the entry's type that stays loaded as long as
-//! the process.
+//! What `opscope-border` says of each type of a parameter. What a profiler stores into a table is NULL, or a function
+//! of the entry's type that stays loaded as long as the process.
 //!
 //! No function is ever called with a lock held, and none waits for another thread. A child of `fork` continues with what
 //! its parent had: tables, slot, and the levels of the thread that forked.
@@ -25,8 +24,7 @@
 //! | `tables` | the three tables, whose entries a profiler overwrites |
 //! | `unwrapped` | what the functions do where no profiler has wrapped them: levels and ids |
 
-// `unsafe` means in all functions what is said above.
-#![allow(clippy::missing_safety_doc)]
+#![deny(unsafe_code)]
 
 mod functions;
 mod registration;

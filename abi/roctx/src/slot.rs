@@ -1,11 +1,11 @@
 //! The slot of the older library: one callback for the whole process, called beside whatever the tables lead to.
 
-use std::ffi::{c_char, c_int, c_void};
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::ffi::c_int;
+
+use opscope_border::{Entry, Text, exported};
 
 /// The callback: gets the domain, the number of the function, and the call's arguments. What it returns is ignored.
-pub type Callback = unsafe extern "C" fn(domain: c_int, operation: u32, data: *mut c_void) -> c_int;
+pub type Callback = extern "C" fn(domain: c_int, operation: u32, arguments: &mut Arguments<'_>) -> c_int;
 
 /// The number of ROCTx among the domains of roctracer.
 const DOMAIN: c_int = 6;
@@ -23,21 +23,19 @@ pub enum Operation {
 
 /// The arguments of a call. Those that a function does not have are null and 0.
 #[repr(C)]
-struct Arguments {
-    message: *const c_char,
+pub struct Arguments<'a> {
+    message: Text<'a>,
     id: u64,
 }
 
-const _: () = assert!(size_of::<Arguments>() == 16 && std::mem::offset_of!(Arguments, id) == 8);
+const _: () = assert!(size_of::<Arguments<'_>>() == 16 && std::mem::offset_of!(Arguments<'_>, id) == 8);
 
-/// A [`Callback`], or null.
-static SLOT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static SLOT: Entry<Callback> = Entry::new(None);
 
 /// Calls the callback, if there is one.
 #[inline]
-pub fn call(operation: Operation, message: *const c_char, id: u64) {
-    let callback = SLOT.load(Ordering::Acquire);
-    if !callback.is_null() {
+pub fn call(operation: Operation, message: Text<'_>, id: u64) {
+    if let Some(callback) = SLOT.load() {
         call_callback(callback, operation, message, id);
     }
 }
@@ -45,18 +43,14 @@ pub fn call(operation: Operation, message: *const c_char, id: u64) {
 // Not inlined: the callers would make room for the arguments on each call.
 #[cold]
 #[inline(never)]
-fn call_callback(callback: *mut c_void, operation: Operation, message: *const c_char, id: u64) {
-    let mut arguments = Arguments { message, id };
-    // SAFETY: what is not null in the slot is a `Callback`.
-    let callback = unsafe { std::mem::transmute::<*mut c_void, Callback>(callback) };
-    // SAFETY: the callback gets what its type promises. The arguments live until it has returned.
-    unsafe { callback(DOMAIN, operation as u32, (&raw mut arguments).cast()) };
+fn call_callback(callback: Callback, operation: Operation, message: Text<'_>, id: u64) {
+    callback(DOMAIN, operation as u32, &mut Arguments { message, id });
 }
 
 /// Sets the callback that is called once for each mark, push, pop, start and stop; NULL removes it. Another thread may still
 /// be in the earlier callback when this returns.
-#[unsafe(no_mangle)]
+#[exported]
 #[allow(non_snake_case)]
-pub unsafe extern "C" fn roctxRegisterTracerCallback(callback: Option<Callback>) {
-    SLOT.store(callback.map_or(ptr::null_mut(), |callback| callback as *mut c_void), Ordering::Release);
+pub fn roctxRegisterTracerCallback(callback: Option<Callback>) {
+    SLOT.store(callback);
 }

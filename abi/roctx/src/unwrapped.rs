@@ -1,8 +1,10 @@
 //! What the functions do where no profiler has wrapped them.
 
 use std::cell::Cell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use opscope_border::{Out, Text, system};
 
 thread_local! {
     /// How many ranges are open on this thread. It has no destructor, so it works as long as the thread runs code.
@@ -11,15 +13,15 @@ thread_local! {
 
 static NEXT_RANGE: AtomicU64 = AtomicU64::new(1);
 
-pub unsafe extern "C" fn mark(_message: *const c_char) {}
+pub extern "C" fn mark(_message: Text<'_>) {}
 
-pub unsafe extern "C" fn range_push(_message: *const c_char) -> c_int {
+pub extern "C" fn range_push(_message: Text<'_>) -> c_int {
     let level = LEVEL.get();
     LEVEL.set(level.saturating_add(1));
     level
 }
 
-pub unsafe extern "C" fn range_pop() -> c_int {
+pub extern "C" fn range_pop() -> c_int {
     let level = LEVEL.get() - 1;
     if level >= 0 {
         LEVEL.set(level);
@@ -27,43 +29,38 @@ pub unsafe extern "C" fn range_pop() -> c_int {
     level
 }
 
-pub unsafe extern "C" fn range_start(_message: *const c_char) -> u64 {
+pub extern "C" fn range_start(_message: Text<'_>) -> u64 {
     NEXT_RANGE.fetch_add(1, Ordering::Relaxed)
 }
 
-pub unsafe extern "C" fn range_stop(_id: u64) {}
+pub extern "C" fn range_stop(_id: u64) {}
 
-pub unsafe extern "C" fn get_thread_id(to: *mut u64) -> c_int {
-    if to.is_null() {
-        return -1;
-    }
-    // SAFETY: the system call has no arguments and always succeeds.
-    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-    // SAFETY: the caller gives a writable place.
-    unsafe { to.write(thread as u64) };
+pub extern "C" fn get_thread_id(to: Out<'_, u64>) -> c_int {
+    let Some(place) = to.given() else { return -1 };
+    place.write(system::thread_id());
     0
 }
 
-pub unsafe extern "C" fn profiler_pause(_thread: u64) -> c_int {
+pub extern "C" fn profiler_pause(_thread: u64) -> c_int {
     0
 }
 
-pub unsafe extern "C" fn profiler_resume(_thread: u64) -> c_int {
+pub extern "C" fn profiler_resume(_thread: u64) -> c_int {
     0
 }
 
-pub unsafe extern "C" fn name_os_thread(_name: *const c_char) -> c_int {
+pub extern "C" fn name_os_thread(_name: Text<'_>) -> c_int {
     0
 }
 
-pub unsafe extern "C" fn name_hsa_agent(_name: *const c_char, _agent: *const c_void) -> c_int {
+pub extern "C" fn name_hsa_agent(_name: Text<'_>, _agent: *const c_void) -> c_int {
     0
 }
 
-pub unsafe extern "C" fn name_hip_device(_name: *const c_char, _device: c_int) -> c_int {
+pub extern "C" fn name_hip_device(_name: Text<'_>, _device: c_int) -> c_int {
     0
 }
 
-pub unsafe extern "C" fn name_hip_stream(_name: *const c_char, _stream: *const c_void) -> c_int {
+pub extern "C" fn name_hip_stream(_name: Text<'_>, _stream: *const c_void) -> c_int {
     0
 }

@@ -2,9 +2,9 @@
 //!
 //! Each case starts the program that `OPSCOPE_BIN` names, from the first instruction to its exit. `opscope --help`, and `opscope inspect` of
 //! a model of 5,000 operators: the peer is `opscope --version` of the same run, which is what a process costs that does nothing.
-//! Ctrl-C after a minute with `--profiler`: the longest of some tries counts, since whoever waits, waits for that one; the peer is
+//! Ctrl-C after a minute with `--profiler`: the longest of some tries counts, because a person waits for that one; the peer is
 //! the same without a profiler. The directory of a whole minute with all exports: the peer is what its records take that are
-//! not packed. A goal is met if the whole 95 % confidence interval is within it.
+//! not packed.
 
 #[allow(dead_code)]
 #[path = "../tests/process/onnx.rs"]
@@ -13,55 +13,67 @@ mod onnx;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use opscope_bench::{Case, Contender, Goal, Judged, Measured, Rounds, decide, finish, median, times};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const OPERATORS: usize = 5_000;
 const STARTS: usize = 41;
-/// The ranks of the interval of the median of [`STARTS`] values, from the binomial distribution.
-const INTERVAL: [usize; 2] = [13, 27];
-const MINUTE: Duration = Duration::from_secs(60);
 const INTERRUPTIONS: usize = 3;
 /// The bytes of a dispatch that is not packed.
 const STORED_DISPATCH: f64 = 72.0;
 /// The model that the README profiles.
 const SMALLEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits_cnn.onnx");
 
-fn main() {
+/// How long a minute is: a second where the benchmark only shows that it runs.
+fn a_minute() -> Duration {
+    Duration::from_secs(times(60, 1))
+}
+
+fn main() -> ExitCode {
     let program = std::env::var_os("OPSCOPE_BIN").expect("OPSCOPE_BIN names the program; scripts/bench sets it");
     let root = tempfile::tempdir().expect("a directory");
     let model = root.path().join("chain.onnx");
     fs::write(&model, onnx::chain(OPERATORS, "Add", onnx::FLOAT32)).expect("a new file");
-    let none = ("opscope --version", median(&program, &["--version".as_ref()])[0]);
-    let inspect: [&OsStr; 2] = ["inspect".as_ref(), model.as_ref()];
-    case("opscope --help", median(&program, &["--help".as_ref()]), "ms", none, 50.0);
-    case("opscope benchmark --help", median(&program, &["benchmark".as_ref(), "--help".as_ref()]), "ms", none, 50.0);
-    case("opscope inspect, 5,000 operators", median(&program, &inspect), "ms", none, 300.0);
+    start(&program, "opscope --help", &["--help".as_ref()], 50.0);
+    start(&program, "opscope benchmark --help", &["benchmark".as_ref(), "--help".as_ref()], 50.0);
+    start(&program, "opscope inspect, 5,000 operators", &["inspect".as_ref(), model.as_ref()], 300.0);
 
-    let (bytes, unpacked) = minute(&program, &root.path().join("minute"));
-    case("a profile of 60 s with its exports", [bytes; 3], "GB", ("its records, not packed", unpacked), 1.2);
-    let without = longest_interruption(&program, &root.path().join("without"), &[]);
-    let with = longest_interruption(&program, &root.path().join("with"), &["--profiler"]);
-    let name = format!("Ctrl-C after 60 s with --profiler, longest of {INTERRUPTIONS}");
-    case(&name, [with; 3], "s", ("without a profiler", without), 1.0);
+    let sizes: Vec<(f64, f64)> =
+        (0..times(3, 1)).map(|round| minute(&program, &root.path().join(format!("minute-{round}")))).collect();
+    let (bytes, unpacked): (Vec<f64>, Vec<f64>) = sizes.into_iter().unzip();
+    let peer = ("its records, not packed, GB", median(&unpacked));
+    case("a profile of 60 s with its exports", Judged::alone(Measured::of(&bytes)), "GB", peer, Goal::AtMost(1.2));
+    let without = interruptions(&program, &root.path().join("without"), &[]);
+    let with = interruptions(&program, &root.path().join("with"), &["--profiler"]);
+    let name = format!("Ctrl-C after 60 s with --profiler, {INTERRUPTIONS} times");
+    let peer = ("without a profiler, s", median(&without));
+    case(&name, Judged::alone(Measured::of(&with)), "s", peer, Goal::AtMost(1.0));
+    finish()
 }
 
-/// The median of the milliseconds of a command, and the ends of its interval.
-fn median(program: &OsStr, arguments: &[&OsStr]) -> [f64; 3] {
-    let mut times: Vec<f64> = (0..STARTS)
-        .map(|_| {
-            let begin = Instant::now();
-            let mut command = Command::new(program);
-            let status = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status();
-            assert!(status.expect("the program starts").success(), "{arguments:?} fails");
-            begin.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    [times[STARTS / 2], times[INTERVAL[0]], times[INTERVAL[1]]]
+/// The milliseconds of a command, beside those of one that does nothing.
+fn start(program: &OsStr, name: &str, arguments: &[&OsStr], most: f64) {
+    let once = |arguments: &[&OsStr]| {
+        let begin = Instant::now();
+        let mut command = Command::new(program);
+        let status = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status();
+        assert!(status.expect("the program starts").success(), "{arguments:?} fails");
+        begin.elapsed().as_secs_f64() * 1e3
+    };
+    let goal = Goal::AtMost(most);
+    let mut rounds = Rounds::new(
+        STARTS,
+        [Contender::new("--version", || once(&["--version".as_ref()])), Contender::new("ours", || once(arguments))],
+    );
+    let judged = decide(goal, || {
+        rounds.more();
+        Judged { measured: rounds.cost(1), noise: rounds.difference(0, 0).noise }
+    });
+    case(name, judged, "ms", ("opscope --version, ms", rounds.cost(0).value), goal);
 }
 
 /// Starts a benchmark of the smallest model in a directory.
@@ -75,7 +87,7 @@ fn benchmark(program: &OsStr, directory: &Path, duration: Duration, options: &[&
 
 /// The gigabytes of everything that a profile of a minute leaves, and those of its records if each were stored as it is.
 fn minute(program: &OsStr, directory: &Path) -> (f64, f64) {
-    let status = benchmark(program, directory, MINUTE, &["--profiler"]).wait().expect("the program ends");
+    let status = benchmark(program, directory, a_minute(), &["--profiler"]).wait().expect("the program ends");
     assert!(status.success(), "a profile of a minute: {status}");
     let manifest = fs::read(directory.join("profiler/run/manifest.json")).expect("a manifest");
     let manifest: Value = serde_json::from_slice(&manifest).expect("a document");
@@ -94,37 +106,21 @@ fn bytes_below(directory: &Path) -> u64 {
     bytes.sum()
 }
 
-/// The most seconds from a Ctrl-C, after a minute of runs, to the end of the process.
-fn longest_interruption(program: &OsStr, directory: &Path, options: &[&str]) -> f64 {
-    let seconds = (0..INTERRUPTIONS).map(|round| {
-        let mut child = benchmark(program, &directory.join(round.to_string()), 10 * MINUTE, options);
-        std::thread::sleep(MINUTE);
+/// The seconds from a Ctrl-C, after a minute of runs, to the end of the process.
+fn interruptions(program: &OsStr, directory: &Path, options: &[&str]) -> Vec<f64> {
+    let once = |round: usize| {
+        let mut child = benchmark(program, &directory.join(round.to_string()), 10 * a_minute(), options);
+        std::thread::sleep(a_minute());
         let begin = Instant::now();
         kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
         let status = child.wait().expect("it ends");
         let seconds = begin.elapsed().as_secs_f64();
         assert!(status.code().is_some(), "Ctrl-C keeps what was measured: {status}");
         seconds
-    });
-    seconds.fold(0.0, f64::max)
+    };
+    (0..times(INTERRUPTIONS, 1)).map(once).collect()
 }
 
-fn case(case: &str, [value, low, high]: [f64; 3], unit: &str, (peer, peer_value): (&str, f64), most: f64) {
-    let met = high <= most;
-    if std::env::args().any(|argument| argument == "--json") {
-        let line = json!({
-            "bench": "command", "case": case, "value": value, "unit": unit, "interval": [low, high], "peer": peer,
-            "peer_value": peer_value, "floor": null, "goal": format!("<= {most} {unit}"), "met": met,
-        });
-        println!("{line}");
-        return;
-    }
-    let verdict = match () {
-        () if met => "met",
-        () if low > most => "MISSED",
-        () => "undecided",
-    };
-    println!(
-        "command    {case:<52} {value:>10.3} {unit} ({low:.3} to {high:.3}); {peer} {peer_value:.3}; goal <= {most} {unit}: {verdict}"
-    );
+fn case(case: &str, judged: Judged, unit: &str, peer: (&str, f64), goal: Goal) {
+    Case { bench: "command", case: case.to_owned(), judged, unit, peer, floor: None, goal }.print();
 }

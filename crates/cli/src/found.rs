@@ -1,9 +1,10 @@
 //! What lies at a path: everything that opscope writes, and what to do with it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use opscope::files::open_regular;
 use opscope::tensor::npz::Npz;
 use opscope::text::{counted, grouped, shell_path, shell_word, shown_text};
 use serde_json::{Value, json};
@@ -26,6 +27,9 @@ pub struct Found {
 
 /// How much of a file tells what it is.
 const BEGINNING: u64 = 64 * 1024;
+
+/// The largest summary that is read.
+const LARGEST_SUMMARY: u64 = 256 << 20;
 
 impl Found {
     /// Returns what is at a path, or `None` if opscope does not know it.
@@ -178,9 +182,7 @@ fn export_of(name: &str) -> Option<(&'static str, &'static str)> {
 
 fn file(path: &Path) -> Option<Found> {
     let mut start = Vec::new();
-    // A pipe would block.
-    let regular = path.metadata().ok().filter(|metadata| metadata.is_file())?;
-    File::open(path).ok()?.take(BEGINNING.min(regular.len())).read_to_end(&mut start).ok()?;
+    open_regular(path).ok()?.take(BEGINNING).read_to_end(&mut start).ok()?;
     let filled = |command: &str| command.replace("FILE", &shell_path(path));
     if start.starts_with(b"OPSCREC") {
         return Some(Found::new(path, "the file of a buffer of records", [with("recover", path)]));
@@ -264,5 +266,5 @@ pub fn described(summary: &Value) -> (String, Option<String>) {
 
 /// Reads a summary; `None` if it is no JSON.
 pub fn read(summary: &Path) -> Option<Value> {
-    serde_json::from_slice(&fs::read(summary).ok()?).ok()
+    serde_json::from_slice(&opscope::files::read(summary, LARGEST_SUMMARY).ok()?).ok()
 }

@@ -29,8 +29,10 @@ mod vendor_env;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use signal_hook::consts::SIGXFSZ;
 
 use crate::exit::Exit;
 use crate::isolate::Invocation;
@@ -79,6 +81,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // A file that reaches its limit is an error of the call that writes it, with a sentence, and not the end of the process. If this
+    // fails, it is as it was.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let invocation = Invocation::new(std::env::args_os());
     let words = options::expand(help::with_command(invocation.words(), &Cli::command));
     if let Some(mistake) = help::mistaken(&words) {

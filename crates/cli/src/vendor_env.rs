@@ -15,9 +15,21 @@ use crate::terminal::print;
 /// Where the loader of libraries looks first.
 const VARIABLE: &str = "LD_LIBRARY_PATH";
 
+/// What the loader of libraries puts before all others.
+const PRELOADED: &str = "LD_PRELOAD";
+
+/// Gives a program a stand-in, a process that cuda-gdb can trace.
+const STAND_IN: (&str, &str) = ("OPSCOPE_CUDA_GDB", "1");
+
+/// Where the driver's library for cuda-gdb is, below the directory of the libraries.
+const DRIVER: &str = "opscope/cudbg/libcuda.so.1";
+
 /// The arguments of `opscope vendor-env`.
 #[derive(Debug, Args)]
 pub struct VendorEnvArguments {
+    /// Run the program so that NVIDIA's cuda-gdb shows its operators as kernels; the program needs a debug server
+    #[arg(long, requires = "program")]
+    cuda_gdb: bool,
     /// The program and its arguments; without it, the variables are printed
     #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<OsString>,
@@ -26,14 +38,31 @@ pub struct VendorEnvArguments {
 /// Runs the command. It returns only if no program was started.
 pub fn run(arguments: &VendorEnvArguments) -> Result<Exit, Failure> {
     let directory = directory()?;
-    let earlier = env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    let places = [directory].into_iter().chain(earlier.iter().flat_map(env::split_paths));
-    let value = env::join_paths(places).map_err(Failure::failed)?;
+    let path = in_front(VARIABLE, directory.clone())?;
     let Some((program, rest)) = arguments.program.split_first() else {
-        return print(format!("export {VARIABLE}={}", shell_word(value))).map(|()| Exit::Done);
+        return print(format!("export {VARIABLE}={}", shell_word(path))).map(|()| Exit::Done);
     };
-    let error = Command::new(program).args(rest).env(VARIABLE, value).exec();
+    let mut command = Command::new(program);
+    command.args(rest).env(VARIABLE, path);
+    if arguments.cuda_gdb {
+        let driver = directory.join(DRIVER);
+        if !driver.is_file() {
+            return Err(Failure::failed(format!(
+                "{} is missing; scripts/install PREFIX installs it",
+                driver.display()
+            )));
+        }
+        command.env(PRELOADED, in_front(PRELOADED, driver)?).env(STAND_IN.0, STAND_IN.1);
+    }
+    let error = command.exec();
     Err(Failure::failed(format!("{} cannot be started: {error}", program.display())))
+}
+
+/// Returns the value of a variable with a path in front.
+fn in_front(variable: &str, path: PathBuf) -> Result<OsString, Failure> {
+    let earlier = env::var_os(variable).filter(|value| !value.is_empty());
+    let places = [path].into_iter().chain(earlier.iter().flat_map(env::split_paths));
+    env::join_paths(places).map_err(Failure::failed)
 }
 
 /// Returns where the libraries of this installation are.

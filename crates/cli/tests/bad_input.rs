@@ -89,7 +89,7 @@ fn sizes_that_no_machine_has() {
     }
     let digits = model("digits_cnn.onnx");
     for batch in ["100000000000", "10000000000000000000"] {
-        refused(&[&digits, "--dym-shape", &format!("image:{batch},1,8,8")], 2, &["image", "this machine's memory"]);
+        refused(&[&digits, "--dym-shape", &format!("image:{batch},1,8,8")], 2, &["image", "there is no memory"]);
     }
 }
 
@@ -143,18 +143,43 @@ fn an_input_file_that_is_no_file_or_larger_than_the_memory_is_refused_before_it_
     assert!(std::process::Command::new("mkfifo").arg(place.path("pipe.npy")).status().unwrap().success());
     for input in ["pipe.npy", "/dev/zero"] {
         let arguments = [&digits, "--dym-batch", "8", "--input", input];
-        refused_in(&place, &arguments, 2, &[input, "a pipe or a device"]);
+        refused_in(&place, &arguments, 2, &[input, "it is not a regular file"]);
     }
     // A sparse file of 200 GB.
     let dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (838860800, 1, 8, 8), }\n";
     let header = [b"\x93NUMPY\x01\x00", &(dict.len() as u16).to_le_bytes()[..], dict.as_bytes()].concat();
     let file = place.write("large.npy", &header);
     fs::OpenOptions::new().write(true).open(file).unwrap().set_len(header.len() as u64 + (200 << 30)).unwrap();
-    refused_in(&place, &[&digits, "--input", "large.npy"], 2, &["image", "this machine's memory"]);
+    refused_in(&place, &[&digits, "--input", "large.npy"], 2, &["image", "there is no memory"]);
     place.write("large.bin", "");
     fs::OpenOptions::new().write(true).open(place.path("large.bin")).unwrap().set_len(200 << 30).unwrap();
     let arguments = [&digits, "--dym-batch", "8", "--input", "large.bin"];
     refused_in(&place, &arguments, 2, &["214748364800 bytes", "2048"]);
+}
+
+#[test]
+fn a_run_that_needs_more_memory_than_the_process_may_have_is_refused_before_it_is_allocated() {
+    let place = Workplace::new();
+    let limited = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", "ulimit -v 4194304; exec \"$0\" benchmark \"$@\" --loop 1", env!("CARGO_BIN_EXE_opscope")]);
+        command.args(arguments).current_dir(place.path("")).env("XDG_CACHE_HOME", "/dev/null");
+        process::end(command.env("OPSCOPE_ENGINE", process::engine::name()))
+    };
+    // Inputs of 4 GiB, which are generated.
+    let digits = model("digits_cnn.onnx");
+    for data in ["random", "zero"] {
+        let ended = limited(&[&digits, "--dym-shape", "image:16777216,1,8,8", "--pure-data-type", data]);
+        ended.refused(2, &["input 'image' would have the shape [16777216, 1, 8, 8], for which there is no memory"]);
+    }
+    // Inputs of 128 KiB, and an output of 4 GiB.
+    let (x, y, sum) = (["32768", "1"], ["1", "32768"], ["32768", "32768"]);
+    let nodes = [process::onnx::node("sum", "Add", &["x", "y"], &["z"])];
+    place.write("sum.onnx", process::onnx::file("sum", "a test", &[("x", &x), ("y", &y)], &nodes, &[("z", &sum)]));
+    for verify in ["auto", "on", "off"] {
+        let ended = limited(&["sum.onnx", "--verify", verify]);
+        ended.refused(1, &["a run needs 4097 MiB of memory for its tensors at node 'sum', and ", " MiB are available"]);
+    }
 }
 
 #[test]

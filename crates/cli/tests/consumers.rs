@@ -1,7 +1,7 @@
 //! Libraries that are fed with what the command runs: how they are found, what they get, and what happens to those that are
 //! none, refuse, or were compiled with another header. The consumer is C.
 
-#[path = "../../../abi/producer/tests/support/mod.rs"]
+#[path = "../../producer/tests/support/mod.rs"]
 mod consumer;
 mod process;
 

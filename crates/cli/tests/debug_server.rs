@@ -118,3 +118,34 @@ fn an_unused_server_changes_nothing_and_a_path_in_use_is_refused() {
     place.benchmark(&[&digits, "--debug-server=file"]).refused(1, &["file"]);
     assert_eq!(place.text("file"), "not a socket");
 }
+
+#[test]
+fn a_program_waits_for_its_debugger_where_the_environment_says_so_and_not_for_ever() {
+    let place = Workplace::new();
+    let socket = place.path("socket");
+    let server = format!("--debug-server={}", socket.display());
+    let command = |seconds: &str| {
+        let mut command =
+            place.command(&["benchmark", &model("digits_cnn.onnx"), "--loop", "1", "--engine", "tract", &server]);
+        command.env("OPSCOPE_DEBUG_WAIT", seconds);
+        command
+    };
+    let ended = process::end(&mut command("0.05"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.says(&["no debugger attached within 0.05 s (OPSCOPE_DEBUG_WAIT)"]);
+
+    // Its only run has not begun when the debugger comes.
+    let (mut command, quiet) = (command("600"), std::process::Stdio::null);
+    let mut child = command.stdout(quiet()).stderr(quiet()).spawn().unwrap();
+    let client = loop {
+        assert!(child.try_wait().unwrap().is_none(), "it does not wait");
+        if let Ok(client) = Client::connect(&socket) {
+            break client;
+        }
+        std::thread::yield_now();
+    };
+    let event = stop_at_a_convolution(&client);
+    client.acknowledge(event.sequence, Resume::Continue).unwrap();
+    client.detach().unwrap();
+    assert!(child.wait().unwrap().success());
+}

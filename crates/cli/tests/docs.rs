@@ -172,8 +172,8 @@ fn structure<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
             in_table = true;
         } else if line.trim().is_empty() {
             in_table = false;
-        } else if line.starts_with("reference work") {
-            // Stands there if the machine was slower for one of the two.
+        } else if ["reference work", "load average", "faster "].iter().any(|part| line.starts_with(part)) {
+            // They stand there if the machine was slower or busier for one of the two, and if the other engine is much faster.
         } else {
             let label = line.split_whitespace().next().unwrap();
             let is_label =

@@ -36,6 +36,18 @@ fn options_choose_operators_types_ranges_runs_and_numbers_of_tensors() {
 }
 
 #[test]
+fn a_dump_of_at_most_0_tensors_is_not_complete() {
+    let place = Workplace::new();
+    for format in ["npy", "ascend", "statistics"] {
+        let options = ["--dump", "--dump-first", "0", "--dump-format", format, "-o", "out", "-od", format];
+        let ended = place.benchmark(&[&[&*model("digits_cnn.onnx")], &options[..]].concat());
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        ended.says(&["warning: incomplete: at most 0 tensors were asked for, so none is in the dump"]);
+        assert_eq!(place.json(&format!("out/dump/{format}/manifest.json"))["complete"], false);
+    }
+}
+
+#[test]
 fn an_estimate_says_what_then_comes_and_writes_nothing() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");

@@ -31,7 +31,9 @@ fn built() -> Workplace {
     let command =
         "#!/bin/sh\ncase $1 in manual) mkdir -p \"$2\" && echo page >\"$2/opscope.1\" ;; *) echo script ;; esac\n";
     let command = place.write("built/opscope", command);
-    let code = "int GetCUDADebuggerAPI(void) { return 0; }\nint GetCUDADebuggerAPIVersion(void) { return 0; }\n";
+    // What programs that are installed with a library are linked with.
+    let code =
+        "unsigned cudbgDebuggerCapabilities;\nint cudbgGetAPI(void) { return 0; }\nint cudbgMain(void) { return 0; }\n";
     place.write("stub.c", code);
     let run = |program: &str, arguments: &[&str]| {
         assert_eq!(end(Command::new(program).args(arguments).current_dir(place.path("."))).code, Some(0), "{program}");
@@ -144,4 +146,13 @@ fn one_program_runs_with_the_libraries_in_front() {
     let line = opscope(&["vendor-env"]).stdout;
     assert_eq!(line, format!("export LD_LIBRARY_PATH={vendor}:/earlier\n"));
     opscope(&["vendor-env", "./no-such-program"]).refused(1, &["./no-such-program cannot be started: "]);
+
+    // For cuda-gdb, a library is loaded that is told so. Without a program there is nothing to load it into.
+    opscope(&["vendor-env", "--cuda-gdb", "true"]).refused(1, &["opscope/cudbg/libcuda.so.1 is missing"]);
+    fs::create_dir_all(place.path().join("lib/opscope/vendor/opscope/cudbg")).unwrap();
+    let driver = format!("{vendor}/opscope/cudbg/libcuda.so.1");
+    fs::write(&driver, "").unwrap();
+    let print = ["vendor-env", "--cuda-gdb", "/bin/sh", "-c", "echo $LD_PRELOAD $OPSCOPE_CUDA_GDB"];
+    assert_eq!(opscope(&print).stdout, format!("{driver} 1\n"));
+    opscope(&["vendor-env", "--cuda-gdb"]).refused(2, &["PROGRAM"]);
 }

@@ -1,6 +1,6 @@
 //! `--isolate`: what a job leaves whose process dies, and that nothing else differs.
 
-#[path = "../../../abi/producer/tests/support/mod.rs"]
+#[path = "../../producer/tests/support/mod.rs"]
 mod consumer;
 mod process;
 

@@ -1,6 +1,6 @@
 //! ONNX Runtime as the engine of the command. The tests are skipped where no library is found.
 
-#[path = "../../../abi/producer/tests/support/mod.rs"]
+#[path = "../../producer/tests/support/mod.rs"]
 mod consumer;
 mod process;
 
@@ -79,12 +79,13 @@ fn a_benchmark_gives_the_right_outputs_and_the_summary_says_how_the_engine_is_se
 }
 
 #[test]
-fn a_profile_names_the_operators_of_the_file_and_shows_the_engines_own_kernels_as_such() {
+fn a_profile_names_the_operators_of_the_file_and_credits_conversions_to_those_that_they_serve() {
     let Some(place) = place() else { return };
     let (file, input) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     let fixed = ["--profiler", "--loop", "3", "--verify", "off", "-o", "out", "-od", "run", "--details"];
     let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
-    assert!(ended.stdout.contains("\nadded by the engine "), "{ended:?}");
+    assert!(!ended.stdout.contains("\nadded by the engine "), "{ended:?}");
+    assert!(ended.stdout.contains("Conv, Reorder"), "{ended:?}");
     assert!(ended.stdout.contains("\nprofile "), "{ended:?}");
     assert!(ended.stdout.contains("\nengine's profile ") && ended.stdout.contains("3 runs without: "), "{ended:?}");
     assert!(ended.stdout.contains("have a resolution of 1 µs"), "{ended:?}");
@@ -93,9 +94,13 @@ fn a_profile_names_the_operators_of_the_file_and_shows_the_engines_own_kernels_a
     let events = place.json("out/profiler/run/timeline.json");
     let all = events.as_array().unwrap();
     let operators: Vec<_> = all.iter().filter(|event| event["cat"] == "operator").collect();
-    let (added, own): (Vec<&Value>, Vec<&Value>) =
-        operators.into_iter().partition(|event| event["args"]["attribution"] == "none");
-    assert!(!added.is_empty() && added.iter().all(|event| event["name"].as_str().unwrap().starts_with("Reorder")));
+    let is_change = |event: &&Value| event["args"]["kernel_op"].as_str().unwrap().starts_with("Reorder");
+    let (changes, own): (Vec<&Value>, Vec<&Value>) = operators.into_iter().partition(is_change);
+    assert!(
+        !changes.is_empty() && changes.iter().all(|event| event["args"]["attribution"] == "inferred"),
+        "{changes:?}"
+    );
+    assert!(changes.iter().all(|event| ["Conv", "MaxPool"].contains(&event["args"]["op_type"].as_str().unwrap())));
     assert!(own.iter().any(|event| event["args"]["op_type"] == "Conv" && event["args"]["kernel_op"] == "Conv"));
     assert!(own.iter().all(|event| !event.to_string().contains("opscope:")), "names are those of the file");
     let profiles = all.iter().filter(|event| event["cat"] == "engine_call" && event["name"] == "profile").count();
@@ -442,14 +447,15 @@ fn recordings_of_two_engines_are_compared_by_the_operators_that_each_fuses() {
     let of = |presence: &str| -> Vec<&Value> {
         json["operators"].as_array().unwrap().iter().filter(|row| row["presence"] == presence).collect()
     };
-    let (both, fused, new) = (of("both"), of("fused_otherwise"), of("new"));
+    let (both, fused) = (of("both"), of("fused_otherwise"));
     assert!(both.iter().any(|row| row["operators"] == json!(["/Softmax"])), "{both:?}");
     let normalised = json!(["/conv1/Conv", "/bn1/BatchNormalization", "/relu1/Relu"]);
     assert!(fused.iter().any(|row| row["operators"] == normalised), "{fused:?}");
     for row in &fused {
         assert!(row["change"]["a_ns"].as_f64() > Some(0.0) && row["change"]["b_ns"].as_f64() > Some(0.0), "{row}");
     }
-    assert!(!new.is_empty() && new.iter().all(|row| row["change"]["a_ns"].is_null()), "conversions: {new:?}");
+    // Conversions of layout are in the rows of the operators that they serve.
+    assert_eq!((of("new"), of("gone")), (vec![], vec![]));
     assert!(json["surroundings"].as_array().unwrap().iter().any(|fact| fact["what"] == "engine"), "{json}");
     // 50 runs of this model take milliseconds.
     assert_eq!(json["run"]["difference_interval_ns"], Value::Null);

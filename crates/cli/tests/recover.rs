@@ -123,5 +123,5 @@ fn a_pipe_is_refused_and_not_waited_for() {
     rustix::fs::mkfifoat(rustix::fs::CWD, place.path("pipe"), rustix::fs::Mode::RWXU).unwrap();
     let ended = recover(&place, &["pipe"]);
     assert!(ended.code.is_some_and(|code| code != 0), "{ended:?}");
-    ended.says(&["pipe", "no regular file"]);
+    ended.says(&["pipe", "it is not a regular file but a named pipe"]);
 }

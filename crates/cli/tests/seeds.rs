@@ -1,4 +1,4 @@
-//! `scripts/check-seeds`: which rows of docs/seeds.md it accepts, and which it refuses.
+//! `scripts/check-seeds` and `scripts/check-claims`: which rows of their pages they accept, and which they refuse.
 
 use std::fs;
 use std::path::Path;
@@ -22,16 +22,22 @@ fn tree(test: &str) -> TempDir {
     );
     write("docs/seeds.md", &page);
     write("crates/x/tests/x.rs", "#[test]\nfn right() {}\n\n#[test]\n#[ignore]\nfn never() {}\n\nfn helper() {}\n");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-seeds");
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
     fs::create_dir(tree.path().join("scripts")).unwrap();
-    fs::copy(script, tree.path().join("scripts/check-seeds")).unwrap();
+    for script in ["check-seeds", "check-claims", "named-tests.awk"] {
+        fs::copy(scripts.join(script), tree.path().join("scripts").join(script)).unwrap();
+    }
     tree
 }
 
 /// Runs the script on a tree: whether it succeeds, and its messages. The shell reads it: a process that another test starts just then may
 /// still have it open for writing, so the system would not execute it.
 fn checked(tree: &TempDir) -> (bool, String) {
-    let output = Command::new("sh").arg(tree.path().join("scripts/check-seeds")).output().unwrap();
+    run("check-seeds", tree)
+}
+
+fn run(script: &str, tree: &TempDir) -> (bool, String) {
+    let output = Command::new("sh").arg(tree.path().join("scripts").join(script)).output().unwrap();
     (output.status.success(), String::from_utf8(output.stderr).unwrap())
 }
 
@@ -65,4 +71,32 @@ fn a_row_of_a_library_that_exists_may_not_say_that_it_is_not_built() {
 fn a_row_of_a_library_that_is_in_no_seed_is_refused() {
     let (good, messages) = checked(&tree("not built: libz.so.1"));
     assert!(!good && messages.contains("\"libz.so.1\", which the table of the seeds does not have"), "{messages}");
+}
+
+#[test]
+fn a_claim_that_its_page_does_not_make_or_no_test_holds_is_refused() {
+    let claims = |last: &str| {
+        let tree = tree("`crates/x/tests/x.rs::right`");
+        let row =
+            "| It is\nright. | `docs/page.md` | `crates/x/tests/x.rs::right` |\n".replace('\n', " ").trim().to_owned();
+        let rows: String = (0..39).map(|_| format!("{row}\n")).collect();
+        let page = format!("| the page says | page | test |\n|---|---|---|\n{rows}{last}\n");
+        fs::write(tree.path().join("docs/claims.md"), page).unwrap();
+        // The words of a claim may be wrapped.
+        fs::write(tree.path().join("docs/page.md"), "# A page\n\nIt is\nright.\n").unwrap();
+        run("check-claims", &tree)
+    };
+    let right = "| It is right. | `docs/page.md` | `crates/x/tests/x.rs::right` |";
+    assert_eq!(claims(right), (true, String::new()));
+    for (row, says) in [
+        ("", "only 39 claims"),
+        ("| It is left. | `docs/page.md` | `crates/x/tests/x.rs::right` |", "docs/page.md does not say"),
+        ("| It is right. | `docs/other.md` | `crates/x/tests/x.rs::right` |", "docs/other.md cannot be read"),
+        ("| It is right. | `docs/page.md` |  |", "names no test"),
+        ("| It is right. | `docs/page.md` | `crates/x/tests/x.rs::wrong` |", "does not have"),
+        ("| It is right. | `docs/page.md` | `crates/x/tests/x.rs::never` |", "never runs"),
+    ] {
+        let (good, messages) = claims(row);
+        assert!(!good && messages.contains(says), "{row}: {messages}");
+    }
 }

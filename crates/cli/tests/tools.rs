@@ -1,7 +1,7 @@
 //! Tools that were made for rocprofiler-sdk, over models that the command runs. The tool is compiled as C and as C++; beside the
 //! library that runs it, a consumer is told of the same runs.
 
-#[path = "../../../abi/producer/tests/support/mod.rs"]
+#[path = "../../producer/tests/support/mod.rs"]
 mod consumer;
 #[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
 mod language;
@@ -13,6 +13,7 @@ mod process;
 mod trace;
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,6 +21,7 @@ use std::sync::OnceLock;
 
 use consumer::{Call, SDK, V2, calls, library, of};
 use language::Language;
+use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, fixture, model, once};
 use rustix::process::{Pid, Signal, kill_process};
 use trace::Trace;
@@ -306,6 +308,54 @@ __attribute__((destructor)) static void end(void)
 }
 "#;
 
+/// A tool that never returns from its finalization, of which it tells by a file.
+const SPINS: &str = r#"
+#include <fcntl.h>
+#include <unistd.h>
+#include <rocprofiler-sdk/registration.h>
+static int initialize(rocprofiler_client_finalize_t function, void *data)
+{
+    (void)function, (void)data;
+    return 0;
+}
+static void finalize(void *data)
+{
+    (void)data;
+    close(open("ending", O_CREAT | O_WRONLY, 0600));
+    for (volatile int spins = 1; spins;) {
+    }
+}
+rocprofiler_tool_configure_result_t *rocprofiler_configure(uint32_t version, const char *text, uint32_t priority,
+                                                           rocprofiler_client_id_t *id)
+{
+    static rocprofiler_tool_configure_result_t result = {sizeof result, initialize, finalize, NULL};
+    (void)version, (void)text, (void)priority, (void)id;
+    return &result;
+}
+"#;
+
+#[test]
+fn a_tool_that_spins_in_its_finalization_does_not_outlive_the_first_signal() {
+    let tools = Tools::new();
+    let include = linked::root().join("../../abi/rocprofiler-sdk/include");
+    library(&tools.place.path("libspins.so"), SPINS, &["-I", include.to_str().unwrap()]);
+    let digits = model("digits_cnn.onnx");
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let mut command = tools.command(&[&digits, "--loop", "1", "--tool", "./libspins.so"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while !tools.place.path("ending").exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended although its tool did not");
+            std::thread::yield_now();
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(stderr.starts_with("ended before these libraries had ended: ") && stderr.contains(SDK), "{stderr}");
+        fs::remove_file(tools.place.path("ending")).unwrap();
+    }
+}
+
 #[test]
 fn a_library_that_does_not_end_is_named_by_the_first_signal_which_ends_the_process() {
     let place = Workplace::new();
@@ -330,6 +380,80 @@ fn a_library_that_does_not_end_is_named_by_the_first_signal_which_ends_the_proce
         assert!(!output.stdout.is_empty(), "what was measured is printed");
         fs::remove_file(place.path("ending")).unwrap();
     }
+}
+
+/// A constructor that never ends, with the loader's lock held.
+const INITIALISING: &str = r#"
+#include <fcntl.h>
+#include <unistd.h>
+int opscope_attach_producer(void) { return 0; }
+int rocprofiler_configure(void) { return 0; }
+int OrtGetApiBase(void) { return 0; }
+__attribute__((constructor)) static void begin(void)
+{
+    close(open("initialising", O_CREAT | O_WRONLY, 0600));
+    for (;;) {
+        pause();
+    }
+}
+"#;
+
+#[test]
+fn a_signal_ends_the_process_at_once_while_a_library_initialises_itself() {
+    let tools = Tools::new();
+    let place = &tools.place;
+    library(&place.path("libendless.so"), INITIALISING, &[]);
+    fs::create_dir(place.path("with")).unwrap();
+    symlink(place.path("libendless.so"), place.path("with").join(V2)).unwrap();
+    let digits = model("digits_cnn.onnx");
+    let engine = ["--engine", "onnxruntime", "--engine-library", "./libendless.so"];
+    let cases = [
+        ("lib", &engine[..], "loading the model"),
+        ("lib", &["--tool", "./libendless.so"], "loading libraries"),
+        ("with", &[], "loading libraries"),
+    ];
+    // Where a thread was too late for the loader's lock, that was so in half of the runs.
+    for (kind, code) in [(Signal::INT, 130), (Signal::TERM, 143)].repeat(6) {
+        for (directory, arguments, doing) in cases {
+            let mut command = tools.command(&[&[digits.as_str()], arguments].concat());
+            command.env("OPSCOPE_LIB_DIR", directory).stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            while !place.path("initialising").exists() {
+                assert!(child.try_wait().unwrap().is_none(), "it ended although a library did not load");
+                std::thread::yield_now();
+            }
+            kill_process(Pid::from_child(&child), kind).unwrap();
+            let output = child.wait_with_output().unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), stderr), (Some(code), format!("interrupted while {doing}\n")));
+            fs::remove_file(place.path("initialising")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_library_that_does_not_end_after_the_first_signal_is_waited_for_only_for_a_while() {
+    let place = Workplace::new();
+    library(&place.path("lib").join(V2), ENDLESS, &[]);
+    place.write("chain.onnx", chain(20_000, "Add", FLOAT32));
+    let mut command = place.command(&["benchmark", "chain.onnx", "--debug", "--verify", "off"]);
+    command.env("OPSCOPE_LIB_DIR", "lib").env("OPSCOPE_ENGINE", "tract").stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("planning") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended before it planned: {said}");
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143), "{said}");
+    assert!(place.path("ending").exists(), "its library was told of the end");
+    let library = place.path("lib").join(V2);
+    let says = [
+        "interrupted while planning".to_owned(),
+        format!("ended before these libraries had ended: {}\n", library.display()),
+    ];
+    says.iter().for_each(|text| assert!(said.contains(text), "{said}"));
 }
 
 #[test]
@@ -366,7 +490,11 @@ fn what_cannot_be_a_tool_is_an_error_before_anything_runs() {
     let lib = "were looked for in lib, ";
     refused(&tools, &["--tool", "./no.so"], &["--tool ./no.so: there is no such file; ", "such as ./libclient.so"]);
     refused(&tools, &["--tool", "text.so"], &["--tool text.so: it is no shared library (", "such as ./libclient.so"]);
-    refused(&tools, &["--tool", "lib"], &["--tool lib: it is no shared library (it is no file)"]);
+    refused(
+        &tools,
+        &["--tool", "lib"],
+        &["--tool lib: it is no shared library (it is not a regular file but a directory)"],
+    );
     let no_tool = ["it is no tool for ", SDK, "a tool of rocprofiler-sdk exports rocprofiler_configure", lib];
     refused(&tools, &["--tool", "libother.so"], &no_tool);
     // One good tool does not help the other.

@@ -1,7 +1,7 @@
 //! Tools that were made for rocprofiler v2, preloaded into the command. Beside the library that runs them, a consumer is told of
 //! the same runs.
 
-#[path = "../../../abi/producer/tests/support/mod.rs"]
+#[path = "../../producer/tests/support/mod.rs"]
 mod consumer;
 #[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
 mod language;

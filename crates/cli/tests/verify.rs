@@ -4,7 +4,7 @@ mod process;
 
 use opscope::tensor::{Tensor, npy};
 use process::onnx::{node, weighted};
-use process::{Workplace, end, fixture, model, tensors};
+use process::{Workplace, end, engine, fixture, model, tensors};
 use serde_json::Value;
 
 #[test]
@@ -74,7 +74,9 @@ fn a_nan_that_only_the_exact_plan_hands_on_is_a_difference() {
     assert!(engine.contains(", with the exact plan, 1 thread") && !engine.contains("optimised"), "{engine}");
     for columns in ["40", "80"] {
         let mut command = place.command(&["benchmark", &digits, "--input", "nan.npy", "--verify", "on", "--loop", "5"]);
-        let narrow = end(command.env("COLUMNS", columns)).stdout;
+        let ended = end(command.env("COLUMNS", columns));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let narrow = ended.stdout;
         assert!(narrow.lines().count() <= 15 && narrow.contains(", with the exact"), "{narrow}");
         let said: Vec<&str> = narrow.lines().skip_while(|line| !line.starts_with("checked ")).take(2).collect();
         assert!(
@@ -106,4 +108,46 @@ fn a_sigmoid_near_zero_is_judged_by_what_a_sigmoid_can_give() {
     if process::engine::name() == "tract" {
         assert!(of_largest > 1.0, "its approximation is far off by another measure: {verification}");
     }
+}
+
+/// Another engine as the reference. What a Sine gives of large numbers depends on the last bit of what it takes, in which two engines
+/// that are both right differ.
+#[test]
+fn another_engine_is_the_reference_and_no_form_that_gives_its_outputs_is_exit_code_4() {
+    if let Err(error) = opscope::engine::Library::find(None) {
+        return opscope_model::testing::skipped(error.to_string().lines().next().unwrap_or_default());
+    }
+    let place = Workplace::new();
+    let (other, own) = if engine::is_onnxruntime() { ("tract", "onnxruntime") } else { ("onnxruntime", "tract") };
+    let against = ["--engine", own, "--reference-engine", other, "--verify", "on", "--pure-data-type", "random"];
+    let ended = place.benchmark_well(&[&[model("digits_cnn.onnx").as_str(), "--json"], &against[..]].concat());
+    let verification = &ended.json()["verification"];
+    assert_eq!(verification["outcome"], "right", "{verification}");
+    assert!(verification["reference"].as_str().unwrap().starts_with(other), "{verification}");
+    let port = ["4096"];
+    let nodes = [
+        node("exp", "Exp", &["x"], &["e"]),
+        node("mul", "Mul", &["e", "large"], &["m"]),
+        node("sin", "Sin", &["m"], &["y"]),
+    ];
+    place.write("sine.onnx", weighted(&[("x", &port)], &nodes, &[("large", &[1e6])], &[("y", &port)]));
+    let ended = place.benchmark(&[&["sine.onnx", "--output", "out", "-od", "run"], &against[..]].concat());
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stdout.contains("outputs WRONG"), "{ended:?}");
+    ended.says(&[&format!("warning: no form of the plan gives the outputs of {other} ")]);
+    assert_eq!(place.json("out/run_summary.json")["verification"]["outcome"], "wrong");
+    // Its own exact plan it does give.
+    place.benchmark_well(&["sine.onnx", "--engine", own, "--verify", "on", "--pure-data-type", "random"]);
+}
+
+#[test]
+fn a_reference_engine_needs_a_comparison_and_has_to_be_there() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let off = place.benchmark(&[&digits, "--reference-engine", "tract", "--verify", "off"]);
+    off.refused(2, &["--reference-engine", "--verify off", "without a comparison there is no reference"]);
+    let missing = ["--engine", "tract", "--reference-engine", "ort", "--engine-library", "/nowhere/libonnxruntime.so"];
+    let missing = place.benchmark(&[&[digits.as_str(), "--output", "out"], &missing[..]].concat());
+    missing.refused(2, &["/nowhere/libonnxruntime.so"]);
+    assert_eq!(place.tree(""), [""; 0]);
 }

@@ -24,15 +24,20 @@ impl ClockPair {
     pub fn now() -> Self {
         (0..8)
             .map(|_| {
-                let before = Ticks::now().as_raw();
-                let time = Timestamp::now();
-                let elapsed = Ticks::now().as_raw().saturating_sub(before);
-                (elapsed, Self { ticks: Ticks::from_raw(before + elapsed / 2), time })
+                let (before, time, after) = (Ticks::now(), Timestamp::now(), Ticks::now());
+                let (ticks, apart) = middle(before, after);
+                (apart, Self { ticks, time })
             })
-            .min_by_key(|(elapsed, _)| *elapsed)
+            .min_by_key(|(apart, _)| *apart)
             .map(|(_, pair)| pair)
             .expect("the range is not empty")
     }
+}
+
+/// Returns the middle of two readings, and how many ticks lie between them.
+fn middle(before: Ticks, after: Ticks) -> (Ticks, u64) {
+    let apart = after.as_raw().saturating_sub(before.as_raw());
+    (Ticks::from_raw(before.as_raw() + apart / 2), apart)
 }
 
 impl Calibration {
@@ -109,5 +114,63 @@ mod tests {
         let time = calibration.timestamp(ticks).as_nanos();
         let slack = 100_000;
         assert!(time + slack >= before && time <= after + slack, "{before} <= {time} <= {after}");
+    }
+
+    #[test]
+    fn pairs_without_a_distance_count_a_tick_as_a_nanosecond() {
+        for (start, end) in [
+            (pair(10, 20), pair(10, 20)),
+            (pair(10, 20), pair(10, 90)),
+            (pair(10, 20), pair(70, 20)),
+            (pair(70, 90), pair(10, 20)),
+        ] {
+            let line = Calibration::between(start, end);
+            assert_eq!(line.nanos_per_tick(), 1.0);
+            assert_eq!(line.nanos(Ticks::from_raw(3), Ticks::from_raw(10)), 7.0);
+            let later = Ticks::from_raw(start.ticks.as_raw() + 5);
+            assert_eq!(line.timestamp(later).as_nanos(), start.time.as_nanos() + 5);
+        }
+        let identity = Calibration::identity();
+        assert_eq!((identity.nanos_per_tick(), identity.timestamp(Ticks::from_raw(77)).as_nanos()), (1.0, 77));
+    }
+
+    #[test]
+    fn a_line_has_the_nanoseconds_of_a_tick_and_rounds_to_the_nearest() {
+        let line = Calibration::between(pair(1_000, 500), pair(5_000, 1_500));
+        assert_eq!(line.nanos_per_tick(), 0.25);
+        let at = |ticks| line.timestamp(Ticks::from_raw(ticks)).as_nanos();
+        assert_eq!([at(1_000), at(1_001), at(1_002), at(1_003), at(998)], [500, 500, 501, 501, 499]);
+        assert_eq!(line.nanos(Ticks::from_raw(16), Ticks::from_raw(8)), -2.0, "before the start");
+        let fast = Calibration::between(pair(0, 100), pair(10, 40_100));
+        assert_eq!((fast.nanos_per_tick(), fast.timestamp(Ticks::from_raw(3)).as_nanos()), (4000.0, 12_100));
+    }
+
+    #[test]
+    fn the_middle_of_two_readings_is_as_far_from_both() {
+        let of = |before, after| {
+            let (ticks, apart) = middle(Ticks::from_raw(before), Ticks::from_raw(after));
+            (ticks.as_raw(), apart)
+        };
+        assert_eq!([of(100, 140), of(100, 141), of(100, 100), of(100, 90)], [(120, 40), (120, 41), (100, 0), (100, 0)]);
+    }
+
+    #[test]
+    fn a_pair_is_read_at_one_moment() {
+        let before = (Ticks::now(), Timestamp::now());
+        let pair = ClockPair::now();
+        let after = (Ticks::now(), Timestamp::now());
+        assert!(before.0 <= pair.ticks && pair.ticks <= after.0, "{before:?} {pair:?} {after:?}");
+        assert!(before.1 <= pair.time && pair.time <= after.1, "{before:?} {pair:?} {after:?}");
+    }
+
+    #[test]
+    fn a_calibration_takes_a_millisecond_at_least() {
+        let start = ClockPair::now();
+        let calibration = Calibration::since(start);
+        let took = Timestamp::now().as_nanos() - start.time.as_nanos();
+        let is_of_system_clock = TickSource::current() == TickSource::SystemClock;
+        assert!(is_of_system_clock || took >= 1_000_000, "{took} ns");
+        // From 10 MHz to 10 GHz.
+        assert!((0.1..=100.0).contains(&calibration.nanos_per_tick()), "{calibration:?}");
     }
 }

@@ -71,14 +71,20 @@ impl Ticks {
 impl TickSource {
     /// Returns what [`Ticks::now`] reads here. Decided once per process.
     pub fn current() -> Self {
-        match SOURCE.load(Ordering::Relaxed) {
-            COUNTER => Self::TimeStampCounter,
-            SYSTEM => Self::SystemClock,
-            _ => {
-                let found = if counter_is_invariant() { COUNTER } else { SYSTEM };
-                SOURCE.store(found, Ordering::Relaxed);
-                Self::current()
-            }
+        if let Some(known) = Self::of(SOURCE.load(Ordering::Relaxed)) {
+            return known;
+        }
+        let found = if counter_is_invariant() { COUNTER } else { SYSTEM };
+        SOURCE.store(found, Ordering::Relaxed);
+        Self::current()
+    }
+
+    /// Returns what was decided, as it is kept.
+    fn of(kept: u8) -> Option<Self> {
+        match kept {
+            COUNTER => Some(Self::TimeStampCounter),
+            SYSTEM => Some(Self::SystemClock),
+            _ => None,
         }
     }
 }
@@ -88,10 +94,18 @@ impl TickSource {
 fn counter_is_invariant() -> bool {
     use core::arch::x86_64::__cpuid;
     const HIGHEST_EXTENDED_LEAF: u32 = 0x8000_0000;
-    const POWER_MANAGEMENT_LEAF: u32 = 0x8000_0007;
+    is_invariant(__cpuid(HIGHEST_EXTENDED_LEAF).eax, || __cpuid(POWER_MANAGEMENT_LEAF).edx)
+}
+
+#[cfg(target_arch = "x86_64")]
+const POWER_MANAGEMENT_LEAF: u32 = 0x8000_0007;
+
+/// Returns whether a processor with these leaves of CPUID, and this word of the one for power management if it has that, has such a
+/// counter.
+#[cfg(target_arch = "x86_64")]
+fn is_invariant(highest_leaf: u32, power_management: impl FnOnce() -> u32) -> bool {
     const INVARIANT_COUNTER: u32 = 1 << 8;
-    __cpuid(HIGHEST_EXTENDED_LEAF).eax >= POWER_MANAGEMENT_LEAF
-        && __cpuid(POWER_MANAGEMENT_LEAF).edx & INVARIANT_COUNTER != 0
+    highest_leaf >= POWER_MANAGEMENT_LEAF && power_management() & INVARIANT_COUNTER != 0
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -111,5 +125,58 @@ mod tests {
             assert!(now >= last);
             last = now;
         }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_counter_is_the_source_where_the_system_says_that_its_rate_is_constant() {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let flags = text.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+        // Systems that emulate this file may not list it.
+        if flags.split_whitespace().any(|flag| flag == "nonstop_tsc") {
+            assert!(counter_is_invariant());
+            assert_eq!(TickSource::current(), TickSource::TimeStampCounter);
+        }
+        assert_eq!(TickSource::current(), TickSource::current(), "it is kept");
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_constant_rate_is_bit_8_of_a_leaf_that_not_every_processor_has() {
+        for (highest, word, expected) in [
+            (0x8000_0007, 0x100, true),
+            (0x8000_0008, u32::MAX, true),
+            (0x8000_0006, 0x100, false),
+            (0x8000_0007, !0x100, false),
+            (0x8000_0007, 0, false),
+        ] {
+            assert_eq!(is_invariant(highest, || word), expected, "{highest:#x} {word:#x}");
+        }
+    }
+
+    #[test]
+    fn ticks_are_those_of_their_source() {
+        for _ in 0..2 {
+            let (before, ticks, after) = match TickSource::current() {
+                #[cfg(target_arch = "x86_64")]
+                TickSource::TimeStampCounter => (Ticks::read_counter(), Ticks::now(), Ticks::read_counter()),
+                _ => {
+                    let now = || Ticks(Timestamp::now().as_nanos());
+                    (now(), Ticks::now(), now())
+                }
+            };
+            assert!(before <= ticks && ticks <= after, "{before:?} {ticks:?} {after:?}");
+        }
+        let (before, ticks) = (Ticks::now(), Ticks::now_slow());
+        assert!(before <= ticks && ticks <= Ticks::now(), "the first call gives the same clock");
+        assert_eq!((Ticks::from_raw(7).as_raw(), Ticks::default().as_raw()), (7, 0));
+    }
+
+    #[test]
+    fn the_kept_source_decides_without_another_look() {
+        for (kept, source) in [(COUNTER, TickSource::TimeStampCounter), (SYSTEM, TickSource::SystemClock)] {
+            assert_eq!(TickSource::of(kept), Some(source));
+        }
+        assert_eq!(TickSource::of(UNKNOWN), None);
     }
 }

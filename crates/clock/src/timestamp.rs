@@ -22,3 +22,24 @@ impl Timestamp {
         Self(nanos)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_the_nanoseconds_since_the_system_began() {
+        let uptime = || {
+            let text = std::fs::read_to_string("/proc/uptime").expect("a system of Linux");
+            let seconds = text.split(' ').next().and_then(|seconds| seconds.parse::<f64>().ok());
+            seconds.expect("seconds") * 1e9
+        };
+        let (before, time, after) = (uptime(), Timestamp::now().as_nanos() as f64, uptime());
+        // Hundredths of a second are rounded down.
+        assert!(before <= time + 1e7 && time <= after + 2e7, "{before} {time} {after}");
+        let earlier = Timestamp::now();
+        assert!(earlier <= Timestamp::now());
+        assert_eq!(Timestamp::from_nanos_since_boot(5).as_nanos(), 5);
+        assert_eq!(Timestamp::default().as_nanos(), 0);
+    }
+}

@@ -4,8 +4,10 @@
 //! machine that slows down slows both down. usage: conditions [--json]
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::time::Instant;
 
+use opscope_bench::{Case, Contender, Goal, Rounds, finish, times};
 use opscope_debug::expression::{Condition, TensorRef, Tensors};
 use opscope_tensor::{DType, Tensor, TensorView};
 use pulp::{Simd, WithSimd};
@@ -13,11 +15,11 @@ use pulp::{Simd, WithSimd};
 const BYTES: usize = 256 << 20;
 const ROUNDS: usize = 15;
 /// The least share of the bandwidth of reading. A deviation of halves is added up in double precision: each is widened twice.
-fn goal(dtype: DType, text: &str) -> f64 {
+fn least(dtype: DType, text: &str) -> f64 {
     if dtype == DType::F16 && text.starts_with("std") { 0.25 } else { 0.5 }
 }
 
-fn main() {
+fn main() -> ExitCode {
     for dtype in [DType::F32, DType::F16] {
         let tensor = tensor(dtype);
         let stopped = Stopped { subjects: [tensor.view()] };
@@ -27,13 +29,14 @@ fn main() {
             case(dtype, text, &stopped, tensor.bytes());
         }
     }
+    finish()
 }
 
 /// Finite numbers between -8 and 8: the whole tensor has to be looked through.
 fn tensor(dtype: DType) -> Tensor {
     let mut state = 1u64;
     let mut bytes = Vec::with_capacity(BYTES);
-    while bytes.len() < BYTES {
+    while bytes.len() < times(BYTES, 1 << 20) {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let value = (state >> 40) as f32 / (1 << 20) as f32 - 8.0;
         match dtype {
@@ -41,7 +44,7 @@ fn tensor(dtype: DType) -> Tensor {
             _ => bytes.extend(half::f16::from_f32(value).to_le_bytes()),
         }
     }
-    let elements = BYTES / dtype.size().expect("floats have a size");
+    let elements = bytes.len() / dtype.size().expect("floats have a size");
     Tensor::new(dtype, vec![elements], bytes).expect("the length fits")
 }
 
@@ -61,51 +64,25 @@ impl Tensors for Stopped<'_> {
 
 fn case(dtype: DType, text: &str, stopped: &Stopped<'_>, bytes: &[u8]) {
     let condition = Condition::parse(text).expect("it is right");
-    let mut times = [Vec::new(), Vec::new()];
-    for round in 0..=ROUNDS {
-        let evaluated = seconds(|| assert_eq!(condition.holds(stopped), Ok(false)));
-        let read = seconds(|| read(bytes));
-        // The first round is for page faults and clocks.
-        if round > 0 {
-            times[0].push(evaluated);
-            times[1].push(read);
-        }
-    }
-    let shares: Vec<f64> = times[0].iter().zip(&times[1]).map(|(evaluated, read)| read / evaluated).collect();
-    let [value, floor] = times.map(|times| bytes.len() as f64 / median(times) / 1e9);
-    let least = goal(dtype, text);
-    let goal = format!(">= {least} x the read bandwidth");
-    let met = at_least(shares, least);
-    if std::env::args().any(|argument| argument == "--json") {
-        let line = serde_json::json!({
-            "bench": "events", "case": format!("condition '{text}', 256 MiB of {dtype}"), "value": value, "unit": "GB/s",
-            "peer": "read, one thread", "peer_value": floor, "floor": floor, "goal": goal, "met": met,
-        });
-        println!("{line}");
-    } else {
-        let met = if met { "met" } else { "NOT MET" };
-        let case = format!("condition '{text}', {dtype}");
-        println!("{case:<44} {value:>7.2} GB/s  {:>5.2} x read ({floor:.2} GB/s)  goal: {goal} - {met}", value / floor);
-    }
+    let goal = Goal::AtLeast(least(dtype, text));
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("read", || seconds(|| read(bytes))),
+            Contender::new("the condition", || seconds(|| assert_eq!(condition.holds(stopped), Ok(false)))),
+        ],
+    );
+    let judged = rounds.decide_ratio(goal, 0, 1);
+    let [read, ours] = [0, 1].map(|contender| bytes.len() as f64 / rounds.cost(contender).value / 1e9);
+    let case = format!("condition '{text}', 256 MiB of {dtype}, {ours:.1} GB/s");
+    let peer = ("read, one thread, GB/s", read);
+    Case { bench: "events", case, judged, unit: "x", peer, floor: Some(read), goal }.print();
 }
 
 fn seconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_secs_f64()
-}
-
-/// Returns whether the median of these is at least so much: all of its 95 % confidence interval, which the fourth smallest
-/// of 15 values is the lower end of.
-fn at_least(mut values: Vec<f64>, least: f64) -> bool {
-    const LOWER_END: usize = 3;
-    values.sort_by(f64::total_cmp);
-    values[LOWER_END] >= least
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// Reads every byte once, with the machine's widest vectors.

@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::open_regular;
+use opscope_files::{open_regular, open_to_append};
 
 use crate::manifest::RawEntry;
 use crate::sinks::ascend::{AscendFile, MAPPING};
 use crate::sinks::directory::{HISTOGRAMS, STATISTICS};
 use crate::sinks::manifest_file::ManifestFile;
-use crate::sinks::whole_file::{self, BESIDE};
-use crate::stored::{manifest, walk};
+use crate::sinks::whole_file::BESIDE;
+use crate::stored::{LONGEST_LINE, manifest, walk};
 use crate::{DumpError, INDEX, MANIFEST, StoredDump, StoredOrigin, StoredTensor};
 
 /// What a process left of a dump that it did not close.
@@ -88,9 +88,12 @@ fn cut_last_line(path: &Path) -> io::Result<()> {
             end = start + at as u64 + 1;
             break;
         }
+        if length - start > LONGEST_LINE {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "its last line is longer than any of a dump"));
+        }
         end = start;
     }
-    if end < length { whole_file::longer(path)?.set_len(end) } else { Ok(()) }
+    if end < length { open_to_append(path)?.set_len(end) } else { Ok(()) }
 }
 
 /// Returns whether a file that lists no whole tensor was being written when the process ended.

@@ -1,12 +1,13 @@
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::open_regular;
+use opscope_files::open_regular;
 use serde::Deserialize;
 
 use crate::sinks::ascend::MAPPING;
 use crate::sinks::directory::{HISTOGRAMS, STATISTICS};
+use crate::stored::LONGEST_LINE;
 use crate::{INDEX, MANIFEST, StoredDump};
 
 /// The files of a dump's directory that opscope wrote, so that whoever removes the dump removes nothing else.
@@ -24,9 +25,15 @@ impl WrittenFiles {
     pub fn of(root: &Path) -> Self {
         let own = [INDEX, MANIFEST, MAPPING, HISTOGRAMS, STATISTICS].map(PathBuf::from);
         if let Ok(index) = open_regular(&root.join(INDEX)) {
+            let mut index = BufReader::new(index);
+            let lines = std::iter::from_fn(|| {
+                let mut line = Vec::new();
+                let read = index.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).ok()?;
+                // What has a longer line is no index.
+                (read > 0 && (read as u64) < LONGEST_LINE).then_some(line)
+            });
             // The last line may be cut, and that of a file that never became whole is missing.
-            let lines = BufReader::new(index).lines().map_while(Result::ok);
-            let files = lines.filter_map(|line| serde_json::from_str::<File>(&line).ok()?.file);
+            let files = lines.filter_map(|line| serde_json::from_slice::<File>(&line).ok()?.file);
             return Self(files.chain(own).collect());
         }
         // The manifest of a dump without tensors is all that it has.

@@ -106,3 +106,16 @@ fn a_dump_of_which_nothing_was_written_is_closed_and_a_directory_that_is_none_is
     let error = close_abandoned(place.path(), "it crashed").unwrap_err().to_string();
     assert!(error.contains(MANIFEST), "{error}");
 }
+
+#[test]
+fn a_file_whose_name_says_that_it_is_partial_stays() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("dump");
+    abandoned(&root, DumpFormat::ALL.iter().find(|format| format.name == "npy").unwrap());
+    let directory =
+        root.join(files(&root).iter().find(|file| file.ends_with(".npy")).unwrap()).parent().unwrap().to_owned();
+    fs::write(directory.join("half.npy"), "half").unwrap();
+    fs::write(directory.join("other.npy.partial"), "half").unwrap();
+    close_abandoned(&root, "it crashed").unwrap();
+    assert!(!directory.join("half.npy").exists() && directory.join("other.npy.partial").exists());
+}

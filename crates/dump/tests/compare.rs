@@ -120,6 +120,10 @@ fn an_operator_is_not_blamed_for_what_it_was_given() {
     let divergence = comparison.divergence.as_ref().unwrap();
     assert_eq!(comparison.rows[divergence.row].place.operator.as_deref(), Some("c"));
     assert_eq!(divergence.blame, Blame::Inputs);
+    let inputs: Vec<_> = divergence.inputs.iter().map(|input| &comparison.rows[input.row.unwrap()].place).collect();
+    let inputs: Vec<_> = inputs.iter().map(|place| (place.operator.as_deref(), place.io.unwrap().name())).collect();
+    assert_eq!(inputs, [(Some("c"), "input")], "its own input alone");
+    assert_eq!((divergence.inputs[0].slot, divergence.inputs[0].value.as_str()), (0, "value 2"));
 }
 
 #[test]
@@ -175,6 +179,24 @@ fn runs_are_compared_while_they_run_without_files() {
         run_into(&chain_of(&["a", "b", "other", "d", "last"], &[7]), Box::new(sink), IoSelection::Outputs);
         assert!(!comparer.comparison("another model").is_same());
         assert_eq!(std::fs::read_dir(spill.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_reference_that_cannot_be_read_is_no_difference_of_shapes() {
+    let dir = tempfile::tempdir().unwrap();
+    let chain = chain_of(NAMES, &[100]);
+    let reference = StoredDump::open(&dump(&chain, dir.path().join("reference"), IoSelection::Outputs)).unwrap();
+    let gone = reference.tensors.iter().find(|tensor| tensor.place.operator.as_deref() == Some("c")).unwrap();
+    std::fs::remove_file(gone.file().unwrap()).unwrap();
+    let (sink, comparer) = CompareSink::new(Arc::new(reference), CompareOptions::default());
+    run_into(&chain, Box::new(sink), IoSelection::Outputs);
+    let rows = comparer.comparison("now").rows;
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        let is_gone = row.place.operator.as_deref() == Some("c");
+        assert_eq!(matches!(row.outcome, Outcome::Unreadable(_)), is_gone, "{row:?}");
+        assert_eq!(row.is_within(), !is_gone, "{row:?}");
     }
 }
 

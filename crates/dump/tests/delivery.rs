@@ -4,10 +4,11 @@ mod chain;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use chain::chain_of;
+use opscope_clock::{Clock, ManualClock};
 use opscope_dump::{Answer, Delivery, DumpError, Dumper, Ending, Flow, Handle, Piece, Policy, Request, Sink, Stream};
 use proptest::prelude::*;
 
@@ -160,14 +161,152 @@ fn a_sink_that_hangs_is_given_up_and_the_run_goes_on() {
     let chain = chain_of(NAMES, &[64, 1024]);
     let dumper = Dumper::new();
     let (open, at_piece) = gate();
-    let policy = Policy::Block { patience: Duration::from_millis(1) };
-    subscribe(&dumper, queued(Flow::SMALLEST_CAP, policy), at_piece);
+    let patience = Duration::from_millis(300);
+    subscribe(&dumper, queued(Flow::SMALLEST_CAP, Policy::Block { patience }), at_piece);
+    let begin = Instant::now();
     chain.run_with(&dumper, 0).unwrap();
     let report = dumper.finish().unwrap();
+    // In real time: the run and the end wait once each. The exact moments are tested on a clock that is advanced.
+    let took = begin.elapsed();
+    assert!((patience * 2..patience * 20).contains(&took), "{took:?}");
     drop(open);
     let report = &report.subscriptions[0];
     assert!(report.errors.iter().any(|error| error.contains("too long")), "{report:?}");
     assert!(report.losses.named().iter().any(|missing| missing.reason.contains("took nothing")));
+}
+
+#[test]
+fn a_run_waits_for_a_sink_that_takes_nothing_until_its_patience_is_over_and_so_does_the_end() {
+    let default = Policy::Block { patience: Duration::from_secs(60) };
+    assert_eq!(Flow::default().policy, default, "the default is a minute");
+    assert_eq!(Flow::DEFAULT_PATIENCE, Duration::from_secs(60), "also where the policy is another one");
+    // With the smallest cap, the list of what is spilled is full soon, and the run waits, too.
+    let spill = Policy::Spill { directory: std::env::temp_dir() };
+    let short = Policy::Block { patience: Duration::from_secs(3) };
+    for (policy, seconds) in [(default, 60), (short, 3), (spill, 60)] {
+        let clock = ManualClock::create();
+        let dumper = Arc::new(Dumper::with_clock(Clock::manual(&clock)));
+        let (release, held) = channel();
+        let delivery = Some(queued(Flow::SMALLEST_CAP, policy));
+        dumper.subscribe(Box::new(Hanging(held)), Request { delivery, ..Request::default() }).unwrap();
+        let run = spawned(&dumper, |dumper| chain_of(NAMES, &[64, 1024]).run_with(dumper, 0).map(drop));
+        ends_after(&clock, seconds, run).unwrap();
+        let end = spawned(&dumper, Dumper::finish);
+        let report = ends_after(&clock, seconds, end).unwrap();
+        let report = &report.subscriptions[0];
+        assert!(report.errors.iter().any(|error| error.contains("too long")), "{report:?}");
+        let reason = format!("the sink took nothing for {seconds} s");
+        assert!(report.losses.named().iter().any(|missing| missing.reason == reason), "{report:?}");
+        drop(release);
+    }
+}
+
+/// A sink that does not return from its first call before the sender is dropped.
+struct Hanging(Receiver<()>);
+
+impl Sink for Hanging {
+    fn begin(&mut self, _stream: &Stream) -> Answer {
+        let _ = self.0.recv();
+        Answer::Continue
+    }
+
+    fn piece(&mut self, _stream: &Stream, _piece: Piece<'_>) -> Answer {
+        Answer::Continue
+    }
+
+    fn close(&mut self, _ending: &Ending) -> opscope_dump::Closed {
+        Default::default()
+    }
+}
+
+/// Calls a function with a dumper on a thread of its own.
+fn spawned<R: Send + 'static>(dumper: &Arc<Dumper>, call: impl FnOnce(&Dumper) -> R + Send + 'static) -> JoinHandle<R> {
+    let dumper = Arc::clone(dumper);
+    thread::spawn(move || call(&dumper))
+}
+
+/// Checks that a thread ends after this time, and not a millisecond earlier.
+fn ends_after<R: Send + 'static>(clock: &ManualClock, seconds: u64, ending: JoinHandle<R>) -> R {
+    clock.await_waits(1);
+    clock.advance(Duration::from_secs(seconds) - Duration::from_millis(1));
+    clock.await_waits(1);
+    assert!(!ending.is_finished(), "a millisecond is left");
+    clock.advance(Duration::from_millis(1));
+    let (sender, ended) = channel();
+    thread::spawn(move || sender.send(ending.join()));
+    ended.recv_timeout(Duration::from_secs(30)).expect("its time is over").unwrap()
+}
+
+#[test]
+fn a_sink_that_takes_one_piece_in_its_patience_is_waited_for() {
+    let clock = ManualClock::create();
+    let dumper = Arc::new(Dumper::with_clock(Clock::manual(&clock)));
+    let (open, mut at_piece) = gate();
+    let (entered, enters) = channel();
+    let at_piece = move |stream: &Stream| {
+        // The test counts the first ones only.
+        let _ = entered.send(());
+        at_piece(stream)
+    };
+    let policy = Policy::Block { patience: Duration::from_secs(60) };
+    subscribe(&dumper, queued(Flow::SMALLEST_CAP, policy), at_piece);
+    let run = spawned(&dumper, |dumper| chain_of(NAMES, &[64, 1024]).run_with(dumper, 0).map(drop));
+    for _ in 0..20 {
+        // The sink has taken the piece before this one.
+        enters.recv().unwrap();
+        clock.await_waits(1);
+        clock.advance(Duration::from_secs(59));
+        open.send(()).unwrap();
+    }
+    drop((open, enters));
+    run.join().unwrap().unwrap();
+    assert!(dumper.finish().unwrap().is_complete());
+}
+
+#[test]
+fn what_waits_when_the_time_is_over_is_missing_and_what_came_before_is_whole() {
+    // Tensors that are queued as a whole, and such as come in pieces.
+    for shape in [&[4, 16], &[64, 8192]] {
+        let chain = chain_of(NAMES, shape);
+        let dumper = Dumper::new();
+        let (open, at_piece) = gate();
+        let (begun, begins) = channel();
+        let mut at_piece = at_piece;
+        let signalling = move |stream: &Stream| {
+            let _ = begun.send(());
+            at_piece(stream)
+        };
+        let (_, seen) = subscribe(&dumper, queued(64 << 20, patient()), signalling);
+        chain.run_with(&dumper, 0).unwrap();
+        begins.recv().unwrap();
+        // Everything else waits behind the piece that the sink is busy with.
+        dumper.give_up_at(Instant::now());
+        drop(open);
+        let report = dumper.finish().unwrap();
+        let report = &report.subscriptions[0];
+        let is_whole = shape[1] == 16;
+        assert_eq!((report.delivered.tensors, report.losses.count()), if is_whole { (1, 5) } else { (0, 6) });
+        let missing: Vec<_> =
+            report.losses.named().iter().map(|missing| missing.origin.operator().name.as_str()).collect();
+        assert_eq!(missing, if is_whole { &NAMES[1..6] } else { &NAMES[..6] });
+        let why = "there was no time to write what still waited";
+        assert!(report.losses.named().iter().all(|missing| missing.reason == why), "{report:?}");
+        assert_eq!(report.errors, [why]);
+        let seen = seen.lock().unwrap();
+        assert!(seen.closed && seen.streams.len() == 1);
+        assert_eq!((seen.streams[0].is_whole(), seen.broken), (is_whole, usize::from(!is_whole)));
+    }
+}
+
+#[test]
+fn nothing_is_missing_if_the_time_is_not_over() {
+    let chain = chain_of(NAMES, &[4, 16]);
+    let dumper = Dumper::new();
+    let (_, seen) = subscribe(&dumper, Delivery::default(), |_| Answer::Continue);
+    chain.run_with(&dumper, 0).unwrap();
+    dumper.give_up_at(Instant::now() + Duration::from_secs(3600));
+    assert!(dumper.finish().unwrap().is_complete());
+    assert_eq!(seen.lock().unwrap().streams.len(), 6);
 }
 
 #[test]

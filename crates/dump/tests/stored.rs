@@ -193,10 +193,10 @@ fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
     make_pipe(&pipe);
     for path in [&*pipe, Path::new("/dev/zero")] {
         let error = StoredDump::open(path).unwrap_err().to_string();
-        assert!(error.contains("a pipe or a device"), "{error}");
+        assert!(error.contains("regular file"), "{error}");
     }
     for file in ["manifest.json", "run-0000/00001-b.output0.npy", "index.jsonl"] {
-        let is_refused = |reason: &str| reason.contains(file) && reason.contains("a pipe or a device");
+        let is_refused = |reason: &str| reason.contains(file) && reason.contains("it is not a regular file");
         let root = dump(dir.path().join(file.replace('/', "-")));
         std::fs::remove_file(root.join(file)).unwrap();
         make_pipe(&root.join(file));
@@ -207,5 +207,7 @@ fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
     }
     let ascend = dir.path().join("AddOne.a.1.0.5");
     make_pipe(&ascend);
-    assert!(opscope_dump::ascend::AscendFile::open(&ascend).unwrap_err().to_string().contains("a pipe or a device"));
+    assert!(
+        opscope_dump::ascend::AscendFile::open(&ascend).unwrap_err().to_string().contains("it is not a regular file")
+    );
 }

@@ -60,6 +60,18 @@ pub enum EngineError {
         /// What exceeded the budget.
         reason: String,
     },
+    /// A run needs more memory for its tensors than this process can get.
+    #[error(
+        "a run needs {} MiB of memory for its tensors{}, and {} MiB are available", needed.div_ceil(1 << 20), at(.node), available >> 20
+    )]
+    Memory {
+        /// The node that is executed when the most is needed, if it is known.
+        node: Option<String>,
+        /// The bytes that are needed.
+        needed: u64,
+        /// The bytes that are available.
+        available: u64,
+    },
     /// The engine failed in a run.
     #[error("the run failed{}: {reason}", at(.node))]
     Run {

@@ -6,6 +6,22 @@
 //!
 //! Ids and names of operators and values are those of the ONNX file ([`opscope_onnx::Graph`]), also where the engine
 //! fused or rewrote its nodes: a [`Kernel`] says which operators it stands for.
+//!
+//! # Rooms
+//!
+//! | room | what |
+//! |---|---|
+//! | `testing` | engines and graphs for tests |
+//! | `engine` | engines, models and plans |
+//! | `observer` | instruments, and what an engine calls around every dispatch |
+//! | `inputs` | whether inputs fit a graph |
+//! | `kernel` | kernels, the operators that they stand for, and whose time theirs is |
+//! | `iteration` | where in a loop a dispatch is |
+//! | `memory` | the tensors of a run where the engine has them, and the memory that they take |
+//! | `made` | the memory of what a run makes of numbers in the file |
+//! | `capabilities` | what an engine can do, and what an instrument needs |
+//! | `budget`, `machine` | what loading may take, and what the machine has |
+//! | `fidelity`, `error` | how faithful a plan is; what can go wrong |
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +34,7 @@ mod inputs;
 mod iteration;
 mod kernel;
 mod machine;
+mod made;
 mod memory;
 mod observer;
 #[cfg(feature = "testing")]
@@ -34,7 +51,8 @@ pub use kernel::{
     Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType, changes_layout, is_matrix_operator,
     kernel_costs, nearest_before, place_the_rest,
 };
-pub use machine::memory_of_machine;
+pub use machine::{memory_available, memory_of_machine};
+pub use made::MadeOfNumbers;
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
     Action, Dispatch, Instrument, Interest, KeptTensor, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,

@@ -1,8 +1,9 @@
 use std::any::Any;
 
+use opscope_onnx::Graph;
 use opscope_tensor::TensorView;
 
-use crate::KernelId;
+use crate::{EngineError, Kernel, KernelId, memory_available};
 
 /// The memory that tensors take during one run of a plan, as far as it is known before the run.
 ///
@@ -17,6 +18,23 @@ pub struct RunMemory {
     pub at: Option<KernelId>,
     /// The number of tensors that are not counted, because their sizes depend on what a run computes.
     pub unknown: usize,
+}
+
+impl RunMemory {
+    /// Checks that this process can get the memory. An engine does so when it has made a plan: an allocation that fails during a run
+    /// ends the process, and one that the system cannot keep lets it end any process.
+    ///
+    /// # Errors
+    /// Returns an error with the operator that is executed when the most is held.
+    pub fn check(&self, graph: &Graph, kernels: &[Kernel]) -> Result<(), EngineError> {
+        let available = memory_available();
+        if self.peak <= available {
+            return Ok(());
+        }
+        let operator = self.at.and_then(|kernel| kernels.get(kernel.index())?.operator());
+        let node = operator.map(|operator| graph.operator(operator).name.clone());
+        Err(EngineError::Memory { node, needed: self.peak, available })
+    }
 }
 
 /// Memory that an engine holds for a tensor.

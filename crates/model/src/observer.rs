@@ -188,9 +188,8 @@ impl fmt::Debug for dyn LiveValues + '_ {
     }
 }
 
-/// What an observer wants to happen next.
+/// What an observer wants to happen next. Engines match all of it, so that a new action cannot be ignored.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub enum Action {
     /// Continue the run.
     #[default]

@@ -59,3 +59,40 @@ impl Equation {
         Some(Sizes { output, all })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the shape of the output, and the product of the sizes of all labels.
+    fn sizes(equation: &str, shapes: &[&[usize]]) -> Option<(Vec<usize>, Option<u64>)> {
+        Equation::parse(equation)?.sizes(shapes).map(|sizes| (sizes.output, sizes.all))
+    }
+
+    #[test]
+    fn sizes_follow_from_the_labels() {
+        let (a, b): (&[usize], &[usize]) = (&[2, 3], &[3, 4]);
+        assert_eq!(sizes("ij,jk->ik", &[a, b]), Some((vec![2, 4], Some(24))));
+        assert_eq!(sizes(" i j , jk -> ki ", &[a, b]), Some((vec![4, 2], Some(24))));
+        // Without an output, the labels that occur once, in the order of the alphabet.
+        assert_eq!(sizes("zj,ja", &[a, b]), Some((vec![4, 2], Some(24))));
+        assert_eq!(sizes("ij,ij->", &[a, a]), Some((vec![], Some(6))));
+        assert_eq!(sizes("ii->i", &[&[5, 5]]), Some((vec![5], Some(5))));
+        assert_eq!(sizes("ii", &[&[5, 5]]), Some((vec![], Some(5))));
+        // A size of 1 goes with any other.
+        assert_eq!(sizes("ij,ij->ij", &[&[1, 3], &[2, 1]]), Some((vec![2, 3], Some(6))));
+        assert_eq!(sizes("ij,ij->ij", &[&[2, 3], &[1, 1]]), Some((vec![2, 3], Some(6))));
+        assert_eq!(sizes("i,j->ij", &[&[0], &[7]]), Some((vec![0, 7], Some(0))));
+        assert_eq!(sizes("i,j->ij", &[&[usize::MAX], &[2]]), Some((vec![usize::MAX, 2], None)));
+    }
+
+    #[test]
+    fn what_does_not_fit_has_no_sizes() {
+        assert_eq!(sizes("ij,jk->ik", &[&[2, 3], &[4, 4]]), None);
+        assert_eq!(sizes("ij,jk->ik", &[&[2, 3]]), None);
+        assert_eq!(sizes("ij->i", &[&[2, 3, 4]]), None);
+        assert_eq!(sizes("ij->k", &[&[2, 3]]), None);
+        assert_eq!(sizes("...ij->ij", &[&[2, 3]]), None);
+        assert_eq!(sizes("ij->1", &[&[2, 3]]), None);
+    }
+}

@@ -24,6 +24,11 @@ pub enum OnnxError {
     /// The file is empty.
     #[error("the model {0:?} is empty; an .onnx file was expected")]
     Empty(PathBuf),
+    /// It is larger than a message of Protocol Buffers can be.
+    #[error(
+        "the model {0:?} has 2 GiB or more, which no .onnx file has; larger models keep their weights in files beside it"
+    )]
+    TooLarge(PathBuf),
     /// The file is a model that was converted for one vendor's hardware.
     #[error(
         "{0:?} is an offline model (.om) for one vendor's hardware; pass the .onnx file that it was converted from"

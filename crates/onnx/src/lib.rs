@@ -1,6 +1,18 @@
 //! Reads an `.onnx` file as a graph: operators, values, attributes, initializers and external data.
 //!
 //! A model file may come from an untrusted source, so it is checked first: see [`Graph::load`].
+//!
+//! # Rooms
+//!
+//! | room | what |
+//! |---|---|
+//! | `load` | from the bytes of a file to a checked graph; external data |
+//! | `cost` | the operations and bytes of operators and of fused groups |
+//! | `types` | the types and shapes of values that the file does not declare |
+//! | `graph` | operators, values, attributes, modules, and where in a program they come from |
+//! | `einsum` | the equation of `Einsum` |
+//! | `pattern` | patterns of names |
+//! | `error` | what can be wrong with a file |
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +30,7 @@ pub use graph::{
     Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Producer, Source, SourceLine, TensorInfo,
     Value, ValueId, path_of_operator,
 };
+pub use load::LARGEST_FILE;
 pub use load::external::data_file;
 pub use pattern::{Pattern, PatternError};
 pub use types::ValueTypes;

@@ -157,6 +157,9 @@ mod tests {
             ("Conv_[0-3]", "Conv_2", true),
             ("Conv_[!0-3]", "Conv_2", false),
             ("a[]]b", "a]b", true),
+            ("Conv_[a-]", "Conv_-", true),
+            ("Conv_[a-]", "Conv_a", true),
+            ("Conv_[a-]", "Conv_b", false),
             ("*a*b*c", "xxaxxbxxbxc", true),
             ("*a*b*c", "xxaxxbxxbx", false),
         ];

@@ -2,13 +2,17 @@
 
 mod support;
 
-use support::around::around;
-use support::{light, not_measured, smallest};
+use std::process::ExitCode;
 
-fn main() {
+use opscope_bench::{Goal, finish, not_measured};
+use support::around::around;
+use support::{NO_MODELS, light, smallest};
+
+fn main() -> ExitCode {
     around("around", "digits_cnn", &smallest(), &[]);
     match light("squeezenet") {
         Some(path) => around("around", "squeezenet", &path, &[]),
-        None => not_measured("around", "start, parse, report, squeezenet", "<= 100 ms"),
+        None => not_measured("around", "start, parse, report, squeezenet", Goal::AtMost(100.0), "ms", NO_MODELS),
     }
+    finish()
 }

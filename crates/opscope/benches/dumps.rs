@@ -5,10 +5,9 @@ mod support;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use opscope::benchmark::median_interval;
 use opscope::dump::{
     Answer, CompareOptions, Comparison, Contents, Delivery, DirectorySink, DumpInfo, Dumper, Flow, Piece, Policy,
     Request, Sink, StoredDump, Stream,
@@ -16,47 +15,51 @@ use opscope::dump::{
 use opscope::machine::peak_memory;
 use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo};
 use opscope::tensor::Statistics;
+use opscope_bench::{Case, Contender, Goal, Judged, Measured, Rounds, decide, finish, median, not_measured, times};
 use opscope_clock::Calibration;
-use support::{
-    Case, Goal, Ready, bound, calibration, growth, light, median, nanos, noise, not_measured, output_bytes, pairs,
-    ready,
-};
+use support::{NO_MODELS, Ready, calibration, growth, light, nanos, output_bytes, ready};
 
 const MODELS: [&str; 2] = ["vgg19", "densenet121"];
 /// Models whose runs compute more bytes of tensors than they have of weights.
 const SMALL_WEIGHTS: [&str; 2] = ["squeezenet", "densenet121"];
-const PAIRS: usize = 15;
+/// How many rounds are measured at once.
+const ROUNDS: usize = 15;
+const CALLBACK: Goal = Goal::AtMost(1.1);
+const STATISTICS: Goal = Goal::AtMost(1.15);
+const FILES: Goal = Goal::AtMost(1.25);
+/// Of a bandwidth of reading.
+const HALF: Goal = Goal::AtLeast(0.5);
 const CHILD: &str = "OPSCOPE_DUMPS_CHILD";
 const MIB: f64 = (1 << 20) as f64;
 
-fn main() {
+fn main() -> ExitCode {
     if let Ok(mode) = std::env::var(CHILD) {
-        return child(&mode);
+        child(&mode);
+        return ExitCode::SUCCESS;
     }
     let calibration = calibration();
     for name in MODELS {
         let Some(path) = light(name) else {
-            not_measured("dumps", name, "all");
+            not_measured("dumps", &format!("all, {name}"), CALLBACK, "x", NO_MODELS);
             continue;
         };
         let ready = ready(&path, Fidelity::Exact);
         let scratch = tempfile::tempdir().expect("there is a temporary directory");
-        let control = pairs(PAIRS, || exact(&ready, &calibration), || exact(&ready, &calibration));
-        let noise = noise(control.ratio().1, 1.0);
-        callback(name, &ready, noise, &calibration);
-        statistics(name, &ready, scratch.path(), noise, &calibration);
+        callback(name, &ready, &calibration);
+        statistics(name, &ready, scratch.path(), &calibration);
         files(name, &ready, scratch.path(), &calibration);
     }
     for name in SMALL_WEIGHTS {
         match light(name) {
             Some(path) => slow_sink(name, &ready(&path, Fidelity::Exact)),
-            None => not_measured("dumps", &format!("memory, {name}"), "all"),
+            None => not_measured("dumps", &format!("memory, {name}"), Goal::AtMost(CAP as f64 / MIB), "MiB", NO_MODELS),
         }
     }
     match light("vgg19") {
         Some(path) => compare(&ready(&path, Fidelity::Exact), &calibration),
-        None => not_measured("dumps", "comparing", ">= half of the read bandwidth"),
+        None => not_measured("dumps", "comparing", HALF, "x", NO_MODELS),
     }
+    finish()
 }
 
 /// Only counts.
@@ -97,50 +100,34 @@ fn directory(ready: &Ready, root: &Path, contents: Contents) -> Box<dyn Sink> {
 }
 
 /// A callback against the exact run. The peer is stricter than a run whose tensors are kept.
-fn callback(name: &str, ready: &Ready, noise: f64, calibration: &Calibration) {
+fn callback(name: &str, ready: &Ready, calibration: &Calibration) {
     let dumper = dumper(ready, Box::new(Count(0)), Some(Delivery::Direct));
-    let mut id = 0;
-    let pairs = pairs(
-        PAIRS,
-        || exact(ready, calibration),
-        || {
-            id += 1;
-            nanos(calibration, || run(ready, &dumper, id))
-        },
-    );
-    let (value, interval) = pairs.ratio();
-    case(
-        format!("callback that counts, {name}"),
-        value,
-        Some(interval),
-        "x",
-        ("exact run, ms", median(&pairs.first) / 1e6),
-        ("<= 1.1", Goal::AtMost(1.1), noise),
-    );
+    against_exact(format!("callback that counts, {name}"), ready, &dumper, CALLBACK, calibration);
 }
 
-fn statistics(name: &str, ready: &Ready, scratch: &Path, noise: f64, calibration: &Calibration) {
+fn statistics(name: &str, ready: &Ready, scratch: &Path, calibration: &Calibration) {
     let root = scratch.join("statistics");
     let dumper = dumper(ready, directory(ready, &root, Contents::Statistics), None);
-    let mut id = 0;
-    let pairs = pairs(
-        PAIRS,
-        || exact(ready, calibration),
-        || {
-            id += 1;
-            nanos(calibration, || run(ready, &dumper, id))
-        },
-    );
+    against_exact(format!("statistics only, {name}"), ready, &dumper, STATISTICS, calibration);
     assert!(dumper.finish().expect("it is closed").is_complete());
-    let (value, interval) = pairs.ratio();
-    case(
-        format!("statistics only, {name}"),
-        value,
-        Some(interval),
-        "x",
-        ("exact run, ms", median(&pairs.first) / 1e6),
-        ("<= 1.15", Goal::AtMost(1.15), noise),
+}
+
+/// Runs with a dumper against runs without.
+fn against_exact(case: String, ready: &Ready, dumper: &Dumper, goal: Goal, calibration: &Calibration) {
+    let mut id = 0;
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("exact run", || exact(ready, calibration)),
+            Contender::new("with the dumper", || {
+                id += 1;
+                nanos(calibration, || run(ready, dumper, id))
+            }),
+        ],
     );
+    let judged = rounds.decide_ratio(goal, 1, 0);
+    let peer = ("exact run, ms", rounds.cost(0).value / 1e6);
+    Case { bench: "dumps", case, judged, unit: "x", peer, floor: Some(1.0), goal }.print();
 }
 
 /// The dump against the bare writing of its files; and, on its tensors, statistics against reading them.
@@ -163,53 +150,40 @@ fn files(name: &str, ready: &Ready, scratch: &Path, calibration: &Calibration) {
         .filter_map(|tensor| tensor.file())
         .map(|file| (file.to_path_buf(), fs::read(file).expect("the file is there")))
         .collect();
-    let (mut ratios, mut writes, mut controls) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..PAIRS {
-        let exact = exact(ready, calibration);
-        let with_dump = nanos(calibration, || dumped(&place("dump", round)));
-        let write = nanos(calibration, || write_files(&contents, &place("write", round)));
-        let again = nanos(calibration, || write_files(&contents, &place("again", round)));
-        controls.push(again / write);
-        for kind in ["dump", "write", "again"] {
-            fs::remove_dir_all(place(kind, round)).expect("it can be removed");
+    let [mut ratios, mut writes, mut controls] = [const { Vec::new() }; 3];
+    let judged = decide(FILES, || {
+        for round in 0..times(ROUNDS, 2) {
+            let exact = exact(ready, calibration);
+            let with_dump = nanos(calibration, || dumped(&place("dump", round)));
+            let write = nanos(calibration, || write_files(&contents, &place("write", round)));
+            let again = nanos(calibration, || write_files(&contents, &place("again", round)));
+            for kind in ["dump", "write", "again"] {
+                fs::remove_dir_all(place(kind, round)).expect("it can be removed");
+            }
+            controls.push(again / write);
+            ratios.push((with_dump - exact) / write);
+            writes.push(write / 1e6);
         }
-        ratios.push((with_dump - exact) / write);
-        writes.push(write / 1e6);
-    }
-    let value = median(&ratios);
-    let noise = median_interval(&controls).map_or(0.0, |interval| noise(interval, 1.0));
-    let label = format!("npy files, {name}: {} files", contents.len());
-    case(
-        label,
-        value,
-        median_interval(&ratios),
-        "x",
-        ("open, write, close, ms", median(&writes)),
-        ("<= 1.25", Goal::AtMost(1.25), noise),
-    );
+        Judged { measured: Measured::of(&ratios), noise: Measured::of(&controls).reach_from(1.0) }
+    });
+    let case = format!("npy files, {name}: {} files", contents.len());
+    let peer = ("open, write, close, ms", median(&writes));
+    Case { bench: "dumps", case, judged, unit: "x", peer, floor: None, goal: FILES }.print();
 
     let bytes: usize = tensors.iter().map(|tensor| tensor.bytes().len()).sum();
-    let reading = pairs(
-        PAIRS,
-        || nanos(calibration, || tensors.iter().for_each(|tensor| read_once(tensor.bytes()))),
-        || {
-            nanos(calibration, || {
-                for tensor in &tensors {
-                    std::hint::black_box(Statistics::of(&tensor.view()).expect("floats have statistics"));
-                }
-            })
-        },
-    );
-    let (value, interval) = reading.over_inverse();
-    let read = bytes as f64 / median(&reading.first);
-    case(
-        format!("statistics' bandwidth, {name}"),
-        value,
-        Some(interval),
-        "x",
-        ("read, one thread, GB/s", read),
-        (">= 0.5", Goal::AtLeast(0.5), 0.0),
-    );
+    let read = || nanos(calibration, || tensors.iter().for_each(|tensor| read_once(tensor.bytes())));
+    let statistics = || {
+        nanos(calibration, || {
+            for tensor in &tensors {
+                std::hint::black_box(Statistics::of(&tensor.view()).expect("floats have statistics"));
+            }
+        })
+    };
+    let mut rounds = Rounds::new(ROUNDS, [Contender::new("read", read), Contender::new("statistics", statistics)]);
+    let judged = rounds.decide_ratio(HALF, 0, 1);
+    let peer = ("read, one thread, GB/s", bytes as f64 / rounds.cost(0).value);
+    let case = format!("statistics' bandwidth, {name}");
+    Case { bench: "dumps", case, judged, unit: "x", peer, floor: None, goal: HALF }.print();
 }
 
 /// Reads every byte once, as fast as one thread can.
@@ -227,7 +201,7 @@ fn write_files(files: &[(PathBuf, Vec<u8>)], directory: &Path) {
 }
 
 /// A sink that takes so many times as long for a tensor as the engine took to compute it.
-const SLOWER: f64 = 10.0;
+const SLOWER: f64 = 100.0;
 
 struct Slow {
     nanos_per_byte: f64,
@@ -246,16 +220,21 @@ const CAPS: usize = 8;
 
 fn slow_sink(name: &str, ready: &Ready) {
     let largest = output_bytes(ready).max().unwrap_or(0);
-    let bound = bound(CAP, largest);
+    // The queue, the tensor that waits for room, and an eighth for what the allocator needs beside.
+    let bound = (CAP + CAP / 8 + largest) as f64 / MIB;
     let exact = child_says(&format!("exact {name}"));
     let unbounded = child_says(&format!("unbounded {name}")) - exact;
+    // Where a queue without a cap takes no more, nothing is shown.
+    let goal = Goal::AtMost(if unbounded > bound { bound } else { f64::NAN });
     for policy in ["block", "drop", "spill"] {
-        let value = child_says(&format!("{policy} {name}")) - exact;
-        let label = format!("growth, sink {SLOWER} times slower, {policy}, {name}");
-        let goal = format!("<= {bound:.0} MiB, which a queue without a cap exceeds");
-        // Where it does not, nothing is shown.
-        let goal = (goal.as_str(), Goal::AtMost(if unbounded > bound { bound } else { f64::NAN }), 0.0);
-        case(label, value, None, "MiB", ("without a cap, MiB", unbounded), goal);
+        let mut grown = Vec::new();
+        let judged = decide(goal, || {
+            grown.extend((0..times(3, 1)).map(|_| child_says(&format!("{policy} {name}")) - exact));
+            Judged::alone(Measured::of(&grown))
+        });
+        let case = format!("growth, sink {SLOWER} times slower, {policy}, {name}");
+        let peer = ("without a cap, MiB", unbounded);
+        Case { bench: "dumps", case, judged, unit: "MiB", peer, floor: None, goal }.print();
     }
 }
 
@@ -280,12 +259,12 @@ fn child(mode: &str) {
     // Before the growth is measured: what the engine keeps from run to run is no dump's.
     let nanos = median(&[(); 3].map(|()| exact(&ready, &calibration)));
     let bytes: usize = output_bytes(&ready).sum();
-    let runs = (CAPS * CAP).div_ceil(bytes) as u64;
+    let runs = times((CAPS * CAP).div_ceil(bytes), 2) as u64;
     let grown = growth(|| match mode {
         "exact" => (0..runs).for_each(|_| {
             exact(&ready, &calibration);
         }),
-        _ => slow_runs(&ready, mode, runs, Slow { nanos_per_byte: SLOWER * nanos / bytes as f64 }),
+        _ => slow_runs(&ready, mode, runs, Slow { nanos_per_byte: times(SLOWER, 1.0) * nanos / bytes as f64 }),
     });
     println!("{grown}");
 }
@@ -315,7 +294,7 @@ fn compare(ready: &Ready, calibration: &Calibration) {
         let dumper = dumper(ready, directory(ready, root, Contents::Tensors), None);
         let mut runs = 0;
         bytes = 0;
-        while bytes < 1_000_000_000 {
+        while bytes < times(1_000_000_000, 50_000_000) {
             run(ready, &dumper, runs);
             runs += 1;
             bytes += output_bytes(ready).sum::<usize>() as u64;
@@ -327,24 +306,26 @@ fn compare(ready: &Ready, calibration: &Calibration) {
         .flat_map(|root| StoredDump::open(root).expect("it can be read").tensors)
         .filter_map(|tensor| tensor.file().map(Path::to_path_buf))
         .collect();
-    let pairs = pairs(
-        PAIRS,
-        || nanos(calibration, || read_files(&files)),
-        || nanos(calibration, || assert!(compared(&a, &b).is_same())),
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("reading both", || nanos(calibration, || read_files(&files))),
+            Contender::new("comparing", || nanos(calibration, || assert!(compared(&a, &b).is_same()))),
+        ],
     );
-    let (value, interval) = pairs.over_inverse();
-    let read = 2.0 * bytes as f64 / median(&pairs.first);
-    let label = format!("comparing two dumps of {:.2} GB", bytes as f64 / 1e9);
-    case(
-        label,
-        value,
-        Some(interval),
-        "x",
-        ("reading both, one thread, GB/s", read),
-        (">= 0.5", Goal::AtLeast(0.5), 0.0),
-    );
-    let memory = child_says(&format!("compare {} {}", a.display(), b.display()));
-    case("memory of comparing them".into(), memory, None, "MiB", ("", 0.0), ("<= 200 MiB", Goal::AtMost(200.0), 0.0));
+    let judged = rounds.decide_ratio(HALF, 0, 1);
+    let peer = ("reading both, one thread, GB/s", 2.0 * bytes as f64 / rounds.cost(0).value);
+    let case = format!("comparing two dumps of {:.2} GB", bytes as f64 / 1e9);
+    Case { bench: "dumps", case, judged, unit: "x", peer, floor: None, goal: HALF }.print();
+    let goal = Goal::AtMost(200.0);
+    let mut memory = Vec::new();
+    let judged = decide(goal, || {
+        memory.extend((0..times(3, 1)).map(|_| child_says(&format!("compare {} {}", a.display(), b.display()))));
+        Judged::alone(Measured::of(&memory))
+    });
+    let peer = ("both dumps, MiB", 2.0 * bytes as f64 / MIB);
+    Case { bench: "dumps", case: "memory of comparing them".to_owned(), judged, unit: "MiB", peer, floor: None, goal }
+        .print();
 }
 
 fn compared(a: &Path, b: &Path) -> Comparison {
@@ -363,29 +344,5 @@ fn read_files(files: &[PathBuf]) {
                 length => read_once(&buffer[..length]),
             }
         }
-    }
-}
-
-fn case(
-    case: String,
-    value: f64,
-    interval: Option<(f64, f64)>,
-    unit: &'static str,
-    (peer, peer_value): (&str, f64),
-    (text, goal, noise): (&str, Goal, f64),
-) {
-    let (peer, met, goal) = (peer.to_owned(), goal.met(value, interval, noise), text.to_owned());
-    Case { bench: "dumps", case, value, interval, unit, peer, peer_value, floor: None, goal, met }.print();
-}
-
-trait Inverse {
-    fn over_inverse(&self) -> (f64, (f64, f64));
-}
-
-impl Inverse for support::Pairs {
-    /// The median of first / second: of bandwidths, where these are times.
-    fn over_inverse(&self) -> (f64, (f64, f64)) {
-        let (value, (low, high)) = self.ratio();
-        (1.0 / value, (1.0 / high, 1.0 / low))
     }
 }

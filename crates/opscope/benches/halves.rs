@@ -3,25 +3,28 @@
 mod support;
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use half::f16;
 use opscope::model::{Fidelity, NoObserver, RunId};
 use opscope::tensor::{DType, Tensor, npy};
-use support::{Case, Goal, Ready, calibration, median, nanos, not_measured, pairs, prepared, ready_on};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish, not_measured};
+use support::{NO_MODELS, Ready, calibration, nanos, prepared, ready_on};
 
 /// The converter's authors expect fp16 to be slower where a processor lacks it; more than this is a fault.
-const GOAL: f64 = 3.0;
+const GOAL: Goal = Goal::AtMost(3.0);
 
-fn main() {
-    for (name, count) in [("light_squeezenet", 60), ("light_resnet50", 20), ("minilm", 40)] {
+fn main() -> ExitCode {
+    for (name, step) in [("light_squeezenet", 60), ("light_resnet50", 20), ("minilm", 40)] {
         match (prepared(&format!("{name}.onnx")), prepared(&format!("{name}-fp16.onnx"))) {
-            (Some(single), Some(half)) => compare(name, &single, &half, count),
-            _ => not_measured("halves", &format!("fp16 to fp32, {name}"), "<= 3 x"),
+            (Some(single), Some(half)) => compare(name, &single, &half, step),
+            _ => not_measured("halves", &format!("fp16 to fp32, {name}"), GOAL, "x", NO_MODELS),
         }
     }
+    finish()
 }
 
-fn compare(name: &str, single: &Path, half: &Path, count: usize) {
+fn compare(name: &str, single: &Path, half: &Path, step: usize) {
     let calibration = calibration();
     let inputs = inputs(single);
     let halved: Vec<Tensor> = inputs.iter().map(in_half).collect();
@@ -32,21 +35,11 @@ fn compare(name: &str, single: &Path, half: &Path, count: usize) {
             ready.plan.run(RunId(0), &*ready.resident, &NoObserver).expect("it runs");
         })
     };
-    let pairs = pairs(count, || run(&single), || run(&half));
-    let (value, interval) = pairs.ratio();
-    Case {
-        bench: "halves",
-        case: format!("fp16 to fp32, {name}"),
-        value,
-        interval: Some(interval),
-        unit: "x",
-        peer: "fp32, ms".to_owned(),
-        peer_value: median(&pairs.first) / 1e6,
-        floor: None,
-        goal: format!("<= {GOAL} x"),
-        met: Goal::AtMost(GOAL).met(value, Some(interval), 0.0),
-    }
-    .print();
+    let mut rounds =
+        Rounds::new(step, [Contender::new("fp32", || run(&single)), Contender::new("fp16", || run(&half))]);
+    let judged = rounds.decide_ratio(GOAL, 1, 0);
+    let (case, peer) = (format!("fp16 to fp32, {name}"), ("fp32, ms", rounds.cost(0).value / 1e6));
+    Case { bench: "halves", case, judged, unit: "x", peer, floor: None, goal: GOAL }.print();
 }
 
 /// The arrays that lie beside the model, in the order of its inputs.

@@ -3,29 +3,37 @@
 mod support;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo, RunObserver};
 use opscope::profile::{Profiler, ProfilerOptions};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish, median, not_measured};
 use opscope_clock::Calibration;
-use support::{Case, Goal, Ready, calibration, light, median, nanos, noise, not_measured, pairs, ready, smallest};
+use support::{NO_MODELS, Ready, calibration, light, nanos, ready, smallest};
 use tract_onnx::prelude::{
     Framework, InferenceFact, InferenceModelExt, TValue, Tensor, TypedSimplePlan, TypedSimpleState, tvec,
 };
 
-/// So many that the noise of a shared machine stays below a hundredth.
-const PAIRS: usize = 400;
+/// How many rounds are measured at once: so many that the noise of a shared machine stays below a hundredth.
+const ROUNDS: usize = 200;
+const WITHOUT: Goal = Goal::AtMost(1.01);
+const PROFILED: Goal = Goal::AtMost(1.02);
 
-fn main() {
+fn main() -> ExitCode {
     let calibration = calibration();
-    let Some(squeezenet) = light("squeezenet") else {
-        not_measured("overhead", "without instruments, squeezenet", "<= 1.01");
-        not_measured("overhead", "with profiler, squeezenet", "<= 1.02");
-        return smallest_model(&calibration);
-    };
-    let noise = without_instruments(&squeezenet, &calibration);
-    with_profiler(&squeezenet, noise, &calibration);
+    match light("squeezenet") {
+        Some(squeezenet) => {
+            without_instruments(&squeezenet, &calibration);
+            with_profiler(&squeezenet, &calibration);
+        }
+        None => {
+            not_measured("overhead", "without instruments, squeezenet", WITHOUT, "x", NO_MODELS);
+            not_measured("overhead", "with profiler, squeezenet", PROFILED, "x", NO_MODELS);
+        }
+    }
     smallest_model(&calibration);
+    finish()
 }
 
 /// The engine as a program would use it that knows nothing of opscope.
@@ -74,44 +82,20 @@ fn plain(ready: &Ready, calibration: &Calibration) -> f64 {
     })
 }
 
-/// Gives the noise of the engine against itself.
-fn without_instruments(path: &Path, calibration: &Calibration) -> f64 {
-    /// What the control may show, so that the goals can be distinguished from noise.
-    const CONTROL: f64 = 0.01;
+fn without_instruments(path: &Path, calibration: &Calibration) {
     let ready = ready(path, Fidelity::Optimised);
-    let (mut bare, mut again) = (Bare::load(path, &ready), Bare::load(path, &ready));
-    let control = pairs(PAIRS, || bare.run(calibration), || again.run(calibration));
-    let (value, interval) = control.ratio();
-    Case {
-        bench: "overhead",
-        case: "A/A control: the engine against itself".to_owned(),
-        value,
-        interval: Some(interval),
-        unit: "x",
-        peer: "engine's own run, ms".to_owned(),
-        peer_value: median(&control.first) / 1e6,
-        floor: None,
-        goal: format!("the noise of the next cases: within 1 +- {CONTROL}"),
-        met: noise(interval, 1.0) <= CONTROL,
-    }
-    .print();
-    let noise = noise(interval, 1.0);
-    let measured = pairs(PAIRS, || bare.run(calibration), || plain(&ready, calibration));
-    let (value, interval) = measured.ratio();
-    Case {
-        bench: "overhead",
-        case: "without instruments, squeezenet".to_owned(),
-        value,
-        interval: Some(interval),
-        unit: "x",
-        peer: "engine's own run, ms".to_owned(),
-        peer_value: median(&measured.first) / 1e6,
-        floor: Some(1.0),
-        goal: "<= 1.01".to_owned(),
-        met: Goal::AtMost(1.01).met(value, Some(interval), noise),
-    }
-    .print();
-    noise
+    let mut bare = Bare::load(path, &ready);
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("the engine's own run", || bare.run(calibration)),
+            Contender::new("without instruments", || plain(&ready, calibration)),
+        ],
+    );
+    let judged = rounds.decide_ratio(WITHOUT, 1, 0);
+    let peer = ("engine's own run, ms", rounds.cost(0).value / 1e6);
+    let case = "without instruments, squeezenet".to_owned();
+    Case { bench: "overhead", case, judged, unit: "x", peer, floor: None, goal: WITHOUT }.print();
 }
 
 /// A profiler as `--profiler` sets it up.
@@ -129,53 +113,44 @@ fn profiled(ready: &Ready, profiler: &Profiler, calibration: &Calibration) -> f6
     })
 }
 
-fn with_profiler(path: &Path, noise: f64, calibration: &Calibration) {
+fn with_profiler(path: &Path, calibration: &Calibration) {
     let ready = ready(path, Fidelity::Optimised);
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let profiler = profiler(&ready, &directory.path().join("recording"));
-    let measured = pairs(PAIRS, || plain(&ready, calibration), || profiled(&ready, &profiler, calibration));
-    let (value, interval) = measured.ratio();
-    Case {
-        bench: "overhead",
-        case: "with profiler, squeezenet".to_owned(),
-        value,
-        interval: Some(interval),
-        unit: "x",
-        peer: "without instruments, ms".to_owned(),
-        peer_value: median(&measured.first) / 1e6,
-        floor: Some(1.0),
-        goal: "<= 1.02".to_owned(),
-        met: Goal::AtMost(1.02).met(value, Some(interval), noise),
-    }
-    .print();
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("without instruments", || plain(&ready, calibration)),
+            Contender::new("with the profiler", || profiled(&ready, &profiler, calibration)),
+        ],
+    );
+    let judged = rounds.decide_ratio(PROFILED, 1, 0);
+    let peer = ("without instruments, ms", rounds.cost(0).value / 1e6);
+    let case = "with profiler, squeezenet".to_owned();
+    Case { bench: "overhead", case, judged, unit: "x", peer, floor: None, goal: PROFILED }.print();
+    drop(rounds);
     profiler.finish().expect("the recording is closed");
 }
 
 fn smallest_model(calibration: &Calibration) {
     const RUNS: usize = 200;
+    let goal = Goal::AtMost(80.0);
     let ready = ready(&smallest(), Fidelity::Optimised);
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let profiler = profiler(&ready, &directory.path().join("recording"));
     let block = |one: &dyn Fn() -> f64| (0..RUNS).map(|_| one()).sum::<f64>() / RUNS as f64;
-    let dispatches = ready.plan.kernels().len() as f64;
-    let without = || block(&|| plain(&ready, calibration));
-    let (_, control) = pairs(PAIRS, without, without).difference();
-    let measured = pairs(PAIRS, without, || block(&|| profiled(&ready, &profiler, calibration)));
-    let (value, (low, high)) = measured.difference();
-    let (value, interval) = (value / dispatches, (low / dispatches, high / dispatches));
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("without instruments", || block(&|| plain(&ready, calibration))),
+            Contender::new("with the profiler", || block(&|| profiled(&ready, &profiler, calibration))),
+        ],
+    );
+    let judged = rounds.decide_difference(goal, 1, 0, 1.0 / ready.plan.kernels().len() as f64);
+    let peer = ("run without instruments, ns", rounds.cost(0).value);
     let two_clocks = median(&(0..1000).map(|_| nanos(calibration, || ())).collect::<Vec<_>>()) * 2.0;
-    Case {
-        bench: "overhead",
-        case: "profiler per dispatch, digits_cnn".to_owned(),
-        value,
-        interval: Some(interval),
-        unit: "ns",
-        peer: "run without instruments, us".to_owned(),
-        peer_value: median(&measured.first) / 1e3,
-        floor: Some(two_clocks),
-        goal: "<= 80 ns".to_owned(),
-        met: Goal::AtMost(80.0).met(value, Some(interval), noise(control, 0.0) / dispatches),
-    }
-    .print();
+    let case = "profiler per dispatch, digits_cnn".to_owned();
+    Case { bench: "overhead", case, judged, unit: "ns", peer, floor: Some(two_clocks), goal }.print();
+    drop(rounds);
     profiler.finish().expect("the recording is closed");
 }

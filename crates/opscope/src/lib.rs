@@ -106,6 +106,7 @@ pub use local_time::local_time;
 pub use opscope_clock as clock;
 pub use opscope_debug as debug;
 pub use opscope_dump as dump;
+pub use opscope_files as files;
 pub use opscope_model as model;
 pub use opscope_onnx as onnx;
 pub use opscope_profile as profile;

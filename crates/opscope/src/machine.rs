@@ -37,10 +37,7 @@ pub(crate) fn memory() -> u64 {
     kilobytes("/proc/meminfo", "MemTotal:").unwrap_or(u64::MAX)
 }
 
-/// The memory in bytes that is still available; `u64::MAX` if the system does not report it.
-pub fn available_memory() -> u64 {
-    kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
-}
+pub use opscope_model::memory_available as available_memory;
 
 /// The peak of this process's resident memory in bytes; 0 if the system does not report it.
 pub fn peak_memory() -> u64 {

@@ -11,7 +11,7 @@ use opscope::profile::{Fact, Profiler, ProfilerOptions, Recording, plan_names};
 use opscope::tensor::Tensor;
 use opscope::trace::{
     AllocationRecord, Buffer, BufferOptions, Context, CopyRecord, DispatchRecord, EngineCallRecord, Kind, Operations,
-    RecordRef, RetirementRecord, RunRecord, current_thread,
+    RecordRef, RetirementRecord, RunOperation, RunRecord, current_thread,
 };
 use opscope::{Session, mark};
 
@@ -129,7 +129,7 @@ fn a_context_gets_every_record_of_a_run_and_the_names_of_its_operators() {
     assert_eq!((kept.calls[0].start, kept.calls[0].end), session.loading());
 
     let run = kept.runs[0];
-    assert_eq!((kept.runs.len(), run.run, run.operation, run.failed), (1, 0, RunRecord::MEASURED.0, 0));
+    assert_eq!((kept.runs.len(), run.run, run.operation, run.failed), (1, 0, RunOperation::Measured as u32, 0));
     let names = plan_names(run.plan).unwrap();
     assert_eq!((names.plan, names.fidelity), (run.plan, Fidelity::Optimised));
     assert!(names.model.ends_with("digits_cnn.onnx"));

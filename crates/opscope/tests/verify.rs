@@ -9,7 +9,7 @@ use opscope::Session;
 use opscope::model::{Capabilities, Engine, EngineError, Fidelity, Kernel, LoadOptions, PlanForm};
 use opscope::onnx::Graph;
 use opscope::tensor::Tensor;
-use opscope::verify::{Outcome, Verification, Verify, VerifyOptions, verify};
+use opscope::verify::{Outcome, Verification, Verify, VerifyOptions, verify, verify_against};
 use opscope_model::testing::{FakeEngine, FakePlan, GraphBuilder, floats, kernels};
 
 /// How a form of the plan is wrong.
@@ -68,6 +68,78 @@ fn verified(faults: &[(&'static str, Fault)], when: Verify) -> (Verification, Se
     (verification, other.unwrap_or(session), inputs)
 }
 
+/// An engine of another name, which gives so many times what is right.
+fn other_engine(factor: f32) -> Arc<dyn Engine> {
+    Arc::new(FakeEngine::new(&["only"], move |graph, options| {
+        Ok(FakePlan::new(graph, kernels(graph, &[&["increment"]]), options.fidelity, move |_, inputs| {
+            let elements: Vec<f32> = floats(&inputs[0]).iter().map(|element| factor * (element + 1.0)).collect();
+            Ok(vec![Tensor::from_f32(inputs[0].shape().to_vec(), &elements).unwrap()])
+        }))
+    }))
+}
+
+#[test]
+fn another_engine_is_the_reference_and_the_first_form_that_gives_its_outputs_runs() {
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
+    let all = FORMS.map(|form| (form, Fault::Always));
+    for (faults, runs, wrong) in
+        [(&all[..0], "every rewrite", 0), (&all[..1], "fewer rewrites", 1), (&all, "the exact plan", 3)]
+    {
+        let (session, _, inputs) = faulty(faults);
+        let found = verify_against(Some(&other_engine(1.0)), &session, &inputs, 10, &options);
+        let (verification, other) = found.expect("the model runs");
+        assert_eq!((form(&verification), verification.wrong.len()), (runs, wrong));
+        assert_eq!(second_run(&other.unwrap_or(session), &inputs), [1.0; 4]);
+        let reference = other_engine(1.0);
+        let name = format!("{} {}", reference.name(), reference.version());
+        assert_eq!(verification.reference.as_ref(), Some(&name));
+        assert!(wrong > 0 || verification.sentence().starts_with(&format!("the outputs are those of {name}, ")));
+        // Also the exact plan is compared, element by element.
+        let Outcome::Right { outputs, .. } = &verification.outcome else { unreachable!() };
+        assert_eq!(outputs.len(), 1);
+    }
+}
+
+#[test]
+fn where_no_form_gives_the_outputs_of_the_other_engine_that_is_the_result_and_the_engines_own_plan_runs() {
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
+    let (session, _, inputs) = faulty(&[]);
+    let reference = other_engine(3.0);
+    let (verification, other) = verify_against(Some(&reference), &session, &inputs, 10, &options).unwrap();
+    assert!(verification.is_wrong() && other.is_none(), "{verification:?}");
+    let tried: Vec<&str> = verification.wrong.iter().map(|wrong| &*wrong.form).collect();
+    assert_eq!(tried, [&FORMS[..], &["the exact plan"]].concat());
+    let sentence = verification.sentence();
+    let says = [
+        "no form of the plan gives the outputs of ",
+        "the one that runs gives other outputs: y by 0.67 of its largest",
+    ];
+    says.iter().for_each(|text| assert!(sentence.contains(text), "{sentence}"));
+    let json = serde_json::to_value(&verification).unwrap();
+    assert_eq!(json["outcome"], "wrong");
+    assert_eq!(serde_json::from_value::<Verification>(json).unwrap(), verification);
+    // An exact session has one form.
+    let exact = session.with_options(&session.options(Fidelity::Exact)).unwrap();
+    assert!(verify(&exact, &inputs, 10, &options).is_none());
+    let (verification, other) = verify_against(Some(&reference), &exact, &inputs, 10, &options).unwrap();
+    assert!(verification.is_wrong() && other.is_none() && verification.wrong.len() == 1, "{verification:?}");
+    let (verification, other) = verify_against(Some(&other_engine(1.0)), &exact, &inputs, 10, &options).unwrap();
+    assert!(form(&verification) == "the exact plan" && other.is_none(), "{verification:?}");
+}
+
+#[test]
+fn a_reference_that_does_not_run_the_model_is_said() {
+    let engine: Arc<dyn Engine> = Arc::new(FakeEngine::new(&["only"], |_, _| {
+        Err(EngineError::Load { node: None, reason: "it has no such operator".to_owned() })
+    }));
+    let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
+    let (session, _, inputs) = faulty(&[]);
+    let (verification, other) = verify_against(Some(&engine), &session, &inputs, 10, &options).unwrap();
+    assert!(other.is_none());
+    let Outcome::Skipped { because } = &verification.outcome else { panic!("{verification:?}") };
+    assert!(because.contains("it does not run the model") && because.contains("no such operator"), "{because}");
+}
+
 /// What a session's second run gives.
 fn second_run(session: &Session, inputs: &[Tensor]) -> Vec<f32> {
     session.run(inputs, &[]).unwrap();
@@ -77,7 +149,7 @@ fn second_run(session: &Session, inputs: &[Tensor]) -> Vec<f32> {
 fn form(verification: &Verification) -> &str {
     match &verification.outcome {
         Outcome::Right { form, .. } => form,
-        Outcome::Skipped { because } => panic!("{because}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -363,4 +435,10 @@ fn logits_in_another_order_are_the_same_logits() {
     assert_eq!((form(&verification), verification.wrong.len()), ("every rewrite", 0), "{verification:?}");
     let Outcome::Right { outputs, .. } = &verification.outcome else { panic!() };
     assert_eq!(outputs[0].taken, Some(0.0), "compared by their sizes");
+}
+
+#[test]
+fn each_choice_has_its_name() {
+    assert_eq!(Verify::ALL.map(Verify::name), ["auto", "on", "off"]);
+    assert_eq!(Verify::ALL, [Verify::Auto, Verify::On, Verify::Off]);
 }

@@ -5,19 +5,20 @@
 //! computes for about a microsecond, as the smallest kernels do. The profiler has everything switched on that
 //! `--profiler` switches on, and writes to a real directory while the runs go on. The same runs without clock and
 //! profiler are taken away; both are measured in one process, round after round in turn. The floor is what two readings
-//! of the clock cost. Ranges are around the same computation, on the same thread, while the same profiler records. A line of
-//! JSON for each.
+//! of the clock cost. Ranges are around the same computation, on the same thread, while the same profiler records.
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
-use opscope_clock::{Calibration, ClockPair, Ticks};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish};
+use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, RecordingInfo};
 use opscope_trace::{intern, range_named};
-use serde_json::json;
 
 const DISPATCHES: u32 = 12;
 const RUNS_PER_ROUND: u64 = 500;
@@ -27,75 +28,63 @@ const STEPS: u32 = 1_100;
 /// The whole cost of a dispatch, both readings of the clock included.
 const GOAL_NS: f64 = 80.0;
 
-fn main() {
+/// The contenders.
+const WITHOUT: usize = 0;
+const WITH: usize = 1;
+const RANGES: usize = 2;
+const CLOCK: usize = 3;
+
+fn main() -> ExitCode {
     let directory = tempfile::tempdir().expect("a directory");
     let (graph, kernels) = model();
     let info = RecordingInfo { graph: Arc::clone(&graph), engine: EngineInfo::new("loop", "1", Fidelity::Optimised) };
-    let start = ClockPair::now();
     let recording = directory.path().join("recording");
     let profiler = Profiler::create(&recording, &info, &ProfilerOptions::default()).expect("a new directory");
     let mut run = 0;
-    let (mut with, mut without, mut ranges, mut clock) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let name = intern("a range");
-    let round = |rounds: &mut Vec<(Ticks, Ticks)>, body: &mut dyn FnMut()| {
-        let begin = Ticks::now();
+    let round = |body: &mut dyn FnMut()| {
+        let start = Instant::now();
         (0..RUNS_PER_ROUND).for_each(|_| body());
-        rounds.push((begin, Ticks::now()));
+        start.elapsed().as_nanos() as f64 / (RUNS_PER_ROUND as f64 * f64::from(DISPATCHES))
     };
-    for _ in 0..ROUNDS {
-        round(&mut with, &mut || {
-            let info = RunInfo { id: RunId(run), graph: &graph, kernels: &kernels, fidelity: Fidelity::Optimised };
-            profiled(&profiler, &info);
-            run += 1;
-        });
-        round(&mut without, &mut || kernels.iter().for_each(compute));
-        round(&mut ranges, &mut || {
-            kernels.iter().for_each(|kernel| {
-                let _range = range_named(name);
-                compute(kernel);
-            });
-        });
-        round(&mut clock, &mut || {
-            kernels.iter().for_each(|_| {
-                black_box((Ticks::now(), Ticks::now()));
-            });
-        });
+    let goal = Goal::AtMost(GOAL_NS);
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("the dispatch itself", || round(&mut || kernels.iter().for_each(compute))),
+            Contender::new("with the profiler", || {
+                round(&mut || {
+                    let info =
+                        RunInfo { id: RunId(run), graph: &graph, kernels: &kernels, fidelity: Fidelity::Optimised };
+                    profiled(&profiler, &info);
+                    run += 1;
+                })
+            }),
+            Contender::new("in a range", || {
+                round(&mut || {
+                    kernels.iter().for_each(|kernel| {
+                        let _range = range_named(name);
+                        compute(kernel);
+                    });
+                })
+            }),
+            Contender::new("two readings of the clock", || {
+                round(&mut || {
+                    kernels.iter().for_each(|_| {
+                        black_box((Ticks::now(), Ticks::now()));
+                    });
+                })
+            }),
+        ],
+    );
+    for (case, ours) in [("profiled dispatch", WITH), ("range of the user's code", RANGES)] {
+        let judged = rounds.decide_difference(goal, ours, WITHOUT, 1.0);
+        let (case, peer) = (case.to_owned(), ("the dispatch itself, ns", rounds.cost(WITHOUT).value));
+        Case { bench: "run", case, judged, unit: "ns", peer, floor: Some(rounds.cost(CLOCK).value), goal }.print();
     }
-    let manifest = profiler.finish().expect("a manifest");
-    let records = manifest.records.expect("it is closed");
-    let calibration = Calibration::since(start);
-    let dispatches = RUNS_PER_ROUND as f64 * f64::from(DISPATCHES);
-    let nanos = |rounds: &[(Ticks, Ticks)]| -> Vec<f64> {
-        rounds.iter().map(|&(start, end)| calibration.nanos(start, end) / dispatches).collect()
-    };
-    let cost_of = |rounds: &[(Ticks, Ticks)]| -> Vec<f64> {
-        nanos(rounds).iter().zip(nanos(&without)).map(|(with, without)| with - without).collect()
-    };
-    let (kernel, floor) = (median(nanos(&without)), median(nanos(&clock)));
-    let dispatch = median(cost_of(&with));
-    for (case, costs, peer, peer_cost) in [
-        ("profiled dispatch", cost_of(&with), "the dispatch itself", kernel),
-        ("range of the user's code", cost_of(&ranges), "a profiled dispatch", dispatch),
-    ] {
-        let highest = upper_end(costs.clone());
-        let cost = median(costs);
-        let line = json!({
-            "bench": "run",
-            "case": case,
-            "value": cost,
-            "unit": "ns",
-            "peer": peer,
-            "peer_value": peer_cost,
-            "floor": floor,
-            "goal": GOAL_NS,
-            "met": manifest.complete && highest <= GOAL_NS,
-            "emitted": records.emitted,
-            "delivered": records.delivered,
-            "stalls": records.stalls,
-            "longest_stall_ns": records.longest_stall_ns,
-        });
-        println!("{line}");
-    }
+    drop(rounds);
+    assert!(profiler.finish().expect("a manifest").complete, "no record is lost");
+    finish()
 }
 
 fn profiled(profiler: &Profiler, info: &RunInfo<'_>) {
@@ -115,19 +104,6 @@ fn compute(kernel: &Kernel) {
     black_box(
         (0..STEPS).fold(seed, |state, _| black_box(state).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1)),
     );
-}
-
-/// Returns the upper end of the 95 % confidence interval of the median: about two deviations of a binomial distribution
-/// above it.
-fn upper_end(mut nanos: Vec<f64>) -> f64 {
-    nanos.sort_by(f64::total_cmp);
-    let count = nanos.len() as f64;
-    nanos[(count / 2.0 + count.sqrt()).ceil() as usize]
-}
-
-fn median(mut nanos: Vec<f64>) -> f64 {
-    nanos.sort_by(f64::total_cmp);
-    nanos[nanos.len() / 2]
 }
 
 fn model() -> (Arc<Graph>, Arc<[Kernel]>) {

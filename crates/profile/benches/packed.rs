@@ -2,19 +2,20 @@
 //!
 //! Runs of 24 dispatches, as the smallest models have, are recorded with everything that `--profiler` switches on. The first
 //! number is the size of the file of records by its dispatches; its peer are the same records as they are in memory. Then the
-//! records of one frame are packed and unpacked again and again; the floor is a copy of the same bytes. A line of JSON for each.
+//! records of one frame are packed and unpacked again and again; the floor is a copy of the same bytes.
 
 use std::fs;
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use opscope_bench::{Case, Contender, Goal, Judged, Measured, Rounds, finish};
 use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
 use opscope_profile::packed::{pack, unpack};
 use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, RecordingInfo};
-use serde_json::{Value, json};
 
 const DISPATCHES: usize = 24;
 const RUNS: u64 = 20_000;
@@ -27,37 +28,58 @@ const MOST_BYTES: f64 = 24.0;
 /// A dispatch of the smallest models takes a microsecond, and the thread that writes must not take a processor from them.
 const MOST_NANOS: f64 = 100.0;
 
-fn main() {
+fn main() -> ExitCode {
     let directory = tempfile::tempdir().expect("a directory");
     let recording = directory.path().join("recording");
-    let manifest = record(&recording);
+    assert!(record(&recording).complete, "no record is lost");
     let records = fs::read(recording.join("records.bin")).expect("the records");
-    let dispatches = RUNS as f64 * DISPATCHES as f64;
-    let bytes = records.len() as f64 / dispatches;
-    let is_complete = manifest.complete;
-    print(json!({
-        "bench": "run", "case": "recording, for each dispatch", "value": bytes, "unit": "bytes",
-        "peer": "a dispatch alone, not packed", "peer_value": STORED_DISPATCH, "floor": null,
-        "goal": format!("<= {MOST_BYTES} bytes"), "met": is_complete && bytes <= MOST_BYTES,
-    }));
+    let bytes = records.len() as f64 / (RUNS as f64 * DISPATCHES as f64);
+    Case {
+        bench: "run",
+        case: "recording, for each dispatch".to_owned(),
+        // The clock's last digits vary, and so does this, by less than its own last digit.
+        judged: Judged::alone(Measured::exactly(bytes)),
+        unit: "bytes",
+        peer: ("a dispatch alone, not packed, bytes", STORED_DISPATCH),
+        floor: None,
+        goal: Goal::AtMost(MOST_BYTES),
+    }
+    .print();
 
     let length = u32::from_le_bytes(records[FILE_HEADER + 4..][..4].try_into().expect("four bytes"));
     let packed = &records[FILE_HEADER + FRAME_HEADER..][..length as usize];
     let payload = unpack(packed).expect("the first frame is packed");
     let dispatches = dispatches_of(&payload);
-    let floor = nanos(dispatches, || drop(black_box(payload.clone())));
-    let packing = nanos(dispatches, || {
-        let mut into = Vec::with_capacity(payload.len());
-        assert!(pack(black_box(&payload), &mut into));
-    });
-    let unpacking = nanos(dispatches, || drop(black_box(unpack(black_box(packed)))));
-    for (case, (median, highest)) in [("packing a dispatch", packing), ("unpacking a dispatch", unpacking)] {
-        print(json!({
-            "bench": "run", "case": case, "value": median, "unit": "ns", "interval": [null, highest],
-            "peer": "copying its records", "peer_value": floor.0, "floor": floor.0,
-            "goal": format!("<= {MOST_NANOS} ns"), "met": highest <= MOST_NANOS,
-        }));
+    let goal = Goal::AtMost(MOST_NANOS);
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("copying its records", || nanos(dispatches, || drop(black_box(payload.clone())))),
+            Contender::new("packing", || {
+                nanos(dispatches, || {
+                    let mut into = Vec::with_capacity(payload.len());
+                    assert!(pack(black_box(&payload), &mut into));
+                })
+            }),
+            Contender::new("unpacking", || nanos(dispatches, || drop(black_box(unpack(black_box(packed)))))),
+        ],
+    );
+    for (case, ours) in [("packing a dispatch", 1), ("unpacking a dispatch", 2)] {
+        let judged = rounds.decide_difference(goal, ours, 0, 1.0);
+        let copy = rounds.cost(0).value;
+        let case = format!("{case}, more than a copy");
+        Case {
+            bench: "run",
+            case,
+            judged,
+            unit: "ns",
+            peer: ("copying its records, ns", copy),
+            floor: Some(copy),
+            goal,
+        }
+        .print();
     }
+    finish()
 }
 
 /// Returns how many records of a payload are dispatches.
@@ -96,33 +118,9 @@ fn record(directory: &std::path::Path) -> opscope_profile::Manifest {
     profiler.finish().expect("a manifest")
 }
 
-/// Returns the median of the time for each dispatch, and the upper end of its 95 % confidence interval.
-fn nanos(dispatches: f64, work: impl Fn()) -> (f64, f64) {
-    let mut rounds: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed().as_nanos() as f64 / dispatches
-        })
-        .collect();
-    rounds.sort_by(f64::total_cmp);
-    let half = ROUNDS as f64 / 2.0;
-    (rounds[ROUNDS / 2], rounds[(half + (ROUNDS as f64).sqrt()).ceil() as usize])
-}
-
-fn print(line: Value) {
-    if std::env::args().any(|argument| argument == "--json") {
-        return println!("{line}");
-    }
-    let met = if line["met"] == true { "met" } else { "missed" };
-    let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
-    let number = |key: &str| line[key].as_f64().unwrap_or_default();
-    let (value, peer) = (number("value"), number("peer_value"));
-    println!(
-        "{}: {value:.1} {}; {}: {peer:.1}; goal {}: {met}",
-        text("case"),
-        text("unit"),
-        text("peer"),
-        text("goal")
-    );
+/// The nanoseconds for each dispatch.
+fn nanos(dispatches: f64, work: impl Fn()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_nanos() as f64 / dispatches
 }

@@ -175,4 +175,19 @@ mod tests {
         let times = ReferenceTimes::of((1..=9).rev().map(f64::from).collect()).unwrap();
         assert_eq!(times, ReferenceTimes { p25_ns: 3.0, median_ns: 5.0, p75_ns: 7.0, samples: 9 });
     }
+
+    /// 1 * 0.999 + 0.001 is 1 again. Numbers that shrink would be denormal after a while, and those take longer.
+    #[test]
+    fn the_numbers_of_the_reference_work_stay_near_one() {
+        let meter = LoadMeter::begin();
+        let mut reference = meter.reference.into_inner().unwrap();
+        (0..3).for_each(|_| _ = reference.work());
+        let all = || reference.near.iter().chain(&reference.far);
+        assert_eq!(all().count(), NEAR + FAR);
+        assert!(
+            all().all(|number| (0.999..1.001).contains(number)),
+            "{:?}",
+            all().find(|number| !(0.999..1.001).contains(*number))
+        );
+    }
 }

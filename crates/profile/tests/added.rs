@@ -42,10 +42,15 @@ impl Converting {
     /// Reports a run of 100 parts of time: three kernels from 10 to 90, of which the last one takes 10 parts. After it the
     /// engine works on its profile for 50 parts.
     fn run(&self, profiler: &Profiler, run: u64, untimed: u64) {
+        self.run_with(profiler, run, untimed, [(10, 40), (40, 70), (80, 90)]);
+    }
+
+    /// The same, with the kernels at these times.
+    fn run_with(&self, profiler: &Profiler, run: u64, untimed: u64, times: [(u64, u64); 3]) {
         let observer = self.observe(profiler, run);
         let begin = Ticks::now().as_raw();
         let at = |parts: u64| Ticks::from_raw(begin + 100_000 * parts);
-        for (kernel, (start, end)) in [(10, 40), (40, 70), (80, 90)].into_iter().enumerate().skip(untimed as usize) {
+        for (kernel, (start, end)) in times.into_iter().enumerate().skip(untimed as usize) {
             observer.timed(KernelId::new(kernel as u32), &[], at(start), at(end));
         }
         if untimed > 0 {
@@ -99,6 +104,27 @@ fn kernels_that_an_engine_adds_have_a_share_and_rows_of_their_own() {
     assert!(types.contains(&("Relu", false, 1)) && types.contains(&("Relu", true, 0)), "{types:?}");
     let text = account.to_text(10);
     assert!(text.contains("added by the engine") && text.contains("c (engine)"), "{text}");
+}
+
+/// The conversion's times begin within the operator's before it, so 20 parts are in two parts of the account.
+#[test]
+fn times_that_are_in_two_parts_of_a_run_are_a_rest_below_zero_and_the_text_says_so() {
+    let root = tempfile::tempdir().expect("a directory");
+    let of = |name: &str, times: [(u64, u64); 3]| {
+        let (plan, directory) = (Converting::new(), root.path().join(name));
+        let profiler = plan.profiler(&directory);
+        plan.run_with(&profiler, 0, 0, times);
+        profiler.finish().expect("a manifest");
+        account(&open(&directory))
+    };
+    let overlapping = of("overlapping", [(10, 60), (40, 70), (80, 90)]);
+    let shares = overlapping.shares.expect("there are times");
+    let parts = [shares.operators, shares.added, shares.between, shares.in_out, shares.rest];
+    assert_eq!(parts.map(|share| share.percent.round()), [60.0, 30.0, 10.0, 20.0, -20.0]);
+    let text = overlapping.to_text(10);
+    assert!(text.contains("rest") && text.contains("The parts miss the whole by -20.0 %"), "{text}");
+    let text = of("apart", [(10, 40), (40, 70), (80, 90)]).to_text(10);
+    assert!(!text.contains("rest") && !text.contains("miss the whole"), "{text}");
 }
 
 #[test]

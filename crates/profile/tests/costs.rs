@@ -11,7 +11,7 @@ use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo};
 use opscope_onnx::Graph;
-use opscope_profile::{Account, EngineInfo, Profiler, ProfilerOptions, Recording, RecordingInfo};
+use opscope_profile::{Account, EngineInfo, Profiler, ProfilerOptions, Recording, RecordingInfo, RunKind};
 use opscope_roofline::{Bandwidth, ComputePeak, Limit, Roofline};
 use support::{Paper, open};
 
@@ -199,6 +199,28 @@ fn memory_over_time_is_that_of_the_inputs_and_of_the_operators_in_turn() {
     let rows: Vec<_> = memory.operators.iter().map(|row| (row.operator.as_deref(), row.allocated_bytes)).collect();
     // Each gives 2 x 3 numbers.
     assert_eq!(rows, [(None, 24), (Some("a"), 24), (Some("b"), 24)]);
+}
+
+#[test]
+fn memory_over_time_is_that_of_a_measured_run_if_there_is_one() {
+    for (kinds, shown) in [
+        (&[RunKind::WarmUp, RunKind::Measured, RunKind::Measured][..], 1),
+        (&[RunKind::Measured, RunKind::WarmUp], 0),
+        (&[RunKind::WarmUp, RunKind::WarmUp], 0),
+    ] {
+        let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+        let directory = root.path().join("recording");
+        let mut options = ProfilerOptions::default();
+        options.switches.tensor_memory = true;
+        let profiler = paper.profiler(&directory, &options);
+        for (run, kind) in kinds.iter().enumerate() {
+            profiler.set_run_kind(*kind);
+            paper.run(&profiler, run as u64);
+        }
+        profiler.finish().expect("a manifest");
+        let memory = open(&directory).memory_over_time().expect("records").expect("they were recorded");
+        assert_eq!(memory.run, shown, "{kinds:?}");
+    }
 }
 
 #[test]

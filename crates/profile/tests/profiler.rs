@@ -38,7 +38,8 @@ fn a_finished_recording_is_complete_and_holds_every_run_and_dispatch() {
     assert_eq!((runs.measured, runs.warm_up, runs.failed, runs.partial), (1000, 1, 1, 0));
     let shares = account.shares.expect("dispatches were recorded");
     let sum = shares.operators.percent + shares.between.percent + shares.in_out.percent;
-    assert!((sum - 100.0).abs() < 1e-9, "{sum}");
+    assert!((sum - 100.0).abs() < 1e-6, "{sum}");
+    assert!(shares.rest.percent.abs() < 1e-6, "{shares:?}");
     assert!(shares.in_out.total_ns >= 0.0 && shares.between.total_ns >= 0.0);
     let of_types: f64 = account.op_types.iter().map(|row| row.total_ns).sum();
     assert!((of_types - shares.operators.total_ns).abs() <= 1e-6 * of_types, "tables and account tell the same");

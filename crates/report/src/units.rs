@@ -90,4 +90,28 @@ mod tests {
         assert_eq!(values, ["0", "1.000", "-12.35", "1.000e-7", "1.798e308", "99999"]);
         assert_eq!(["/Conv", "/layer.0/Conv"].map(|name| cut(name, 9)), ["/Conv", "/lay…Conv"]);
     }
+
+    #[test]
+    fn units_and_digits_change_at_these_numbers() {
+        let durations = [999.0, 1e3, 9_999.4, 1e4, 99_994.0, 1e5, 1e6, 1e9, 1e12].map(duration);
+        let expected =
+            ["999 ns", "1.000 µs", "9.999 µs", "10.00 µs", "99.99 µs", "100.0 µs", "1.000 ms", "1.000 s", "1000.0 s"];
+        assert_eq!(durations, expected);
+        assert_eq!([1e3, 2.5e6, 3e9, -4e6].map(axis_duration), ["1 µs", "2.5 ms", "3 s", "-4 ms"]);
+        assert_eq!([0.0, 0.1234, 1.5, 20.0, 100.0].map(trimmed), ["0", "0.123", "1.5", "20", "100"]);
+        assert_eq!(
+            [0.0, 0.004, 46.875, 99.996, 100.0].map(percent),
+            ["0.00 %", "0.00 %", "46.88 %", "100.00 %", "100.00 %"]
+        );
+    }
+
+    #[test]
+    fn values_have_four_digits_and_an_exponent_beyond_these_numbers() {
+        let values = [9.99e-4, 1e-3, 0.012_345_6, 0.5, 12.0, 123.456, 1_234.5, 99_999.0, 1e5, -1e5].map(value);
+        let expected =
+            ["9.990e-4", "0.001000", "0.01235", "0.5000", "12.00", "123.5", "1234", "99999", "1.000e5", "-1.000e5"];
+        assert_eq!(values, expected);
+        assert_eq!([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(value), ["NaN", "inf", "-inf"]);
+        assert_eq!([4, 5, 6].map(|most| cut("abcdef", most)), ["a…ef", "ab…ef", "abcdef"]);
+    }
 }

@@ -5,6 +5,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opscope_clock::Ticks;
 use opscope_profile::Recording;
 use opscope_report::{Report, ReportError};
 use serde_json::json;
@@ -244,6 +245,10 @@ fn two_models_are_two_runs_and_no_error() {
     assert!(
         html.contains("<article id=\"r2\"") && !html.contains("cannot be compared") && !html.contains("A against B")
     );
+    for link in ["<a href=\"#r1\" class=\"run\">", "<a href=\"#r2\" class=\"run\">"] {
+        assert_eq!(html.matches(link).count(), 1, "{link}");
+    }
+    assert!(!page(&[&paths[0]]).contains("class=\"run\""), "one run needs no link to itself");
 }
 
 #[test]
@@ -347,6 +352,15 @@ fn runs_have_the_numbers_of_the_recording_everywhere() {
     let charts = html.split("id=\"r1-latency\"").nth(1).expect("charts");
     assert!(charts.contains("&quot;run 0: ") && charts.contains("&quot;run 29: ") && !charts.contains("run 30: "));
     assert!(charts.contains("Their numbers are those of the recording."));
+    // The first run: 500 ticks, and for each of its 40 kernels 1100 and what its number adds.
+    let ticks: u64 = 500 + (0..40).map(|index: u64| 1_100 + (index * 7_919) % 5_000).sum::<u64>();
+    let recording = Recording::open(root.path().join("recording")).expect("a recording");
+    let nanos = recording.calibration().nanos(Ticks::from_raw(0), Ticks::from_raw(ticks));
+    let shown = charts.split("&quot;run 0: ").nth(1).and_then(|rest| rest.split("&quot;").next()).expect("a duration");
+    let (number, unit) = shown.split_once(' ').expect("a unit");
+    let unit = [("µs", 1e3), ("ms", 1e6)].into_iter().find(|(name, _)| *name == unit).expect("a unit").1;
+    let shown = number.parse::<f64>().expect("a number") * unit;
+    assert!((shown / nanos - 1.0).abs() < 0.001, "{shown} for {nanos} ns");
 }
 
 #[test]

@@ -33,10 +33,7 @@ struct File {
 /// that belongs to another processor or version, counts as none.
 pub fn kept(directory: &Path, threads: NonZeroUsize) -> Option<Roofline> {
     let path = path(directory, &key(threads));
-    if fs::metadata(&path).ok()?.len() > LONGEST {
-        return None;
-    }
-    let file: File = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let file: File = serde_json::from_slice(&opscope_files::read(&path, LONGEST).ok()?).ok()?;
     let is_ours = file.schema == SCHEMA && file.key == key(threads) && file.machine.is_plausible(threads);
     is_ours.then_some(file.machine)
 }

@@ -22,7 +22,7 @@ pub(crate) fn widened() -> impl Iterator<Item = &'static str> {
         x86_64::widens_bfloat16().then_some("bfloat16"),
     ];
     #[cfg(not(target_arch = "x86_64"))]
-    let widened = [];
+    let widened: [Option<&str>; 0] = [];
     widened.into_iter().flatten()
 }
 

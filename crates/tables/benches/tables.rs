@@ -3,13 +3,15 @@
 //! A recording of two million dispatches is exported: its records are read, put to their runs, turned into time, and all six
 //! tables are written to a real directory. The floor is what the same machine takes to write the same bytes into a file,
 //! and the peer is the crate's own writer, which hashes the text of every row, for the same columns of the same rows in memory.
-//! All three are the time that a core works, so that other programs do not count. Rounds take turns; medians are compared. A line of JSON each.
+//! All three are the time that a core works, so that other programs do not count.
 
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::Write;
+use std::process::ExitCode;
 use std::sync::Arc;
 
+use opscope_bench::{Case, Goal, Judged, Measured, decide, finish, median, times};
 use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
@@ -21,56 +23,61 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use rustix::time::{ClockId, clock_gettime};
-use serde_json::json;
 
 const OPERATORS: usize = 100;
-const RUNS: u64 = 20_000;
+/// How many runs are recorded.
+fn runs() -> u64 {
+    times(20_000, 2_500)
+}
 const ROUNDS: usize = 7;
 const GOAL: f64 = 5e6;
 
-fn main() {
+fn main() -> ExitCode {
     let scratch = tempfile::tempdir().expect("a directory");
     let directory = scratch.path().join("recording");
     record(&directory);
     let recording = Recording::open(&directory).expect("a recording");
     assert!(recording.is_complete(), "{:?}", recording.problems());
-    let rows = (RUNS as usize * OPERATORS) as f64;
-    let (mut ours, mut peers, mut floors) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let into = scratch.path().join("tables");
-        fs::create_dir(&into).expect("a new directory");
-        ours.push(seconds(|| drop(opscope_tables::export_recording(&recording, &into).expect("the tables"))));
-        let bytes: Vec<u8> = fs::read_dir(&into)
-            .expect("the tables")
-            .flat_map(|entry| fs::read(entry.expect("a table").path()).expect("a table"))
-            .collect();
-        fs::remove_dir_all(&into).expect("the tables can be removed");
-        floors.push(seconds(|| {
-            let mut file = File::create(scratch.path().join("raw")).expect("a file");
-            file.write_all(black_box(&bytes)).expect("room");
-        }));
-        peers.push(seconds(|| peer(File::create(scratch.path().join("peer")).expect("a file"))));
-    }
-    let (ours, peers, floors) = (interval(ours, rows), interval(peers, rows), interval(floors, rows));
-    let line = json!({
-        "bench": "reports", "case": "recording to Parquet, all tables", "value": ours.1, "unit": "rows/s",
-        "interval": [ours.0, ours.2], "peer": "the crate's own column writers, dispatches alone, from memory",
-        "peer_value": peers.1, "floor": floors.1, "goal": ">= 5 million rows/s per core", "met": ours.0 >= GOAL,
+    let rows = (runs() as usize * OPERATORS) as f64;
+    let goal = Goal::AtLeast(GOAL);
+    let [mut ours, mut peers, mut floors] = [const { Vec::new() }; 3];
+    let mut noise = Vec::new();
+    let judged = decide(goal, || {
+        for _ in 0..times(ROUNDS, 1) {
+            let export = || {
+                let into = scratch.path().join("tables");
+                fs::create_dir(&into).expect("a new directory");
+                let seconds =
+                    seconds(|| drop(opscope_tables::export_recording(&recording, &into).expect("the tables")));
+                let files = fs::read_dir(&into).expect("the tables");
+                let bytes =
+                    files.flat_map(|entry| fs::read(entry.expect("a table").path()).expect("a table")).collect();
+                fs::remove_dir_all(&into).expect("the tables can be removed");
+                (rows / seconds, bytes)
+            };
+            let ((rate, bytes), (again, _)): ((f64, Vec<u8>), _) = (export(), export());
+            noise.push(again - rate);
+            ours.push(rate);
+            let write = seconds(|| {
+                let mut file = File::create(scratch.path().join("raw")).expect("a file");
+                file.write_all(black_box(&bytes)).expect("room");
+            });
+            floors.push(rows / write);
+            peers.push(rows / seconds(|| peer(File::create(scratch.path().join("peer")).expect("a file"))));
+        }
+        Judged { measured: Measured::of(&ours), noise: Measured::of(&noise).reach_from(0.0) }
     });
-    if std::env::args().any(|argument| argument == "--json") {
-        println!("{line}");
-    } else {
-        println!(
-            "reports    recording to Parquet, all tables   {:.2} [{:.2}, {:.2}] million rows/s; the crate's own writers {:.2}; \
-             floor (writing the same bytes) {:.0}; goal >= 5: {}",
-            ours.1 / 1e6,
-            ours.0 / 1e6,
-            ours.2 / 1e6,
-            peers.1 / 1e6,
-            floors.1 / 1e6,
-            if ours.0 >= GOAL { "met" } else { "MISSED" }
-        );
+    Case {
+        bench: "reports",
+        case: "recording to Parquet, all tables, for each core".to_owned(),
+        judged: judged.times(1e-6),
+        unit: "million rows/s",
+        peer: ("the crate's own column writers, dispatches alone, from memory, million rows/s", median(&peers) / 1e6),
+        floor: Some(median(&floors) / 1e6),
+        goal: Goal::AtLeast(GOAL / 1e6),
     }
+    .print();
+    finish()
 }
 
 /// Records runs whose ticks are made up, as fast as the profiler takes them.
@@ -85,7 +92,7 @@ fn record(directory: &std::path::Path) {
     let info = RecordingInfo { graph: Arc::clone(&graph), engine };
     let profiler = Profiler::create(directory, &info, &ProfilerOptions::default()).expect("a new directory");
     let (mut now, mut random) = (Ticks::now().as_raw(), 1u64);
-    for run in 0..RUNS {
+    for run in 0..runs() {
         let info = RunInfo { id: RunId(run), graph: &graph, kernels: &kernels, fidelity: Fidelity::Optimised };
         let observer = profiler.observe(&info);
         let begin = now;
@@ -119,7 +126,7 @@ fn peer(into: File) {
         .collect();
     let one = ByteArray::from(b"0123456789abcdef0123456789abcdef".to_vec());
     let group_rows = 250_000;
-    for group_index in 0..RUNS as usize * OPERATORS / group_rows {
+    for group_index in 0..runs() as usize * OPERATORS / group_rows {
         let mut group = file.next_row_group().expect("a group");
         for column in 0..10 {
             let mut writer = group.next_column().expect("a column").expect("a column");
@@ -153,12 +160,4 @@ fn seconds(work: impl FnOnce()) -> f64 {
     work();
     let end = now();
     (end.tv_sec - start.tv_sec) as f64 + (end.tv_nsec - start.tv_nsec) as f64 / 1e9
-}
-
-/// Returns the rows a second of the second slowest, the median and the second fastest round: with seven rounds, nearly a 95 %
-/// confidence interval of the median.
-fn interval(mut seconds: Vec<f64>, rows: f64) -> (f64, f64, f64) {
-    seconds.sort_by(f64::total_cmp);
-    let rate = |index: usize| rows / seconds[index];
-    (rate(ROUNDS - 2), rate(ROUNDS / 2), rate(1))
 }

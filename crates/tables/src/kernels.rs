@@ -79,3 +79,42 @@ impl<'a> Kernels<'a> {
         &self.kernels
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn kernels_have_numbers_in_the_order_in_which_they_are_met() {
+        let (stored, copy) =
+            (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"), tempfile::tempdir().expect("room"));
+        for name in ["manifest.json", "names.jsonl", "records.bin"] {
+            fs::copy(stored.join(name), copy.path().join(name)).expect("room");
+        }
+        let recording = Recording::open(copy.path()).expect("a recording");
+        let mut kernels = Kernels::new(&recording);
+        let known = kernels.all().len() as u32;
+        let far = DENSE as u32;
+        // A kernel behind a gap, one in it, the first one beyond what is found without hashing, and another plan.
+        for (plan, kernel, number) in [
+            (77, 5, 0),
+            (77, 3, 1),
+            (77, 5, 0),
+            (77, far, 2),
+            (77, far - 1, 3),
+            (78, 5, 4),
+            (77, 3, 1),
+            (77, far, 2),
+            (78, 5, 4),
+            (77, 4, 5),
+        ] {
+            assert_eq!(kernels.number(plan, kernel), known + number, "kernel {kernel} of plan {plan}");
+            let found = kernels.get(known + number);
+            assert_eq!((found.plan, found.kernel), (plan, kernel));
+        }
+        assert_eq!(kernels.all().len() as u32, known + 6);
+    }
+}

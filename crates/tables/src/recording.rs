@@ -77,6 +77,7 @@ impl<W: Write + Send> RecordingTables<W> {
                     })?;
                 }
                 Item::Other(Fact::Marker(marker)) => self.mark(recording, &id, &marker)?,
+                // docs/tables.md says which facts have tables.
                 Item::Other(_) => {}
             }
         }

@@ -1,13 +1,25 @@
 //! Tensors: an element type, a shape and bytes.
 //!
 //! All bytes are little-endian and row-major. This crate does not know about models or engines.
+//!
+//! # Rooms
+//!
+//! | room | what |
+//! |---|---|
+//! | `scan` | counts, extremes and histograms of a tensor or a part of it, in one pass |
+//! | `statistics` | mean, deviation and norms |
+//! | `difference` | how far two tensors are from each other, and tolerances |
+//! | `npz`, `npy` | numpy's files |
+//! | `slice` | parts of a tensor, in numpy's syntax |
+//! | `tensor` | a tensor, a view of one, and one that the host cannot address |
+//! | `element` | one element as a number |
+//! | `dtype` | element types, in one table |
 
 #![forbid(unsafe_code)]
 
 mod difference;
 mod dtype;
 mod element;
-mod file;
 pub mod npy;
 pub mod npz;
 mod scan;
@@ -18,7 +30,6 @@ mod tensor;
 pub use difference::{Difference, DifferenceAccumulator, Tolerance};
 pub use dtype::DType;
 pub use element::Element;
-pub use file::open_regular;
 pub use scan::{Bin, Detail, Histogram, Scan, ScanQuery, ScanResult, TopBy, top_k};
 pub use slice::{Axis, Region, Slice, SliceError};
 pub use statistics::{Accumulator, Statistics};

@@ -10,10 +10,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use flate2::read::DeflateDecoder;
+use opscope_files::open_regular;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder, ZipLocator};
 
+use crate::Tensor;
 use crate::npy::{self, Header, NpyError};
-use crate::{Tensor, open_regular};
 
 /// More arrays than any archive of a model's inputs has.
 const MOST_ARRAYS: usize = 1 << 16;
@@ -299,6 +300,12 @@ mod tests {
             Err(NpzError::Array { source: NpyError::Length { found, .. }, .. }) => assert!(found <= most, "{found}"),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_byte_that_is_packed_becomes_1032_at_most() {
+        // By the definition of Deflate: a run of 258 bytes takes two bits at least.
+        assert_eq!(LARGEST_RATIO, 258 * 8 / 2);
     }
 
     #[test]

@@ -51,6 +51,25 @@ fn every_type_is_counted_by_the_value_of_its_elements() {
 }
 
 #[test]
+fn integers_are_not_rounded_to_single_precision() {
+    // 2^24 + 1 is the first integer that a float of 32 bits does not hold, 2^53 the last power of two before which a double holds all.
+    let (most, two_53) = (4_294_967_295.0, 9_007_199_254_740_992.0);
+    let cases: [(DType, Vec<u8>, f64, f64); 4] = [
+        (DType::I32, [16_777_217i32, -16_777_219].map(i32::to_le_bytes).concat(), -16_777_219.0, 16_777_217.0),
+        (DType::U32, [16_777_217u32, 4_294_967_295].map(u32::to_le_bytes).concat(), 16_777_217.0, most),
+        (DType::I64, [1i64 << 53, 1 - (1 << 53)].map(i64::to_le_bytes).concat(), 1.0 - two_53, two_53),
+        (DType::U64, [16_777_217u64, (1 << 53) - 1].map(u64::to_le_bytes).concat(), 16_777_217.0, two_53 - 1.0),
+    ];
+    for (dtype, bytes, min, max) in cases {
+        let statistics = Statistics::of(&Tensor::new(dtype, vec![2], bytes).unwrap().view()).unwrap();
+        assert_eq!((statistics.min, statistics.max), (Some(min), Some(max)), "{dtype}");
+        // Sums are of differences to the first element, which a double may round.
+        let (mean, expected) = (statistics.mean.unwrap(), min / 2.0 + max / 2.0);
+        assert!((mean - expected).abs() <= max * f64::EPSILON, "{dtype}: {mean}, not {expected}");
+    }
+}
+
+#[test]
 fn complex_numbers_have_a_norm_and_no_order() {
     let tensor = Tensor::new(DType::Complex64, vec![2], [3f32, 4.0, 0.0, 0.0].map(f32::to_le_bytes).concat()).unwrap();
     let statistics = Statistics::of(&tensor.view()).unwrap();

@@ -62,10 +62,16 @@ mod tests {
     }
 
     #[test]
+    fn control_characters_alone_are_octal_numbers() {
+        assert_eq!(shell_word("it's\u{9b}7 größer\n\\"), "$'it\\'s\\302\\2337 größer\\012\\\\'");
+        assert_eq!(shell_word(OsStr::from_bytes(b"\xff7 a")), "$'\\3777 a'");
+    }
+
+    #[test]
     fn a_shell_reads_every_word_back() {
         let words: [&[u8]; 9] = [
             b"",
-            b"a b; rm -rf $HOME `x`",
+            b"a b; touch $HOME `x`",
             b"it's",
             b"!!*?[a]{b,c}~",
             b"\"\\\\n",

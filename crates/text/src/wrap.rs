@@ -53,6 +53,7 @@ mod tests {
     fn lines_break_at_blanks_and_no_word_is_broken() {
         assert_eq!(wrapped("one two three", 80), ["one two three"]);
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("one two three", 6), ["one", "two", "three"]);
         assert_eq!(wrapped("a/long/path b", 4), ["a/long/path", "b"]);
     }
 
@@ -64,5 +65,8 @@ mod tests {
         assert_eq!(wrapped_within(text, 30, 2), ["it runs, because the own plan", "is wrong: y by 1.0 (2 are NaN)"]);
         assert_eq!(wrapped_within(text, 20, 1), ["it runs"]);
         assert_eq!(wrapped_within("one two three four", 9, 1), ["one two …"]);
+        assert_eq!(wrapped_within("one two three four", 12, 1), ["one two …"]);
+        assert_eq!(wrapped_within("one two three four", 8, 1), ["one …"]);
+        assert_eq!(wrapped_within("; one two three", 5, 1), ["; …"], "a first clause of nothing is not what is left");
     }
 }

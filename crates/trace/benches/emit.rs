@@ -5,9 +5,11 @@ mod measure;
 mod subject;
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::Mutex;
 
-use measure::{Case, Contender, measured, nanos_each, run_on};
+use measure::{nanos_each, run_on};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish};
 use opscope_trace::{BufferOptions, DispatchRecord, emit};
 use subject::{Subject, record};
 use tracing_subscriber::layer::SubscriberExt;
@@ -17,7 +19,7 @@ const BATCH: u64 = 10_000;
 struct Nothing;
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Nothing {}
 
-fn main() {
+fn main() -> ExitCode {
     run_on(0);
     let subject = Subject::start_with(BufferOptions::default(), || run_on(1));
     let mut number = 0;
@@ -31,8 +33,11 @@ fn main() {
     let mut at = 0;
     let source = [1u64; 8];
 
-    measure::title("ns per 64-byte record, one thread");
-    let [ours, rtrb, store, _] = measured(
+    const OURS: usize = 0;
+    const RTRB: usize = 1;
+    const STORE: usize = 2;
+    let goal = Goal::AtMost(2.0);
+    let mut rounds = Rounds::new(
         101,
         [
             Contender::new("opscope emit", || {
@@ -62,7 +67,20 @@ fn main() {
             }),
         ],
     );
-    measured(
+    let judged = rounds.decide_ratio(goal, OURS, RTRB);
+    rounds.print("ns per 64-byte record, one thread");
+    Case {
+        bench: "records",
+        case: format!("emit 64 bytes, no timestamp, 1 thread, {:.2} ns", rounds.cost(OURS).value),
+        judged,
+        unit: "x",
+        peer: ("rtrb push, ns", rounds.cost(RTRB).value),
+        floor: Some(rounds.cost(STORE).value),
+        goal,
+    }
+    .print();
+    drop(rounds);
+    let mut others = Rounds::new(
         31,
         [
             Contender::new("crossbeam-channel send", || {
@@ -82,9 +100,12 @@ fn main() {
             }),
         ],
     );
+    others.more();
+    others.print("other ways");
+    drop(others);
     // The last one, because its collector thread runs from here on.
     fastrace::set_reporter(fastrace::collector::ConsoleReporter, fastrace::collector::Config::default());
-    measured(
+    let mut spans = Rounds::new(
         31,
         [Contender::new("fastrace local span", || {
             let root = fastrace::Span::root("run", fastrace::prelude::SpanContext::random());
@@ -96,15 +117,7 @@ fn main() {
             cost
         })],
     );
-    Case {
-        case: "emit 64 bytes, no timestamp, 1 thread",
-        value: ours.median(),
-        unit: "ns",
-        peer: "rtrb push",
-        peer_value: Some(rtrb.median()),
-        floor: Some(store.median()),
-        goal: format!("at most 2 x rtrb = {:.2} ns", 2.0 * rtrb.median()),
-        met: ours.is_within(2.0, &rtrb),
-    }
-    .report();
+    spans.more();
+    spans.print("spans");
+    finish()
 }

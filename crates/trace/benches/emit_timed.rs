@@ -5,16 +5,25 @@ mod measure;
 mod subject;
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::Barrier;
 
-use measure::{Case, Contender, Measured, measured, nanos_each, run_on, title};
+use measure::{nanos_each, run_on};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish, times};
 use opscope_clock::Ticks;
 use opscope_trace::{BufferOptions, Bytes, DispatchRecord, emit};
 use subject::{Subject, record};
 
 const BATCH: u64 = 10_000;
 
-fn main() {
+/// The contenders.
+const SINGLE: usize = 0;
+const RING: usize = 1;
+const CLOCK: usize = 2;
+const DOUBLE: usize = 3;
+const HOT: usize = 4;
+
+fn main() -> ExitCode {
     // Large enough for both threads' batches, so that no callback runs while they emit.
     let options = BufferOptions { watermark: Bytes::mib(8), ..BufferOptions::default() };
     run_on(0);
@@ -35,7 +44,7 @@ fn main() {
     // As large as the buffer: records go to memory that no cache near the processor holds.
     let mut region = vec![0u64; (8 << 20) / 8];
     let mut at = 0;
-    let [single, floor, clock, double, ..] = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(move || {
             run_on(1);
             for () in asked {
@@ -43,10 +52,9 @@ fn main() {
                 send_cost.send(nanos_each(BATCH, |_| timed(1, other))).expect("it is waited for");
             }
         });
-        title("ns per 64-byte record with its timestamp");
         let go = go;
-        measured(
-            101,
+        let mut rounds = Rounds::new(
+            times(101, 2),
             [
                 Contender::new("opscope emit, 1 thread", || {
                     let cost = nanos_each(BATCH, |_| timed(0, alone));
@@ -86,38 +94,38 @@ fn main() {
                     cost
                 }),
             ],
-        )
+        );
+        // The floor is the clock and a store that stays in the cache. The ring stands beside it: records fill memory as large
+        // as the buffer, which no cache near the processor holds.
+        let alone = Goal::AtMost(1.25);
+        let judged = rounds.decide_ratio(alone, SINGLE, HOT);
+        Case {
+            bench: "records",
+            case: format!(
+                "emit 64 bytes with its timestamp, 1 thread, {:.2} ns; a ring takes {:.2} ns",
+                rounds.cost(SINGLE).value,
+                rounds.cost(RING).value
+            ),
+            judged,
+            unit: "x",
+            peer: ("rdtsc and a hot 64-byte store, ns", rounds.cost(HOT).value),
+            floor: Some(rounds.cost(CLOCK).value),
+            goal: alone,
+        }
+        .print();
+        let beside = Goal::AtMost(1.2);
+        let judged = rounds.decide_ratio(beside, DOUBLE, SINGLE);
+        Case {
+            bench: "records",
+            case: format!("emit 64 bytes with its timestamp, 2 threads, {:.2} ns", rounds.cost(DOUBLE).value),
+            judged,
+            unit: "x",
+            peer: ("the same on 1 thread, ns", rounds.cost(SINGLE).value),
+            floor: Some(rounds.cost(CLOCK).value),
+            goal: beside,
+        }
+        .print();
+        rounds.print("ns per 64-byte record with its timestamp");
     });
-    let timed = |case, ours: &Measured, bound: f64, peer, goal: String| Case {
-        case,
-        value: ours.median(),
-        unit: "ns",
-        peer,
-        peer_value: Some(bound),
-        floor: Some(clock.median()),
-        goal,
-        met: false,
-    };
-    Case {
-        met: single.is_within(1.25, &floor),
-        ..timed(
-            "emit 64 bytes with its timestamp, 1 thread",
-            &single,
-            floor.median(),
-            "rdtsc and 64 bytes into an 8 MiB ring",
-            format!("at most 1.25 x rdtsc and 64 bytes into a ring = {:.2} ns", 1.25 * floor.median()),
-        )
-    }
-    .report();
-    Case {
-        met: double.is_within(1.2, &single),
-        ..timed(
-            "emit 64 bytes with its timestamp, 2 threads",
-            &double,
-            single.median(),
-            "the same on 1 thread",
-            format!("at most 1.2 x 1 thread = {:.2} ns", 1.2 * single.median()),
-        )
-    }
-    .report();
+    finish()
 }

@@ -4,17 +4,19 @@ mod measure;
 #[path = "measure/subject.rs"]
 mod subject;
 
+use std::process::ExitCode;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
-use measure::{Case, Contender, Measured, measured, run_on, title};
+use measure::run_on;
+use opscope_bench::{Case, Contender, Goal, Rounds, finish};
 use opscope_trace::{BufferOptions, Bytes};
 use subject::{Subject, record};
 
 /// Measured one at a time, each after the other thread has gone to sleep.
 const PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 
-fn main() {
+fn main() -> ExitCode {
     // The same placement for both: the caller on one processor, the other thread on another.
     run_on(0);
     let buffers = [64 << 10, 8 << 20, 256 << 20].map(|size| {
@@ -24,8 +26,10 @@ fn main() {
     });
     let [mut small, mut middle, mut large] = buffers;
     let trip = RoundTrip::start();
-    title("us for a flush of one record");
-    let [_, ours, large, floor] = measured(
+    const MIDDLE: usize = 1;
+    const LARGE: usize = 2;
+    const TRIP: usize = 3;
+    let mut rounds = Rounds::new(
         401,
         [
             Contender::new("opscope, 64 KiB", || flush_one(&mut small)),
@@ -34,38 +38,25 @@ fn main() {
             Contender::new("floor: a futex round trip", || trip.once()),
         ],
     );
-    let case = |case, ours: &Measured, other: &Measured, peer, goal| Case {
-        case,
-        value: ours.median(),
-        unit: "us",
-        peer,
-        peer_value: Some(other.median()),
-        floor: Some(floor.median()),
-        goal,
-        met: false,
-    };
-    Case {
-        met: ours.is_within(1.5, &floor),
-        ..case(
-            "flush of 1 record in an 8 MiB buffer",
-            &ours,
-            &floor,
-            "a futex round trip",
-            format!("at most 1.5 x a futex round trip = {:.1} us", 1.5 * floor.median()),
-        )
+    for (size, ours, peer, name, most) in [
+        ("an 8 MiB", MIDDLE, TRIP, "a futex round trip, us", 1.5),
+        ("a 256 MiB", LARGE, MIDDLE, "the same in 8 MiB, us", 1.2),
+    ] {
+        let goal = Goal::AtMost(most);
+        let judged = rounds.decide_ratio(goal, ours, peer);
+        Case {
+            bench: "records",
+            case: format!("flush of 1 record in {size} buffer, {:.1} us", rounds.cost(ours).value),
+            judged,
+            unit: "x",
+            peer: (name, rounds.cost(peer).value),
+            floor: Some(rounds.cost(TRIP).value),
+            goal,
+        }
+        .print();
     }
-    .report();
-    Case {
-        met: large.is_within(1.2, &ours),
-        ..case(
-            "flush of 1 record in a 256 MiB buffer",
-            &large,
-            &ours,
-            "the same in 8 MiB",
-            format!("as in 8 MiB, give or take 20 % = {:.1} us", 1.2 * ours.median()),
-        )
-    }
-    .report();
+    rounds.print("us for a flush of one record");
+    finish()
 }
 
 fn flush_one((subject, number): &mut (Subject, u64)) -> f64 {

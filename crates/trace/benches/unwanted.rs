@@ -5,18 +5,22 @@ mod measure;
 mod subject;
 
 use std::hint::black_box;
+use std::process::ExitCode;
 
-use measure::{Case, Contender, measured, nanos_each, title};
+use measure::nanos_each;
+use opscope_bench::{Case, Contender, Goal, Judged, Rounds, decide, finish};
 use opscope_trace::{BufferOptions, CounterRecord, Kind, emit, range, wanted};
 use subject::Subject;
 
 const BATCH: u64 = 100_000;
 
-fn main() {
+fn main() -> ExitCode {
     // Other kinds are traced: this is not a program in which everything is off.
     let subject = Subject::start(BufferOptions::default());
-    title("ns per record of a kind that is not traced");
-    let [ours, _, _, floor] = measured(
+    const OURS: usize = 0;
+    const LOOP: usize = 3;
+    let goal = Goal::AtMost(1.0);
+    let mut rounds = Rounds::new(
         101,
         [
             Contender::new("opscope emit", || {
@@ -43,15 +47,14 @@ fn main() {
             }),
         ],
     );
-    Case {
-        case: "a kind that is not traced",
-        value: ours.median(),
-        unit: "ns",
-        peer: "an empty loop",
-        peer_value: Some(floor.median()),
-        floor: Some(floor.median()),
-        goal: "at most 1 ns".into(),
-        met: ours.is_at_most(1.0),
-    }
-    .report();
+    let judged = decide(goal, || {
+        rounds.more();
+        Judged { measured: rounds.cost(OURS), noise: rounds.difference(OURS, OURS).noise }
+    });
+    rounds.print("ns per record of a kind that is not traced");
+    let floor = rounds.cost(LOOP).value;
+    let case = "a kind that is not traced".to_owned();
+    Case { bench: "records", case, judged, unit: "ns", peer: ("an empty loop, ns", floor), floor: Some(floor), goal }
+        .print();
+    finish()
 }

@@ -124,6 +124,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
         watermark: Bytes::new(scenario.watermark),
         policy: scenario.policy,
         interval: scenario.interval,
+        tells_drops: false,
         thread: if scenario.own_thread { CallbackThread::create("own") } else { CallbackThread::shared() },
         file: file.clone(),
     };

@@ -51,6 +51,11 @@ pub enum TraceError {
         "{0} is full, and only the callback that emits this record could free room; emit into another buffer, or make this one larger"
     )]
     FullInCallback(BufferId),
+    /// The record was emitted in a signal handler that interrupted another call of its thread.
+    #[error(
+        "the record was dropped and is counted: its signal handler interrupted another call of opscope on this thread"
+    )]
+    Interrupted,
     /// The time of a wait is over.
     #[error("{0} was not delivered in the time given; the delivery continues, flush again to wait for it")]
     TimedOut(BufferId),

@@ -20,9 +20,9 @@
 //! | `process` | when the process forks and exits |
 //! | `file` | a buffer's memory in a file, and recovery |
 //! | `chunk` | a buffer's memory, and how records lie in it |
-//! | `sync` | atomics and the memory barrier, real or loom's |
 //! | `error` | what can be wrong |
 //! | `record` | headers, kinds, names, and one struct per kind of record |
+//! | `sync` | atomics and the memory barrier, real or loom's; locks, and what a thread is inside of |
 //!
 //! # Example
 //!
@@ -68,21 +68,16 @@ mod sync;
 #[cfg(not(loom))]
 pub use buffer::Reservation;
 pub use buffer::{
-    Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, emit_by_id,
-    on_callback_thread_creation,
+    Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, drop_if_interrupting,
+    emit_by_id, interrupts_a_call, on_callback_thread_creation,
 };
 pub use chunk::Policy;
 pub use context::{
     Context, CorrelationGuard, OpenRanges, Range, correlate, counter, emit, emit_with_path, mark, mark_named,
-    open_ranges, range, range_named, register_process_events, shutdown, wanted,
+    open_ranges, range, range_named, register_process_events, shutdown, try_counter, try_mark_named, wanted,
 };
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
 pub use process::{ForkRoom, HeldLocks, LockRoom};
-pub use record::{
-    AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
-    Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord, ExternalId,
-    Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations, PathLevel,
-    PlanId, Record, RecordRef, RetirementRecord, RunRecord, ThreadId, current_correlation, current_thread, intern,
-    name_text, pop_external, push_external,
-};
+pub use record::*;
+pub use sync::{Inside, Mutex, MutexGuard};

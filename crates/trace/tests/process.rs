@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, CallbackThread, Category, Context, CounterRecord, Kind, MarkerRecord, Operations,
@@ -81,6 +81,23 @@ fn the_process_of_a_scenario() {
             loop {
                 std::thread::park();
             }
+        }
+        Ok("exit while a callback hangs") => {
+            let (entered, enters) = std::sync::mpsc::channel();
+            let options = BufferOptions { watermark: Bytes::new(0), ..BufferOptions::default() };
+            let buffer = Buffer::create(options, move |_| {
+                entered.send(()).expect("the scenario receives");
+                loop {
+                    std::thread::park();
+                }
+            });
+            let buffer = buffer.expect("the options are valid");
+            emit(&buffer, 0..1);
+            enters.recv().expect("the callback is called");
+            println!("::exits");
+            // Its drop would wait for the callback.
+            std::mem::forget(buffer);
+            std::process::exit(0);
         }
         Ok("shutdown") => {
             let quick = quiet_buffer(None);
@@ -382,6 +399,15 @@ fn fork_with_a_context(in_a_range: bool) {
 #[test]
 fn a_process_that_exits_without_a_shutdown_delivers_what_it_has() {
     assert_eq!(output(start("exit", Path::new(""))), ["got 1000"]);
+}
+
+#[test]
+fn a_process_that_exits_while_a_callback_hangs_waits_some_seconds_for_it() {
+    let begin = Instant::now();
+    assert_eq!(output(start("exit while a callback hangs", Path::new(""))), ["exits"]);
+    // Five seconds in real time, give or take what starting a process takes on a machine that has other work.
+    let took = begin.elapsed();
+    assert!((Duration::from_secs(5)..Duration::from_secs(40)).contains(&took), "{took:?}");
 }
 
 #[test]

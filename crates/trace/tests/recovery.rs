@@ -41,10 +41,43 @@ fn a_file_that_is_not_a_buffers_is_refused_with_its_reason() {
 }
 
 #[test]
+fn the_head_of_a_file_has_a_stride_and_a_number_of_chunks_that_a_buffer_can_have() {
+    let whole = file();
+    // The distance between chunks is the word at 32, and their number that at 40. A chunk has a head of 64 bytes and a record of 8.
+    let with = |at: usize, number: u64| {
+        let mut changed = whole.clone();
+        changed[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        match recover_bytes(&changed) {
+            Ok(_) => None,
+            Err(RecoverError::Head(reason)) => Some(reason),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let stride = Some("the distance between its chunks is not one that a buffer has");
+    for (number, reason) in [
+        (0, stride),
+        (8, stride),
+        (64, stride),
+        (72, None),
+        (76, stride),
+        (80, None),
+        (1 << 20, None),
+        ((1 << 20) + 8, stride),
+    ] {
+        assert_eq!(with(32, number), reason, "a stride of {number}");
+    }
+    let count = Some("it has more chunks than a buffer can have");
+    for (number, reason) in [(0, None), (1 << 32, None), ((1 << 32) + 1, count), (u64::MAX, count)] {
+        assert_eq!(with(40, number), reason, "{number} chunks");
+    }
+}
+
+#[test]
 fn a_damaged_file_gives_its_whole_records_and_says_what_is_lost() {
     let mut bytes = file();
     let whole = recover_bytes(&bytes).expect("it is the file of a buffer");
     assert_eq!((whole.recovery.records, whole.recovery.damage.len()), (200, 0));
+    assert_eq!(whole.recovery.bytes, Bytes::new(1_600), "200 records of 8 bytes");
     assert!(whole.recovery.names.values().any(|name| name == "a name of this test"));
     // The header of the second segment of the first chunk: it begins after five records.
     let second = 4096 + 64 + 5 * 8;

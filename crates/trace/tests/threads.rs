@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opscope_trace::{
     Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef, TraceError, emit_by_id,
@@ -130,16 +130,21 @@ fn a_flush_with_a_timeout_ends_with_it_and_the_delivery_continues() {
 #[test]
 fn an_interval_delivers_what_stays_below_the_watermark() {
     let (sender, receiver) = channel();
-    let interval = Some(Duration::from_millis(5));
-    let buffer = Buffer::create(BufferOptions { interval, ..options(4096, 4096) }, move |batch| {
+    let interval = Duration::from_millis(50);
+    let options = BufferOptions { interval: Some(interval), ..options(4096, 4096) };
+    let buffer = Buffer::create(options, move |batch| {
         // The test may have ended.
         let _ = sender.send(batch.len());
     });
     let buffer = buffer.expect("the options are valid");
-    for _ in 0..3 {
+    let start = Instant::now();
+    for _ in 0..11 {
         emit(&buffer, 0, 0).expect("there is room");
         assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(1));
     }
+    // In real time: ten intervals at least, and not ten times as long. The exact moments are tested on a clock that is advanced.
+    let took = start.elapsed();
+    assert!((interval * 10..interval * 100).contains(&took), "11 flushes took {took:?}");
 }
 
 #[test]
@@ -440,6 +445,71 @@ fn hooks_run_around_the_creation_of_callback_threads() {
     let calls: Vec<_> = calls.into_iter().filter(|(thread, _)| *thread == here).map(|(_, what)| what).collect();
     assert_eq!(calls, ["before", "after"], "the second buffer needs no new thread");
     drop((buffer, again));
+}
+
+#[test]
+fn a_hook_may_create_threads_register_hooks_and_use_the_thread_that_is_being_created() {
+    let here = thread::current().id();
+    let outer = CallbackThread::create("outer");
+    let (made, calls) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
+    let (before, called, served) = (Arc::clone(&made), Arc::clone(&calls), outer.clone());
+    let use_everything = move || {
+        if thread::current().id() != here {
+            return;
+        }
+        called.fetch_add(1, Ordering::Relaxed);
+        CallbackThread::create("inner").start().expect("the system has a thread");
+        on_callback_thread_creation(|| (), || ());
+        let (buffer, delivered) = reporting(BufferOptions { thread: served.clone(), ..options(64, 64) });
+        emit(&buffer, 0, 7).expect("there is room");
+        let mut made = before.lock().expect("no thread panics");
+        // The thread does not run yet in the first of the two hooks: nothing may wait for it there.
+        let flushed = buffer.flush();
+        assert_eq!(flushed.is_ok(), !made.is_empty(), "{flushed:?}");
+        let full = (0..8).map(|number| emit(&buffer, 0, number)).find(Result::is_err);
+        assert_eq!(full.is_none(), !made.is_empty(), "{full:?}");
+        made.push((buffer, delivered));
+    };
+    let use_everything = Arc::new(use_everything);
+    let after = Arc::clone(&use_everything);
+    on_callback_thread_creation(move || use_everything(), move || after());
+    outer.start().expect("the system has a thread");
+    assert_eq!(calls.load(Ordering::Relaxed), 2, "not for the threads that the hook itself creates");
+    for (buffer, delivered) in made.lock().expect("no thread panics").drain(..) {
+        buffer.flush().expect("its thread runs now");
+        let (name, ..) = delivered.try_recv().expect("what the hook emitted");
+        assert_eq!(name, "outer");
+    }
+}
+
+#[test]
+fn a_flush_and_the_end_tell_of_drops_where_no_record_waits() {
+    let (sender, receiver) = channel();
+    let tells = BufferOptions { policy: Policy::Discard, tells_drops: true, ..options(64, 64) };
+    let buffer = Buffer::create(tells, move |batch| {
+        sender.send((batch.len(), batch.dropped())).expect("the test receives");
+    });
+    let buffer = buffer.expect("the options are valid");
+    let fill = |drops: u64| (0..8 + drops).for_each(|number| emit(&buffer, 0, number).expect("drops are no errors"));
+    fill(0);
+    // The watermark delivers all, and the full buffer stays closed.
+    assert_eq!(receiver.recv().expect("a batch"), (8, 0));
+    (0..3).for_each(|number| emit(&buffer, 0, number).expect("drops are no errors"));
+    buffer.flush().expect("it is not destroyed");
+    assert_eq!(receiver.try_recv(), Ok((0, 3)));
+    // What was told once is not told again.
+    buffer.flush().expect("it is not destroyed");
+    assert!(receiver.try_recv().is_err());
+    fill(2);
+    let (delivered, with_the_batch) = receiver.recv().expect("a batch");
+    buffer.flush().expect("it is not destroyed");
+    let told = receiver.try_iter().last().map_or(with_the_batch, |(_, dropped)| dropped);
+    assert_eq!((delivered, told), (8, 5));
+    fill(0);
+    assert_eq!(receiver.recv().expect("a batch"), (8, 5));
+    emit(&buffer, 0, 0).expect("a drop is no error");
+    buffer.destroy().expect("it is not destroyed");
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [(0, 6)]);
 }
 
 #[test]

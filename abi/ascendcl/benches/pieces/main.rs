@@ -9,21 +9,26 @@ mod support;
 use std::ffi::{CString, c_char, c_int};
 use std::hint::black_box;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use linked::Linked;
-use opscope::benchmark::median_interval;
 use opscope::dump::{Answer, Dumper, IoSelection, Piece, Request, Selection, Stream};
 use opscope::model::{Fidelity, Instrument};
-use support::{Case, Goal, calibration, light, median, nanos, noise, not_measured, ready};
+use opscope_bench::{Case, Goal, Judged, Measured, decide, finish, median, not_measured, times};
+use support::{NO_MODELS, calibration, light, nanos, ready};
 
 const MODEL: &str = "densenet121";
+/// How many rounds are measured at once.
 const ROUNDS: usize = 31;
+/// Of the native rate.
+const GOAL: Goal = Goal::AtLeast(0.5);
 
-fn main() {
+fn main() -> ExitCode {
     let Some(path) = light(MODEL) else {
-        return not_measured("ascendcl", "pieces of a dump", ">= 0.5 x the native rate");
+        not_measured("ascendcl", "pieces of a dump", GOAL, "x", NO_MODELS);
+        return finish();
     };
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -79,21 +84,22 @@ fn main() {
     native();
     let [mut ratios, mut controls, mut natives, mut own] = [const { Vec::new() }; 4];
     let before = (pieces(), bytes());
-    for _ in 0..ROUNDS {
-        let alone = exact();
-        let arrived_before = bytes();
-        let [native, own_time, again] = [native(), ours(), native()].map(|with_dump| with_dump - alone);
-        // Bytes in a nanosecond. A run's files have constants, too, which the native dump has once.
-        let (native_rate, own_rate) = (expected as f64 / native, (bytes() - arrived_before) as f64 / own_time);
-        ratios.push(own_rate / native_rate);
-        controls.push(again / native);
-        natives.push(native_rate);
-        own.push(own_rate);
-    }
-    let each = |now: u64, before: u64| (now - before) / ROUNDS as u64;
+    let judged = decide(GOAL, || {
+        for _ in 0..times(ROUNDS, 1) {
+            let alone = exact();
+            let arrived_before = bytes();
+            let [native, own_time, again] = [native(), ours(), native()].map(|with_dump| with_dump - alone);
+            // Bytes in a nanosecond. A run's files have constants, too, which the native dump has once.
+            let (native_rate, own_rate) = (expected as f64 / native, (bytes() - arrived_before) as f64 / own_time);
+            ratios.push(own_rate / native_rate);
+            controls.push(again / native);
+            natives.push(native_rate);
+            own.push(own_rate);
+        }
+        Judged { measured: Measured::of(&ratios), noise: Measured::of(&controls).reach_from(1.0) }
+    });
+    let each = |now: u64, before: u64| (now - before) / ratios.len() as u64;
     assert!(each(bytes(), before.1) >= expected, "everything arrives, with a header for each operator");
-    let (value, interval) = (median(&ratios), median_interval(&ratios));
-    let noise = median_interval(&controls).map_or(0.0, |interval| noise(interval, 1.0));
     Case {
         bench: "ascendcl",
         case: format!(
@@ -102,16 +108,14 @@ fn main() {
             each(bytes(), before.1) as f64 / 1e6,
             median(&own)
         ),
-        value,
-        interval,
+        judged,
         unit: "x",
-        peer: format!("the native callback, GB/s (noise {noise:.3})"),
-        peer_value: median(&natives),
+        peer: ("the native callback, GB/s", median(&natives)),
         floor: None,
-        goal: ">= 0.5".to_owned(),
-        met: Goal::AtLeast(0.5).met(value, interval, noise),
+        goal: GOAL,
     }
     .print();
+    finish()
 }
 
 /// What AscendCL dumps without a configuration: the outputs of all operators.

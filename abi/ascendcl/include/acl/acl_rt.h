@@ -389,6 +389,9 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamForce(aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStream(aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream,
                                                                int32_t     timeout);
+// ACL_STOP_ON_FAILURE: work behind work that failed is skipped, and every synchronization returns the
+// failure, until the mode is ACL_CONTINUE_ON_FAILURE again.
+ACL_FUNC_VISIBILITY aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 ACL_FUNC_VISIBILITY aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 // The id is part of the names of dump files.
 ACL_FUNC_VISIBILITY aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId);
@@ -525,7 +528,6 @@ ACL_FUNC_VISIBILITY aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle(void)
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle* handle);
 ACL_FUNC_VISIBILITY aclError aclrtCreateStreamV2(aclrtStream*                   stream,
                                                  const aclrtStreamConfigHandle* handle);
-ACL_FUNC_VISIBILITY aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 ACL_FUNC_VISIBILITY aclError aclrtMallocHostWithCfg(void**             hostPtr,
                                                     uint64_t           size,
                                                     aclrtMallocConfig* cfg);

@@ -1,32 +1,49 @@
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use opscope_border::ArgumentError;
 
 use super::codes::INTERNAL_ERROR;
 use super::{Failure, messages};
 
-/// Runs the body of an exported function. The text of a failure is kept for `aclGetRecentErrMsg`. A panic does not cross the border.
-pub fn call(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
-    match run(body) {
-        Ok(()) => 0,
-        Err(failure) => messages::keep(failure),
+/// The text of a failure is kept for `aclGetRecentErrMsg`.
+impl opscope_border::Failure for Failure {
+    type Status = c_int;
+
+    fn success() -> c_int {
+        0
+    }
+
+    fn panicked(text: &str) -> Self {
+        Self::new(INTERNAL_ERROR, "EE9999", format!("opscope failed: {text}"))
+    }
+
+    fn report(self) -> c_int {
+        messages::keep(self)
+    }
+}
+
+impl From<ArgumentError> for Failure {
+    fn from(error: ArgumentError) -> Self {
+        match error {
+            ArgumentError::Null { name, .. } => Self::null(name),
+            ArgumentError::Misaligned(name) => {
+                Self::wrong_value(name, "of a pointer", "it is not aligned for its type")
+            }
+            ArgumentError::TooLong(name)
+            | ArgumentError::WrongSize { name, .. }
+            | ArgumentError::UnequalSize { name, .. }
+            | ArgumentError::UnknownFields(name) => Self::wrong_value(name, "of a size", "it does not fit"),
+            ArgumentError::TooMany { name, count, most } | ArgumentError::TooManyStructs { name, count, most } => {
+                Self::wrong_value(name, count, &format!("there are at most {most}"))
+            }
+            ArgumentError::NotUtf8 { name, text } => {
+                Self::wrong_value(name, format_args!("{text:?}"), "it is not UTF-8")
+            }
+        }
     }
 }
 
 /// Runs the body of an exported function that returns a value: `otherwise` where it fails.
 pub fn value<T>(otherwise: T, body: impl FnOnce() -> Result<T, Failure>) -> T {
-    run(body).unwrap_or_else(|failure| {
-        messages::keep(failure);
-        otherwise
-    })
-}
-
-fn run<T>(body: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        Err(Failure::new(
-            INTERNAL_ERROR,
-            "EE9999",
-            format!("opscope failed: {}", text.unwrap_or("a panic without a text")),
-        ))
-    })
+    opscope_border::value(otherwise, body)
 }

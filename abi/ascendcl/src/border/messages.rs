@@ -4,6 +4,8 @@ use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use opscope_border::exported;
+
 use super::Failure;
 
 /// As many failures are kept as a person reads.
@@ -51,8 +53,8 @@ pub fn note(text: String) {
 
 /// Returns the texts of the failures since the last call, the newest first; NULL if there is none. The text is valid until the next call
 /// on this thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetRecentErrMsg() -> *const c_char {
+#[exported]
+pub fn aclGetRecentErrMsg() -> *const c_char {
     let texts = if IS_PER_PROCESS.load(Ordering::Acquire) {
         std::mem::take(&mut *of_process())
     } else {

@@ -7,8 +7,9 @@ mod messages;
 mod pointer;
 mod program;
 
-pub use call::{call, value};
+pub use call::value;
 pub use failure::Failure;
 pub use messages::{keep_per_process, note};
-pub use pointer::{Data, out, required, text};
+pub use opscope_border::UserData as Data;
+pub use pointer::{given, required};
 pub use program::{call_program, say};

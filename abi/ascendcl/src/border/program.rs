@@ -5,10 +5,10 @@ const LIBRARY: &str = "libascendcl";
 
 /// Calls a program's function. An exception that it throws is reported, and the result is `None`.
 pub fn call_program<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
-    opscope_producer::call_tool(LIBRARY, what, function)
+    opscope_border::call_program(LIBRARY, what, function)
 }
 
 /// Writes a line to stderr.
 pub fn say(text: impl Display) {
-    opscope_producer::report(LIBRARY, text);
+    opscope_border::report(LIBRARY, text);
 }

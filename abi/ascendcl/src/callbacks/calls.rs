@@ -1,7 +1,9 @@
 //! What programs do with callbacks.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::Arc;
+
+use opscope_border::{exported, system};
 
 use super::reports::{Callback, Function};
 use super::subscriptions::{of_stream, of_thread, subscribe, unsubscribe};
@@ -14,44 +16,42 @@ const NO_BLOCK: c_int = 0;
 const BLOCK: c_int = 1;
 
 /// Lets a thread of the program run the callbacks of a stream. It is named as pthread_self names it.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtSubscribeReport(thread: u64, of: aclrtStream) -> c_int {
-    runtime_call(|| subscribe(thread, &stream(of)?))
+#[exported(runtime_call)]
+pub fn aclrtSubscribeReport(thread: u64, of: aclrtStream) -> Result<(), Failure> {
+    subscribe(thread, &stream(of)?)
 }
 
 /// Ends what aclrtSubscribeReport began. Callbacks that wait are not called; if there are any, the stream's next synchronization fails.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtUnSubscribeReport(thread: u64, of: aclrtStream) -> c_int {
-    runtime_call(|| unsubscribe(thread, &stream(of)?))
+#[exported(runtime_call)]
+pub fn aclrtUnSubscribeReport(thread: u64, of: aclrtStream) -> Result<(), Failure> {
+    unsubscribe(thread, &stream(of)?)
 }
 
 /// Queues a function that the subscribed thread calls. With ACL_CALLBACK_BLOCK the stream waits for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtLaunchCallback(
+#[exported(runtime_call)]
+pub fn aclrtLaunchCallback(
     function: Option<Function>,
-    data: *mut c_void,
+    data: Data,
     block: c_int,
     on: aclrtStream,
-) -> c_int {
-    runtime_call(|| {
-        let (function, data) = (required(function, "fn")?, Data(data));
-        if block != NO_BLOCK && block != BLOCK {
-            let reason = "it is not one of aclrtCallbackBlockType";
-            return Err(Failure::wrong_value("blockType", block, reason));
+) -> Result<(), Failure> {
+    let (function, data) = (required(function, "fn")?, data);
+    if block != NO_BLOCK && block != BLOCK {
+        let reason = "it is not one of aclrtCallbackBlockType";
+        return Err(Failure::wrong_value("blockType", block, reason));
+    }
+    let stream = stream(on)?;
+    of_stream(&stream).ok_or_else(no_thread)?;
+    let of = Arc::clone(&stream);
+    stream.run(move || {
+        let (thread, reports) = of_stream(&of).ok_or_else(no_thread)?;
+        let latch = Arc::new(Latch::default());
+        reports.push(Callback { function, data, stream: Arc::clone(&of), latch: Arc::clone(&latch) });
+        if block == NO_BLOCK || of.wait_for_program(thread, &latch) {
+            return Ok(());
         }
-        let stream = stream(on)?;
-        of_stream(&stream).ok_or_else(no_thread)?;
-        let of = Arc::clone(&stream);
-        stream.run(move || {
-            let (thread, reports) = of_stream(&of).ok_or_else(no_thread)?;
-            let latch = Arc::new(Latch::default());
-            reports.push(Callback { function, data, stream: Arc::clone(&of), latch: Arc::clone(&latch) });
-            if block == NO_BLOCK || of.wait_for_program(thread, &latch) {
-                return Ok(());
-            }
-            let text = format!("a callback of stream {} was not called: no thread asked for it", of.id());
-            Err(Failure::new(codes::RT_STREAM_NO_CB_REG, "EE1003", text))
-        })
+        let text = format!("a callback of stream {} was not called: no thread asked for it", of.id());
+        Err(Failure::new(codes::RT_STREAM_NO_CB_REG, "EE1003", text))
     })
 }
 
@@ -61,26 +61,18 @@ fn no_thread() -> Failure {
 }
 
 /// Waits until streams come to callbacks of this thread, and calls them.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtProcessReport(milliseconds: i32) -> c_int {
-    runtime_call(|| {
-        let limit = limit(milliseconds, 1)?;
-        // SAFETY: it has no conditions.
-        let thread = unsafe { libc::pthread_self() };
-        of_thread(thread)?.process(limit)
-    })
+#[exported(runtime_call)]
+pub fn aclrtProcessReport(milliseconds: i32) -> Result<(), Failure> {
+    let limit = limit(milliseconds, 1)?;
+    of_thread(system::thread_handle())?.process(limit)
 }
 
 /// Queues a function that the stream's own thread calls.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtLaunchHostFunc(on: aclrtStream, function: Option<Function>, data: *mut c_void) -> c_int {
-    runtime_call(|| {
-        let (function, data) = (required(function, "fn")?, Data(data));
-        stream(on)?.run(move || {
-            let data = data;
-            // SAFETY: the program promises that it takes this data, as long as its stream lives.
-            unsafe { function(data.0) };
-            Ok(())
-        })
+#[exported(runtime_call)]
+pub fn aclrtLaunchHostFunc(on: aclrtStream, function: Option<Function>, data: Data) -> Result<(), Failure> {
+    let (function, data) = (required(function, "fn")?, data);
+    stream(on)?.run(move || {
+        function(data);
+        Ok(())
     })
 }

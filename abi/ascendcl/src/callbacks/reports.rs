@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::ffi::c_void;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +7,7 @@ use crate::border::{Data, Failure, codes};
 use crate::forks::{count_forks, forks};
 use crate::streams::{Latch, Stream, as_callback};
 
-pub type Function = unsafe extern "C" fn(data: *mut c_void);
+pub type Function = extern "C" fn(data: Data);
 
 /// A callback that its stream came to.
 pub struct Callback {
@@ -24,8 +23,7 @@ impl Callback {
         count_forks();
         let before = forks();
         if self.latch.take() {
-            // SAFETY: the program promises that it takes this data, as long as its stream lives.
-            as_callback(|| unsafe { (self.function)(self.data.0) });
+            as_callback(|| (self.function)(self.data));
         }
         let has_forked = forks() != before;
         if has_forked {

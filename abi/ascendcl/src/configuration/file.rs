@@ -1,5 +1,5 @@
 use std::ffi::CStr;
-use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -11,14 +11,10 @@ use crate::border::{Failure, codes};
 pub fn read(path: &CStr) -> Result<Vec<u8>, Failure> {
     let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
     let refused = |reason: &dyn std::fmt::Display| Failure::bad_path(codes::INVALID_FILE, path.display(), reason);
-    let facts = fs::metadata(path).map_err(|error| refused(&error))?;
-    if !facts.is_file() {
-        return Err(refused(&"it is no regular file"));
-    }
-    if facts.len() > LARGEST_FILE {
-        return Err(refused(&"it is larger than 10 MiB"));
-    }
-    fs::read(path).map_err(|error| refused(&error))
+    opscope::files::read(path, LARGEST_FILE).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => refused(&"it is larger than 10 MiB"),
+        _ => refused(&error),
+    })
 }
 
 /// Reads the content of a file.

@@ -2,9 +2,11 @@
 
 use std::ffi::c_int;
 
+use opscope_border::{Out, exported};
+
 use super::table::{self, aclrtStream};
 use super::{limit, stream};
-use crate::border::{Failure, out};
+use crate::border::{Failure, codes, given};
 use crate::handles::pointer;
 use crate::last_error::runtime_call;
 use crate::streams::refuse_in_callback;
@@ -15,103 +17,99 @@ const MOST: usize = 2048;
 const FAST_LAUNCH: u32 = 1;
 const FAST_SYNC: u32 = 2;
 
+const CONTINUE_ON_FAILURE: u64 = 0;
+const STOP_ON_FAILURE: u64 = 1;
+
 const COMPLETE: c_int = 0;
 const NOT_READY: c_int = 1;
 
 /// Creates a stream in the current context.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtCreateStream(stream: *mut aclrtStream) -> c_int {
-    // SAFETY: the program promises that it is writable.
-    runtime_call(|| unsafe { create(stream) })
+#[exported(runtime_call)]
+pub fn aclrtCreateStream(stream: Out<'_, aclrtStream>) -> Result<(), Failure> {
+    create(stream)
 }
 
 /// As aclrtCreateStream. The priority changes nothing, and of the flags those for speed are accepted.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtCreateStreamWithConfig(stream: *mut aclrtStream, _priority: u32, flags: u32) -> c_int {
-    runtime_call(|| {
-        out(stream, "stream")?;
-        if flags & !(FAST_LAUNCH | FAST_SYNC) != 0 {
-            return Err(Failure::unsupported(&format!("flag {flags:#x} of aclrtCreateStreamWithConfig")));
-        }
-        // SAFETY: the program promises that it is writable.
-        unsafe { create(stream) }
-    })
+#[exported(runtime_call)]
+pub fn aclrtCreateStreamWithConfig(stream: Out<'_, aclrtStream>, _priority: u32, flags: u32) -> Result<(), Failure> {
+    stream.check_given("stream")?;
+    if flags & !(FAST_LAUNCH | FAST_SYNC) != 0 {
+        return Err(Failure::unsupported(&format!("flag {flags:#x} of aclrtCreateStreamWithConfig")));
+    }
+    create(stream)
 }
 
-/// # Safety
-/// The place is NULL or writable.
-unsafe fn create(stream: *mut aclrtStream) -> Result<(), Failure> {
-    let stream = out(stream, "stream")?;
-    // SAFETY: it is not NULL, and the caller promises that it is writable.
-    unsafe { stream.write(pointer(table::create_stream()?)) };
+fn create(stream: Out<'_, aclrtStream>) -> Result<(), Failure> {
+    let stream = stream.place("stream")?;
+    stream.write(pointer(table::create_stream()?));
     Ok(())
 }
 
 /// Waits for the work of a stream, and ends it.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtDestroyStream(stream: aclrtStream) -> c_int {
-    runtime_call(|| {
-        let stream = out(stream, "stream")?;
-        refuse_in_callback()?;
-        table::take_stream(stream.addr())?.end()
-    })
+#[exported(runtime_call)]
+pub fn aclrtDestroyStream(stream: aclrtStream) -> Result<(), Failure> {
+    let stream = given(stream, "stream")?;
+    refuse_in_callback()?;
+    table::take_stream(stream.addr())?.end()
 }
 
 /// Ends a stream. Work that has not begun is dropped.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtDestroyStreamForce(stream: aclrtStream) -> c_int {
-    runtime_call(|| {
-        table::take_stream(out(stream, "stream")?.addr())?.abort();
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtDestroyStreamForce(stream: aclrtStream) -> Result<(), Failure> {
+    table::take_stream(given(stream, "stream")?.addr())?.abort();
+    Ok(())
 }
 
 /// Waits for the work of a stream, and returns the code of what failed first.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtSynchronizeStream(of: aclrtStream) -> c_int {
-    runtime_call(|| stream(of)?.synchronize(None))
+#[exported(runtime_call)]
+pub fn aclrtSynchronizeStream(of: aclrtStream) -> Result<(), Failure> {
+    stream(of)?.synchronize(None)
 }
 
 /// As aclrtSynchronizeStream, with a time in milliseconds.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtSynchronizeStreamWithTimeout(of: aclrtStream, milliseconds: i32) -> c_int {
-    runtime_call(|| {
-        let limit = limit(milliseconds, 0)?;
-        stream(of)?.synchronize(limit)
-    })
+#[exported(runtime_call)]
+pub fn aclrtSynchronizeStreamWithTimeout(of: aclrtStream, milliseconds: i32) -> Result<(), Failure> {
+    let limit = limit(milliseconds, 0)?;
+    stream(of)?.synchronize(limit)
+}
+
+/// Sets whether the work of a stream continues when some of it fails, or what is behind that is skipped.
+#[exported(runtime_call)]
+pub fn aclrtSetStreamFailureMode(of: aclrtStream, mode: u64) -> Result<(), Failure> {
+    let stops = match mode {
+        CONTINUE_ON_FAILURE => false,
+        STOP_ON_FAILURE => true,
+        _ => {
+            let reason = "it is ACL_CONTINUE_ON_FAILURE (0) or ACL_STOP_ON_FAILURE (1)";
+            return Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "mode", mode, reason));
+        }
+    };
+    stream(of)?.stop_on_failure(stops);
+    Ok(())
 }
 
 /// Writes whether the work of a stream is done.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtStreamQuery(of: aclrtStream, status: *mut c_int) -> c_int {
-    runtime_call(|| {
-        let status = out(status, "status")?;
-        let answer = if stream(of)?.is_idle() { COMPLETE } else { NOT_READY };
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { status.write(answer) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtStreamQuery(of: aclrtStream, status: Out<'_, c_int>) -> Result<(), Failure> {
+    let status = status.place("status")?;
+    let answer = if stream(of)?.is_idle() { COMPLETE } else { NOT_READY };
+    status.write(answer);
+    Ok(())
 }
 
 /// Writes the number of a stream, which dumps name it by.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtStreamGetId(of: aclrtStream, id: *mut i32) -> c_int {
-    runtime_call(|| {
-        let id = out(id, "streamId")?;
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { id.write(stream(of)?.id()) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtStreamGetId(of: aclrtStream, id: Out<'_, i32>) -> Result<(), Failure> {
+    let id = id.place("streamId")?;
+    id.write(stream(of)?.id());
+    Ok(())
 }
 
 /// Writes how many streams a program for the vendor's devices could still create.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtGetStreamAvailableNum(count: *mut u32) -> c_int {
-    runtime_call(|| {
-        let count = out(count, "streamCount")?;
-        let left = MOST.saturating_sub(table::stream_count());
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { count.write(u32::try_from(left).unwrap_or(u32::MAX)) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtGetStreamAvailableNum(count: Out<'_, u32>) -> Result<(), Failure> {
+    let count = count.place("streamCount")?;
+    let left = MOST.saturating_sub(table::stream_count());
+    count.write(u32::try_from(left).unwrap_or(u32::MAX));
+    Ok(())
 }

@@ -1,8 +1,10 @@
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::border::{call, value};
+use opscope_border::exported;
+
+use crate::border::{Failure, value};
 use crate::objects::Table;
 
 /// What a program knows a [`DataBuffer`] as.
@@ -40,40 +42,38 @@ impl DataBuffer {
 }
 
 /// Makes a data buffer. It may be empty: NULL and 0.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclCreateDataBuffer(data: *mut c_void, size: usize) -> *mut aclDataBuffer {
+#[exported]
+pub fn aclCreateDataBuffer(data: *mut c_void, size: usize) -> *mut aclDataBuffer {
     value(ptr::null_mut(), || Ok(BUFFERS.insert(DataBuffer(Mutex::new(Place { address: data, size })))))
 }
 
 /// Destroys a data buffer, not the memory.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclDestroyDataBuffer(buffer: *const aclDataBuffer) -> c_int {
-    call(|| BUFFERS.remove(buffer).map(drop))
+#[exported]
+pub fn aclDestroyDataBuffer(buffer: *const aclDataBuffer) -> Result<(), Failure> {
+    BUFFERS.remove(buffer).map(drop)
 }
 
 /// Sets the address and the size of a data buffer.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclUpdateDataBuffer(buffer: *mut aclDataBuffer, data: *mut c_void, size: usize) -> c_int {
-    call(|| {
-        BUFFERS.get(buffer)?.set(Place { address: data, size });
-        Ok(())
-    })
+#[exported]
+pub fn aclUpdateDataBuffer(buffer: *mut aclDataBuffer, data: *mut c_void, size: usize) -> Result<(), Failure> {
+    BUFFERS.get(buffer)?.set(Place { address: data, size });
+    Ok(())
 }
 
 /// Returns the address; NULL for what is no data buffer.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetDataBufferAddr(buffer: *const aclDataBuffer) -> *mut c_void {
+#[exported]
+pub fn aclGetDataBufferAddr(buffer: *const aclDataBuffer) -> *mut c_void {
     value(ptr::null_mut(), || Ok(BUFFERS.get(buffer)?.place().address))
 }
 
 /// Returns the size; 0 for what is no data buffer.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetDataBufferSizeV2(buffer: *const aclDataBuffer) -> usize {
+#[exported]
+pub fn aclGetDataBufferSizeV2(buffer: *const aclDataBuffer) -> usize {
     value(0, || Ok(BUFFERS.get(buffer)?.place().size))
 }
 
 /// Returns the lower 32 bits of the size; 0 for what is no data buffer.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetDataBufferSize(buffer: *const aclDataBuffer) -> u32 {
+#[exported]
+pub fn aclGetDataBufferSize(buffer: *const aclDataBuffer) -> u32 {
     value(0, || Ok(BUFFERS.get(buffer)?.place().size as u32))
 }

@@ -1,9 +1,10 @@
-use std::ffi::c_int;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use opscope_border::exported;
+
 use super::buffer::{BUFFERS, DataBuffer, aclDataBuffer};
-use crate::border::{Failure, call, value};
+use crate::border::{Failure, value};
 use crate::objects::Table;
 use crate::tensors::{DESCS, TensorDesc, aclTensorDesc};
 
@@ -15,7 +16,11 @@ pub struct aclmdlDataset {
 
 /// The data buffers of a model's inputs or outputs, in the model's order, with their shapes where the program or a run set them.
 #[derive(Default)]
-pub struct Dataset(Mutex<Vec<Entry>>);
+pub struct Dataset {
+    entries: Mutex<Vec<Entry>>,
+    /// The model and its gear that the program chose for the runs with this dataset.
+    gear: Mutex<Option<(u32, usize)>>,
+}
 
 struct Entry {
     buffer: *mut aclDataBuffer,
@@ -60,8 +65,19 @@ impl Dataset {
         Ok(())
     }
 
+    /// Chooses a gear of a model for the runs with this dataset.
+    pub fn choose(&self, model: u32, gear: usize) {
+        *self.gear.lock().unwrap_or_else(PoisonError::into_inner) = Some((model, gear));
+    }
+
+    /// Returns the gear of a model that was chosen.
+    pub fn gear(&self, of: u32) -> Option<usize> {
+        let chosen = *self.gear.lock().unwrap_or_else(PoisonError::into_inner);
+        chosen.filter(|(model, _)| *model == of).map(|(_, gear)| gear)
+    }
+
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,58 +97,54 @@ impl Drop for Entry {
 }
 
 /// Makes a dataset without buffers.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlCreateDataset() -> *mut aclmdlDataset {
+#[exported]
+pub fn aclmdlCreateDataset() -> *mut aclmdlDataset {
     value(ptr::null_mut(), || Ok(DATASETS.insert(Dataset::default())))
 }
 
 /// Destroys a dataset, not its buffers.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlDestroyDataset(dataset: *const aclmdlDataset) -> c_int {
-    call(|| DATASETS.remove(dataset).map(drop))
+#[exported]
+pub fn aclmdlDestroyDataset(dataset: *const aclmdlDataset) -> Result<(), Failure> {
+    DATASETS.remove(dataset).map(drop)
 }
 
 /// Appends a buffer.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlAddDatasetBuffer(dataset: *mut aclmdlDataset, buffer: *mut aclDataBuffer) -> c_int {
-    call(|| {
-        let dataset = DATASETS.get(dataset)?;
-        BUFFERS.get(buffer)?;
-        dataset.entries().push(Entry { buffer, desc: ptr::null_mut() });
-        Ok(())
-    })
+#[exported]
+pub fn aclmdlAddDatasetBuffer(dataset: *mut aclmdlDataset, buffer: *mut aclDataBuffer) -> Result<(), Failure> {
+    let dataset = DATASETS.get(dataset)?;
+    BUFFERS.get(buffer)?;
+    dataset.entries().push(Entry { buffer, desc: ptr::null_mut() });
+    Ok(())
 }
 
 /// Returns the number of buffers; 0 for what is no dataset.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetDatasetNumBuffers(dataset: *const aclmdlDataset) -> usize {
+#[exported]
+pub fn aclmdlGetDatasetNumBuffers(dataset: *const aclmdlDataset) -> usize {
     value(0, || Ok(DATASETS.get(dataset)?.len()))
 }
 
 /// Returns a buffer, also one that was destroyed; NULL for a wrong argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetDatasetBuffer(dataset: *const aclmdlDataset, index: usize) -> *mut aclDataBuffer {
+#[exported]
+pub fn aclmdlGetDatasetBuffer(dataset: *const aclmdlDataset, index: usize) -> *mut aclDataBuffer {
     value(ptr::null_mut(), || of_entry(dataset, index, |entry| entry.buffer))
 }
 
 /// Sets the shape of an input for the next runs. The description is copied; NULL removes it.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlSetDatasetTensorDesc(
+#[exported]
+pub fn aclmdlSetDatasetTensorDesc(
     dataset: *mut aclmdlDataset,
     desc: *mut aclTensorDesc,
     index: usize,
-) -> c_int {
-    call(|| {
-        let dataset = DATASETS.get(dataset)?;
-        let copy = DESCS.get_unless_null(desc)?.map(|desc| desc.copy_for_dataset());
-        dataset.describe(index, copy)
-    })
+) -> Result<(), Failure> {
+    let dataset = DATASETS.get(dataset)?;
+    let copy = DESCS.get_unless_null(desc)?.map(|desc| desc.copy_for_dataset());
+    dataset.describe(index, copy)
 }
 
 /// Returns the shape that the program or the last run set, which belongs to the dataset; NULL if there is none, and for a wrong
 /// argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetDatasetTensorDesc(dataset: *const aclmdlDataset, index: usize) -> *mut aclTensorDesc {
+#[exported]
+pub fn aclmdlGetDatasetTensorDesc(dataset: *const aclmdlDataset, index: usize) -> *mut aclTensorDesc {
     value(ptr::null_mut(), || of_entry(dataset, index, |entry| entry.desc))
 }
 

@@ -3,8 +3,10 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
+use opscope_border::{Out, Text, exported};
+
 use super::desc::{aclmdlDesc, described};
-use crate::border::{Failure, call, codes, out, text, value};
+use crate::border::{Failure, codes, given, value};
 use crate::models::find;
 
 /// The only attribute that can be asked for: the operators that one was fused of.
@@ -16,16 +18,11 @@ const WITHOUT_AIPP: c_int = 0;
 const NO_NODE: usize = 0xffff_ffff;
 
 /// Returns the operators that one was fused of: "", since a file has no fused operators. NULL for a wrong argument.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetOpAttr(
-    desc: *mut aclmdlDesc,
-    op_name: *const c_char,
-    attribute: *const c_char,
-) -> *const c_char {
+#[exported]
+pub fn aclmdlGetOpAttr(desc: *mut aclmdlDesc, op_name: Text<'_>, attribute: Text<'_>) -> *const c_char {
     value(ptr::null(), || {
         let described = described(desc)?;
-        // SAFETY: as the caller promises.
-        let (_, attribute) = unsafe { (text(op_name, "opName")?, text(attribute, "attr")?) };
+        let (_, attribute) = (op_name.c_str("opName")?, attribute.c_str("attr")?);
         if attribute != ORIGINAL_NAMES {
             let name = attribute.to_string_lossy();
             return Err(Failure::wrong_value("attr", name, "only _datadump_original_op_names is known"));
@@ -39,33 +36,26 @@ pub unsafe extern "C" fn aclmdlGetOpAttr(
 }
 
 /// Writes that an input has no AIPP.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetAippType(
+#[exported]
+pub fn aclmdlGetAippType(
     model_id: u32,
     index: usize,
-    aipp_type: *mut c_int,
-    attached_index: *mut usize,
-) -> c_int {
-    call(|| {
-        let (aipp_type, attached_index) = (out(aipp_type, "type")?, out(attached_index, "dynamicAttachedDataIndex")?);
-        check_input(model_id, index)?;
-        // SAFETY: they are not NULL, and the caller promises that they are writable.
-        unsafe {
-            aipp_type.write(WITHOUT_AIPP);
-            attached_index.write(NO_NODE);
-        }
-        Ok(())
-    })
+    aipp_type: Out<'_, c_int>,
+    attached_index: Out<'_, usize>,
+) -> Result<(), Failure> {
+    let (aipp_type, attached_index) = (aipp_type.place("type")?, attached_index.place("dynamicAttachedDataIndex")?);
+    check_input(model_id, index)?;
+    aipp_type.write(WITHOUT_AIPP);
+    attached_index.write(NO_NODE);
+    Ok(())
 }
 
 /// Answers that an input has no AIPP.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetFirstAippInfo(model_id: u32, index: usize, info: *mut c_void) -> c_int {
-    call(|| {
-        out(info, "aippInfo")?;
-        check_input(model_id, index)?;
-        Err(Failure::new(codes::GE_AIPP_NOT_EXIST, "EH0012", format!("input {index} has no AIPP")))
-    })
+#[exported]
+pub fn aclmdlGetFirstAippInfo(model_id: u32, index: usize, info: *mut c_void) -> Result<(), Failure> {
+    given(info, "aippInfo")?;
+    check_input(model_id, index)?;
+    Err(Failure::new(codes::GE_AIPP_NOT_EXIST, "EH0012", format!("input {index} has no AIPP")))
 }
 
 fn check_input(model_id: u32, index: usize) -> Result<(), Failure> {

@@ -1,10 +1,11 @@
-use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use opscope_border::{Bytes, Text, exported};
+
 use super::described::Described;
-use crate::border::{Failure, call, codes, value};
-use crate::models::{find, read_file, read_memory};
+use crate::border::{Failure, codes, value};
+use crate::models::{Source, find, read_file, read_memory};
 use crate::objects::Table;
 
 /// What a program knows a [`Desc`] as.
@@ -29,35 +30,44 @@ pub fn described(desc: *const aclmdlDesc) -> Result<Arc<Described>, Failure> {
 }
 
 /// Makes an empty description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlCreateDesc() -> *mut aclmdlDesc {
+#[exported]
+pub fn aclmdlCreateDesc() -> *mut aclmdlDesc {
     value(ptr::null_mut(), || Ok(DESCS.insert(Desc::default())))
 }
 
 /// Destroys a description, and its texts.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlDestroyDesc(desc: *mut aclmdlDesc) -> c_int {
-    call(|| DESCS.remove(desc).map(drop))
+#[exported]
+pub fn aclmdlDestroyDesc(desc: *mut aclmdlDesc) -> Result<(), Failure> {
+    DESCS.remove(desc).map(drop)
 }
 
 /// Fills a description from a model that is loaded.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetDesc(desc: *mut aclmdlDesc, model_id: u32) -> c_int {
-    call(|| fill(desc, || Ok(Described::new(Some(model_id), find(model_id)?.session.graph()))))
+#[exported]
+pub fn aclmdlGetDesc(desc: *mut aclmdlDesc, model_id: u32) -> Result<(), Failure> {
+    fill(desc, || {
+        let model = find(model_id)?;
+        Ok(Described::new(Some(model_id), model.session.graph(), model.gears.clone()))
+    })
 }
 
 /// Fills a description from a file.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetDescFromFile(desc: *mut aclmdlDesc, model_path: *const c_char) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| fill(desc, || unsafe { read_file(model_path) }.map(|graph| Described::new(None, &graph))))
+#[exported]
+pub fn aclmdlGetDescFromFile(desc: *mut aclmdlDesc, model_path: Text<'_>) -> Result<(), Failure> {
+    fill(desc, || read_file(model_path).map(of_source))
 }
 
 /// Fills a description from a model in memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetDescFromMem(desc: *mut aclmdlDesc, model: *const c_void, model_size: usize) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| fill(desc, || unsafe { read_memory(model, model_size) }.map(|graph| Described::new(None, &graph))))
+#[exported]
+pub fn aclmdlGetDescFromMem(
+    desc: *mut aclmdlDesc,
+    #[counted_by(model_size)] model: Bytes<'_>,
+    model_size: usize,
+) -> Result<(), Failure> {
+    fill(desc, || read_memory(model).map(of_source))
+}
+
+fn of_source(source: Source) -> Described {
+    Described::new(None, &source.graph, source.gears)
 }
 
 fn fill(desc: *mut aclmdlDesc, describe: impl FnOnce() -> Result<Described, Failure>) -> Result<(), Failure> {

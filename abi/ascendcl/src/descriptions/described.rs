@@ -1,11 +1,12 @@
 use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
 
 use opscope::onnx::{Dim, Graph};
 use opscope::tensor::DType;
 
 use crate::border::Failure;
-use crate::models::{ModelId, Port};
+use crate::models::{CHOICE, CHOICE_TYPE, Gears, ModelId, Port};
 
 /// `ACL_MAX_TENSOR_NAME_LEN`: the bytes of a name in a struct, with its end.
 pub const NAME_BYTES: usize = 128;
@@ -16,6 +17,7 @@ pub struct Described {
     pub model: Option<ModelId>,
     pub inputs: Vec<Tensor>,
     pub outputs: Vec<Tensor>,
+    pub gears: Option<Arc<Gears>>,
 }
 
 /// An input or output.
@@ -27,18 +29,34 @@ pub struct Tensor {
     pub dims: Vec<i64>,
     pub rank: Option<usize>,
     pub dtype: Option<DType>,
-    /// 0 if a dimension is free, or the type has no form as bytes.
+    /// 0 if a dimension is free, or the type has no form as bytes; with gears those of the largest.
     pub bytes: usize,
 }
 
 impl Described {
-    /// Describes a graph.
-    pub fn new(model: Option<ModelId>, graph: &Graph) -> Self {
-        let side = |name: &str, values| {
-            let ports = Port::of(graph, values).into_iter().enumerate();
-            ports.map(|(index, port)| Tensor::new(&port, model.unwrap_or(0), name, index)).collect()
+    /// Describes a graph with these gears.
+    pub fn new(model: Option<ModelId>, graph: &Graph, gears: Option<Arc<Gears>>) -> Self {
+        let id = model.unwrap_or(0);
+        let all = gears.as_deref();
+        let input = |(index, port): (usize, Port)| {
+            let bytes = port.largest_bytes(all.and_then(|all| all.largest_input(index)));
+            Tensor::new(&port, bytes, (id, "input", index))
         };
-        Self { model, inputs: side("input", &graph.inputs), outputs: side("output", &graph.outputs) }
+        let output = |(index, port): (usize, Port)| {
+            let largest = all.and_then(|all| all.largest_output(index));
+            let bytes = port.largest_bytes(largest);
+            // An output has the shape of the gear where it is largest; that of an input stays open.
+            let dims = largest.map(|shape| shape.iter().map(|&size| Dim::Fixed(size)).collect());
+            Tensor::new(&Port { dims: dims.or(port.dims), ..port }, bytes, (id, "output", index))
+        };
+        let mut inputs: Vec<Tensor> = Port::of(graph, &graph.inputs).into_iter().enumerate().map(input).collect();
+        if let Some(all) = all {
+            let dims = Some(vec![Dim::Fixed(all.choice_elements())]);
+            let choice = Port { name: CHOICE.to_owned(), dtype: Some(CHOICE_TYPE), dims };
+            inputs.push(Tensor::new(&choice, choice.bytes(), (id, "input", inputs.len())));
+        }
+        let outputs = Port::of(graph, &graph.outputs).into_iter().enumerate().map(output).collect();
+        Self { model, inputs, outputs, gears }
     }
 
     /// Returns an input.
@@ -53,7 +71,7 @@ impl Described {
 }
 
 impl Tensor {
-    fn new(port: &Port, model: ModelId, side: &str, index: usize) -> Self {
+    fn new(port: &Port, bytes: Option<usize>, (model, side, index): (ModelId, &str, usize)) -> Self {
         let name = CString::new(port.name.replace('\0', "\u{fffd}")).unwrap_or_default();
         let short_name = if name.as_bytes_with_nul().len() <= NAME_BYTES {
             name.clone()
@@ -67,7 +85,7 @@ impl Tensor {
         };
         let dims = port.dims.as_ref().map_or(vec![-2], |dims| dims.iter().map(size).collect());
         let rank = port.dims.as_ref().map(Vec::len);
-        Self { name, short_name, dims, rank, dtype: port.dtype, bytes: port.bytes().unwrap_or(0) }
+        Self { name, short_name, dims, rank, dtype: port.dtype, bytes: bytes.unwrap_or(0) }
     }
 
     /// Returns whether it is known by this name, in full or in structs.

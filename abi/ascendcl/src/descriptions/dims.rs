@@ -1,8 +1,10 @@
 use std::ffi::{c_char, c_int};
 
+use opscope_border::{Out, exported};
+
 use super::desc::{aclmdlDesc, described};
 use super::described::{NAME_BYTES, Tensor};
-use crate::border::{Failure, call, codes, out, value};
+use crate::border::{Failure, codes, value};
 use crate::models::find;
 
 /// `ACL_MAX_DIM_CNT`.
@@ -10,9 +12,10 @@ pub const MOST_DIMS: usize = 128;
 
 /// A shape with the name of its tensor.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct aclmdlIODims {
     name: [c_char; NAME_BYTES],
-    dim_count: usize,
+    pub(super) dim_count: usize,
     dims: [i64; MOST_DIMS],
 }
 
@@ -30,57 +33,55 @@ const _: () = assert!(size_of::<aclmdlIODimsRange>() == 2056);
 const ANY: [i64; 2] = [1, -1];
 
 /// Returns the number of inputs; 0 for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetNumInputs(desc: *mut aclmdlDesc) -> usize {
+#[exported]
+pub fn aclmdlGetNumInputs(desc: *mut aclmdlDesc) -> usize {
     value(0, || Ok(described(desc)?.inputs.len()))
 }
 
 /// Returns the number of outputs; 0 for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetNumOutputs(desc: *mut aclmdlDesc) -> usize {
+#[exported]
+pub fn aclmdlGetNumOutputs(desc: *mut aclmdlDesc) -> usize {
     value(0, || Ok(described(desc)?.outputs.len()))
 }
 
 /// Returns the bytes of an input; 0 if a dimension is free, and for a wrong argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetInputSizeByIndex(desc: *mut aclmdlDesc, index: usize) -> usize {
+#[exported]
+pub fn aclmdlGetInputSizeByIndex(desc: *mut aclmdlDesc, index: usize) -> usize {
     value(0, || Ok(described(desc)?.input(index)?.bytes))
 }
 
 /// Returns the bytes of an output; 0 if a dimension is free, and for a wrong argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlGetOutputSizeByIndex(desc: *mut aclmdlDesc, index: usize) -> usize {
+#[exported]
+pub fn aclmdlGetOutputSizeByIndex(desc: *mut aclmdlDesc, index: usize) -> usize {
     value(0, || Ok(described(desc)?.output(index)?.bytes))
 }
 
 /// Writes the shape of an input. A free dimension is -1.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetInputDims(desc: *const aclmdlDesc, index: usize, dims: *mut aclmdlIODims) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(dims, || shape(described(desc)?.input(index)?)) })
+#[exported]
+pub fn aclmdlGetInputDims(desc: *const aclmdlDesc, index: usize, dims: Out<'_, aclmdlIODims>) -> Result<(), Failure> {
+    write(dims, || shape(described(desc)?.input(index)?))
 }
 
 /// Writes the shape of an input. It is that of [`aclmdlGetInputDims`], since no model here has AIPP.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetInputDimsV2(desc: *const aclmdlDesc, index: usize, dims: *mut aclmdlIODims) -> c_int {
-    // SAFETY: as the caller promises.
-    unsafe { aclmdlGetInputDims(desc, index, dims) }
+#[exported]
+pub fn aclmdlGetInputDimsV2(desc: *const aclmdlDesc, index: usize, dims: Out<'_, aclmdlIODims>) -> c_int {
+    aclmdlGetInputDims(desc, index, dims)
 }
 
 /// Writes the shape of an output. A free dimension is -1.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetOutputDims(desc: *const aclmdlDesc, index: usize, dims: *mut aclmdlIODims) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(dims, || shape(described(desc)?.output(index)?)) })
+#[exported]
+pub fn aclmdlGetOutputDims(desc: *const aclmdlDesc, index: usize, dims: Out<'_, aclmdlIODims>) -> Result<(), Failure> {
+    write(dims, || shape(described(desc)?.output(index)?))
 }
 
-/// Writes the shape of an output: as the file declares it, with the sizes of the last run for free dimensions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetCurOutputDims(
+/// Writes the shape of an output: that of the gear that was chosen last; without gears as the file declares it, with the sizes of the
+/// last run for free dimensions.
+#[exported]
+pub fn aclmdlGetCurOutputDims(
     desc: *const aclmdlDesc,
     index: usize,
-    dims: *mut aclmdlIODims,
-) -> c_int {
+    dims: Out<'_, aclmdlIODims>,
+) -> Result<(), Failure> {
     let current = || {
         let described = described(desc)?;
         let output = described.output(index)?;
@@ -88,37 +89,40 @@ pub unsafe extern "C" fn aclmdlGetCurOutputDims(
             let text = "a description of a file has no current shapes; load the model, and use aclmdlGetDesc";
             Failure::new(codes::INVALID_PARAM, "EH0012", text)
         })?;
-        let last = find(model)?.last_output_shapes();
-        match last.get(index) {
-            Some(last) if output.bytes == 0 => {
-                let sizes: Vec<i64> = last.iter().map(|&size| size as i64).collect();
-                io_dims(output, &sizes)
-            }
+        let model = find(model)?;
+        let sizes = |shape: &[usize]| shape.iter().map(|&size| size as i64).collect::<Vec<_>>();
+        if let Some(chosen) = model.chosen().and_then(|gear| gear.outputs.get(index)?.as_deref()) {
+            return io_dims(output, &sizes(chosen));
+        }
+        match model.last_output_shapes().get(index) {
+            Some(last) if output.bytes == 0 => io_dims(output, &sizes(last)),
             _ => shape(output),
         }
     };
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(dims, current) })
+    write(dims, current)
 }
 
-/// Writes the smallest and the largest size of each dimension of an input.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlGetInputDimsRange(
+/// Writes the smallest and the largest size of each dimension of an input: none if the model has gears.
+#[exported]
+pub fn aclmdlGetInputDimsRange(
     desc: *const aclmdlDesc,
     index: usize,
-    range: *mut aclmdlIODimsRange,
-) -> c_int {
+    range: Out<'_, aclmdlIODimsRange>,
+) -> Result<(), Failure> {
     let ranges = || {
         let described = described(desc)?;
         let input = described.input(index)?;
         let mut value = aclmdlIODimsRange { range_count: count(&input.dims)?, range: [[0; 2]; MOST_DIMS] };
+        if described.gears.is_some() {
+            value.range_count = 0;
+            return Ok(value);
+        }
         for (range, &dim) in value.range.iter_mut().zip(&input.dims) {
             *range = if dim < 0 { ANY } else { [dim; 2] };
         }
         Ok(value)
     };
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(range, ranges) })
+    write(range, ranges)
 }
 
 fn shape(tensor: &Tensor) -> Result<aclmdlIODims, Failure> {
@@ -126,12 +130,25 @@ fn shape(tensor: &Tensor) -> Result<aclmdlIODims, Failure> {
 }
 
 fn io_dims(tensor: &Tensor, sizes: &[i64]) -> Result<aclmdlIODims, Failure> {
-    let mut value = aclmdlIODims { name: [0; NAME_BYTES], dim_count: count(sizes)?, dims: [0; MOST_DIMS] };
+    let mut value = aclmdlIODims::new(sizes)?;
     for (to, &byte) in value.name.iter_mut().zip(tensor.short_name.as_bytes()) {
         *to = byte as c_char;
     }
-    value.dims[..sizes.len()].copy_from_slice(sizes);
     Ok(value)
+}
+
+impl aclmdlIODims {
+    /// A shape without a name.
+    pub(super) fn new(sizes: &[i64]) -> Result<Self, Failure> {
+        let mut value = Self { name: [0; NAME_BYTES], dim_count: count(sizes)?, dims: [0; MOST_DIMS] };
+        value.dims[..sizes.len()].copy_from_slice(sizes);
+        Ok(value)
+    }
+
+    /// Returns the sizes; `None` if there are more than there is room for.
+    pub(super) fn sizes(&self) -> Option<&[i64]> {
+        self.dims.get(..self.dim_count)
+    }
 }
 
 fn count(sizes: &[i64]) -> Result<usize, Failure> {
@@ -142,12 +159,9 @@ fn count(sizes: &[i64]) -> Result<usize, Failure> {
     Ok(sizes.len())
 }
 
-/// # Safety
-/// `to` is NULL or writable.
-pub(super) unsafe fn write<T>(to: *mut T, value: impl FnOnce() -> Result<T, Failure>) -> Result<(), Failure> {
-    let to = out(to, "the result")?;
+pub(super) fn write<T>(to: Out<'_, T>, value: impl FnOnce() -> Result<T, Failure>) -> Result<(), Failure> {
+    let to = to.place("the result")?;
     let value = value()?;
-    // SAFETY: it is not NULL, and the caller promises that it is writable.
-    unsafe { to.write_unaligned(value) };
+    to.write(value);
     Ok(())
 }

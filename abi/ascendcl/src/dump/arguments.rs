@@ -1,11 +1,13 @@
 //! The dump of the arguments of single operators. None is executed here, so it is switched on and off, and writes nothing.
 
-use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::ffi::{OsStr, c_int};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::border::{Failure, call, codes};
+use opscope_border::{Text, exported};
+
+use crate::border::{Failure, codes};
 use crate::forks::Shared;
 
 /// The only kind of arguments that there is.
@@ -14,18 +16,17 @@ const AI_CORE: u32 = 1;
 static IS_ON: Shared<bool> = Shared::new(false, || IS_ON.held(|_| {}));
 
 /// Switches the dump on. The directory is made.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclopStartDumpArgs(dump_type: u32, path: *const c_char) -> c_int {
+#[exported]
+pub fn aclopStartDumpArgs(dump_type: u32, path: Text<'_>) -> Result<(), Failure> {
     let refused = |code: &str, text: &str| Err(Failure::new(codes::FAILURE, code, text));
-    call(|| {
-        if path.is_null() {
+    {
+        let Some(path) = path.given() else {
             return refused("EP0007", "argument path of aclopStartDumpArgs is NULL");
-        }
+        };
         if dump_type & AI_CORE == 0 {
             return refused("EP0006", "argument dumpType of aclopStartDumpArgs has to be ACL_OP_DUMP_OP_AICORE_ARGS");
         }
-        // SAFETY: it is not NULL, and the program promises that it is a text.
-        let directory = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
+        let directory = Path::new(OsStr::from_bytes(path.to_bytes()));
         if directory.as_os_str().is_empty() {
             return refused("EP0006", "argument path of aclopStartDumpArgs is empty");
         }
@@ -37,12 +38,12 @@ pub unsafe extern "C" fn aclopStartDumpArgs(dump_type: u32, path: *const c_char)
             return refused("EP0008", "aclopStartDumpArgs was called already; call aclopStopDumpArgs first");
         }
         Ok(())
-    })
+    }
 }
 
 /// Switches the dump off.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclopStopDumpArgs(dump_type: u32) -> c_int {
+#[exported]
+pub fn aclopStopDumpArgs(dump_type: u32) -> c_int {
     if dump_type & AI_CORE != 0 {
         *IS_ON.lock() = false;
     }

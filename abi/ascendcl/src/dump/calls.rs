@@ -2,10 +2,11 @@ use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 
 use opscope::acl_json::AclConfig;
+use opscope_border::{Text, exported};
 
 use super::settings::{SETTINGS, Settings};
 use super::{exceptions, model, queue};
-use crate::border::{Failure, call, codes, note, text};
+use crate::border::{Failure, codes, note};
 use crate::configuration::{check_initialized, parse, read};
 use crate::forks::Shared;
 
@@ -14,6 +15,7 @@ pub fn configure(config: Option<&AclConfig>) {
     let mut state = SETTINGS.lock();
     state.by_init = config.and_then(Settings::of);
     state.path = state.by_init.as_ref().map(|settings| settings.directory.clone());
+    state.exceptions = config.and_then(|config| config.exceptions.clone());
 }
 
 /// Ends the dump of all models, and returns when everything is delivered.
@@ -23,54 +25,48 @@ pub fn finish() {
     queue::tell_loss();
     let mut state = SETTINGS.lock();
     state.end();
-    (state.by_init, state.path) = (None, None);
+    (state.by_init, state.path, state.exceptions) = (None, None, None);
 }
 
 /// Begins to dump models that are loaded from now on.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlInitDump() -> c_int {
-    call(|| {
-        check_initialized()?;
-        let mut state = SETTINGS.lock();
-        if state.is_dumping {
-            let text = "aclmdlInitDump was called already; call aclmdlFinalizeDump first";
-            return Err(Failure::new(codes::REPEAT_INITIALIZE, "EP0008", text));
-        }
-        if state.by_init.is_some() {
-            note("EP0008: aclInit has configured a dump; it stays until aclmdlSetDump".to_owned());
-        }
-        state.begin();
-        Ok(())
-    })
+#[exported]
+pub fn aclmdlInitDump() -> Result<(), Failure> {
+    check_initialized()?;
+    let mut state = SETTINGS.lock();
+    if state.is_dumping {
+        let text = "aclmdlInitDump was called already; call aclmdlFinalizeDump first";
+        return Err(Failure::new(codes::REPEAT_INITIALIZE, "EP0008", text));
+    }
+    if state.by_init.is_some() {
+        note("EP0008: aclInit has configured a dump; it stays until aclmdlSetDump".to_owned());
+    }
+    state.begin();
+    Ok(())
 }
 
 /// Sets what models that are loaded from now on are dumped with.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlSetDump(path: *const c_char) -> c_int {
-    call(|| {
-        check_dumping()?;
-        // SAFETY: as the program promises.
-        let config = parse(&read(unsafe { text(path, "dumpCfgPath")? })?)?;
-        let settings = Settings::of(&config);
-        let mut state = SETTINGS.lock();
-        state.path = settings.as_ref().map(|settings| settings.directory.clone());
-        // A file that dumps nothing replaces what was set before it, too.
-        state.by_set = Some(settings);
-        Ok(())
-    })
+#[exported]
+pub fn aclmdlSetDump(path: Text<'_>) -> Result<(), Failure> {
+    check_dumping()?;
+    let config = parse(&read(path.c_str("dumpCfgPath")?)?)?;
+    let settings = Settings::of(&config);
+    let mut state = SETTINGS.lock();
+    state.path = settings.as_ref().map(|settings| settings.directory.clone());
+    state.exceptions = config.exceptions;
+    // A file that dumps nothing replaces what was set before it, too.
+    state.by_set = Some(settings);
+    Ok(())
 }
 
 /// Ends the dump of all models, and returns when everything is delivered.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlFinalizeDump() -> c_int {
-    call(|| {
-        check_dumping()?;
-        model::end_all();
-        queue::flush();
-        queue::tell_loss();
-        SETTINGS.lock().end();
-        Ok(())
-    })
+#[exported]
+pub fn aclmdlFinalizeDump() -> Result<(), Failure> {
+    check_dumping()?;
+    model::end_all();
+    queue::flush();
+    queue::tell_loss();
+    SETTINGS.lock().end();
+    Ok(())
 }
 
 /// The kinds of directories that `acldumpGetPath` knows: of exceptions, and of dumps.
@@ -84,8 +80,8 @@ static GIVEN: Shared<[Option<CString>; 2]> = Shared::new([None, None], || GIVEN.
 
 /// Returns the directory of the dump that was configured last, or the one for exceptions, which is made; NULL if there is none. The text
 /// is valid until the next configuration.
-#[unsafe(no_mangle)]
-pub extern "C" fn acldumpGetPath(kind: c_int) -> *const c_char {
+#[exported]
+pub fn acldumpGetPath(kind: c_int) -> *const c_char {
     let path = match kind {
         AIC_ERR_BRIEF_DUMP..=AIC_ERR_DETAIL_DUMP => exceptions::directory().map(|path| (0, path)),
         DATA_DUMP | OVERFLOW_DUMP => SETTINGS.read().path.clone().map(|path| (1, path)),

@@ -61,8 +61,9 @@ impl Chunk {
     }
 
     /// Returns the chunk as the callback gets it.
-    pub fn as_ptr(&self) -> *const acldumpChunk {
-        self.memory.as_ptr().cast_const().cast()
+    pub fn head(&self) -> &acldumpChunk {
+        // SAFETY: the memory has the struct.
+        unsafe { self.memory.cast().as_ref() }
     }
 
     /// Returns what the callback gets beside it: the bytes of the struct and the data.
@@ -83,8 +84,7 @@ impl Chunk {
 
     /// Returns whether it is the last one of its file.
     pub fn is_last(&self) -> bool {
-        // SAFETY: the memory has the struct.
-        unsafe { (*self.as_ptr()).is_last != 0 }
+        self.head().is_last != 0
     }
 }
 

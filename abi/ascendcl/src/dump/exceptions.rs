@@ -1,11 +1,17 @@
-//! The dump of what an operator used when the device had an exception. This device has none, so the dump is never on.
+//! The dump of what an operator used when the device had an exception. This device has none: a file can switch the dump on, and programs
+//! are told its directory.
 
 use std::env;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use crate::border::{Failure, call, codes, text};
+use opscope_border::{Items, ItemsOut, Text, exported};
+
+use super::settings::SETTINGS;
+use crate::border::{Failure, codes};
+use crate::contexts;
 
 /// A tensor that a program describes.
 #[repr(C)]
@@ -25,6 +31,7 @@ pub struct acldumpTensorInfo {
 }
 
 const MOST_DIMENSIONS: usize = 25;
+const MOST_TENSORS: usize = 4096;
 
 const _: () = assert!(
     size_of::<acldumpTensorInfo>() == 456
@@ -38,55 +45,74 @@ const RAW: i32 = 2;
 /// Memory of the device.
 const DEVICE: i32 = 0;
 
-/// Checks what is to be saved, and answers that no dump of exceptions is on.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn acldumpSaveExceptionInfo(
-    file_name: *const c_char,
-    _user_tag: *const c_char,
-    tensors: *const acldumpTensorInfo,
+/// Checks what is to be saved, and answers that no dump of exceptions is on, or that saving is not supported.
+#[exported]
+pub fn acldumpSaveExceptionInfo(
+    file_name: Text<'_>,
+    _user_tag: Text<'_>,
+    #[counted_by(tensor_count)] tensors: Items<'_, acldumpTensorInfo>,
     tensor_count: usize,
-) -> c_int {
-    call(|| {
-        // SAFETY: as the program promises.
-        check_name(unsafe { text(file_name, "fileName")? })?;
-        if tensors.is_null() {
-            return Err(Failure::null("tensors"));
-        }
-        if tensor_count == 0 {
-            return Err(Failure::wrong_value("tensorNum", 0, "there has to be a tensor"));
-        }
-        // SAFETY: it is not NULL, and the program promises that there are so many.
-        unsafe { std::slice::from_raw_parts(tensors, tensor_count) }.iter().try_for_each(check_tensor)?;
-        Err(not_on())
-    })
+) -> Result<(), Failure> {
+    check_name(file_name.c_str("fileName")?)?;
+    if tensors.is_null() {
+        return Err(Failure::null("tensors"));
+    }
+    if tensor_count == 0 {
+        return Err(Failure::wrong_value("tensorNum", 0, "there has to be a tensor"));
+    }
+    if tensor_count > MOST_TENSORS {
+        return Err(Failure::wrong_value("tensorNum", tensor_count, "an operator has at most 4096 tensors"));
+    }
+    tensors.get("tensors")?.iter().try_for_each(check_tensor)?;
+    if SETTINGS.read().exceptions.is_none() {
+        return Err(not_on());
+    }
+    Err(Failure::unsupported("acldumpSaveExceptionInfo"))
 }
 
-/// Answers that no dump of exceptions is on.
-#[unsafe(no_mangle)]
-pub extern "C" fn acldumpGetExceptionInfoPath(path: *mut c_char, max_len: usize) -> c_int {
-    call(|| {
-        if path.is_null() {
-            return Err(Failure::null("path"));
-        }
-        if max_len <= 1 {
-            return Err(Failure::wrong_value("maxLen", max_len, "a path does not fit into it"));
-        }
-        Err(not_on())
-    })
+/// Writes the directory of the device for what exceptions leave, which is made.
+#[exported]
+pub fn acldumpGetExceptionInfoPath(
+    #[counted_by(max_len)] path: ItemsOut<'_, u8>,
+    max_len: usize,
+) -> Result<(), Failure> {
+    if path.is_null() {
+        return Err(Failure::null("path"));
+    }
+    if max_len <= 1 {
+        return Err(Failure::wrong_value("maxLen", max_len, "a path does not fit into it"));
+    }
+    let configured = SETTINGS.read().exceptions.clone().ok_or_else(not_on)?;
+    // With a "/" at its end, as programs that append a name expect it.
+    let directory = below(&configured).join(format!("{}/", contexts::DEVICE));
+    let text = directory.as_os_str().as_bytes();
+    if text.len() >= max_len {
+        let reason = format!("the path has {} bytes with its NUL", text.len() + 1);
+        return Err(Failure::wrong_value("maxLen", max_len, &reason));
+    }
+    fs::create_dir_all(&directory).map_err(|error| {
+        Failure::new(codes::FAILURE, "EP0004", format!("{} cannot be made: {error}", directory.display()))
+    })?;
+    Ok(path.write_text(text, "path")?)
 }
 
 /// Returns the directory for what exceptions leave, which is made; `None` if it cannot be made.
 pub(super) fn directory() -> Option<PathBuf> {
-    let set = ["ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"]
-        .iter()
-        .find_map(|name| env::var_os(name).filter(|path| !path.is_empty()));
-    // With a "/" at its end, as programs that append a name expect it.
-    let directory = PathBuf::from(set.unwrap_or_else(|| "./".into())).join("extra-info/data-dump/");
+    let configured = SETTINGS.read().exceptions.clone();
+    let directory = below(configured.as_deref().unwrap_or(Path::new("./")));
     fs::create_dir_all(&directory).is_ok().then_some(directory)
 }
 
+/// Returns the directory for what exceptions leave, below the one that the file names; variables outrank that.
+fn below(configured: &Path) -> PathBuf {
+    let set = ["ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"]
+        .iter()
+        .find_map(|name| env::var_os(name).filter(|path| !path.is_empty()));
+    set.map_or_else(|| configured.to_owned(), PathBuf::from).join("extra-info/data-dump/")
+}
+
 fn not_on() -> Failure {
-    let text = "the dump of exceptions is not on: this device has no exceptions, so no dump_scene switches it on";
+    let text = "the dump of exceptions is not on: a dump_scene of exceptions in the file switches it on";
     Failure::new(codes::FAILURE, "EP0008", text)
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use opscope::dump::ascend::{FileName, MAPPING};
+use opscope::files::open_to_append;
 
 use super::statistics::STATISTICS;
 
@@ -46,13 +47,21 @@ impl Open {
         let full = path.file_name().unwrap_or_default().to_string_lossy();
         let name = fitting(&full, "");
         if name != full {
-            let mut table = OpenOptions::new().create(true).append(true).open(directory.join(MAPPING))?;
+            let mut table = longer(&directory.join(MAPPING))?;
             writeln!(table, "{name},{full}")?;
         }
         let place = directory.join(&name);
         let partial = directory.join(fitting(&full, ".partial"));
         let file = OpenOptions::new().create_new(true).write(true).open(&partial)?;
         Ok(Self { place, partial, file })
+    }
+}
+
+/// Opens a table to add to it, or makes it.
+fn longer(table: &Path) -> io::Result<File> {
+    match OpenOptions::new().create_new(true).write(true).open(table) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open_to_append(table),
+        made => made,
     }
 }
 

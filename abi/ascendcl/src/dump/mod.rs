@@ -6,6 +6,7 @@
 
 mod arguments;
 mod calls;
+#[allow(unsafe_code, reason = "a struct with its data behind it")]
 mod chunk;
 mod counts;
 mod delivery;

@@ -8,6 +8,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use opscope::trace::{ForkRoom, HeldLocks};
+use opscope_border::{exported, system};
 
 use super::chunk::Chunk;
 use super::counts::Counts;
@@ -106,8 +107,8 @@ pub fn piece_size() -> usize {
 
 /// Sets the most bytes of tensors in a chunk, for models that are loaded afterwards: 1 to 128 MiB. The first chunk of a file also has
 /// the header, whole.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_acldump_set_piece_size(bytes: usize) {
+#[exported]
+pub fn opscope_acldump_set_piece_size(bytes: usize) {
     PIECE_SIZE.store(bytes.clamp(1, 128 << 20), Ordering::Relaxed);
 }
 
@@ -115,8 +116,8 @@ pub extern "C" fn opscope_acldump_set_piece_size(bytes: usize) {
 static SIZE: AtomicUsize = AtomicUsize::new(256 << 20);
 
 /// Sets how many bytes of chunks wait for callbacks or the disk, at most. A run waits while there is no room.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_acldump_set_queue_size(bytes: usize) {
+#[exported]
+pub fn opscope_acldump_set_queue_size(bytes: usize) {
     SIZE.store(bytes, Ordering::Relaxed);
     CHANGED.notify_all();
 }
@@ -201,8 +202,8 @@ pub fn counts() -> Counts {
 fn start(queue: &mut Queue) -> Result<(), String> {
     static AT_EXIT: Once = Once::new();
     if queue.thread.is_none() {
-        // SAFETY: it is a function without arguments. Without memory for it, what waits at the exit is lost.
-        AT_EXIT.call_once(|| _ = unsafe { libc::atexit(write_at_exit) });
+        // Without memory for it, what waits at the exit is lost.
+        AT_EXIT.call_once(|| _ = system::at_exit(write_at_exit));
         // A run may wait for what it does: it must not wait for a stream.
         let work = || as_callback(deliver_all);
         let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(work);

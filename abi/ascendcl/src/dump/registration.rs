@@ -1,38 +1,38 @@
 //! Callbacks come and go. None is called after the call that takes it back.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
+
+use opscope_border::{Out, exported};
 
 use super::slot::MessageCallback;
 use super::subscribers::Callback;
 use super::{queue, slot, subscribers};
-use crate::border::{Data, Failure, call, codes, note, out, required};
+use crate::border::{Data, Failure, codes, note, required, value};
 
 /// Registers the callback that gets the chunks of all dumps from now on. `flag` has to be 0. A second one is not registered: the first
 /// stays, and the call answers 0.
-#[unsafe(no_mangle)]
-pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> c_int {
-    call(|| {
-        let callback = callback.ok_or_else(|| {
-            Failure::new(codes::FAILURE, "EP0007", "argument messageCallback of acldumpRegCallback is NULL")
-        })?;
-        if flag != 0 {
-            let text = format!("argument flag of acldumpRegCallback is {flag}; only 0 is supported");
-            return Err(Failure::new(codes::FAILURE, "EP0006", text));
-        }
-        // What was dumped before goes where it would have gone.
-        queue::flush();
-        if !slot::register(callback) {
-            let text = "acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback";
-            note(format!("EP0008: {text}"));
-        }
-        Ok(())
-    })
+#[exported]
+pub fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> Result<(), Failure> {
+    let callback = callback.ok_or_else(|| {
+        Failure::new(codes::FAILURE, "EP0007", "argument messageCallback of acldumpRegCallback is NULL")
+    })?;
+    if flag != 0 {
+        let text = format!("argument flag of acldumpRegCallback is {flag}; only 0 is supported");
+        return Err(Failure::new(codes::FAILURE, "EP0006", text));
+    }
+    // What was dumped before goes where it would have gone.
+    queue::flush();
+    if !slot::register(callback) {
+        let text = "acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback";
+        note(format!("EP0008: {text}"));
+    }
+    Ok(())
 }
 
 /// Delivers what is queued, and removes the callback. It is not called afterwards. Inside of the callback it returns at once.
-#[unsafe(no_mangle)]
-pub extern "C" fn acldumpUnregCallback() {
-    call(|| {
+#[exported]
+pub fn acldumpUnregCallback() {
+    value((), || {
         queue::flush();
         // A chunk that was queued meanwhile may be on its way: wait for it, too.
         let was_registered = slot::unregister();
@@ -47,30 +47,25 @@ pub extern "C" fn acldumpUnregCallback() {
 
 /// Adds a callback that gets all chunks from now on, on the thread on which that of `acldumpRegCallback` is called, after it. As long
 /// as there is one, nothing goes to the disk. It returns 0 to go on, 1 for no more of this file, anything else for no more at all.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_acldump_subscribe(
+#[exported]
+pub fn opscope_acldump_subscribe(
     callback: Option<Callback>,
     user: *mut c_void,
-    subscription: *mut u64,
-) -> c_int {
-    call(|| {
-        let callback = required(callback, "callback")?;
-        let to = out(subscription, "subscription")?;
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { to.write(subscribers::add(callback, Data(user))) };
-        Ok(())
-    })
+    subscription: Out<'_, u64>,
+) -> Result<(), Failure> {
+    let callback = required(callback, "callback")?;
+    let to = subscription.place("subscription")?;
+    to.write(subscribers::add(callback, Data(user)));
+    Ok(())
 }
 
 /// Delivers what is queued, and removes a callback. It is not called afterwards. Inside of a callback it returns at once.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_acldump_unsubscribe(subscription: u64) -> c_int {
-    call(|| {
-        queue::flush();
-        let was_there = subscribers::remove(subscription);
-        // A chunk that was queued meanwhile may be on its way.
-        queue::flush();
-        let reason = "there is no such subscription, or it has ended";
-        if was_there { Ok(()) } else { Err(Failure::wrong_value("subscription", subscription, reason)) }
-    })
+#[exported]
+pub fn opscope_acldump_unsubscribe(subscription: u64) -> Result<(), Failure> {
+    queue::flush();
+    let was_there = subscribers::remove(subscription);
+    // A chunk that was queued meanwhile may be on its way.
+    queue::flush();
+    let reason = "there is no such subscription, or it has ended";
+    if was_there { Ok(()) } else { Err(Failure::wrong_value("subscription", subscription, reason)) }
 }

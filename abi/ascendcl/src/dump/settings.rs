@@ -28,13 +28,15 @@ pub struct State {
     default: Option<Settings>,
     /// The directory that `acldumpGetPath` answers with.
     pub path: Option<PathBuf>,
+    /// The directory for what belongs to exceptions, if a file switched their dump on.
+    pub exceptions: Option<PathBuf>,
 }
 
 pub static SETTINGS: Shared<State> = Shared::new(State::new(), || SETTINGS.held(|_| {}));
 
 impl State {
     const fn new() -> Self {
-        Self { by_init: None, is_dumping: false, by_set: None, default: None, path: None }
+        Self { by_init: None, is_dumping: false, by_set: None, default: None, path: None, exceptions: None }
     }
 
     /// Begins to dump.

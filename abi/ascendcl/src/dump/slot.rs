@@ -7,7 +7,7 @@ use crate::border::call_program;
 use crate::forks::Shared;
 
 /// A program's callback.
-pub type MessageCallback = unsafe extern "C-unwind" fn(*const acldumpChunk, i32) -> i32;
+pub type MessageCallback = extern "C-unwind" fn(&acldumpChunk, i32) -> i32;
 
 /// The callback, with the number of its registration.
 static CALLBACK: Shared<Option<(u64, MessageCallback)>> = Shared::new(None, || CALLBACK.held(|_| {}));
@@ -37,9 +37,6 @@ pub(super) fn registration() -> Option<u64> {
 pub(super) fn call_back(registration: u64, chunk: &Chunk) -> bool {
     let registered = *CALLBACK.read();
     let Some((_, callback)) = registered.filter(|(now, _)| *now == registration) else { return false };
-    call_program("the dump callback", || {
-        // SAFETY: the program gave this function until it unregisters it, and the chunk lives until the call has returned.
-        unsafe { callback(chunk.as_ptr(), chunk.length()) }
-    });
+    call_program("the dump callback", || callback(chunk.head(), chunk.length()));
     true
 }

@@ -131,8 +131,9 @@ impl<T: ChunkTarget> StatisticsSink<T> {
         let line = self.columns.line(stream, statistics.as_ref());
         let origin = &stream.origin;
         let key = (origin.plan, origin.run, origin.operator, origin.path.clone());
+        let stream_id = self.target.stream();
         let table = self.waiting.entry(key.clone()).or_insert_with(|| Table {
-            file: directory(origin).join(FileName::new(origin, now()).full() + STATISTICS),
+            file: directory(origin).join(FileName::new(origin, stream_id, now()).full() + STATISTICS),
             lines: Vec::new(),
         });
         table.lines.push(((origin.io, origin.slot), line));

@@ -1,6 +1,5 @@
 //! Callbacks beside the one of `acldumpRegCallback`: any number of them, each with a pointer of its own, and with a say.
 
-use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +8,7 @@ use crate::border::{Data, call_program, say};
 use crate::forks::Shared;
 
 /// A callback. What it returns says what it wants of what follows.
-pub type Callback = unsafe extern "C-unwind" fn(*mut c_void, *const acldumpChunk, i32) -> i32;
+pub type Callback = extern "C-unwind" fn(Data, &acldumpChunk, i32) -> i32;
 
 /// Everything.
 const CONTINUE: i32 = 0;
@@ -60,10 +59,7 @@ pub(super) fn call_back(newest: u64, chunk: &Chunk, path: &Path) -> bool {
         old().filter(wanted).map(|one| (one.id, one.callback, one.user)).collect()
     };
     for (id, callback, user) in all {
-        let answer = call_program("a dump subscriber", || {
-            // SAFETY: the program gave this function until it takes it back, and the chunk lives until the call has returned.
-            unsafe { callback(user.0, chunk.as_ptr(), chunk.length()) }
-        });
+        let answer = call_program("a dump subscriber", || callback(user, chunk.head(), chunk.length()));
         match answer {
             Some(CONTINUE) => {}
             Some(SKIP) if chunk.is_last() => {}

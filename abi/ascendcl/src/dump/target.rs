@@ -36,6 +36,10 @@ impl ChunkTarget for ModelTarget {
         queue::put(chunk, path, self.to_disk)
     }
 
+    fn stream(&self) -> u64 {
+        u64::try_from(self.stream.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
     fn broken(&mut self, path: &Path) {
         let within = self.path(path);
         queue::put_broken(self.directory.join(within));
@@ -59,16 +63,7 @@ impl ModelTarget {
         let next = self.runs.len();
         let run = run.to_str().and_then(|run| run.parse().ok()).unwrap_or(0);
         let index = *self.runs.entry(run).or_insert(next);
-        Path::new(device).join(name).join(self.model_id.to_string()).join(index.to_string()).join(self.name(file))
-    }
-
-    /// Returns a file's name with the number of the stream.
-    fn name(&self, given: &OsStr) -> PathBuf {
-        let given = given.to_string_lossy();
-        let (name, ending) = ending(&given);
-        let stream = u64::try_from(self.stream.load(Ordering::Relaxed)).unwrap_or(0);
-        let name = FileName::parse(name).map(|name| FileName { stream, ..name }.full() + ending);
-        name.unwrap_or_else(|| given.into_owned()).into()
+        Path::new(device).join(name).join(self.model_id.to_string()).join(index.to_string()).join(file)
     }
 }
 

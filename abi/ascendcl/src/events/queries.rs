@@ -3,10 +3,11 @@
 use std::ffi::c_int;
 
 use opscope::clock::Timestamp;
+use opscope_border::{Out, exported};
 
 use super::event::Event;
 use super::table::{aclrtEvent, event};
-use crate::border::{Failure, codes, out};
+use crate::border::{Failure, codes};
 use crate::last_error::runtime_call;
 
 const COMPLETE: c_int = 0;
@@ -16,27 +17,24 @@ const RECORDED_NOT_READY: c_int = 0;
 const RECORDED_COMPLETE: c_int = 1;
 
 /// Writes whether the stream came to the event.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtQueryEvent(of: aclrtEvent, status: *mut c_int) -> c_int {
+#[exported]
+pub fn aclrtQueryEvent(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     let answer = |event: &Event| if is_complete(event) { COMPLETE } else { NOT_READY };
-    // SAFETY: the program promises that it is writable.
-    runtime_call(|| unsafe { write(of, status, answer) })
+    runtime_call(|| write(of, status, answer))
 }
 
 /// As aclrtQueryEvent, with other numbers.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtQueryEventStatus(of: aclrtEvent, status: *mut c_int) -> c_int {
+#[exported]
+pub fn aclrtQueryEventStatus(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     let answer = |event: &Event| if is_complete(event) { RECORDED_COMPLETE } else { RECORDED_NOT_READY };
-    // SAFETY: the program promises that it is writable.
-    runtime_call(|| unsafe { write(of, status, answer) })
+    runtime_call(|| write(of, status, answer))
 }
 
 /// Writes whether all streams that wait for the event have gone on.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtQueryEventWaitStatus(of: aclrtEvent, status: *mut c_int) -> c_int {
+#[exported]
+pub fn aclrtQueryEventWaitStatus(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     let answer = |event: &Event| if event.is_waited_for() { NOT_READY } else { COMPLETE };
-    // SAFETY: the program promises that it is writable.
-    runtime_call(|| unsafe { write(of, status, answer) })
+    runtime_call(|| write(of, status, answer))
 }
 
 /// An event that was never recorded is complete.
@@ -44,46 +42,37 @@ fn is_complete(event: &Event) -> bool {
     event.record().is_none_or(|record| record.is_complete())
 }
 
-/// # Safety
-/// The status is NULL or writable.
-unsafe fn write(of: aclrtEvent, status: *mut c_int, answer: impl FnOnce(&Event) -> c_int) -> Result<(), Failure> {
-    let (event, status) = (event(of)?, out(status, "status")?);
-    // SAFETY: it is not NULL, and the caller promises that it is writable.
-    unsafe { status.write(answer(&event)) };
+fn write(of: aclrtEvent, status: Out<'_, c_int>, answer: impl FnOnce(&Event) -> c_int) -> Result<(), Failure> {
+    let (event, status) = (event(of)?, status.place("status")?);
+    status.write(answer(&event));
     Ok(())
 }
 
 /// Writes the milliseconds from one event to another.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtEventElapsedTime(elapsed: *mut f32, start: aclrtEvent, end: aclrtEvent) -> c_int {
-    runtime_call(|| {
-        let elapsed = out(elapsed, "ms")?;
-        let [start, end] = [time(start)?, time(end)?].map(Timestamp::as_nanos);
-        let Some(nanos) = end.checked_sub(start) else {
-            let text = "the end was reached before the start";
-            return Err(Failure::new(codes::RT_EVENT_TIMESTAMP_REVERSAL, "EE1003", text));
-        };
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "milliseconds as a float are asked for"
-        )]
-        let milliseconds = (nanos as f64 / 1e6) as f32;
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { elapsed.write(milliseconds) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtEventElapsedTime(elapsed: Out<'_, f32>, start: aclrtEvent, end: aclrtEvent) -> Result<(), Failure> {
+    let elapsed = elapsed.place("ms")?;
+    let [start, end] = [time(start)?, time(end)?].map(Timestamp::as_nanos);
+    let Some(nanos) = end.checked_sub(start) else {
+        let text = "the end was reached before the start";
+        return Err(Failure::new(codes::RT_EVENT_TIMESTAMP_REVERSAL, "EE1003", text));
+    };
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "milliseconds as a float are asked for"
+    )]
+    let milliseconds = (nanos as f64 / 1e6) as f32;
+    elapsed.write(milliseconds);
+    Ok(())
 }
 
 /// Writes when the stream came to the event, in microseconds of CLOCK_BOOTTIME.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtEventGetTimestamp(of: aclrtEvent, microseconds: *mut u64) -> c_int {
-    runtime_call(|| {
-        let microseconds = out(microseconds, "timestamp")?;
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { microseconds.write(time(of)?.as_nanos() / 1000) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtEventGetTimestamp(of: aclrtEvent, microseconds: Out<'_, u64>) -> Result<(), Failure> {
+    let microseconds = microseconds.place("timestamp")?;
+    microseconds.write(time(of)?.as_nanos() / 1000);
+    Ok(())
 }
 
 fn time(of: aclrtEvent) -> Result<Timestamp, Failure> {

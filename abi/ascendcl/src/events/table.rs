@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::event::Event;
-use crate::border::{Failure, codes, out};
+use crate::border::{Failure, codes, given};
 use crate::forks::Shared;
 use crate::handles::{Handles, Kind};
 
@@ -19,12 +19,12 @@ pub fn create() -> usize {
 }
 
 pub fn event(event: aclrtEvent) -> Result<Arc<Event>, Failure> {
-    let number = out(event, "event")?.addr();
+    let number = given(event, "event")?.addr();
     EVENTS.read().get(number).cloned().ok_or_else(|| unknown(number))
 }
 
 pub fn take(event: aclrtEvent) -> Result<Arc<Event>, Failure> {
-    let number = out(event, "event")?.addr();
+    let number = given(event, "event")?.addr();
     EVENTS.lock().remove(number).ok_or_else(|| unknown(number))
 }
 

@@ -1,9 +1,11 @@
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::border::{Failure, call, value};
+use opscope_border::{Bytes, exported};
+
+use crate::border::{Failure, value};
 use crate::objects::Table;
 
 /// What a program knows an [`ExecConfig`] as.
@@ -32,50 +34,48 @@ pub fn exec_config(handle: *const aclmdlExecConfigHandle) -> Result<ExecConfig, 
 }
 
 /// Makes an execution configuration.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlCreateExecConfigHandle() -> *mut aclmdlExecConfigHandle {
+#[exported]
+pub fn aclmdlCreateExecConfigHandle() -> *mut aclmdlExecConfigHandle {
     value(ptr::null_mut(), || Ok(CONFIGS.insert(Mutex::default())))
 }
 
 /// Destroys an execution configuration.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlDestroyExecConfigHandle(handle: *const aclmdlExecConfigHandle) -> c_int {
-    call(|| CONFIGS.remove(handle).map(drop))
+#[exported]
+pub fn aclmdlDestroyExecConfigHandle(handle: *const aclmdlExecConfigHandle) -> Result<(), Failure> {
+    CONFIGS.remove(handle).map(drop)
 }
 
 /// Sets an attribute: a timeout in milliseconds, -1 for none. Others have no effect.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlSetExecConfigOpt(
+#[exported]
+pub fn aclmdlSetExecConfigOpt(
     handle: *mut aclmdlExecConfigHandle,
     attribute: c_int,
-    attribute_value: *const c_void,
+    #[counted_by(value_size)] attribute_value: Bytes<'_>,
     value_size: usize,
-) -> c_int {
-    call(|| {
-        let config = CONFIGS.get(handle)?;
-        if attribute_value.is_null() {
-            return Err(Failure::null("attrValue"));
+) -> Result<(), Failure> {
+    let config = CONFIGS.get(handle)?;
+    if attribute_value.is_null() {
+        return Err(Failure::null("attrValue"));
+    }
+    match attribute {
+        STREAM_SYNC_TIMEOUT | EVENT_SYNC_TIMEOUT if value_size != size_of::<i32>() => {
+            Err(Failure::wrong_value("valueSize", value_size, "the value of a timeout has 4 bytes"))
         }
-        match attribute {
-            STREAM_SYNC_TIMEOUT | EVENT_SYNC_TIMEOUT if value_size != size_of::<i32>() => {
-                Err(Failure::wrong_value("valueSize", value_size, "the value of a timeout has 4 bytes"))
+        STREAM_SYNC_TIMEOUT | EVENT_SYNC_TIMEOUT => {
+            let value = attribute_value.get("attrValue")?.first_chunk().copied();
+            let timeout = match value.map_or(-1, i32::from_ne_bytes) {
+                -1 => None,
+                milliseconds => Some(u64::try_from(milliseconds).map(Duration::from_millis).map_err(|_| {
+                    Failure::wrong_value("the timeout", milliseconds, "it is a number of milliseconds, or -1")
+                })?),
+            };
+            // No run waits for an event on its own.
+            if attribute == STREAM_SYNC_TIMEOUT {
+                config.lock().unwrap_or_else(PoisonError::into_inner).timeout = timeout;
             }
-            STREAM_SYNC_TIMEOUT | EVENT_SYNC_TIMEOUT => {
-                // SAFETY: it is not NULL, and has the size that the caller says, which was checked.
-                let timeout = match unsafe { attribute_value.cast::<i32>().read_unaligned() } {
-                    -1 => None,
-                    milliseconds => Some(u64::try_from(milliseconds).map(Duration::from_millis).map_err(|_| {
-                        Failure::wrong_value("the timeout", milliseconds, "it is a number of milliseconds, or -1")
-                    })?),
-                };
-                // No run waits for an event on its own.
-                if attribute == STREAM_SYNC_TIMEOUT {
-                    config.lock().unwrap_or_else(PoisonError::into_inner).timeout = timeout;
-                }
-                Ok(())
-            }
-            2..=LAST_ATTRIBUTE => Ok(()),
-            _ => Err(Failure::wrong_value("attr", attribute, "it is no aclmdlExecConfigAttr")),
+            Ok(())
         }
-    })
+        2..=LAST_ATTRIBUTE => Ok(()),
+        _ => Err(Failure::wrong_value("attr", attribute, "it is no aclmdlExecConfigAttr")),
+    }
 }

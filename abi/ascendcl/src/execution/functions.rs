@@ -1,4 +1,3 @@
-use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
@@ -6,73 +5,72 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use opscope_border::exported;
+
 use super::config::{aclmdlExecConfigHandle, exec_config};
 use super::outputs::Empty;
 use super::run::Run;
-use crate::border::{Failure, call, codes};
+use crate::border::{Failure, codes};
 use crate::contexts::aclrtStream;
 use crate::data::aclmdlDataset;
 use crate::streams::refuse_in_callback;
 
 /// Runs a model on this thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlExecute(model_id: u32, input: *const aclmdlDataset, output: *mut aclmdlDataset) -> c_int {
-    call(|| Run::prepare(model_id, input, output, ptr::null_mut(), Empty::Allocate)?.execute(|| true))
+#[exported]
+pub fn aclmdlExecute(model_id: u32, input: *const aclmdlDataset, output: *mut aclmdlDataset) -> Result<(), Failure> {
+    Run::prepare(model_id, input, output, ptr::null_mut(), Empty::Allocate)?.execute(|| true)
 }
 
 /// Runs a model in a stream, and waits for it as long as the configuration says.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlExecuteV2(
+#[exported]
+pub fn aclmdlExecuteV2(
     model_id: u32,
     input: *const aclmdlDataset,
     output: *mut aclmdlDataset,
     stream: aclrtStream,
     handle: *const aclmdlExecConfigHandle,
-) -> c_int {
-    call(|| {
-        let timeout = exec_config(handle)?.timeout.unwrap_or(Duration::MAX);
-        let run = Run::prepare(model_id, input, output, stream, Empty::Allocate)?;
-        let stream = run.stream();
-        // The stream may wait for this call to return.
-        refuse_in_callback()?;
-        let given_up = Arc::new(AtomicBool::new(false));
-        let (done, result) = channel();
-        let seen = Arc::clone(&given_up);
-        // What fails here is this call's, and no failure of the stream.
-        let work = move || {
-            drop(done.send(contained(|| run.execute(|| !seen.load(Ordering::Acquire)))));
-            Ok(())
-        };
-        stream.run(work)?;
-        result.recv_timeout(timeout).unwrap_or_else(|error| {
-            given_up.store(true, Ordering::Release);
-            Err(match error {
-                RecvTimeoutError::Timeout => {
-                    let text = format!("the run did not end within {} ms", timeout.as_millis());
-                    Failure::new(codes::RT_STREAM_SYNC_TIMEOUT, "EE1001", text)
-                }
-                RecvTimeoutError::Disconnected => {
-                    Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", "the stream was destroyed before the run")
-                }
-            })
+) -> Result<(), Failure> {
+    let timeout = exec_config(handle)?.timeout.unwrap_or(Duration::MAX);
+    let run = Run::prepare(model_id, input, output, stream, Empty::Allocate)?;
+    let stream = run.stream();
+    // The stream may wait for this call to return.
+    refuse_in_callback()?;
+    let given_up = Arc::new(AtomicBool::new(false));
+    let (done, result) = channel();
+    let seen = Arc::clone(&given_up);
+    // What fails here is this call's, and no failure of the stream.
+    let work = move || {
+        drop(done.send(contained(|| run.execute(|| !seen.load(Ordering::Acquire)))));
+        Ok(())
+    };
+    stream.run(work)?;
+    result.recv_timeout(timeout).unwrap_or_else(|error| {
+        given_up.store(true, Ordering::Release);
+        Err(match error {
+            RecvTimeoutError::Timeout => {
+                let text = format!("the run did not end within {} ms", timeout.as_millis());
+                Failure::new(codes::RT_STREAM_SYNC_TIMEOUT, "EE1001", text)
+            }
+            RecvTimeoutError::Disconnected => {
+                let text = "the stream was destroyed before the run, or stopped when work before it failed";
+                Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", text)
+            }
         })
     })
 }
 
 /// Queues a run of a model in a stream. The buffers are those of this moment, what they hold is that of the run.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlExecuteAsync(
+#[exported]
+pub fn aclmdlExecuteAsync(
     model_id: u32,
     input: *const aclmdlDataset,
     output: *mut aclmdlDataset,
     stream: aclrtStream,
-) -> c_int {
-    call(|| {
-        let run = Run::prepare(model_id, input, output, stream, Empty::Refuse)?;
-        let stream = run.stream();
-        let work = move || run.execute(|| true).map_err(|failure| Failure { code: codes::RT_MODEL_EXECUTE, ..failure });
-        stream.run(work)
-    })
+) -> Result<(), Failure> {
+    let run = Run::prepare(model_id, input, output, stream, Empty::Refuse)?;
+    let stream = run.stream();
+    let work = move || run.execute(|| true).map_err(|failure| Failure { code: codes::RT_MODEL_EXECUTE, ..failure });
+    stream.run(work)
 }
 
 /// Runs work of a stream. A panic is a failure of the work.

@@ -18,8 +18,9 @@ impl Input {
     /// Checks a dataset against a model's inputs.
     pub fn all_of(model: &Model, dataset: &Dataset) -> Result<Vec<Self>, Failure> {
         let (buffers, descs) = (dataset.buffers()?, dataset.descs()?);
-        Side::Input.check_count(buffers.len(), model.inputs.len())?;
-        let shapes = shapes(model, &descs)?;
+        // One more stands for the choice of a gear.
+        Side::Input.check_count(buffers.len(), model.inputs.len() + usize::from(model.gears.is_some()))?;
+        let shapes = shapes(model, dataset.gear(model.id), &descs)?;
         let regions = model.inputs.iter().zip(buffers);
         let regions = regions.map(|(port, buffer)| (port, Region::new(Side::Input, &port.name, buffer.place())));
         regions.zip(shapes).map(|((port, region), shape)| Self::new(port, region, shape)).collect()

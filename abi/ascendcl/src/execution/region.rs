@@ -75,6 +75,12 @@ impl Region {
 
     /// Copies so many bytes out of the memory.
     pub fn read(&self, bytes: usize) -> Result<Arc<[u8]>, Failure> {
+        // A size that no memory has is the program's mistake, and not the end of it.
+        if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
+            let (side, name) = (self.side.name(), &self.name);
+            let text = format!("there is no memory for a copy of {side} '{name}', which has {bytes} bytes");
+            return Err(Failure::new(codes::RT_MEMORY_ALLOCATION, "EE1003", text));
+        }
         let mut copy = Arc::new_uninit_slice(bytes);
         let to: *mut u8 = Arc::get_mut(&mut copy).expect("nothing else has it").as_mut_ptr().cast();
         // SAFETY: the memory has so many bytes, which `with` checks, and so has the copy.

@@ -4,10 +4,26 @@ use crate::border::{Failure, codes};
 use crate::models::{Model, Port, bound_sizes};
 use crate::tensors::TensorDesc;
 
-/// Returns the shape of every input: the file's, or the one that the dataset sets.
-pub fn shapes(model: &Model, descs: &[Option<Arc<TensorDesc>>]) -> Result<Vec<Vec<usize>>, Failure> {
+/// Returns the shape of every input: the file's, that of the gear that was chosen with the dataset, or the one that the dataset sets.
+pub fn shapes(
+    model: &Model,
+    gear: Option<usize>,
+    descs: &[Option<Arc<TensorDesc>>],
+) -> Result<Vec<Vec<usize>>, Failure> {
     let set = |(port, desc): (&Port, &Option<Arc<TensorDesc>>)| desc.as_deref().map(|desc| set(port, desc)).transpose();
     let set: Vec<Option<Vec<usize>>> = model.inputs.iter().zip(descs).map(set).collect::<Result<_, _>>()?;
+    if let Some(gears) = &model.gears {
+        let gear = gear.and_then(|gear| gears.all.get(gear)).ok_or_else(|| {
+            let text = format!("no gear was chosen for this dataset; the model has {}", gears.all.len());
+            Failure::new(codes::GE_DYNAMIC_BATCH_SIZE_INVALID, "EH0001", text)
+        })?;
+        for ((port, set), shape) in model.inputs.iter().zip(&set).zip(&gear.inputs) {
+            if set.as_ref().is_some_and(|set| set != shape) {
+                return Err(wrong_shape(&port.name, &format!("the gear has {shape:?}")));
+            }
+        }
+        return Ok(gear.inputs.clone());
+    }
     // A dimension that has a name is of one size everywhere.
     let given = model.inputs.iter().zip(&set).filter_map(|(port, set)| Some((port, set.as_deref()?)));
     let bound = bound_sizes(given);

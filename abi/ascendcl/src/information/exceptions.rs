@@ -2,11 +2,13 @@
 
 use std::ffi::{c_int, c_void};
 
+use opscope_border::exported;
+
 use crate::border::{Failure, codes};
 use crate::forks::Shared;
 use crate::last_error::runtime_call;
 
-type Callback = unsafe extern "C" fn(info: *mut c_void);
+type Callback = extern "C" fn(info: *mut c_void);
 
 /// What registered callbacks are known by: their addresses.
 static REGISTERED: Shared<Vec<usize>> = Shared::new(Vec::new(), || REGISTERED.held(|_| {}));
@@ -15,36 +17,32 @@ static REGISTERED: Shared<Vec<usize>> = Shared::new(Vec::new(), || REGISTERED.he
 const NONE: u32 = u32::MAX;
 
 /// Accepts a callback; NULL takes the last one back.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtSetExceptionInfoCallback(_callback: Option<Callback>) -> c_int {
+#[exported]
+pub fn aclrtSetExceptionInfoCallback(_callback: Option<Callback>) -> c_int {
     0
 }
 
 /// Registers a callback.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtExceptionInfoCallbackRegister(callback: Option<Callback>) -> c_int {
-    runtime_call(|| {
-        let callback = address(callback)?;
-        let mut registered = REGISTERED.lock();
-        if !registered.contains(&callback) {
-            registered.push(callback);
-        }
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtExceptionInfoCallbackRegister(callback: Option<Callback>) -> Result<(), Failure> {
+    let callback = address(callback)?;
+    let mut registered = REGISTERED.lock();
+    if !registered.contains(&callback) {
+        registered.push(callback);
+    }
+    Ok(())
 }
 
 /// Takes back a callback that was registered.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtExceptionInfoCallbackUnregister(callback: Option<Callback>) -> c_int {
-    runtime_call(|| {
-        let callback = address(callback)?;
-        let mut registered = REGISTERED.lock();
-        let Some(at) = registered.iter().position(|known| *known == callback) else {
-            return Err(wrong("it is not registered"));
-        };
-        registered.remove(at);
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtExceptionInfoCallbackUnregister(callback: Option<Callback>) -> Result<(), Failure> {
+    let callback = address(callback)?;
+    let mut registered = REGISTERED.lock();
+    let Some(at) = registered.iter().position(|known| *known == callback) else {
+        return Err(wrong("it is not registered"));
+    };
+    registered.remove(at);
+    Ok(())
 }
 
 fn address(callback: Option<Callback>) -> Result<usize, Failure> {
@@ -60,8 +58,8 @@ macro_rules! of_exception {
     ($($function:ident)+) => {
         $(
             /// Returns 0xFFFFFFFF.
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $function(_info: *const c_void) -> u32 {
+            #[exported]
+            pub fn $function(_info: *const c_void) -> u32 {
                 NONE
             }
         )+

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io::Write;
 
-use crate::border::text;
+use opscope_border::Text;
 
 /// Lines of at least this level are written to standard error; without it, none is.
 const VARIABLE: &str = "OPSCOPE_ACL_LOG";
@@ -18,9 +18,6 @@ unsafe extern "C" {
 }
 
 /// Writes a line of the program to standard error, if OPSCOPE_ACL_LOG is the name of its level or a lower one.
-///
-/// # Safety
-/// The texts are NULL or end with NUL, and the values are a `va_list` of what the format names.
 pub(super) unsafe extern "C" fn write_line(
     level: c_int,
     function: *const c_char,
@@ -39,7 +36,7 @@ pub(super) unsafe extern "C" fn write_line(
     unsafe { vsnprintf(message.as_mut_ptr().cast(), MOST, format, values) };
     let message = CStr::from_bytes_until_nul(&message).unwrap_or_default().to_string_lossy();
     // SAFETY: the caller promises that each is NULL or a text.
-    let known = |part| unsafe { text(part, "func") }.map(CStr::to_string_lossy).unwrap_or_default();
+    let known = |part| unsafe { Text::from_ptr(part) }.given().map(CStr::to_string_lossy).unwrap_or_default();
     let (function, file) = (known(function), known(file));
     // A log that cannot be written must not end the program.
     let _ = writeln!(std::io::stderr().lock(), "{name}: {file}:{line} {function}: {message}");

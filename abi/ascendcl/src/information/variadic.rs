@@ -2,7 +2,9 @@
 //! C compiler makes of `va_start`: it saves the registers that values may be in, and describes where they are.
 
 use std::arch::naked_asm;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
+
+use opscope_border::{Text, exported};
 
 use super::log::write_line;
 
@@ -11,14 +13,8 @@ use super::log::write_line;
 // Of the frame, 0..24 is the va_list and 32..208 the registers.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclAppLog(
-    level: c_int,
-    function: *const c_char,
-    file: *const c_char,
-    line: u32,
-    format: *const c_char,
-) {
+#[exported]
+pub fn aclAppLog(level: c_int, function: Text<'_>, file: Text<'_>, line: u32, format: Text<'_>) {
     naked_asm!(
         "sub rsp, 216",
         "mov [rsp + 32 + 40], r9",
@@ -53,14 +49,8 @@ pub unsafe extern "C" fn aclAppLog(
 // Of the frame, 0..32 is the va_list, 32..160 the vector registers, 160..184 the general ones, 192..208 what is restored.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclAppLog(
-    level: c_int,
-    function: *const c_char,
-    file: *const c_char,
-    line: u32,
-    format: *const c_char,
-) {
+#[exported]
+pub fn aclAppLog(level: c_int, function: Text<'_>, file: Text<'_>, line: u32, format: Text<'_>) {
     naked_asm!(
         "sub sp, sp, #208",
         "stp x29, x30, [sp, #192]",

@@ -1,8 +1,10 @@
 //! Versions: everywhere that of the interface, 1.17.0.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
-use crate::border::{Failure, out, text};
+use opscope_border::{Out, Text, exported};
+
+use crate::border::Failure;
 use crate::last_error::runtime_call;
 
 const MAJOR: i32 = 1;
@@ -33,69 +35,52 @@ pub struct PackageVersion {
 const _: () = assert!(size_of::<PackageVersion>() == 512);
 
 /// Writes the version of the interface.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtGetVersion(major: *mut i32, minor: *mut i32, patch: *mut i32) -> c_int {
-    runtime_call(|| {
-        let places = [out(major, "majorVersion")?, out(minor, "minorVersion")?, out(patch, "patchVersion")?];
-        for (place, value) in places.into_iter().zip([MAJOR, MINOR, PATCH]) {
-            // SAFETY: it is not NULL, and the program promises that it is writable.
-            unsafe { place.write(value) };
-        }
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtGetVersion(major: Out<'_, i32>, minor: Out<'_, i32>, patch: Out<'_, i32>) -> Result<(), Failure> {
+    let places = [major.place("majorVersion")?, minor.place("minorVersion")?, patch.place("patchVersion")?];
+    for (place, value) in places.into_iter().zip([MAJOR, MINOR, PATCH]) {
+        place.write(value);
+    }
+    Ok(())
 }
 
 /// Writes the version of a package.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclsysGetVersionStr(package: *const c_char, version: *mut c_char) -> c_int {
-    runtime_call(|| {
-        // SAFETY: the program promises that it is a text.
-        unsafe { check_package(package)? };
-        // SAFETY: the program promises that it has room for so many bytes.
-        unsafe { out(version, "versionStr")?.cast::<[u8; TEXT]>().write(padded(VERSION)) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclsysGetVersionStr(package: Text<'_>, version: Out<'_, [u8; TEXT]>) -> Result<(), Failure> {
+    check_package(package)?;
+    version.place("versionStr")?.write(padded(VERSION));
+    Ok(())
 }
 
 /// Writes the version of a package as a number, which is the larger the newer it is.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclsysGetVersionNum(package: *const c_char, number: *mut i32) -> c_int {
-    runtime_call(|| {
-        // SAFETY: the program promises that it is a text.
-        unsafe { check_package(package)? };
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { out(number, "versionNum")?.write(NUMBER) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclsysGetVersionNum(package: Text<'_>, number: Out<'_, i32>) -> Result<(), Failure> {
+    check_package(package)?;
+    number.place("versionNum")?.write(NUMBER);
+    Ok(())
 }
 
 /// Writes the version of a package.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclsysGetCANNVersion(package: c_int, version: *mut PackageVersion) -> c_int {
-    runtime_call(|| {
-        let version = out(version, "version")?;
-        if !PACKAGES.iter().any(|(_, number)| *number == package) {
-            return Err(Failure::wrong_value("name", package, "the package is not installed"));
-        }
-        let value = PackageVersion {
-            version: padded(VERSION),
-            major: padded(&MAJOR.to_string()),
-            minor: padded(&MINOR.to_string()),
-            release: padded(&PATCH.to_string()),
-            patch: padded(""),
-            reserved: [0; TEXT],
-        };
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { version.write(value) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclsysGetCANNVersion(package: c_int, version: Out<'_, PackageVersion>) -> Result<(), Failure> {
+    let version = version.place("version")?;
+    if !PACKAGES.iter().any(|(_, number)| *number == package) {
+        return Err(Failure::wrong_value("name", package, "the package is not installed"));
+    }
+    let value = PackageVersion {
+        version: padded(VERSION),
+        major: padded(&MAJOR.to_string()),
+        minor: padded(&MINOR.to_string()),
+        release: padded(&PATCH.to_string()),
+        patch: padded(""),
+        reserved: [0; TEXT],
+    };
+    version.write(value);
+    Ok(())
 }
 
-/// # Safety
-/// The name is NULL or a text.
-unsafe fn check_package(name: *const c_char) -> Result<(), Failure> {
-    // SAFETY: the caller promises it.
-    let name = unsafe { text(name, "pkgName")? }.to_string_lossy();
+fn check_package(name: Text<'_>) -> Result<(), Failure> {
+    let name = name.c_str("pkgName")?.to_string_lossy();
     if PACKAGES.iter().any(|(known, _)| *known == name) {
         return Ok(());
     }

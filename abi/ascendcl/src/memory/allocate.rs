@@ -2,8 +2,10 @@
 
 use std::ffi::{c_int, c_void};
 
+use opscope_border::{In, Out, exported};
+
 use super::registry::{self, Place};
-use crate::border::{Failure, codes, out};
+use crate::border::{Failure, codes, given};
 use crate::contexts::{check_current, wait_for_all};
 use crate::last_error::runtime_call;
 
@@ -12,6 +14,7 @@ const PIECE: usize = 32;
 
 /// What may be said about an allocation; only whether there is something is read.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct MallocConfig {
     attributes: *const c_void,
     count: usize,
@@ -20,57 +23,59 @@ pub struct MallocConfig {
 const _: () = assert!(size_of::<MallocConfig>() == 16);
 
 /// Allocates memory of the device: at least the size, and 32 bytes. The policy changes nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMalloc(address: *mut *mut c_void, size: usize, _policy: c_int) -> c_int {
-    // SAFETY: the program promises that it is writable.
-    runtime_call(|| unsafe { on_device(address, size, PIECE) })
+#[exported(runtime_call)]
+pub fn aclrtMalloc(address: Out<'_, *mut c_void>, size: usize, _policy: c_int) -> Result<(), Failure> {
+    on_device(address, size, PIECE)
 }
 
 /// As aclrtMalloc, without the 32 bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMallocAlign32(address: *mut *mut c_void, size: usize, _policy: c_int) -> c_int {
-    // SAFETY: the program promises that it is writable.
-    runtime_call(|| unsafe { on_device(address, size, 0) })
+#[exported(runtime_call)]
+pub fn aclrtMallocAlign32(address: Out<'_, *mut c_void>, size: usize, _policy: c_int) -> Result<(), Failure> {
+    on_device(address, size, 0)
 }
 
 /// As aclrtMalloc.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMallocCached(address: *mut *mut c_void, size: usize, _policy: c_int) -> c_int {
-    // SAFETY: the program promises that it is writable.
-    runtime_call(|| unsafe { on_device(address, size, PIECE) })
+#[exported(runtime_call)]
+pub fn aclrtMallocCached(address: Out<'_, *mut c_void>, size: usize, _policy: c_int) -> Result<(), Failure> {
+    on_device(address, size, PIECE)
+}
+
+/// As aclrtMalloc: the memory of the units that decode images, of which there are none, is the device's.
+#[exported(runtime_call)]
+pub fn acldvppMalloc(address: Out<'_, *mut c_void>, size: usize) -> Result<(), Failure> {
+    on_device(address, size, PIECE)
+}
+
+/// As aclrtFree.
+#[exported(runtime_call)]
+pub fn acldvppFree(address: *mut c_void) -> Result<(), Failure> {
+    registry::free(given(address, "devPtr")?, Place::Device)
 }
 
 /// As aclrtMalloc. The attributes of a configuration change nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMallocWithCfg(
-    address: *mut *mut c_void,
+#[exported(runtime_call)]
+pub fn aclrtMallocWithCfg(
+    address: Out<'_, *mut c_void>,
     size: usize,
     _policy: c_int,
-    config: *const MallocConfig,
-) -> c_int {
-    runtime_call(|| {
-        out(address, "devPtr")?;
-        // SAFETY: it is NULL, or the program promises that it is a configuration.
-        if let Some(config) = unsafe { config.as_ref() }
-            && config.count > 0
-            && config.attributes.is_null()
-        {
-            return Err(Failure::null("cfg->attrs"));
-        }
-        // SAFETY: the program promises that it is writable.
-        unsafe { on_device(address, size, PIECE) }
-    })
+    config: In<'_, MallocConfig>,
+) -> Result<(), Failure> {
+    address.check_given("devPtr")?;
+    if let Some(config) = config.given()
+        && config.count > 0
+        && config.attributes.is_null()
+    {
+        return Err(Failure::null("cfg->attrs"));
+    }
+    on_device(address, size, PIECE)
 }
 
-/// # Safety
-/// The place is NULL or writable.
-unsafe fn on_device(address: *mut *mut c_void, size: usize, behind: usize) -> Result<(), Failure> {
-    let address = out(address, "devPtr")?;
+fn on_device(address: Out<'_, *mut c_void>, size: usize, behind: usize) -> Result<(), Failure> {
+    let address = address.place("devPtr")?;
     check_size(size)?;
     check_current()?;
     let memory = allocate_with(size, behind)?;
-    // SAFETY: it is not NULL, and the caller promises that it is writable.
-    unsafe { address.write(memory) };
+    address.write(memory);
     Ok(())
 }
 
@@ -92,40 +97,37 @@ fn check_size(size: usize) -> Result<(), Failure> {
 }
 
 /// Allocates memory of the host. It needs no context.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMallocHost(address: *mut *mut c_void, size: usize) -> c_int {
-    runtime_call(|| {
-        let address = out(address, "hostPtr")?;
-        check_size(size)?;
-        let memory = registry::allocate(size, Place::Host)?;
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { address.write(memory) };
-        Ok(())
-    })
+#[exported(runtime_call)]
+pub fn aclrtMallocHost(address: Out<'_, *mut c_void>, size: usize) -> Result<(), Failure> {
+    let address = address.place("hostPtr")?;
+    check_size(size)?;
+    let memory = registry::allocate(size, Place::Host)?;
+    address.write(memory);
+    Ok(())
 }
 
 /// Frees memory of the device at once.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtFree(address: *mut c_void) -> c_int {
-    runtime_call(|| registry::free(out(address, "devPtr")?, Place::Device))
+#[exported(runtime_call)]
+pub fn aclrtFree(address: *mut c_void) -> Result<(), Failure> {
+    registry::free(given(address, "devPtr")?, Place::Device)
 }
 
 /// Waits for the work of all streams, and frees memory of the device.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtFreeWithDevSync(address: *mut c_void) -> c_int {
-    runtime_call(|| free_after_work(out(address, "devPtr")?, Place::Device))
+#[exported(runtime_call)]
+pub fn aclrtFreeWithDevSync(address: *mut c_void) -> Result<(), Failure> {
+    free_after_work(given(address, "devPtr")?, Place::Device)
 }
 
 /// Frees memory of the host at once.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtFreeHost(address: *mut c_void) -> c_int {
-    runtime_call(|| registry::free(out(address, "hostPtr")?, Place::Host))
+#[exported(runtime_call)]
+pub fn aclrtFreeHost(address: *mut c_void) -> Result<(), Failure> {
+    registry::free(given(address, "hostPtr")?, Place::Host)
 }
 
 /// Waits for the work of all streams, and frees memory of the host.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclrtFreeHostWithDevSync(address: *mut c_void) -> c_int {
-    runtime_call(|| free_after_work(out(address, "hostPtr")?, Place::Host))
+#[exported(runtime_call)]
+pub fn aclrtFreeHostWithDevSync(address: *mut c_void) -> Result<(), Failure> {
+    free_after_work(given(address, "hostPtr")?, Place::Host)
 }
 
 fn free_after_work(address: *mut c_void, place: Place) -> Result<(), Failure> {

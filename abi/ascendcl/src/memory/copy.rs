@@ -2,8 +2,10 @@
 
 use std::ffi::{c_int, c_void};
 
+use opscope_border::exported;
+
 use super::rows::{Job, Side, in_order, now};
-use crate::border::{Data, Failure, codes, out};
+use crate::border::{Data, Failure, codes, given};
 use crate::contexts::aclrtStream;
 use crate::last_error::runtime_call;
 
@@ -14,41 +16,37 @@ const DEVICE_TO_HOST: c_int = 2;
 const LAST_KIND: c_int = 5;
 
 /// Copies bytes. The kind changes nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMemcpy(
+#[exported(runtime_call)]
+pub fn aclrtMemcpy(
     to: *mut c_void,
     room: usize,
     from: *const c_void,
     count: usize,
     kind: c_int,
-) -> c_int {
-    runtime_call(|| {
-        let Some(job) = copy(to, room, from, count, kind)? else { return Ok(()) };
-        // SAFETY: the program promises that both are valid for the count.
-        unsafe { now(job) }
-    })
+) -> Result<(), Failure> {
+    let Some(job) = copy(to, room, from, count, kind)? else { return Ok(()) };
+    // SAFETY: the program promises that both are valid for the count.
+    unsafe { now(job) }
 }
 
 /// Copies bytes in the order of a stream.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMemcpyAsync(
+#[exported(runtime_call)]
+pub fn aclrtMemcpyAsync(
     to: *mut c_void,
     room: usize,
     from: *const c_void,
     count: usize,
     kind: c_int,
     stream: aclrtStream,
-) -> c_int {
-    runtime_call(|| {
-        let job = copy(to, room, from, count, kind)?;
-        if kind == HOST_TO_HOST {
-            let text = "a stream does not copy from the host to the host";
-            return Err(Failure::new(codes::RT_FEATURE_NOT_SUPPORT, "EE1003", text));
-        }
-        let Some(job) = job else { return Ok(()) };
-        // SAFETY: the program promises that both are valid for the count until the stream is synchronized.
-        unsafe { in_order(job, stream) }
-    })
+) -> Result<(), Failure> {
+    let job = copy(to, room, from, count, kind)?;
+    if kind == HOST_TO_HOST {
+        let text = "a stream does not copy from the host to the host";
+        return Err(Failure::new(codes::RT_FEATURE_NOT_SUPPORT, "EE1003", text));
+    }
+    let Some(job) = job else { return Ok(()) };
+    // SAFETY: the program promises that both are valid for the count until the stream is synchronized.
+    unsafe { in_order(job, stream) }
 }
 
 /// Checks the arguments of a copy. Returns `None` where nothing is to be copied.
@@ -56,7 +54,7 @@ fn copy(to: *mut c_void, room: usize, from: *const c_void, count: usize, kind: c
     if count == 0 {
         return Ok(None);
     }
-    let (to, from) = (out(to, "dst")?, out(from.cast_mut(), "src")?);
+    let (to, from) = (given(to, "dst")?, given(from.cast_mut(), "src")?);
     if !(0..=LAST_KIND).contains(&kind) {
         return Err(Failure::wrong_value("kind", kind, "it is not one of aclrtMemcpyKind"));
     }
@@ -77,33 +75,29 @@ fn check_count(count: usize, room: usize) -> Result<(), Failure> {
 }
 
 /// Fills memory with the low byte of a value.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMemset(address: *mut c_void, room: usize, value: i32, count: usize) -> c_int {
-    runtime_call(|| {
-        let Some(job) = fill(address, room, value, count)? else { return Ok(()) };
-        // SAFETY: the program promises that it is valid for the count.
-        unsafe { now(job) }
-    })
+#[exported(runtime_call)]
+pub fn aclrtMemset(address: *mut c_void, room: usize, value: i32, count: usize) -> Result<(), Failure> {
+    let Some(job) = fill(address, room, value, count)? else { return Ok(()) };
+    // SAFETY: the program promises that it is valid for the count.
+    unsafe { now(job) }
 }
 
 /// Fills memory with the low byte of a value, in the order of a stream.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMemsetAsync(
+#[exported(runtime_call)]
+pub fn aclrtMemsetAsync(
     address: *mut c_void,
     room: usize,
     value: i32,
     count: usize,
     stream: aclrtStream,
-) -> c_int {
-    runtime_call(|| {
-        let Some(job) = fill(address, room, value, count)? else { return Ok(()) };
-        // SAFETY: the program promises that it is valid for the count until the stream is synchronized.
-        unsafe { in_order(job, stream) }
-    })
+) -> Result<(), Failure> {
+    let Some(job) = fill(address, room, value, count)? else { return Ok(()) };
+    // SAFETY: the program promises that it is valid for the count until the stream is synchronized.
+    unsafe { in_order(job, stream) }
 }
 
 fn fill(address: *mut c_void, room: usize, value: i32, count: usize) -> Result<Option<Job>, Failure> {
-    let to = Data(out(address, "devPtr")?);
+    let to = Data(given(address, "devPtr")?);
     check_count(count, room)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low byte is meant")]
     let value = value as u8;
@@ -111,8 +105,8 @@ fn fill(address: *mut c_void, room: usize, value: i32, count: usize) -> Result<O
 }
 
 /// Copies rows between the host and the device.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMemcpy2d(
+#[exported(runtime_call)]
+pub fn aclrtMemcpy2d(
     to: *mut c_void,
     to_pitch: usize,
     from: *const c_void,
@@ -120,17 +114,15 @@ pub unsafe extern "C" fn aclrtMemcpy2d(
     width: usize,
     height: usize,
     kind: c_int,
-) -> c_int {
-    runtime_call(|| {
-        let Some(job) = copy_rows((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
-        // SAFETY: the program promises that both are valid for the rows.
-        unsafe { now(job) }
-    })
+) -> Result<(), Failure> {
+    let Some(job) = copy_rows((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
+    // SAFETY: the program promises that both are valid for the rows.
+    unsafe { now(job) }
 }
 
 /// Copies rows between the host and the device, in the order of a stream.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclrtMemcpy2dAsync(
+#[exported(runtime_call)]
+pub fn aclrtMemcpy2dAsync(
     to: *mut c_void,
     to_pitch: usize,
     from: *const c_void,
@@ -139,12 +131,10 @@ pub unsafe extern "C" fn aclrtMemcpy2dAsync(
     height: usize,
     kind: c_int,
     stream: aclrtStream,
-) -> c_int {
-    runtime_call(|| {
-        let Some(job) = copy_rows((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
-        // SAFETY: the program promises that both are valid for the rows until the stream is synchronized.
-        unsafe { in_order(job, stream) }
-    })
+) -> Result<(), Failure> {
+    let Some(job) = copy_rows((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
+    // SAFETY: the program promises that both are valid for the rows until the stream is synchronized.
+    unsafe { in_order(job, stream) }
 }
 
 /// Checks the arguments of a copy of rows. Returns `None` where nothing is to be copied.
@@ -158,7 +148,7 @@ fn copy_rows(
     if width == 0 || height == 0 {
         return Ok(None);
     }
-    let (start, source) = (out(to.0, "dst")?, out(from.0.cast_mut(), "src")?);
+    let (start, source) = (given(to.0, "dst")?, given(from.0.cast_mut(), "src")?);
     if kind != HOST_TO_DEVICE && kind != DEVICE_TO_HOST {
         return Err(Failure::wrong_value("kind", kind, "rows are copied from host to device or from device to host"));
     }

@@ -1,8 +1,11 @@
 //! Memory of the device and of the host: here both are the machine's.
 
 mod allocate;
+#[allow(unsafe_code, reason = "it copies between memory that the program names")]
 mod copy;
+#[allow(unsafe_code, reason = "memory that programs allocate and free")]
 mod registry;
+#[allow(unsafe_code, reason = "it copies between memory that the program names")]
 mod rows;
 mod size;
 mod total;

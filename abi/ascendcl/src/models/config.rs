@@ -1,10 +1,12 @@
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
+use opscope_border::{Bytes, Counted, Out, Text, exported};
+
 use super::load::{load, with_memory};
 use super::source;
-use crate::border::{Failure, call, text, value};
+use crate::border::{Failure, value};
 use crate::objects::Table;
 
 /// What a program knows a [`Config`] as.
@@ -56,65 +58,57 @@ const WITHOUT_GRAPH: c_int = 28;
 const PERFORMANCE_MODE: c_int = 29;
 
 /// Makes a configuration handle without attributes.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlCreateConfigHandle() -> *mut aclmdlConfigHandle {
+#[exported]
+pub fn aclmdlCreateConfigHandle() -> *mut aclmdlConfigHandle {
     value(ptr::null_mut(), || Ok(CONFIGS.insert(Mutex::default())))
 }
 
 /// Destroys a configuration handle.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlDestroyConfigHandle(handle: *mut aclmdlConfigHandle) -> c_int {
-    call(|| CONFIGS.remove(handle).map(drop))
+#[exported]
+pub fn aclmdlDestroyConfigHandle(handle: *mut aclmdlConfigHandle) -> Result<(), Failure> {
+    CONFIGS.remove(handle).map(drop)
 }
 
 /// Sets an attribute. Texts are copied, addresses are not.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlSetConfigOpt(
+#[exported]
+pub fn aclmdlSetConfigOpt(
     handle: *mut aclmdlConfigHandle,
     attribute: c_int,
-    attribute_value: *const c_void,
+    #[counted_by(value_size)] attribute_value: Bytes<'_>,
     value_size: usize,
-) -> c_int {
-    call(|| {
-        let config = CONFIGS.get(handle)?;
-        if attribute_value.is_null() {
-            return Err(Failure::null("attrValue"));
-        }
-        check_size(attribute, value_size)?;
-        let number = || -> usize {
-            // SAFETY: it is not NULL, and has the size that the caller says, which was checked.
-            unsafe { attribute_value.cast::<usize>().read_unaligned() }
-        };
-        let address = || -> *mut c_void {
-            // SAFETY: as above.
-            unsafe { attribute_value.cast::<*mut c_void>().read_unaligned() }
-        };
-        let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
-        match attribute {
-            PRIORITY => {
-                // SAFETY: as above.
-                let priority = unsafe { attribute_value.cast::<i32>().read_unaligned() };
-                if !(0..=7).contains(&priority) {
-                    return Err(Failure::wrong_value("ACL_MDL_PRIORITY_INT32", priority, "it is 0 to 7"));
-                }
+) -> Result<(), Failure> {
+    let config = CONFIGS.get(handle)?;
+    if attribute_value.is_null() {
+        return Err(Failure::null("attrValue"));
+    }
+    check_size(attribute, value_size)?;
+    let value = attribute_value.get("attrValue")?;
+    let word = || value.first_chunk().copied().map_or(0, usize::from_ne_bytes);
+    let address = || std::ptr::with_exposed_provenance_mut::<c_void>(word());
+    let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
+    match attribute {
+        PRIORITY => {
+            let priority = value.first_chunk().copied().map_or(0, i32::from_ne_bytes);
+            if !(0..=7).contains(&priority) {
+                return Err(Failure::wrong_value("ACL_MDL_PRIORITY_INT32", priority, "it is 0 to 7"));
             }
-            LOAD_TYPE => match number() {
-                known @ 1..=6 => config.load_type = known,
-                other => return Err(Failure::wrong_value("ACL_MDL_LOAD_TYPE_SIZET", other, "it is 1 to 6")),
-            },
-            // SAFETY: the caller promises that it is NULL or a text.
-            PATH => config.path = Some(unsafe { text(address().cast::<c_char>(), "ACL_MDL_PATH_PTR")? }.to_owned()),
-            MEM_ADDRESS => config.model.address = address(),
-            MEM_SIZE => config.model.size = number(),
-            WEIGHT_ADDRESS => config.weights.address = address(),
-            WEIGHT_SIZE => config.weights.size = number(),
-            WORKSPACE_ADDRESS => config.work.address = address(),
-            WORKSPACE_SIZE => config.work.size = number(),
-            // They have no effect here.
-            _ => {}
         }
-        Ok(())
-    })
+        LOAD_TYPE => match word() {
+            known @ 1..=6 => config.load_type = known,
+            other => return Err(Failure::wrong_value("ACL_MDL_LOAD_TYPE_SIZET", other, "it is 1 to 6")),
+        },
+        // SAFETY: the program promises that the value of this attribute is NULL or a text.
+        PATH => config.path = Some(unsafe { Text::from_ptr(address().cast()) }.c_str("ACL_MDL_PATH_PTR")?.to_owned()),
+        MEM_ADDRESS => config.model.address = address(),
+        MEM_SIZE => config.model.size = word(),
+        WEIGHT_ADDRESS => config.weights.address = address(),
+        WEIGHT_SIZE => config.weights.size = word(),
+        WORKSPACE_ADDRESS => config.work.address = address(),
+        WORKSPACE_SIZE => config.work.size = word(),
+        // They have no effect here.
+        _ => {}
+    }
+    Ok(())
 }
 
 fn check_size(attribute: c_int, size: usize) -> Result<(), Failure> {
@@ -132,30 +126,29 @@ fn check_size(attribute: c_int, size: usize) -> Result<(), Failure> {
 }
 
 /// Loads a model as a configuration handle says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlLoadWithConfig(handle: *const aclmdlConfigHandle, model_id: *mut u32) -> c_int {
-    call(|| {
-        let config = CONFIGS.get(handle)?.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let read = || {
-            let graph = match config.load_type {
-                1 | 2 => source::load(config.path.as_deref().ok_or_else(|| missing("ACL_MDL_PATH_PTR"))?)?,
-                3 | 4 if config.model.address.is_null() => return Err(missing("ACL_MDL_MEM_ADDR_PTR")),
-                3 | 4 if config.model.size == 0 => return Err(missing("ACL_MDL_MEM_SIZET")),
-                // SAFETY: the caller promises that the memory has that size.
-                3 | 4 => unsafe { source::read_memory(config.model.address, config.model.size)? },
-                5 | 6 => return Err(Failure::unsupported("loading a model with queues")),
-                _ => return Err(missing("ACL_MDL_LOAD_TYPE_SIZET")),
-            };
-            let place = |place: Place| (place.address, place.size);
-            // Memory counts for the types that say so.
-            if matches!(config.load_type, 2 | 4) {
-                return with_memory(graph, place(config.work), place(config.weights));
+#[exported]
+pub fn aclmdlLoadWithConfig(handle: *const aclmdlConfigHandle, model_id: Out<'_, u32>) -> Result<(), Failure> {
+    let config = CONFIGS.get(handle)?.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let read = || {
+        let source = match config.load_type {
+            1 | 2 => source::load(config.path.as_deref().ok_or_else(|| missing("ACL_MDL_PATH_PTR"))?)?,
+            3 | 4 if config.model.address.is_null() => return Err(missing("ACL_MDL_MEM_ADDR_PTR")),
+            3 | 4 if config.model.size == 0 => return Err(missing("ACL_MDL_MEM_SIZET")),
+            3 | 4 => {
+                // SAFETY: the program promises that the memory has that size until the model is loaded.
+                source::read_memory(unsafe { Counted::from_raw_parts(config.model.address.cast(), config.model.size) })?
             }
-            Ok(graph)
+            5 | 6 => return Err(Failure::unsupported("loading a model with queues")),
+            _ => return Err(missing("ACL_MDL_LOAD_TYPE_SIZET")),
         };
-        // SAFETY: as the caller promises.
-        unsafe { load(model_id, read) }
-    })
+        let place = |place: Place| (place.address, place.size);
+        // Memory counts for the types that say so.
+        if matches!(config.load_type, 2 | 4) {
+            return with_memory(source, place(config.work), place(config.weights));
+        }
+        Ok(source)
+    };
+    load(model_id, read)
 }
 
 fn missing(attribute: &str) -> Failure {

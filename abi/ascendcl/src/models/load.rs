@@ -1,83 +1,76 @@
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_void;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use opscope::Session;
 use opscope::model::{Fidelity, LoadOptions};
-use opscope::onnx::Graph;
+use opscope_border::{Bytes, Out, Text, exported};
 
 use super::consumers::attach_once;
 use super::model::{Model, ModelId};
 use super::prepared::prepare_once;
 use super::sizes::Sizes;
-use super::source::{read_file, read_memory};
+use super::source::{Source, read_file, read_memory};
 use super::table::{add, next_id};
-use crate::border::{Failure, call, codes, out};
+use crate::border::{Failure, codes};
 use crate::{contexts, dump, recordings};
 
 /// Memory that a program gives a model.
 pub(super) type Memory = (*mut c_void, usize);
 
 /// Loads a model's file.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlLoadFromFile(model_path: *const c_char, model_id: *mut u32) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { load(model_id, || read_file(model_path)) })
+#[exported]
+pub fn aclmdlLoadFromFile(model_path: Text<'_>, model_id: Out<'_, u32>) -> Result<(), Failure> {
+    load(model_id, || read_file(model_path))
 }
 
 /// Loads a model from memory, which is copied.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlLoadFromMem(model: *const c_void, model_size: usize, model_id: *mut u32) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { load(model_id, || read_memory(model, model_size)) })
+#[exported]
+pub fn aclmdlLoadFromMem(
+    #[counted_by(model_size)] model: Bytes<'_>,
+    model_size: usize,
+    model_id: Out<'_, u32>,
+) -> Result<(), Failure> {
+    load(model_id, || read_memory(model))
 }
 
 /// Loads a model's file, with memory for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlLoadFromFileWithMem(
-    model_path: *const c_char,
-    model_id: *mut u32,
+#[exported]
+pub fn aclmdlLoadFromFileWithMem(
+    model_path: Text<'_>,
+    model_id: Out<'_, u32>,
     work: *mut c_void,
     work_size: usize,
     weights: *mut c_void,
     weight_size: usize,
-) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| unsafe {
-        load(model_id, || with_memory(read_file(model_path)?, (work, work_size), (weights, weight_size)))
-    })
+) -> Result<(), Failure> {
+    load(model_id, || with_memory(read_file(model_path)?, (work, work_size), (weights, weight_size)))
 }
 
 /// Loads a model from memory, which is copied, with memory for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlLoadFromMemWithMem(
-    model: *const c_void,
+#[exported]
+pub fn aclmdlLoadFromMemWithMem(
+    #[counted_by(model_size)] model: Bytes<'_>,
     model_size: usize,
-    model_id: *mut u32,
+    model_id: Out<'_, u32>,
     work: *mut c_void,
     work_size: usize,
     weights: *mut c_void,
     weight_size: usize,
-) -> c_int {
-    // SAFETY: as the caller promises.
-    let read = || unsafe { with_memory(read_memory(model, model_size)?, (work, work_size), (weights, weight_size)) };
-    // SAFETY: as the caller promises.
-    call(|| unsafe { load(model_id, read) })
+) -> Result<(), Failure> {
+    let read = || with_memory(read_memory(model)?, (work, work_size), (weights, weight_size));
+    load(model_id, read)
 }
 
 /// Checks the memory that the program gives for a model.
-pub(super) fn with_memory(graph: Arc<Graph>, work: Memory, weights: Memory) -> Result<Arc<Graph>, Failure> {
-    Sizes::of(&graph).check(work, weights)?;
-    Ok(graph)
+pub(super) fn with_memory(source: Source, work: Memory, weights: Memory) -> Result<Source, Failure> {
+    Sizes::of(&source).check(work, weights)?;
+    Ok(source)
 }
 
 /// Loads a graph, and writes the model's number.
-///
-/// # Safety
-/// `id` is NULL or writable.
-pub(super) unsafe fn load(id: *mut ModelId, read: impl FnOnce() -> Result<Arc<Graph>, Failure>) -> Result<(), Failure> {
-    let to = out(id, "modelId")?;
-    let graph = read()?;
+pub(super) fn load(id: Out<'_, ModelId>, read: impl FnOnce() -> Result<Source, Failure>) -> Result<(), Failure> {
+    let to = id.place("modelId")?;
+    let Source { graph, gears } = read()?;
     contexts::check_current()?;
     attach_once();
     prepare_once();
@@ -89,8 +82,7 @@ pub(super) unsafe fn load(id: *mut ModelId, read: impl FnOnce() -> Result<Arc<Gr
     let id = next_id();
     dump::loaded(id, &session);
     recordings::loaded(id, &session);
-    add(Model::new(id, session));
-    // SAFETY: it is not NULL, and the caller promises that it is writable.
-    unsafe { to.write(id) };
+    add(Model::new(id, session, gears));
+    to.write(id);
     Ok(())
 }

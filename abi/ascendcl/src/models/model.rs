@@ -1,8 +1,9 @@
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope::Session;
 
+use super::gears::{Gear, Gears};
 use super::port::Port;
 use crate::border::{Failure, codes};
 use crate::dump::wait_for_runs;
@@ -16,6 +17,9 @@ pub struct Model {
     pub session: Session,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
+    pub gears: Option<Arc<Gears>>,
+    /// The gear that the program chose last.
+    chosen: Mutex<Option<usize>>,
     /// What the last run found, for one run at a time.
     running: Mutex<LastRun>,
 }
@@ -41,15 +45,26 @@ thread_local! {
 
 impl Model {
     /// A model without runs.
-    pub fn new(id: ModelId, session: Session) -> Self {
+    pub fn new(id: ModelId, session: Session, gears: Option<Arc<Gears>>) -> Self {
         let graph = session.graph();
         let (inputs, outputs) = (Port::of(graph, &graph.inputs), Port::of(graph, &graph.outputs));
-        Self { id, session, inputs, outputs, running: Mutex::default() }
+        Self { id, session, inputs, outputs, gears, chosen: Mutex::default(), running: Mutex::default() }
     }
 
     /// Returns whether the shape of an input is known before the program sets it.
     pub fn is_static(&self) -> bool {
         self.inputs.iter().all(|input| input.fixed().is_some())
+    }
+
+    /// Notes that the program chose a gear.
+    pub fn choose(&self, gear: usize) {
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = Some(gear);
+    }
+
+    /// Returns the gear that the program chose last.
+    pub fn chosen(&self) -> Option<&Gear> {
+        let chosen = *self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.gears.as_ref()?.all.get(chosen?)
     }
 
     /// Begins a run, when the model's run before has ended.

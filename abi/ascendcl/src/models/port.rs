@@ -24,7 +24,15 @@ impl Port {
 
     /// Returns whether the shape has these sizes, or leaves them open.
     pub fn takes(&self, sizes: &[usize]) -> bool {
-        let takes = |(dim, size): (&Dim, &usize)| matches!(dim, Dim::Symbol(_)) || *dim == Dim::Fixed(*size);
+        self.takes_in_part(&sizes.iter().map(|&size| Some(size)).collect::<Vec<_>>())
+    }
+
+    /// Returns whether the shape has these sizes, or leaves them open. One that is not given has to be open.
+    pub fn takes_in_part(&self, sizes: &[Option<usize>]) -> bool {
+        let takes = |(dim, size): (&Dim, &Option<usize>)| match dim {
+            Dim::Symbol(_) => true,
+            Dim::Fixed(fixed) => *size == Some(*fixed),
+        };
         self.dims.as_ref().is_none_or(|dims| dims.len() == sizes.len() && dims.iter().zip(sizes).all(takes))
     }
 
@@ -32,6 +40,12 @@ impl Port {
     pub fn shape(&self) -> String {
         let Some(dims) = &self.dims else { return "any shape".to_owned() };
         format!("[{}]", dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Returns the axes of the free dimensions.
+    pub fn free_axes(&self) -> Vec<usize> {
+        let dims = self.dims.iter().flatten().enumerate();
+        dims.filter(|(_, dim)| matches!(dim, Dim::Symbol(_))).map(|(axis, _)| axis).collect()
     }
 
     /// Returns the shape; `None` if a dimension is free.
@@ -51,6 +65,11 @@ impl Port {
     /// Returns the bytes of the tensor; `None` if a dimension is free, or the type has no form as bytes.
     pub fn bytes(&self) -> Option<usize> {
         bytes_of(self.dtype?, &self.fixed()?)
+    }
+
+    /// Returns the bytes of the tensor in the gear where it is largest, whose shape is given; without gears those that it always has.
+    pub fn largest_bytes(&self, largest: Option<&[usize]>) -> Option<usize> {
+        largest.map_or_else(|| self.bytes(), |shape| bytes_of(self.dtype?, shape))
     }
 }
 

@@ -1,13 +1,14 @@
 //! Shapes that the user fixes: what the converter of the vendor's models takes as `--input_shape`.
 //!
 //! Programs that were made for converted models ask for the size of an input before they allocate it. A file that leaves a dimension
-//! open has no such size, so the user gives it: `OPSCOPE_ACL_INPUT_SHAPE='image:1,3,224,224;mask:1,128'`.
+//! open has no such size, so the user gives it: `OPSCOPE_ACL_INPUT_SHAPE='image:1,3,224,224;mask:1,128'`. A size of -1 stays open, for
+//! gears to fix.
 
 use std::collections::BTreeMap;
 
 use opscope::onnx::{Dim, Graph};
 
-use super::port::{Port, bound_sizes};
+use super::port::Port;
 use crate::border::{Failure, codes};
 
 const VARIABLE: &str = "OPSCOPE_ACL_INPUT_SHAPE";
@@ -18,16 +19,23 @@ pub(super) fn fix(graph: &mut Graph) -> Result<(), Failure> {
     let Some(given) = std::env::var_os(VARIABLE) else { return Ok(()) };
     let given = given.to_string_lossy();
     let shapes = parse(&given).ok_or_else(|| wrong(&given, "it is written as 'image:1,3,224,224;mask:1,128'"))?;
-    let ports: Vec<Port> = Port::of(graph, &graph.inputs);
+    let ports = Port::of(graph, &graph.inputs);
     let inputs =
         ports.iter().zip(&graph.inputs).filter_map(|(port, &id)| Some((port, id, shapes.get(port.name.as_str())?)));
     let inputs: Vec<_> = inputs.collect();
     for (port, _, shape) in &inputs {
-        if !port.takes(shape) {
+        if !port.takes_in_part(shape) {
             return Err(wrong(&given, &format!("input '{}' has the shape {}", port.name, port.shape())));
         }
     }
-    let sizes = bound_sizes(inputs.iter().map(|(port, _, shape)| (*port, shape.as_slice())));
+    let mut sizes = BTreeMap::new();
+    for (dim, &size) in inputs.iter().flat_map(|(port, _, shape)| port.dims.iter().flatten().zip(shape.iter())) {
+        if let (Dim::Symbol(name), Some(size)) = (dim, size)
+            && !name.is_empty()
+        {
+            sizes.entry(name.as_str()).or_insert(size);
+        }
+    }
     for value in &mut graph.values {
         for dim in value.shape.iter_mut().flatten() {
             if let Dim::Symbol(name) = dim
@@ -38,21 +46,32 @@ pub(super) fn fix(graph: &mut Graph) -> Result<(), Failure> {
         }
     }
     for (_, id, shape) in inputs {
-        graph.values[id.index()].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
+        let declared = graph.values[id.index()].shape.take().unwrap_or_default().into_iter().map(Some);
+        let declared = declared.chain(std::iter::repeat(None));
+        let open = |dim: Option<Dim>| dim.unwrap_or(Dim::Symbol(String::new()));
+        let dims = shape.iter().zip(declared).map(|(&size, dim)| size.map_or_else(|| open(dim), Dim::Fixed));
+        graph.values[id.index()].shape = Some(dims.collect());
     }
     Ok(())
 }
 
-fn parse(given: &str) -> Option<BTreeMap<&str, Vec<usize>>> {
+/// The sizes of inputs by name; `None` for one that stays open.
+type Shapes<'a> = BTreeMap<&'a str, Vec<Option<usize>>>;
+
+fn parse(given: &str) -> Option<Shapes<'_>> {
     let entries = given.split(';').map(str::trim).filter(|entry| !entry.is_empty());
     entries
         .map(|entry| {
             let (name, dims) = entry.rsplit_once(':')?;
             // A scalar has none.
             let dims = dims.split(',').filter(|_| !dims.trim().is_empty());
-            Some((name, dims.map(|dim| dim.trim().parse().ok()).collect::<Option<_>>()?))
+            Some((name, dims.map(|dim| size(dim.trim())).collect::<Option<_>>()?))
         })
         .collect()
+}
+
+fn size(text: &str) -> Option<Option<usize>> {
+    if text == "-1" { Some(None) } else { text.parse().ok().map(Some) }
 }
 
 fn wrong(given: &str, reason: &str) -> Failure {

@@ -1,10 +1,11 @@
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_void;
 
-use opscope::onnx::{Graph, Producer};
+use opscope::onnx::Producer;
+use opscope_border::{Bytes, Out, Text, exported};
 
 use super::port::{Port, bytes_of};
-use super::source::{read_file, read_memory};
-use crate::border::{Failure, call, codes, out};
+use super::source::{Source, read_file, read_memory};
+use crate::border::{Failure, codes};
 
 /// The memory that a program is asked to give a model.
 ///
@@ -18,9 +19,15 @@ pub struct Sizes {
 
 impl Sizes {
     /// Returns the sizes of a model. Neither is 0, since programs allocate them.
-    pub fn of(graph: &Graph) -> Self {
-        let ports = [&graph.inputs, &graph.outputs].into_iter().flat_map(|values| Port::of(graph, values));
-        let work = ports.filter_map(|port| port.bytes()).fold(0, usize::saturating_add);
+    pub fn of(Source { graph, gears }: &Source) -> Self {
+        let (inputs, outputs) = (Port::of(graph, &graph.inputs), Port::of(graph, &graph.outputs));
+        let gears = gears.as_deref();
+        let inputs =
+            inputs.iter().enumerate().map(|(index, port)| (port, gears.and_then(|all| all.largest_input(index))));
+        let outputs =
+            outputs.iter().enumerate().map(|(index, port)| (port, gears.and_then(|all| all.largest_output(index))));
+        let bytes = |(port, largest): (&Port, Option<&[usize]>)| port.largest_bytes(largest);
+        let work = inputs.chain(outputs).filter_map(bytes).fold(0, usize::saturating_add);
         let weights = graph.values.iter().filter(|value| value.producer == Producer::Initializer);
         let bytes = weights.filter_map(|value| {
             let port = Port { name: String::new(), dtype: value.dtype, dims: value.shape.clone() };
@@ -42,41 +49,34 @@ impl Sizes {
 }
 
 /// Writes the sizes of the memory that a model's file takes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlQuerySize(
-    file_name: *const c_char,
-    work_size: *mut usize,
-    weight_size: *mut usize,
-) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(work_size, weight_size, || read_file(file_name).map(|graph| Sizes::of(&graph))) })
+#[exported]
+pub fn aclmdlQuerySize(
+    file_name: Text<'_>,
+    work_size: Out<'_, usize>,
+    weight_size: Out<'_, usize>,
+) -> Result<(), Failure> {
+    write(work_size, weight_size, || read_file(file_name).map(|source| Sizes::of(&source)))
 }
 
 /// Writes the sizes of the memory that a model takes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclmdlQuerySizeFromMem(
-    model: *const c_void,
+#[exported]
+pub fn aclmdlQuerySizeFromMem(
+    #[counted_by(model_size)] model: Bytes<'_>,
     model_size: usize,
-    work_size: *mut usize,
-    weight_size: *mut usize,
-) -> c_int {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(work_size, weight_size, || read_memory(model, model_size).map(|graph| Sizes::of(&graph))) })
+    work_size: Out<'_, usize>,
+    weight_size: Out<'_, usize>,
+) -> Result<(), Failure> {
+    write(work_size, weight_size, || read_memory(model).map(|source| Sizes::of(&source)))
 }
 
-/// # Safety
-/// What is not NULL is writable.
-unsafe fn write(
-    work: *mut usize,
-    weights: *mut usize,
+fn write(
+    work: Out<'_, usize>,
+    weights: Out<'_, usize>,
     sizes: impl FnOnce() -> Result<Sizes, Failure>,
 ) -> Result<(), Failure> {
-    let (work, weights) = (out(work, "workSize")?, out(weights, "weightSize")?);
+    let (work, weights) = (work.place("workSize")?, weights.place("weightSize")?);
     let sizes = sizes()?;
-    // SAFETY: they are not NULL, and the caller promises that they are writable.
-    unsafe {
-        work.write(sizes.work);
-        weights.write(sizes.weights);
-    }
+    work.write(sizes.work);
+    weights.write(sizes.weights);
     Ok(())
 }

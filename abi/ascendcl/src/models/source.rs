@@ -1,29 +1,33 @@
-use std::ffi::{CStr, OsStr, c_char, c_void};
-use std::fs;
+use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::slice::from_raw_parts;
 use std::sync::Arc;
 
-use opscope::onnx::{Graph, OnnxError};
+use opscope::onnx::{Graph, LARGEST_FILE, OnnxError};
+use opscope_border::{Counted, Text};
 
+use super::gears::Gears;
 use super::shapes;
-use crate::border::{Failure, codes, text};
+use crate::border::{Failure, codes};
+
+/// A model as it was read.
+#[derive(Clone)]
+pub struct Source {
+    pub graph: Arc<Graph>,
+    /// The gears that the user gives it.
+    pub gears: Option<Arc<Gears>>,
+}
 
 /// What stands for the path of a model from memory.
 const MEMORY: &str = "(memory)";
 
 /// Reads a model's file.
-///
-/// # Safety
-/// `path` is NULL or a text.
-pub unsafe fn read_file(path: *const c_char) -> Result<Arc<Graph>, Failure> {
-    // SAFETY: as the caller promises.
-    load(unsafe { text(path, "modelPath")? })
+pub fn read_file(path: Text<'_>) -> Result<Source, Failure> {
+    load(path.c_str("modelPath")?)
 }
 
 /// Reads the file of a path.
-pub(super) fn load(path: &CStr) -> Result<Arc<Graph>, Failure> {
+pub(super) fn load(path: &CStr) -> Result<Source, Failure> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     ready(Graph::load(path).or_else(|error| match error {
         OnnxError::OfflineModel(_) => read_as_converted(path, error),
@@ -33,7 +37,7 @@ pub(super) fn load(path: &CStr) -> Result<Arc<Graph>, Failure> {
 
 /// Reads a file that has the name of a converted model. Programs have such names in them, so the ONNX file may lie in that place.
 fn read_as_converted(path: &Path, refused: OnnxError) -> Result<Graph, OnnxError> {
-    let Ok(bytes) = fs::read(path) else { return Err(refused) };
+    let Ok(bytes) = opscope::files::read(path, LARGEST_FILE) else { return Err(refused) };
     Graph::from_bytes(path, bytes.into()).map_err(|error| match error {
         OnnxError::NotOnnx { .. } => refused,
         error => error,
@@ -41,25 +45,27 @@ fn read_as_converted(path: &Path, refused: OnnxError) -> Result<Graph, OnnxError
 }
 
 /// Reads a model from memory, which is copied. Data outside of the model is not found.
-///
-/// # Safety
-/// `model` is NULL, or has so many bytes.
-pub unsafe fn read_memory(model: *const c_void, size: usize) -> Result<Arc<Graph>, Failure> {
+pub fn read_memory(model: Counted<'_, u8>) -> Result<Source, Failure> {
+    let size = model.count();
     if model.is_null() {
         return Err(Failure::null("model"));
     }
     if size == 0 || size > isize::MAX as usize {
         return Err(Failure::wrong_value("modelSize", size, "it is the number of bytes of a model"));
     }
-    // SAFETY: it is not NULL, and the caller promises that it has so many bytes.
-    let bytes = unsafe { from_raw_parts(model.cast::<u8>(), size) };
-    ready(Graph::from_bytes(Path::new(MEMORY), bytes.to_vec().into()))
+    let mut copy = Vec::new();
+    if copy.try_reserve_exact(size).is_err() {
+        return Err(Failure::wrong_value("modelSize", size, "there is no memory for a copy of so many bytes"));
+    }
+    copy.extend_from_slice(model.get("model")?);
+    ready(Graph::from_bytes(Path::new(MEMORY), copy.into()))
 }
 
-fn ready(graph: Result<Graph, OnnxError>) -> Result<Arc<Graph>, Failure> {
+fn ready(graph: Result<Graph, OnnxError>) -> Result<Source, Failure> {
     let mut graph = graph.map_err(|error| failure(&error))?;
     shapes::fix(&mut graph)?;
-    Ok(Arc::new(graph))
+    let gears = Gears::of(&graph)?.map(Arc::new);
+    Ok(Source { graph: Arc::new(graph), gears })
 }
 
 fn failure(error: &OnnxError) -> Failure {

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
-use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use opscope_border::exported;
+
 use super::model::{Model, ModelId};
-use crate::border::{Failure, call, codes};
+use crate::border::{Failure, codes};
 use crate::forks::Shared;
 use crate::{dump, recordings};
 
@@ -29,15 +30,13 @@ pub fn find(id: ModelId) -> Result<Arc<Model>, Failure> {
 }
 
 /// Unloads a model, when the run that is going on has ended. Runs that are queued in streams still take place.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclmdlUnload(model_id: u32) -> c_int {
-    call(|| {
-        let removed = MODELS.lock().remove(&model_id);
-        removed.ok_or_else(|| missing(model_id))?.wait();
-        dump::unloaded(model_id);
-        recordings::unloaded(model_id);
-        Ok(())
-    })
+#[exported]
+pub fn aclmdlUnload(model_id: u32) -> Result<(), Failure> {
+    let removed = MODELS.lock().remove(&model_id);
+    removed.ok_or_else(|| missing(model_id))?.wait();
+    dump::unloaded(model_id);
+    recordings::unloaded(model_id);
+    Ok(())
 }
 
 fn missing(id: ModelId) -> Failure {

@@ -12,6 +12,7 @@ use opscope::acl_json::AclConfig;
 use opscope::benchmark::{CaptureSpec, apply_acl_json};
 use opscope::model::{Capabilities, Instrument, RunInfo, RunObserver};
 use opscope::profile::{Call, Profiler, ProfilerOptions};
+use opscope_border::system;
 
 use crate::border::{note, say};
 use crate::forks::Shared;
@@ -114,6 +115,6 @@ fn close_at_exit() {
         // Nothing is left that could report a panic.
         let _ = catch_unwind(finish);
     }
-    // SAFETY: it is a function without arguments. Without memory for it, the recordings say that they were not closed.
-    ONCE.call_once(|| _ = unsafe { libc::atexit(close) });
+    // Without memory for it, the recordings say that they were not closed.
+    ONCE.call_once(|| _ = system::at_exit(close));
 }

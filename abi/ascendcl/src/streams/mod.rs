@@ -1,6 +1,7 @@
 //! Streams: queues of work that is done in order, each by a thread of its own.
 
 mod callback;
+#[allow(unsafe_code, reason = "all latches have one lock")]
 mod program;
 mod queue;
 mod stream;

@@ -3,6 +3,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use opscope_border::system;
+
 use super::program::{Latch, look_again};
 use super::refuse_in_callback;
 use crate::border::{Failure, codes};
@@ -28,9 +30,20 @@ struct State {
     finished: u64,
     /// Why work failed first since the last synchronization.
     failure: Option<Failure>,
+    /// Whether work behind one that fails is skipped.
+    stops_on_failure: bool,
+    /// Work is skipped, because some failed.
+    is_stopped: bool,
     is_open: bool,
     /// The thread of the program that the work at hand waits for, and the callback.
     waits_for: Option<(u64, Arc<Latch>)>,
+}
+
+impl State {
+    fn fail(&mut self, failure: Failure) {
+        self.is_stopped |= self.stops_on_failure;
+        self.failure.get_or_insert(failure);
+    }
 }
 
 impl Queue {
@@ -40,6 +53,8 @@ impl Queue {
             submitted: 0,
             finished: 0,
             failure: None,
+            stops_on_failure: false,
+            is_stopped: false,
             is_open: true,
             waits_for: None,
         };
@@ -68,12 +83,20 @@ impl Queue {
         self.lock().is_open
     }
 
-    /// Waits for work. Returns `None` when the queue was closed.
+    /// Waits for work. Work that is to be skipped is dropped, and counts as done. Returns `None` when the queue was closed.
     pub fn next(&self) -> Option<Work> {
         let mut state = self.lock();
         loop {
             if let Some(work) = state.waiting.pop_front() {
-                return Some(work);
+                if !state.is_stopped {
+                    return Some(work);
+                }
+                // Work that is dropped tells those who wait for it: outside of the lock.
+                drop(state);
+                drop(work);
+                self.finish(Ok(()));
+                state = self.lock();
+                continue;
             }
             if !state.is_open {
                 return None;
@@ -89,7 +112,7 @@ impl Queue {
             state.finished += 1;
         }
         if let Err(failure) = outcome {
-            state.failure.get_or_insert(failure);
+            state.fail(failure);
         }
         self.changed.notify_all();
     }
@@ -131,12 +154,20 @@ impl Queue {
 
     /// Keeps a failure, if there is none yet.
     pub fn fail(&self, failure: Failure) {
-        self.lock().failure.get_or_insert(failure);
+        self.lock().fail(failure);
     }
 
-    /// Returns why work failed first since the last time.
+    /// Returns why work failed first since the last time. A queue that stopped for it goes on saying so.
     pub fn take_failure(&self) -> Option<Failure> {
-        self.lock().failure.take()
+        let mut state = self.lock();
+        if state.is_stopped { state.failure.clone() } else { state.failure.take() }
+    }
+
+    /// Sets whether work behind one that fails from now on is skipped.
+    pub fn stop_on_failure(&self, stops: bool) {
+        let mut state = self.lock();
+        state.stops_on_failure = stops;
+        state.is_stopped &= stops;
     }
 
     /// Waits, as work of this queue, until a thread of the program has run a callback. Returns whether it did.
@@ -174,6 +205,5 @@ impl Queue {
 
 /// Returns the calling thread as programs name it.
 fn this_thread() -> u64 {
-    // SAFETY: it has no conditions.
-    unsafe { libc::pthread_self() }
+    system::thread_handle()
 }

@@ -84,6 +84,12 @@ impl Stream {
         self.queue.fail(failure);
     }
 
+    /// Sets whether work behind one that failed is skipped. If it is, every synchronization returns the failure until the stream may
+    /// continue again.
+    pub fn stop_on_failure(&self, stops: bool) {
+        self.queue.stop_on_failure(stops);
+    }
+
     /// Waits, as work of this stream, until a thread of the program has run a callback. Returns whether it did.
     pub fn wait_for_program(&self, thread: u64, latch: &Arc<Latch>) -> bool {
         self.queue.wait_for_program(thread, latch)

@@ -2,9 +2,11 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use opscope_border::{Items, Out, Text, exported};
+
 use super::dtype::{UNDEFINED, aclDataTypeSize};
 use super::format;
-use crate::border::{Failure, call, out, text, value};
+use crate::border::{Failure, value};
 use crate::objects::Table;
 
 /// What a program knows a [`TensorDesc`] as.
@@ -61,29 +63,25 @@ impl TensorDesc {
 }
 
 /// Makes a description; NULL if an argument is wrong.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclCreateTensorDesc(
+#[exported]
+pub fn aclCreateTensorDesc(
     data_type: c_int,
     num_dims: c_int,
-    dims: *const i64,
+    #[counted_by(num_dims)] dims: Items<'_, i64>,
     format: c_int,
 ) -> *mut aclTensorDesc {
     value(ptr::null_mut(), || {
         let rank = usize::try_from(num_dims).ok().filter(|rank| *rank <= MOST_DIMS);
-        let rank = rank.ok_or_else(|| Failure::wrong_value("numDims", num_dims, "it is 0 to 128"))?;
-        if rank > 0 && dims.is_null() {
-            return Err(Failure::null("dims"));
-        }
-        // SAFETY: it is not NULL where it is read, and the caller promises that it has so many elements.
-        let dims = (0..rank).map(|axis| unsafe { dims.add(axis).read_unaligned() }).collect();
+        rank.ok_or_else(|| Failure::wrong_value("numDims", num_dims, "it is 0 to 128"))?;
+        let dims = dims.get("dims")?.to_vec();
         let name = Mutex::default();
         Ok(DESCS.insert(TensorDesc { dtype: data_type, format, dims, name, of_dataset: false }))
     })
 }
 
 /// Destroys a description of the program.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclDestroyTensorDesc(desc: *const aclTensorDesc) {
+#[exported]
+pub fn aclDestroyTensorDesc(desc: *const aclTensorDesc) {
     value((), || {
         if DESCS.get(desc)?.of_dataset {
             return Err(Failure::wrong_value("desc", format_args!("{desc:p}"), "it belongs to a dataset"));
@@ -93,20 +91,20 @@ pub extern "C" fn aclDestroyTensorDesc(desc: *const aclTensorDesc) {
 }
 
 /// Returns the type; -1 for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescType(desc: *const aclTensorDesc) -> c_int {
+#[exported]
+pub fn aclGetTensorDescType(desc: *const aclTensorDesc) -> c_int {
     value(UNDEFINED, || Ok(DESCS.get(desc)?.dtype))
 }
 
 /// Returns the format; -1 for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescFormat(desc: *const aclTensorDesc) -> c_int {
+#[exported]
+pub fn aclGetTensorDescFormat(desc: *const aclTensorDesc) -> c_int {
     value(format::UNDEFINED, || Ok(DESCS.get(desc)?.format))
 }
 
 /// Returns the bytes of the tensor; 0 if a dimension is free, and for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescSize(desc: *const aclTensorDesc) -> usize {
+#[exported]
+pub fn aclGetTensorDescSize(desc: *const aclTensorDesc) -> usize {
     value(0, || {
         let desc = DESCS.get(desc)?;
         Ok(desc.elements().checked_mul(aclDataTypeSize(desc.dtype)).unwrap_or(0))
@@ -114,14 +112,14 @@ pub extern "C" fn aclGetTensorDescSize(desc: *const aclTensorDesc) -> usize {
 }
 
 /// Returns the number of elements; 0 if a dimension is free, and for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescElementCount(desc: *const aclTensorDesc) -> usize {
+#[exported]
+pub fn aclGetTensorDescElementCount(desc: *const aclTensorDesc) -> usize {
     value(0, || Ok(DESCS.get(desc)?.elements()))
 }
 
 /// Returns the number of dimensions; `ACL_UNKNOWN_RANK` if it is not known, and 0 for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescNumDims(desc: *const aclTensorDesc) -> usize {
+#[exported]
+pub fn aclGetTensorDescNumDims(desc: *const aclTensorDesc) -> usize {
     value(0, || {
         let desc = DESCS.get(desc)?;
         Ok(if desc.dims == [ANY_RANK] { UNKNOWN_RANK } else { desc.dims.len() })
@@ -129,20 +127,17 @@ pub extern "C" fn aclGetTensorDescNumDims(desc: *const aclTensorDesc) -> usize {
 }
 
 /// Returns the size of a dimension; -1 for a wrong argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescDim(desc: *const aclTensorDesc, index: usize) -> i64 {
+#[exported]
+pub fn aclGetTensorDescDim(desc: *const aclTensorDesc, index: usize) -> i64 {
     value(-1, || dim(desc, index))
 }
 
 /// Writes the size of a dimension.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclGetTensorDescDimV2(desc: *const aclTensorDesc, index: usize, size: *mut i64) -> c_int {
-    call(|| {
-        let (to, found) = (out(size, "dimSize")?, dim(desc, index)?);
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { to.write(found) };
-        Ok(())
-    })
+#[exported]
+pub fn aclGetTensorDescDimV2(desc: *const aclTensorDesc, index: usize, size: Out<'_, i64>) -> Result<(), Failure> {
+    let (to, found) = (size.place("dimSize")?, dim(desc, index)?);
+    to.write(found);
+    Ok(())
 }
 
 fn dim(desc: *const aclTensorDesc, index: usize) -> Result<i64, Failure> {
@@ -152,26 +147,24 @@ fn dim(desc: *const aclTensorDesc, index: usize) -> Result<i64, Failure> {
 }
 
 /// Returns the name, until it is set again; "" for what is no description.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescName(desc: *mut aclTensorDesc) -> *const c_char {
+#[exported]
+pub fn aclGetTensorDescName(desc: *mut aclTensorDesc) -> *const c_char {
     value(c"".as_ptr(), || Ok(DESCS.get(desc)?.name().as_ptr()))
 }
 
 /// Sets the name, which is copied. NULL is no name.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aclSetTensorDescName(desc: *mut aclTensorDesc, name: *const c_char) {
+#[exported]
+pub fn aclSetTensorDescName(desc: *mut aclTensorDesc, name: Text<'_>) {
     value((), || {
         let desc = DESCS.get(desc)?;
-        // SAFETY: as the caller promises.
-        let name = if name.is_null() { c"" } else { unsafe { text(name, "name")? } };
-        *desc.name() = name.to_owned();
+        *desc.name() = name.given().unwrap_or_default().to_owned();
         Ok(())
     });
 }
 
 /// Returns a description of an array of them. There are no arrays here: it is the description itself for 0, else NULL.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize) -> *mut aclTensorDesc {
+#[exported]
+pub fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize) -> *mut aclTensorDesc {
     value(ptr::null_mut(), || {
         DESCS.get(desc)?;
         if index > 0 {
@@ -182,7 +175,7 @@ pub extern "C" fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize
 }
 
 /// Returns the address of the data, which a description does not have here: NULL.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclGetTensorDescAddress(desc: *const aclTensorDesc) -> *mut c_void {
+#[exported]
+pub fn aclGetTensorDescAddress(desc: *const aclTensorDesc) -> *mut c_void {
     value(ptr::null_mut(), || DESCS.get(desc).map(|_| ptr::null_mut()))
 }

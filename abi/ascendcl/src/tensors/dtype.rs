@@ -1,6 +1,7 @@
 use std::ffi::c_int;
 
 use opscope::tensor::DType;
+use opscope_border::exported;
 
 /// `ACL_DT_UNDEFINED`.
 pub const UNDEFINED: c_int = -1;
@@ -35,8 +36,8 @@ pub fn number_of(dtype: DType) -> c_int {
 }
 
 /// Returns the bytes of an element. A type of less than a byte takes one, and so it is in no tensor of a model.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclDataTypeSize(data_type: c_int) -> usize {
+#[exported]
+pub fn aclDataTypeSize(data_type: c_int) -> usize {
     match data_type {
         // Undefined, STRING.
         UNDEFINED | 13 => 0,

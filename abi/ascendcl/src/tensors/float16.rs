@@ -1,12 +1,14 @@
 use half::f16;
 
+use opscope_border::exported;
+
 /// The bits of the largest 16-bit float, 65504.
 const LARGEST: u16 = 0x7bff;
 const SIGN: u16 = 0x8000;
 
 /// Converts a 16-bit float. Its largest exponent is taken for an ordinary one: infinity becomes 65536.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclFloat16ToFloat(value: u16) -> f32 {
+#[exported]
+pub fn aclFloat16ToFloat(value: u16) -> f32 {
     let number = f16::from_bits(value);
     if number.is_finite() {
         return number.to_f32();
@@ -16,8 +18,8 @@ pub extern "C" fn aclFloat16ToFloat(value: u16) -> f32 {
 }
 
 /// Converts to the nearest 16-bit float, of two the even one. What is not finite, or too large, becomes 65504 with its sign.
-#[unsafe(no_mangle)]
-pub extern "C" fn aclFloatToFloat16(value: f32) -> u16 {
+#[exported]
+pub fn aclFloatToFloat16(value: f32) -> u16 {
     let nearest = f16::from_f32(value);
     if nearest.is_finite() { nearest.to_bits() } else { LARGEST | (nearest.to_bits() & SIGN) }
 }

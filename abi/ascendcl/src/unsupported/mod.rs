@@ -5,8 +5,8 @@ macro_rules! unsupported {
     ($($function:ident)+) => {
         $(
             /// Answers that it is not supported.
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $function() -> std::ffi::c_int {
+            #[opscope_border::exported]
+            pub fn $function() -> std::ffi::c_int {
                 $crate::last_error::runtime_call(|| Err($crate::border::Failure::unsupported(stringify!($function))))
             }
         )+
@@ -18,8 +18,8 @@ macro_rules! unsupported_objects {
     ($($function:ident)+) => {
         $(
             /// Returns NULL: it is not supported.
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $function() -> *mut std::ffi::c_void {
+            #[opscope_border::exported]
+            pub fn $function() -> *mut std::ffi::c_void {
                 let failure = || Err($crate::border::Failure::unsupported(stringify!($function)));
                 $crate::border::value(std::ptr::null_mut(), failure)
             }
@@ -32,8 +32,8 @@ macro_rules! unsupported_numbers {
     ($($function:ident)+) => {
         $(
             /// Returns 0: it is not supported.
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $function() -> u64 {
+            #[opscope_border::exported]
+            pub fn $function() -> u64 {
                 $crate::border::value(0, || Err($crate::border::Failure::unsupported(stringify!($function))))
             }
         )+

@@ -15,7 +15,6 @@ unsupported! {
     aclrtDestroyStreamConfigHandle
     aclrtSetStreamConfigOpt
     aclrtCreateStreamV2
-    aclrtSetStreamFailureMode
     aclrtSetStreamOverflowSwitch
     aclrtGetStreamOverflowSwitch
     aclrtStreamAbort

@@ -138,6 +138,23 @@ static void print_path(int kind)
     printf("path %d: %s\n", kind, path == NULL ? "NULL" : path);
 }
 
+/* Prints where exceptions go, and tries places that are too small for it. */
+static int print_exceptions(void)
+{
+    char path[4096], exact[4096];
+    int code = acldumpGetExceptionInfoPath(path, sizeof(path));
+    if (code != 0)
+        return code;
+    printf("exceptions: %s\n", path);
+    size_t needed = strlen(path) + 1;
+    memset(exact, 0x55, sizeof(exact));
+    IS(acldumpGetExceptionInfoPath(exact, needed - 1), ACL_ERROR_INVALID_PARAM);
+    CHECK(exact[0] == 0x55);
+    OK(acldumpGetExceptionInfoPath(exact, needed));
+    CHECK(strcmp(exact, path) == 0 && exact[needed] == 0x55);
+    return 0;
+}
+
 /* Makes writing fail behind so many bytes of a file. */
 static void limit_files(const char *bytes)
 {
@@ -309,7 +326,11 @@ static int take_step(const char *name, char *value)
         return asks();
     if (strcmp(name, "report") == 0)
         return report();
-    if (strcmp(name, "path") == 0)
+    if (strcmp(name, "exceptions") == 0)
+        return print_exceptions();
+    if (strcmp(name, "soc") == 0)
+        printf("soc: %s\n", aclrtGetSocName());
+    else if (strcmp(name, "path") == 0)
         print_path(atoi(value));
     else if (strcmp(name, "piece") == 0)
         opscope_acldump_set_piece_size((size_t)atol(value));

@@ -27,6 +27,14 @@ static int is_text(const acldumpChunk *chunk)
     return strstr(chunk->fileName, ".csv") != NULL;
 }
 
+/* The word of an overflow at this place. */
+static int word(const acldumpChunk *chunk, uint64_t header, size_t at)
+{
+    uint64_t value;
+    memcpy(&value, chunk->dataBuf + 8 + header + at, 8);
+    return (int)value;
+}
+
 static int32_t called(const acldumpChunk *chunk, int32_t length)
 {
     CHECK(length == (int32_t)(4120 + chunk->bufLen));
@@ -36,7 +44,8 @@ static int32_t called(const acldumpChunk *chunk, int32_t length)
     else if (strstr(chunk->fileName, "Opdebug") != NULL) {
         uint64_t header;
         memcpy(&header, chunk->dataBuf, 8);
-        printf("%d bytes of overflow, status %d\n", (int)(chunk->bufLen - 8 - header), chunk->dataBuf[chunk->bufLen - 8]);
+        printf("%d bytes of overflow, model %d, stream %d, task %d, status %d\n", (int)(chunk->bufLen - 8 - header),
+               word(chunk, header, 256), word(chunk, header, 264), word(chunk, header, 272), word(chunk, header, 1040));
     }
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
 #include "acl/acl_prof.h"
+#include "acl/ops/acl_dvpp.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -644,6 +645,8 @@ CALL(aclrtSynchronizeStreamWithTimeout, (aclrtStream, int32_t));
 CALL(aclrtStreamQuery, (aclrtStream, aclrtStreamStatus*));
 CALL(aclrtStreamGetId, (aclrtStream, int32_t*));
 CALL(aclrtGetStreamAvailableNum, (uint32_t*));
+CALL(acldvppMalloc, (void**, size_t));
+CALL(acldvppFree, (void*));
 CALL(aclrtSetStreamFailureMode, (aclrtStream, uint64_t));
 CALL(aclrtSetOpWaitTimeout, (uint32_t));
 CALL(aclrtSetOpExecuteTimeOut, (uint32_t));

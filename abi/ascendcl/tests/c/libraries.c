@@ -24,12 +24,13 @@ static int32_t take(const acldumpChunk *chunk, int32_t length)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"libascendcl.so", "libacl_rt.so", "libacl_mdl.so", "libascend_dump.so"};
+    static const char *const names[] = {"libascendcl.so",     "libacl_rt.so",   "libacl_mdl.so",
+                                        "libascend_dump.so", "libacl_dvpp.so", "libacl_cblas.so"};
     static const char *const functions[] = {"aclInit", "aclrtMalloc", "aclmdlLoadFromFile", "acldumpRegCallback"};
     void *first = NULL;
     const char *name = "the program";
     CHECK(argc == 2);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 6; i++) {
         char path[4096];
         name = names[i];
         snprintf(path, sizeof path, "%s/%s", argv[1], name);

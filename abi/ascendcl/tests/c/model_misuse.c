@@ -25,6 +25,9 @@ static void load(const char *path)
 
     IS(aclmdlLoadFromMem(NULL, size, &model), ACL_ERROR_INVALID_PARAM);
     IS(aclmdlLoadFromMem(bytes, 0, &model), ACL_ERROR_INVALID_PARAM);
+    /* Sizes that no memory has. */
+    IS(aclmdlLoadFromMem(bytes, (size_t)1 << 50, &model), ACL_ERROR_INVALID_PARAM);
+    IS(aclmdlLoadFromMem(bytes, (size_t)-1, &model), ACL_ERROR_INVALID_PARAM);
     IS(aclmdlLoadFromMem(bytes, size, NULL), ACL_ERROR_INVALID_PARAM);
     IS(aclmdlLoadFromMem(bytes, size / 2, &model), ACL_ERROR_PARSE_MODEL);
     IS(aclmdlLoadFromMem(garbage, sizeof garbage, &model), ACL_ERROR_PARSE_MODEL);

@@ -80,6 +80,14 @@ static void digits(void)
     aclTensorDesc *large = aclCreateTensorDesc(ACL_FLOAT, 4, shape, ACL_FORMAT_ND);
     OK(aclmdlSetDatasetTensorDesc(input, large, 0));
     IS(aclmdlExecute(model, input, output), ACL_ERROR_GE_PARAM_INVALID);
+    /* A batch that no memory has, in a buffer that is said to hold it. */
+    shape[0] = (int64_t)1 << 42;
+    aclTensorDesc *enormous = aclCreateTensorDesc(ACL_FLOAT, 4, shape, ACL_FORMAT_ND);
+    OK(aclmdlSetDatasetTensorDesc(input, enormous, 0));
+    OK(aclUpdateDataBuffer(aclmdlGetDatasetBuffer(input, 0), images, (size_t)1 << 50));
+    IS(aclmdlExecute(model, input, output), ACL_ERROR_RT_MEMORY_ALLOCATION);
+    OK(aclUpdateDataBuffer(aclmdlGetDatasetBuffer(input, 0), images, 8 * DIGIT));
+    aclDestroyTensorDesc(enormous);
     shape[0] = 8;
     aclTensorDesc *fits = aclCreateTensorDesc(ACL_FLOAT, 4, shape, ACL_FORMAT_ND);
     OK(aclmdlSetDatasetTensorDesc(input, fits, 0));

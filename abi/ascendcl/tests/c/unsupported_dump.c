@@ -57,6 +57,8 @@ static void exceptions(void)
     IS(acldumpSaveExceptionInfo("a/../b", NULL, &good, 1), ACL_ERROR_INVALID_PARAM);
     IS(acldumpSaveExceptionInfo("a", NULL, NULL, 1), ACL_ERROR_INVALID_PARAM);
     IS(acldumpSaveExceptionInfo("a", NULL, &good, 0), ACL_ERROR_INVALID_PARAM);
+    IS(acldumpSaveExceptionInfo("a", NULL, &good, 0xffffffff), ACL_ERROR_INVALID_PARAM);
+    IS(acldumpSaveExceptionInfo("a", NULL, &good, (size_t)-1), ACL_ERROR_INVALID_PARAM);
 #define REFUSES(field, value)                                                                       \
     bad = good;                                                                                     \
     bad.field = value;                                                                              \

@@ -57,6 +57,63 @@ fn statistics_come_as_the_vendors_tables() {
     ");
 }
 
+/// Numbers, and what numpy computes of them as `float32` in double precision: `nanmax`, `nanmin`, `nanmean`, the number of elements, of
+/// NaN, of negative and of positive infinities, and the square root of `nansum` of the squares.
+const NUMPY: [(&[&str], [f64; 8]); 6] = [
+    (&["1.5", "-2.25", "0", "0.5"], [1.5, -2.25, -0.0625, 4.0, 0.0, 0.0, 0.0, 2.75]),
+    (&["1.5", "inf", "nan", "-2.25", "0", "3"], [INF, -2.25, INF, 6.0, 1.0, 0.0, 1.0, INF]),
+    (&["-inf", "2", "-0.75", "nan"], [2.0, -INF, -INF, 4.0, 1.0, 1.0, 0.0, INF]),
+    (&["inf", "-inf", "1"], [INF, -INF, f64::NAN, 3.0, 0.0, 1.0, 1.0, INF]),
+    (&["inf", "inf"], [INF, INF, INF, 2.0, 0.0, 0.0, 2.0, INF]),
+    (
+        &["3e38", "3e38", "-1e-38", "0.1"],
+        [
+            3.000_000_005_497_755_8e38,
+            -9.999_999_350_456_404e-39,
+            1.500_000_002_748_877_9e38,
+            4.0,
+            0.0,
+            0.0,
+            0.0,
+            4.242_640_694_894_285_6e38,
+        ],
+    ),
+];
+const INF: f64 = f64::INFINITY;
+
+#[test]
+fn statistics_are_those_that_numpy_computes_also_with_infinities() {
+    let all = ["Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"];
+    for (numbers, [max, min, mean, count, nan, minus, plus, l2]) in NUMPY {
+        let printed = run(&dump(json!({"dump_data": "stats", "dump_stats": all})), "set", numbers, None).stdout;
+        let mut lines = printed.lines().skip_while(|line| !line.starts_with("callback Mul."));
+        let [_, header, row] = [(); 3].map(|()| lines.next().unwrap_or_else(|| panic!("{printed}")));
+        let names =
+            header.strip_prefix("Input/Output,Index,Data Size,Data Type,Format,Shape,").expect("the first columns");
+        let row = row.split(',').skip(6).map(|number| number.parse::<f64>().expect("a number"));
+        let found: Vec<(&str, f64)> = names.split(',').zip(row).collect();
+        let expected = [
+            ("Count", count),
+            ("Max Value", max),
+            ("Min Value", min),
+            ("Avg Value", mean),
+            ("Nan Count", nan),
+            ("Negative Inf Count", minus),
+            ("Positive Inf Count", plus),
+            ("l2norm", l2),
+        ];
+        assert_eq!(found.len(), expected.len(), "{printed}");
+        for ((name, found), (expected_name, expected)) in found.into_iter().zip(expected) {
+            assert_eq!(name, expected_name);
+            let is_same = found == expected || (found.is_nan() && expected.is_nan());
+            assert!(
+                is_same || (found - expected).abs() <= 1e-14 * expected.abs(),
+                "{name} of {numbers:?}: {found}, not {expected}"
+            );
+        }
+    }
+}
+
 #[test]
 fn only_operators_that_overflowed_are_dumped_and_each_says_so() {
     let of = |numbers: &[&str]| run(&dump(json!({"dump_debug": "on"})), "init", numbers, None).stdout;
@@ -66,10 +123,10 @@ fn only_operators_that_overflowed_are_dumped_and_each_says_so() {
     insta::assert_snapshot!(of(&["1", "inf"]), @r"
     callback Mul.Mul_0.1.1. last
     callback Opdebug.Node_OpDebug.1.1. last
-    1048 bytes of overflow, status 1
+    1048 bytes of overflow, model 1, stream 1, task 1, status 1
     callback ReduceSum.ReduceSum_1.2.1. last
     callback Opdebug.Node_OpDebug.2.1. last
-    1048 bytes of overflow, status 1
+    1048 bytes of overflow, model 1, stream 1, task 2, status 1
     files 4, incomplete 0, chunks 4, lost 0
     ");
 }

@@ -12,7 +12,7 @@ use super::support::{Language, Printed, UNSUPPORTED, libraries, program, root, s
 const FILE: &str = "libascendcl.so";
 
 /// The vendor's other libraries, whose functions are in this one.
-const LINKS: [&str; 3] = ["libacl_rt.so", "libacl_mdl.so", "libascend_dump.so"];
+const LINKS: [&str; 5] = ["libacl_rt.so", "libacl_mdl.so", "libascend_dump.so", "libacl_dvpp.so", "libacl_cblas.so"];
 
 fn output_of(command: &str, option: &str) -> String {
     let output = succeeds(Command::new(command).arg(option).arg(libraries().join(FILE)));
@@ -101,6 +101,7 @@ fn the_vendors_names_may_be_given_to_the_linker() {
         &["-lascendcl", "-lstdc++", "-lacl_rt"],
         &["-lacl_rt", "-lacl_mdl", "-lascend_dump"],
         &["-lascend_dump", "-lascendcl"],
+        &["-lascendcl", "-lacl_dvpp", "-lacl_cblas", "-lstdc++"],
     ] {
         let built = made.path().join("linked");
         let mut compiler = Language::Cxx17.compiler();
@@ -134,7 +135,8 @@ fn every_header_is_compiled_alone_in_the_oldest_languages() {
 
 /// Returns the headers.
 fn headers() -> Vec<PathBuf> {
-    let directories = ["include/acl", "include/acl/error_codes"].map(|directory| root().join(directory));
+    let directories =
+        ["include/acl", "include/acl/error_codes", "include/acl/ops"].map(|directory| root().join(directory));
     let entries = directories.iter().flat_map(|directory| fs::read_dir(directory).expect("a directory"));
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "h")).collect()

@@ -4,6 +4,7 @@ mod support;
 
 mod dumps;
 mod extras;
+mod gears;
 mod handover;
 mod library;
 mod models;

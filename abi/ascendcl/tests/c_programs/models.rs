@@ -14,7 +14,7 @@ pub fn models() -> PathBuf {
 
 /// Runs a program in the directory of the models, with these arguments and variables. Returns what it prints.
 #[track_caller]
-fn run(source: &'static str, arguments: &[&str], variables: &[(&'static str, &str)]) -> String {
+pub fn run(source: &'static str, arguments: &[&str], variables: &[(&'static str, &str)]) -> String {
     let program =
         arguments.iter().fold(program(source).inside(models()), |program, argument| program.argument(*argument));
     let program = variables.iter().fold(program, |program, (name, value)| program.with(name, *value));

@@ -23,6 +23,13 @@ fn streams_do_their_work_in_order() {
 }
 
 #[test]
+fn a_stream_stops_when_work_fails_or_continues_as_its_mode_says() {
+    passes(
+        program("failure_mode.c").argument(super::models::models().join("digits_cnn.onnx").to_str().expect("UTF-8")),
+    );
+}
+
+#[test]
 fn events_order_streams_and_tell_the_time() {
     passes(program("events.c"));
 }

@@ -42,11 +42,3 @@ fn a_file_comes_in_pieces_and_the_last_one_says_so() {
 fn registering_answers_0_or_an_error() {
     prints("registering", &[DIGITS], "registering: as the page says, with Ascend910B3\n");
 }
-
-#[test]
-fn the_function_is_there_whichever_product_a_program_is_told_of() {
-    for product in ["Ascend910B3", "Ascend910_9392"] {
-        let printed = seed("without", &[DIGITS]).with("OPSCOPE_SOC_NAME", product).run();
-        assert_eq!(printed.stdout, format!("digits_cnn: 16 files\nwithout: as the page says, with {product}\n"));
-    }
-}

@@ -4,19 +4,17 @@
 #[path = "../../../opscope/tests/c_programs/support/linked.rs"]
 #[allow(dead_code)]
 mod linked;
-#[path = "../../../../crates/trace/benches/measure/mod.rs"]
-mod measure;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
 use linked::{libraries, root, succeeds};
-use measure::{Case, Contender, Measured, measured, title};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish, times};
 use opscope_clock::Ticks;
 use opscope_debug::Debugger;
 use opscope_debug::server::{Listen, ServerOptions};
@@ -29,10 +27,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 const ROUNDS: usize = 1001;
 
-/// Between two measurements, so that everybody has gone to sleep.
+/// Between two measurements, so that both processes sleep.
 const PAUSE: Duration = Duration::from_micros(200);
 
-fn main() {
+fn main() -> ExitCode {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let client = scratch.path().join("client");
     let mut compiler = Command::new("cc");
@@ -53,9 +51,8 @@ fn main() {
     let program = Mutex::new(Program { debugger, plan, runs: 0, client: Debugged::start(&client, &socket) });
     let mut echo = Echo::start(&client, &scratch.path().join("echo"));
 
-    title("us, between two processes");
-    let [trip, notified, gone, again] = measured(
-        ROUNDS,
+    let mut rounds = Rounds::new(
+        times(ROUNDS, 5),
         [
             Contender::new("a round trip over a Unix socket", || echo.round_trip()),
             Contender::new("from the event to the callback", || program.lock().expect("a lock").dispatch().0),
@@ -63,26 +60,16 @@ fn main() {
             Contender::new("the whole dispatch", || program.lock().expect("a lock").dispatch().2),
         ],
     );
-    title(&format!(
-        "    (a dispatch that is reported and acknowledged: {:.1} round trips)",
-        again.median() / trip.median()
-    ));
-    report("an event to its callback through the C table", &notified, &trip);
-    report("acknowledgeSyncEvents to running again", &gone, &trip);
-}
-
-fn report(case: &'static str, ours: &Measured, trip: &Measured) {
-    let case = Case {
-        case,
-        value: ours.median(),
-        unit: "us",
-        peer: "round trip over a Unix socket",
-        peer_value: Some(trip.median()),
-        floor: Some(trip.median()),
-        goal: format!("at most 4 x a round trip over a Unix socket = {:.1} us", 4.0 * trip.median()),
-        met: ours.is_within(4.0, trip),
-    };
-    case.report_in("cudbg");
+    let goal = Goal::AtMost(4.0);
+    for (case, ours) in
+        [("an event to its callback through the C table", 1), ("acknowledgeSyncEvents to running again", 2)]
+    {
+        let judged = rounds.decide_ratio(goal, ours, 0);
+        let (case, trip) = (case.to_owned(), ("round trip over a Unix socket, us", rounds.cost(0).value));
+        Case { bench: "cudbg", case, judged, unit: "x", peer: trip, floor: Some(1.0), goal }.print();
+    }
+    rounds.print("us, between two processes");
+    finish()
 }
 
 /// This process, whose runs are debugged.

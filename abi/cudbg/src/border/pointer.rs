@@ -1,21 +1,27 @@
 use std::ffi::{CStr, c_char};
 
+use opscope_border::Out;
+
 use super::{Failure, Status};
 
 /// A place for a result, which the client passes. It may lie anywhere: structures of the interface have no padding.
-pub struct Out<T>(*mut T);
+pub struct Place<'a, T>(opscope_border::Place<'a, T>);
 
-impl<T> Out<T> {
+impl<T> Place<'_, T> {
     /// Writes the result.
     pub fn set(self, value: T) {
-        // SAFETY: it is not NULL, and the client promises that it is valid for writes of this type.
-        unsafe { self.0.write_unaligned(value) }
+        self.0.write(value);
+    }
+
+    /// Writes only what the structure begins with.
+    pub fn set_head<H>(self, head: H) {
+        self.0.write_head(head);
     }
 }
 
 /// Checks that there is a place for a result.
-pub fn out<T>(to: *mut T, name: &str) -> Result<Out<T>, Failure> {
-    if to.is_null() { Err(Failure::null(name)) } else { Ok(Out(to)) }
+pub fn out<'a, T>(to: Out<'a, T>, name: &'static str) -> Result<Place<'a, T>, Failure> {
+    to.place(name).map(Place).map_err(|_| Failure::null(name))
 }
 
 /// Writes text with a NUL at its end.

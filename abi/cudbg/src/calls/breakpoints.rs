@@ -1,5 +1,7 @@
 //! Breakpoints at the instructions of operators, and addresses of instructions.
 
+use opscope_border::Out;
+
 use super::place::device;
 use crate::addresses::{INSTRUCTION_BYTES, code_of};
 use crate::border::{Failure, Status, call, out};
@@ -25,7 +27,7 @@ pub extern "C" fn unset_breakpoint(dev: u32, address: u64) -> Status {
 
 /// # Safety
 /// `handle` is NULL, or valid for writes.
-pub unsafe extern "C" fn insert_breakpoint(dev: u32, address: u64, handle: *mut u64) -> Status {
+pub unsafe extern "C" fn insert_breakpoint(dev: u32, address: u64, handle: Out<'_, u64>) -> Status {
     call(|| {
         let session = device(dev)?;
         let place = out(handle, "the handle")?;
@@ -48,7 +50,7 @@ pub extern "C" fn disable_breakpoint(handle: u64) -> Status {
 
 /// # Safety
 /// `enabled` is NULL, or valid for writes.
-pub unsafe extern "C" fn is_breakpoint_enabled(handle: u64, enabled: *mut u32) -> Status {
+pub unsafe extern "C" fn is_breakpoint_enabled(handle: u64, enabled: Out<'_, u32>) -> Status {
     call(|| {
         let session = current()?;
         let place = out(enabled, "the place for the result")?;
@@ -59,7 +61,12 @@ pub unsafe extern "C" fn is_breakpoint_enabled(handle: u64, enabled: *mut u32) -
 
 /// # Safety
 /// `adjusted` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_adjusted_code_address(dev: u32, address: u64, adjusted: *mut u64, action: u32) -> Status {
+pub unsafe extern "C" fn get_adjusted_code_address(
+    dev: u32,
+    address: u64,
+    adjusted: Out<'_, u64>,
+    action: u32,
+) -> Status {
     call(|| {
         let session = device(dev)?;
         let place = out(adjusted, "the place for the address")?;

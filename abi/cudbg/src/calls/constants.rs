@@ -1,6 +1,9 @@
 //! What is the same for all devices, warps and lanes here.
 
-use super::place::{device, with_lane, with_warp};
+use opscope_border::Out;
+
+use super::place::{LANES, device, with_lane, with_warp};
+use super::registers::REGISTERS;
 use crate::border::{Status, call, out};
 use crate::layout::dimensions::Dim3;
 use crate::layout::memory::MemoryInfo;
@@ -17,7 +20,7 @@ macro_rules! constant {
         $(
             /// # Safety
             /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, result: *mut $type) -> Status {
+            pub unsafe extern "C" fn $function(dev: u32, result: Out<'_, $type>) -> Status {
                 call(|| {
                     device(dev)?;
                     out(result, "the place for the result")?.set($value);
@@ -30,7 +33,7 @@ macro_rules! constant {
         $(
             /// # Safety
             /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, result: *mut $type) -> Status {
+            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, result: Out<'_, $type>) -> Status {
                 call(|| {
                     device(dev)?;
                     let result = out(result, "the place for the result")?;
@@ -43,7 +46,7 @@ macro_rules! constant {
         $(
             /// # Safety
             /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: *mut $type) -> Status {
+            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: Out<'_, $type>) -> Status {
                 call(|| {
                     device(dev)?;
                     let result = out(result, "the place for the result")?;
@@ -56,8 +59,8 @@ macro_rules! constant {
 
 constant! { of device:
     get_num_sms: u32 = 1;
-    get_num_lanes: u32 = 1;
-    get_num_registers: u32 = 0;
+    get_num_lanes: u32 = LANES;
+    get_num_registers: u32 = REGISTERS;
     get_num_predicates: u32 = 0;
     get_num_uniform_registers: u32 = 0;
     get_num_uniform_predicates: u32 = 0;
@@ -77,7 +80,7 @@ constant! { of lane:
 
 /// # Safety
 /// The results are NULL, or valid for writes.
-pub unsafe extern "C" fn get_device_pci_bus_info(dev: u32, bus: *mut u32, device_number: *mut u32) -> Status {
+pub unsafe extern "C" fn get_device_pci_bus_info(dev: u32, bus: Out<'_, u32>, device_number: Out<'_, u32>) -> Status {
     call(|| {
         device(dev)?;
         let (bus, number) = (out(bus, "the bus")?, out(device_number, "the device")?);
@@ -93,8 +96,8 @@ pub unsafe extern "C" fn get_cluster_exception_target_block(
     dev: u32,
     sm: u32,
     wp: u32,
-    block: *mut Dim3,
-    valid: *mut bool,
+    block: Out<'_, Dim3>,
+    valid: Out<'_, bool>,
 ) -> Status {
     call(|| {
         device(dev)?;
@@ -116,8 +119,8 @@ pub unsafe extern "C" fn read_all_virtual_return_addresses(
     ln: u32,
     _addresses: *mut u64,
     _count: u32,
-    depth: *mut u32,
-    syscall_depth: *mut u32,
+    depth: Out<'_, u32>,
+    syscall_depth: Out<'_, u32>,
 ) -> Status {
     call(|| {
         device(dev)?;
@@ -138,7 +141,7 @@ pub unsafe extern "C" fn get_managed_memory_region_info(
     _start: u64,
     _regions: *mut MemoryInfo,
     _capacity: u32,
-    count: *mut u32,
+    count: Out<'_, u32>,
 ) -> Status {
     call(|| {
         crate::session::current()?;

@@ -2,6 +2,8 @@
 
 use opscope_debug::Sequence;
 
+use opscope_border::Out;
+
 use super::place::{device, lane, multiprocessor, warp};
 use crate::border::{Failure, Status, call, out};
 use crate::layout::numbers::step;
@@ -36,7 +38,7 @@ pub extern "C" fn single_step_warp40(dev: u32, sm: u32, wp: u32) -> Status {
 
 /// # Safety
 /// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: *mut u64) -> Status {
+pub unsafe extern "C" fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: Out<'_, u64>) -> Status {
     call(|| {
         current()?;
         let mask = out(mask, "the mask")?;
@@ -48,7 +50,7 @@ pub unsafe extern "C" fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: *m
 
 /// # Safety
 /// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn single_step_warp65(dev: u32, sm: u32, wp: u32, steps: u32, mask: *mut u64) -> Status {
+pub unsafe extern "C" fn single_step_warp65(dev: u32, sm: u32, wp: u32, steps: u32, mask: Out<'_, u64>) -> Status {
     call(|| {
         current()?;
         let mask = out(mask, "the mask")?;
@@ -67,7 +69,7 @@ pub unsafe extern "C" fn single_step_warp(
     lane_hint: u32,
     steps: u32,
     flags: u32,
-    mask: *mut u64,
+    mask: Out<'_, u64>,
 ) -> Status {
     call(|| {
         let session = device(dev)?;

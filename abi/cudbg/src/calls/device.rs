@@ -2,6 +2,8 @@
 
 use std::ffi::c_char;
 
+use opscope_border::Out;
+
 use super::place::device;
 use super::warps::exception;
 use crate::border::{Failure, Status, call, out, text};
@@ -38,7 +40,7 @@ texts! {
 
 /// # Safety
 /// `count` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_num_devices(count: *mut u32) -> Status {
+pub unsafe extern "C" fn get_num_devices(count: Out<'_, u32>) -> Status {
     call(|| {
         current()?;
         out(count, "the number of devices")?.set(1);
@@ -50,7 +52,7 @@ pub unsafe extern "C" fn get_num_devices(count: *mut u32) -> Status {
 ///
 /// # Safety
 /// `count` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_num_warps(dev: u32, count: *mut u32) -> Status {
+pub unsafe extern "C" fn get_num_warps(dev: u32, count: Out<'_, u32>) -> Status {
     call(|| {
         let session = device(dev)?;
         out(count, "the number of warps")?.set(session.state().warps.count());
@@ -70,7 +72,7 @@ const MASK: u32 = 8;
 
 /// # Safety
 /// `sizes` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_device_info_sizes(dev: u32, sizes: *mut DeviceInfoSizes) -> Status {
+pub unsafe extern "C" fn get_device_info_sizes(dev: u32, sizes: Out<'_, DeviceInfoSizes>) -> Status {
     call(|| {
         let session = device(dev)?;
         let place = out(sizes, "sizes")?;
@@ -106,7 +108,7 @@ pub unsafe extern "C" fn get_device_info(
     query: u32,
     buffer: *mut u8,
     size: u32,
-    written: *mut u32,
+    written: Out<'_, u32>,
 ) -> Status {
     call(|| {
         let session = device(dev)?;

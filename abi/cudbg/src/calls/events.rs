@@ -1,5 +1,7 @@
 //! Events: taken out of the queues, and acknowledged.
 
+use opscope_border::Out;
+
 use super::encode::Structure;
 use crate::border::{Failure, Status, call, call_for_events, out};
 use crate::layout::event::Event as Event60;
@@ -17,7 +19,7 @@ macro_rules! next_event {
         $(
             /// # Safety
             /// `event` is NULL, or valid for writes of its structure.
-            pub unsafe extern "C" fn $function(event: *mut $structure) -> Status {
+            pub unsafe extern "C" fn $function(event: Out<'_, $structure>) -> Status {
                 next(QueueType::$queue as u32, event)
             }
         )*
@@ -36,7 +38,7 @@ next_event! {
 
 /// # Safety
 /// `event` is NULL, or valid for writes of its structure.
-pub unsafe extern "C" fn get_next_event(queue: u32, event: *mut Event60) -> Status {
+pub unsafe extern "C" fn get_next_event(queue: u32, event: Out<'_, Event60>) -> Status {
     next(queue, event)
 }
 
@@ -71,7 +73,7 @@ pub extern "C" fn set_kernel_launch_notification_mode(mode: u32) -> Status {
     })
 }
 
-fn next<S: Structure>(queue: u32, event: *mut S) -> Status {
+fn next<S: Structure>(queue: u32, event: Out<'_, S>) -> Status {
     call_for_events(|| {
         let session = current()?;
         let queue = match queue {
@@ -91,7 +93,7 @@ fn next<S: Structure>(queue: u32, event: *mut S) -> Status {
             }
             None => {
                 // Some clients look at the kind only. It is the first field in all generations.
-                out(event.cast(), "event")?.set(Kind::Invalid as u32);
+                place.set_head(Kind::Invalid as u32);
                 Err(Failure::new(Status::NoEventAvailable, "no event waits in this queue"))
             }
         }

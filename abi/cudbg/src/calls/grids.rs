@@ -1,5 +1,7 @@
 //! Grids: dispatches of operators.
 
+use opscope_border::Out;
+
 use super::encode::{ONE, function};
 use super::place::device;
 use crate::border::{Failure, Status, call, out};
@@ -39,7 +41,7 @@ grid_info! {
 
 /// # Safety
 /// `status` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_grid_status50(dev: u32, grid: u32, status: *mut u32) -> Status {
+pub unsafe extern "C" fn get_grid_status50(dev: u32, grid: u32, status: Out<'_, u32>) -> Status {
     call(|| {
         let session = device(dev)?;
         let status = out(status, "status")?;
@@ -51,7 +53,7 @@ pub unsafe extern "C" fn get_grid_status50(dev: u32, grid: u32, status: *mut u32
 
 /// # Safety
 /// `status` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_grid_status(dev: u32, grid: u64, status: *mut u32) -> Status {
+pub unsafe extern "C" fn get_grid_status(dev: u32, grid: u64, status: Out<'_, u32>) -> Status {
     call(|| {
         let session = device(dev)?;
         out(status, "status")?.set(status_of(&session.state(), grid));
@@ -61,7 +63,7 @@ pub unsafe extern "C" fn get_grid_status(dev: u32, grid: u64, status: *mut u32) 
 
 /// # Safety
 /// `dimensions` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_cluster_dim120(dev: u32, grid: u64, dimensions: *mut Dim3) -> Status {
+pub unsafe extern "C" fn get_cluster_dim120(dev: u32, grid: u64, dimensions: Out<'_, Dim3>) -> Status {
     call(|| {
         let session = device(dev)?;
         let dimensions = out(dimensions, "the dimensions")?;

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use opscope_debug::ModelId;
 
+use opscope_border::Out;
+
 use super::place::{device, warp};
-use crate::border::{Failure, Status, call, given_text, out};
+use crate::addresses::INSTRUCTION_BYTES;
+use crate::border::{Failure, Status, ascii, call, given_text, out, text};
 use crate::image::Image;
 use crate::layout::memory::LoadedFunctionInfo;
 use crate::layout::numbers::ElfImageType;
@@ -56,8 +59,8 @@ macro_rules! image_of_warp {
                 sm: u32,
                 wp: u32,
                 relocated: bool,
-                image: *mut *const c_void,
-                size: *mut $size,
+                image: Out<'_, *const c_void>,
+                size: Out<'_, $size>,
             ) -> Status {
                 call(|| {
                     let session = device(dev)?;
@@ -129,8 +132,8 @@ pub unsafe extern "C" fn get_loaded_function_info(
 /// The name is NULL or ends with NUL; the results are NULL, or valid for writes.
 pub unsafe extern "C" fn lookup_device_code_symbol(
     name: *const c_char,
-    found: *mut bool,
-    address: *mut usize,
+    found: Out<'_, bool>,
+    address: Out<'_, usize>,
 ) -> Status {
     call(|| {
         let session = current()?;
@@ -148,9 +151,33 @@ pub unsafe extern "C" fn lookup_device_code_symbol(
     })
 }
 
+/// The text of an instruction says which operator it is before or after.
+///
+/// # Safety
+/// `size` is NULL, or valid for writes; `to` is NULL, or valid for writes of `room` bytes.
+pub unsafe extern "C" fn disassemble(dev: u32, address: u64, size: Out<'_, u32>, to: *mut c_char, room: u32) -> Status {
+    call(|| {
+        let session = device(dev)?;
+        let size = out(size, "the size of the instruction")?;
+        let state = session.state();
+        let nowhere = || Failure::new(Status::InvalidAddress, format!("no operator is at {address:#x}"));
+        let code = state.addresses.code_at(address).ok_or_else(nowhere)?;
+        let module = state.modules.get(&code.model).ok_or_else(nowhere)?;
+        let operator = module.graph.operators.get(code.operator as usize).ok_or_else(nowhere)?;
+        let line = ascii(&format!("{} {} {}", code.moment, operator.op_type, operator.name));
+        // A client may ask for the size alone. A text is cut where there is no room for more.
+        if room > 0 {
+            // SAFETY: the caller promises it.
+            unsafe { text(&line[..line.len().min(room as usize - 1)], to, room) }?;
+        }
+        size.set(INSTRUCTION_BYTES as u32);
+        Ok(())
+    })
+}
+
 /// # Safety
 /// `is_code` is NULL, or valid for writes.
-pub unsafe extern "C" fn is_device_code_address(address: usize, is_code: *mut bool) -> Status {
+pub unsafe extern "C" fn is_device_code_address(address: usize, is_code: Out<'_, bool>) -> Status {
     call(|| {
         let session = current()?;
         let is_code = out(is_code, "the place for the result")?;

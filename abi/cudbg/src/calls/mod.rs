@@ -10,6 +10,7 @@ mod grids;
 mod images;
 mod memory;
 mod place;
+mod registers;
 mod session;
 mod warps;
 
@@ -21,5 +22,6 @@ pub use events::*;
 pub use grids::*;
 pub use images::*;
 pub use memory::*;
+pub use registers::*;
 pub use session::*;
 pub use warps::*;

@@ -29,10 +29,13 @@ pub fn multiprocessor(session: &Session, sm: u32) -> Result<(), Failure> {
     Ok(())
 }
 
+/// How many lanes a warp has: debuggers have tables of so many. A run is in lane 0, and the others never have work.
+pub const LANES: u32 = 32;
+
 /// Checks the number of a lane.
 pub fn lane(session: &Session, ln: u32) -> Result<(), Failure> {
-    if ln != 0 {
-        let text = format!("there is no lane {ln}; a warp has lane 0 only");
+    if ln >= LANES {
+        let text = format!("there is no lane {ln}; a warp has lanes 0 to {}", LANES - 1);
         return Err(bad_index(session, Status::InvalidLane, text));
     }
     Ok(())
@@ -63,7 +66,12 @@ pub fn with_lane<R>(
     then: impl FnOnce(&Stop) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     lane(&*device(dev)?, ln)?;
-    with_warp((dev, sm, wp), then)
+    with_warp((dev, sm, wp), |stop| {
+        if ln != 0 {
+            return Err(Failure::new(Status::InvalidWarp, format!("lane {ln} of warp {wp} has no work; lane 0 has")));
+        }
+        then(stop)
+    })
 }
 
 /// The failure of an index that does not exist. Clients since 13.0 get one code for all.

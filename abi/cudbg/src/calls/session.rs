@@ -2,7 +2,9 @@
 
 use std::ffi::{c_char, c_void};
 
-use opscope_producer::ToolData;
+use opscope_border::UserData;
+
+use opscope_border::Out;
 
 use crate::border::{Failure, Status, call, call_keeping_the_message, last_message, out, text};
 use crate::layout::callback::{CallbackData, CallbackData40, CallbackData41};
@@ -38,7 +40,7 @@ pub extern "C" fn set_notify_new_event_callback31(
     data: *mut c_void,
 ) -> Status {
     call(|| {
-        session::set_callback(function.map(|function| Callback::Cuda31(function, ToolData(data))));
+        session::set_callback(function.map(|function| Callback::Cuda31(function, UserData(data))));
         Ok(())
     })
 }
@@ -66,14 +68,14 @@ pub extern "C" fn set_notify_new_event_callback(
     user_data: *mut c_void,
 ) -> Status {
     call(|| {
-        session::set_callback(function.map(|function| Callback::Cuda130(function, ToolData(user_data))));
+        session::set_callback(function.map(|function| Callback::Cuda130(function, UserData(user_data))));
         Ok(())
     })
 }
 
 /// # Safety
 /// `capabilities` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_supported_debugger_capabilities(capabilities: *mut u32) -> Status {
+pub unsafe extern "C" fn get_supported_debugger_capabilities(capabilities: Out<'_, u32>) -> Status {
     call(|| {
         out(capabilities, "capabilities")?.set(SUPPORTED);
         Ok(())
@@ -82,7 +84,7 @@ pub unsafe extern "C" fn get_supported_debugger_capabilities(capabilities: *mut 
 
 /// # Safety
 /// `message` is NULL, or valid for writes of `size` bytes; `needed` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_error_string_ex(message: *mut c_char, size: u32, needed: *mut u32) -> Status {
+pub unsafe extern "C" fn get_error_string_ex(message: *mut c_char, size: u32, needed: Out<'_, u32>) -> Status {
     call_keeping_the_message(|| {
         // Why `initialize` fails can be read, too.
         if !session::was_tried() {
@@ -93,9 +95,7 @@ pub unsafe extern "C" fn get_error_string_ex(message: *mut c_char, size: u32, ne
         if is_query && needed.is_null() {
             return Err(Failure::null("the place for the size"));
         }
-        if !needed.is_null() {
-            out(needed, "the size")?.set(last.len() as u32 + 1);
-        }
+        needed.write_if_given(last.len() as u32 + 1);
         if is_query {
             return Ok(());
         }

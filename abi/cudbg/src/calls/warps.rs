@@ -3,6 +3,8 @@
 use std::ffi::c_char;
 use std::mem::offset_of;
 
+use opscope_border::Out;
+
 use super::place::{device, lane, multiprocessor, warp, with_lane, with_warp};
 use crate::border::{Failure, Status, ascii, call, out, text};
 use crate::layout::dimensions::{Dim2, Dim3};
@@ -22,7 +24,7 @@ macro_rules! of_warp {
         $(
             /// # Safety
             /// The result is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, result: *mut $type) -> Status {
+            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, result: Out<'_, $type>) -> Status {
                 call(|| {
                     let session = device(dev)?;
                     let result = out(result, "the place for the result")?;
@@ -53,7 +55,7 @@ macro_rules! of_lane {
         $(
             /// # Safety
             /// The result is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: *mut $type) -> Status {
+            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: Out<'_, $type>) -> Status {
                 call(|| {
                     let session = device(dev)?;
                     let result = out(result, "the place for the result")?;
@@ -75,19 +77,19 @@ of_lane! {
 
 /// # Safety
 /// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_valid_warps(dev: u32, sm: u32, mask: *mut u64) -> Status {
+pub unsafe extern "C" fn read_valid_warps(dev: u32, sm: u32, mask: Out<'_, u64>) -> Status {
     call(|| masked(dev, sm, mask, |_| true))
 }
 
 /// # Safety
 /// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_broken_warps(dev: u32, sm: u32, mask: *mut u64) -> Status {
+pub unsafe extern "C" fn read_broken_warps(dev: u32, sm: u32, mask: Out<'_, u64>) -> Status {
     call(|| masked(dev, sm, mask, Stop::is_broken))
 }
 
 /// # Safety
 /// The results are NULL, or valid for writes.
-pub unsafe extern "C" fn read_error_pc(dev: u32, sm: u32, wp: u32, pc: *mut u64, valid: *mut bool) -> Status {
+pub unsafe extern "C" fn read_error_pc(dev: u32, sm: u32, wp: u32, pc: Out<'_, u64>, valid: Out<'_, bool>) -> Status {
     call(|| {
         device(dev)?;
         let (pc, valid) = (out(pc, "errorPC")?, out(valid, "errorPCValid")?);
@@ -104,9 +106,9 @@ pub unsafe extern "C" fn read_error_pc(dev: u32, sm: u32, wp: u32, pc: *mut u64,
 pub unsafe extern "C" fn read_sm_exception(
     dev: u32,
     sm: u32,
-    result: *mut u32,
-    pc: *mut u64,
-    valid: *mut bool,
+    result: Out<'_, u32>,
+    pc: Out<'_, u64>,
+    valid: Out<'_, bool>,
 ) -> Status {
     call(|| {
         let session = device(dev)?;
@@ -124,13 +126,19 @@ pub unsafe extern "C" fn read_sm_exception(
 
 /// # Safety
 /// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_device_exception_state80(dev: u32, mask: *mut u64) -> Status {
+pub unsafe extern "C" fn read_device_exception_state80(dev: u32, mask: Out<'_, u64>) -> Status {
     call(|| {
         let value = exceptions(dev, mask.is_null())?;
         out(mask, "the mask")?.set(value);
         Ok(())
     })
 }
+
+/// The most words of a mask: a bit for each multiprocessor, of which no device has so many.
+const MOST_WORDS: u32 = 1024;
+
+/// The most attributes that are read at once. There are a few, and each may be asked for again.
+const MOST_PAIRS: u32 = 1024;
 
 /// # Safety
 /// `mask` is NULL, or valid for writes of so many words.
@@ -139,6 +147,10 @@ pub unsafe extern "C" fn read_device_exception_state(dev: u32, mask: *mut u64, w
         let value = exceptions(dev, mask.is_null())?;
         if words == 0 {
             return Err(Failure::new(Status::InvalidArgs, "the mask has 0 words; it needs one"));
+        }
+        if words > MOST_WORDS {
+            let text = format!("the mask has {words} words; the masks of all devices have at most {MOST_WORDS}");
+            return Err(Failure::new(Status::InvalidArgs, text));
         }
         for word in 0..words as usize {
             // SAFETY: the caller promises so many words.
@@ -157,15 +169,14 @@ pub unsafe extern "C" fn get_cuda_exception_string(
     ln: u32,
     message: *mut c_char,
     size: u32,
-    needed: *mut u32,
+    needed: Out<'_, u32>,
 ) -> Status {
     call(|| {
         with_lane((dev, sm, wp, ln), |stop| {
             let exception = ascii(stop.exception().unwrap_or_default());
-            if !needed.is_null() {
-                out(needed, "the size")?.set(exception.len() as u32 + 1);
-            }
-            if message.is_null() && size == 0 && !needed.is_null() {
+            let asks_for_size = !needed.is_null();
+            needed.write_if_given(exception.len() as u32 + 1);
+            if message.is_null() && size == 0 && asks_for_size {
                 return Ok(());
             }
             // SAFETY: the caller promises it.
@@ -176,7 +187,7 @@ pub unsafe extern "C" fn get_cuda_exception_string(
 
 /// # Safety
 /// `value` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_grid_attribute(dev: u32, sm: u32, wp: u32, attribute: u32, value: *mut u64) -> Status {
+pub unsafe extern "C" fn get_grid_attribute(dev: u32, sm: u32, wp: u32, attribute: u32, value: Out<'_, u64>) -> Status {
     call(|| {
         device(dev)?;
         let value = out(value, "value")?;
@@ -200,6 +211,10 @@ pub unsafe extern "C" fn get_grid_attributes(
         device(dev)?;
         if pairs.is_null() && count > 0 {
             return Err(Failure::null("pairs"));
+        }
+        if count > MOST_PAIRS {
+            let text = format!("{count} attributes were asked for; there are at most {MOST_PAIRS}");
+            return Err(Failure::new(Status::InvalidArgs, text));
         }
         with_warp((dev, sm, wp), |stop| {
             // SAFETY: the caller promises so many pairs.
@@ -288,7 +303,7 @@ fn attribute_of(stop: &Stop, attribute: u32) -> Result<u64, Failure> {
     }
 }
 
-fn masked(dev: u32, sm: u32, mask: *mut u64, is_in: impl Fn(&Stop) -> bool) -> Result<(), Failure> {
+fn masked(dev: u32, sm: u32, mask: Out<'_, u64>, is_in: impl Fn(&Stop) -> bool) -> Result<(), Failure> {
     let session = device(dev)?;
     let mask = out(mask, "the mask")?;
     multiprocessor(&session, sm)?;
@@ -312,7 +327,7 @@ fn exceptions(dev: u32, is_null: bool) -> Result<u64, Failure> {
 
 /// # Safety
 /// `result` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_warp_hit_breakpoint(dev: u32, sm: u32, wp: u32, result: *mut u64) -> Status {
+pub unsafe extern "C" fn get_warp_hit_breakpoint(dev: u32, sm: u32, wp: u32, result: Out<'_, u64>) -> Status {
     call(|| {
         let session = device(dev)?;
         let result = out(result, "the handle")?;
@@ -331,7 +346,7 @@ macro_rules! no_level {
         $(
             /// # Safety
             /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function($($argument: u32,)* level: u32, result: *mut u64) -> Status {
+            pub unsafe extern "C" fn $function($($argument: u32,)* level: u32, result: Out<'_, u64>) -> Status {
                 call(|| {
                     let at = [$($argument),*];
                     let session = device(at[0])?;

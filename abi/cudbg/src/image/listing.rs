@@ -52,7 +52,7 @@ impl Listing {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         check_owner(&self.directory)?;
         let path = self.directory.join(&self.file);
-        if fs::read(&path).is_ok_and(|there| there == self.text.as_bytes()) {
+        if opscope_files::read(&path, self.text.len() as u64).is_ok_and(|there| there == self.text.as_bytes()) {
             return Ok(());
         }
         let beside = self.directory.join(format!("{}.{}", self.file, std::process::id()));

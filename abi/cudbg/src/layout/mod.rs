@@ -23,6 +23,13 @@ use std::mem::MaybeUninit;
 /// All bytes 0 are a value of it.
 pub unsafe trait Layout: Copy {}
 
+// SAFETY: zero is a number.
+unsafe impl Layout for u32 {}
+// SAFETY: zero is a number.
+unsafe impl Layout for u64 {}
+// SAFETY: zero is `false`.
+unsafe impl Layout for bool {}
+
 /// Returns a structure of zeros.
 pub fn zeroed<T: Layout>() -> T {
     // SAFETY: `Layout` says so.

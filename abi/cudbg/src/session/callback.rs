@@ -1,7 +1,7 @@
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
-use opscope_producer::{ToolData, call_tool};
+use opscope_border::{UserData, call_program};
 
 use crate::LIBRARY;
 use crate::border::{Rule, inside};
@@ -10,10 +10,10 @@ use crate::layout::callback::{CallbackData, CallbackData40, CallbackData41};
 /// A function of the client that is called when events wait, in the form of its generation.
 #[derive(Debug, Clone, Copy)]
 pub enum Callback {
-    Cuda31(extern "C-unwind" fn(*mut c_void), ToolData),
+    Cuda31(extern "C-unwind" fn(*mut c_void), UserData),
     Cuda40(extern "C-unwind" fn(*mut CallbackData40)),
     Cuda41(extern "C-unwind" fn(*mut CallbackData41)),
-    Cuda130(extern "C-unwind" fn(*mut CallbackData), ToolData),
+    Cuda130(extern "C-unwind" fn(*mut CallbackData), UserData),
 }
 
 /// The function that was set last, also before a session was opened.
@@ -39,10 +39,10 @@ pub fn call(notice: Notice, rule: Rule) {
     let Some(callback) = callback else { return };
     let (tid, timeout) = (notice.thread, u32::from(notice.timeout));
     let function = || match callback {
-        Callback::Cuda31(function, ToolData(data)) => function(data),
+        Callback::Cuda31(function, UserData(data)) => function(data),
         Callback::Cuda40(function) => function(&mut CallbackData40 { tid }),
         Callback::Cuda41(function) => function(&mut CallbackData41 { tid, timeout }),
-        Callback::Cuda130(function, ToolData(user_data)) => function(&mut CallbackData { user_data, tid }),
+        Callback::Cuda130(function, UserData(user_data)) => function(&mut CallbackData { user_data, tid }),
     };
-    call_tool(LIBRARY, "the notification callback", || inside(rule, function));
+    call_program(LIBRARY, "the notification callback", || inside(rule, function));
 }

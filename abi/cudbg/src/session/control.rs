@@ -13,6 +13,9 @@ use crate::border::{Failure, Status};
 /// How long a suspension or a step waits for an operator that is being executed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a suspension between two runs waits for the next one.
+const NEXT_RUN: Duration = Duration::from_millis(300);
+
 impl Session {
     /// Stops all runs at their next operators, and those that begin later. Returns whether the device ran before.
     ///
@@ -93,27 +96,33 @@ impl Session {
             self.state().stepping = None;
             return Err(error);
         }
-        self.wait_until(|state| state.stepping.is_none());
+        self.wait_until(PATIENCE, |state| state.stepping.is_none());
         self.state().stepping = None;
         Ok(())
     }
 
     /// Waits until each run is stopped, or has ended.
     fn settle(&self) -> Result<(), DebugError> {
+        if self.state().is_released {
+            return Ok(());
+        }
         let runs = self.client.status()?.runs;
         let is_running = |run: &&RunState| run.thread != 0 && run.stopped.is_none();
         let mut running: Vec<RunId> = runs.iter().filter(is_running).map(|run| run.run).collect();
         self.fetch_and_notify();
-        self.wait_until(|state| {
+        self.wait_until(PATIENCE, |state| {
             running.retain(|run| !state.is_settled(*run));
             running.is_empty()
         });
+        if self.options.wants_next_run() && !self.state().modules.is_empty() {
+            self.wait_until(NEXT_RUN, |state| state.stops().next().is_some());
+        }
         Ok(())
     }
 
     /// Waits until something is so. Gives up after a while, and when the connection has ended.
-    fn wait_until(&self, mut is_so: impl FnMut(&State) -> bool) {
-        let until = Instant::now() + PATIENCE;
+    fn wait_until(&self, patience: Duration, mut is_so: impl FnMut(&State) -> bool) {
+        let until = Instant::now() + patience;
         let mut state = self.state();
         while !is_so(&state) && !state.is_over {
             let left = until.saturating_duration_since(Instant::now());

@@ -9,7 +9,7 @@ use opscope_debug::{
 };
 
 use super::modules::Module;
-use opscope_producer::report;
+use opscope_border::report;
 
 use super::{Session, callback, lock};
 use crate::LIBRARY;

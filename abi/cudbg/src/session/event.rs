@@ -64,7 +64,18 @@ impl Event {
     pub fn queue(&self) -> QueueType {
         match self.case {
             Case::KernelFinished(_) | Case::Timeout => QueueType::Async,
-            _ => QueueType::Sync,
+            Case::ImageLoaded(_)
+            | Case::ImageUnloaded(_)
+            | Case::FunctionsLoaded { .. }
+            | Case::KernelReady(_)
+            | Case::ContextCreate
+            | Case::ContextDestroy
+            | Case::ContextPush
+            | Case::ContextPop
+            | Case::AllDevicesSuspended { .. }
+            | Case::AttachComplete
+            | Case::DetachComplete
+            | Case::InternalError(_) => QueueType::Sync,
         }
     }
 }
@@ -81,6 +92,11 @@ pub enum Generation {
 }
 
 impl Generation {
+    /// Returns whether clients of this generation have one function that takes events, for both queues.
+    pub fn has_one_queue(self) -> bool {
+        self <= Self::Cuda42
+    }
+
     /// Returns whether clients of this generation know a kind of events. They get no others.
     pub fn knows(self, kind: Kind) -> bool {
         let since = match kind {
@@ -88,7 +104,14 @@ impl Generation {
             Kind::CtxPush | Kind::CtxPop | Kind::CtxCreate | Kind::CtxDestroy => Self::Cuda32,
             Kind::Timeout => Self::Cuda42,
             Kind::AttachComplete | Kind::DetachComplete => Self::Cuda50,
-            _ => Self::Cuda60,
+            Kind::Invalid
+            | Kind::ElfImageUnloaded
+            | Kind::FunctionsLoaded
+            | Kind::AllDevicesSuspended
+            | Kind::CudaLogsAvailable
+            | Kind::CudaLogsThresholdReached
+            | Kind::SingleStepComplete
+            | Kind::CudaLogsRulesetChanged => Self::Cuda60,
         };
         self >= since
     }

@@ -31,7 +31,7 @@ pub use event::{Case, Event, Generation};
 pub use grids::Grid;
 pub use modules::{Module, handle};
 use options::Options;
-pub use options::SUPPORTED;
+pub use options::{SUPPORTED, Traced, traced_thread};
 pub use state::State;
 pub use stops::Stop;
 
@@ -61,6 +61,11 @@ static CHANGING: Mutex<()> = Mutex::new(());
 /// Whether a session could not be opened: then there is a text that says why.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
+/// Notes that there is a text that says why there is no session.
+pub fn note_failure() {
+    HAS_FAILED.store(true, Ordering::Relaxed);
+}
+
 /// Returns whether `initialize` was called, even if it failed.
 pub fn was_tried() -> bool {
     HAS_FAILED.load(Ordering::Relaxed) || lock(&SESSION).is_some()
@@ -80,12 +85,12 @@ pub fn open() -> Result<(), Failure> {
     if lock(&SESSION).is_some() {
         return Ok(());
     }
-    let session = Session::attach().inspect_err(|_| HAS_FAILED.store(true, Ordering::Relaxed))?;
+    let session = Session::attach().inspect_err(|_| note_failure())?;
     // The client is called from now on, and may take events at once: the session has to be known by then.
     *lock(&SESSION) = Some(Arc::clone(&session));
     if let Err(failure) = session.start() {
         lock(&SESSION).take();
-        HAS_FAILED.store(true, Ordering::Relaxed);
+        note_failure();
         return Err(failure);
     }
     globals::set_initialized(true);
@@ -195,8 +200,12 @@ impl Session {
 
     /// Lets the program continue without a debugger. The last event is `DETACH_COMPLETE`.
     pub fn detach(&self) -> Result<(), DebugError> {
+        if self.state().is_released {
+            return Ok(());
+        }
         self.let_go();
         self.client.detach()?;
+        self.state().is_released = true;
         self.fetch_and_notify();
         Ok(())
     }
@@ -259,9 +268,9 @@ impl Session {
         let mut known = lock(&self.subscription);
         let state = self.state();
         let wanted = self.options.subscription(state.mode, state.suspended);
-        let is_over = state.is_over;
+        let is_asked = !state.is_over && !state.is_released;
         drop(state);
-        if wanted != *known && !is_over {
+        if wanted != *known && is_asked {
             self.client.subscribe(wanted)?;
             *known = wanted;
         }

@@ -1,4 +1,5 @@
 use std::env;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use opscope_debug::{EventName, EventSet};
@@ -16,6 +17,31 @@ pub struct Options {
     pub lease: Duration,
     /// Whether the first operator of a run that computes NaN or infinity is an exception.
     pub watches_non_finite: bool,
+    traced: Option<Traced>,
+}
+
+/// The process that a debugger traces while the program runs in another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Traced {
+    /// Its only thread: the debugger knows no thread of the program.
+    pub thread: u32,
+    /// Whether the debugger attached to it. One that has started it takes an event that says so for a stop.
+    pub is_attached: bool,
+}
+
+/// The process that stands for the program, if there is one.
+static TRACED: OnceLock<Traced> = OnceLock::new();
+
+impl Traced {
+    /// Makes the session that is opened next one of this process.
+    pub fn set(self) {
+        let _ = TRACED.set(self);
+    }
+}
+
+/// Returns the thread of the process that stands for the program, if there is one.
+pub fn traced_thread() -> Option<u32> {
+    TRACED.get().map(|traced| traced.thread)
 }
 
 /// The capabilities that there are.
@@ -39,7 +65,29 @@ impl Options {
             capabilities: globals::capabilities() & SUPPORTED,
             lease: seconds.map_or(Duration::from_secs(30), Duration::from_secs_f64),
             watches_non_finite: env::var_os(NON_FINITE).is_some_and(|value| value == "1"),
+            traced: TRACED.get().copied(),
         }
+    }
+
+    /// Returns the thread that a client is told of in place of one of the program.
+    pub fn thread(self, of_program: u32) -> u32 {
+        self.traced.map_or(of_program, |traced| traced.thread)
+    }
+
+    /// Returns whether the client is told of every dispatch that has finished. One that traces a process asks how far the dispatches
+    /// are that it knows, and takes a run that is stopped behind an operator for over when it is told of its end.
+    pub fn wants_finished(self) -> bool {
+        self.traced.is_none()
+    }
+
+    /// Returns whether a suspension that finds no run waits for the next one: a user who interrupts the process looks once.
+    pub fn wants_next_run(self) -> bool {
+        self.traced.is_some()
+    }
+
+    /// Returns whether the client is told that it has attached.
+    pub fn wants_attach_complete(self) -> bool {
+        self.traced.is_none_or(|traced| traced.is_attached)
     }
 
     pub fn wants_functions(self) -> bool {
@@ -50,8 +98,10 @@ impl Options {
         self.has(capability::SUSPEND_EVENTS)
     }
 
+    /// Returns whether the client is told of the begin and the end of a run. Runs that overlap would not be nested in the only
+    /// thread of a traced process.
     pub fn wants_runs(self) -> bool {
-        !self.has(capability::NO_CONTEXT_PUSH_POP_EVENTS)
+        self.traced.is_none() && !self.has(capability::NO_CONTEXT_PUSH_POP_EVENTS)
     }
 
     pub fn wants_break_on_launch(self) -> bool {

@@ -11,12 +11,16 @@ use crate::layout::numbers::{Kind, QueueType};
 #[derive(Default)]
 pub struct Queues {
     sync: VecDeque<Queued>,
-    asynchronous: VecDeque<Event>,
+    asynchronous: VecDeque<Queued>,
     held: BTreeMap<Sequence, Held>,
+    /// How many events were queued so far, in both queues.
+    queued: u64,
 }
 
 struct Queued {
     event: Event,
+    /// Its number among those of both queues: clients before 5.0 have one queue for all.
+    number: u64,
     /// The event of the program whose thread waits for the acknowledgement.
     holder: Option<Sequence>,
 }
@@ -38,21 +42,32 @@ struct Current {
     is_read: bool,
 }
 
-/// How many asynchronous events are kept. Older ones are dropped: clients before 5.0 never read that queue.
+/// How many asynchronous events are kept. Older ones are dropped: a client need not read that queue.
 const MOST_ASYNCHRONOUS: usize = 16_384;
 
 impl Queues {
     /// Queues an event at which no thread waits.
     pub fn push(&mut self, event: Event) {
         match event.queue() {
-            QueueType::Sync => self.sync.push_back(Queued { event, holder: None }),
+            QueueType::Sync => self.push_sync(event, None),
             QueueType::Async => {
                 if self.asynchronous.len() >= MOST_ASYNCHRONOUS {
                     self.asynchronous.pop_front();
                 }
-                self.asynchronous.push_back(event);
+                let number = self.next_number();
+                self.asynchronous.push_back(Queued { event, number, holder: None });
             }
         }
+    }
+
+    fn push_sync(&mut self, event: Event, holder: Option<Sequence>) {
+        let number = self.next_number();
+        self.sync.push_back(Queued { event, number, holder });
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.queued += 1;
+        self.queued
     }
 
     /// Notes a thread that waits until these events are acknowledged, and longer if it is stopped at an operator. Returns
@@ -63,12 +78,16 @@ impl Queues {
         self.advance(sequence)
     }
 
-    /// Takes the next event that a client of this generation knows. The others are acknowledged for it.
+    /// Takes the next event that a client of this generation knows. The others are acknowledged for it. Where a generation has
+    /// one queue, it is the older one of both.
     pub fn next(&mut self, queue: QueueType, generation: Generation) -> Option<Event> {
         loop {
-            let (event, holder) = match queue {
-                QueueType::Sync => self.sync.pop_front().map(|queued| (queued.event, queued.holder))?,
-                QueueType::Async => (self.asynchronous.pop_front()?, None),
+            let number = |queue: &VecDeque<Queued>| queue.front().map_or(u64::MAX, |queued| queued.number);
+            let is_older = number(&self.asynchronous) < number(&self.sync);
+            let queue = if generation.has_one_queue() && is_older { QueueType::Async } else { queue };
+            let Queued { event, holder, .. } = match queue {
+                QueueType::Sync => self.sync.pop_front()?,
+                QueueType::Async => self.asynchronous.pop_front()?,
             };
             let is_known = generation.knows(event.kind());
             if let Some(sequence) = holder {
@@ -122,7 +141,7 @@ impl Queues {
     /// Queues what is left of all events, because no thread of the program waits any more.
     pub fn release_all(&mut self) {
         for (_, held) in std::mem::take(&mut self.held) {
-            self.sync.extend(held.rest.into_iter().map(|event| Queued { event, holder: None }));
+            held.rest.into_iter().for_each(|event| self.push_sync(event, None));
         }
         self.sync.iter_mut().for_each(|queued| queued.holder = None);
     }
@@ -144,7 +163,7 @@ impl Queues {
 
     /// Returns whether an event of a kind waits in the asynchronous queue.
     pub fn has_asynchronous(&self, kind: Kind) -> bool {
-        self.asynchronous.iter().any(|event| event.kind() == kind)
+        self.asynchronous.iter().any(|queued| queued.event.kind() == kind)
     }
 
     /// Returns the threads that wait, in the order of their events.
@@ -167,9 +186,9 @@ impl Queues {
         let Some(held) = self.held.get_mut(&sequence) else { return false };
         let next = held.rest.pop_front();
         held.current = next.as_ref().map(|event| Current { kind: event.kind(), is_read: false });
-        let is_queued = next.is_some();
-        self.sync.extend(next.map(|event| Queued { event, holder: Some(sequence) }));
-        is_queued
+        let Some(event) = next else { return false };
+        self.push_sync(event, Some(sequence));
+        true
     }
 }
 

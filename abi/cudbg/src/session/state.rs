@@ -42,6 +42,9 @@ pub struct State {
     ended_runs: VecDeque<RunId>,
     /// Whether the connection has ended.
     pub is_over: bool,
+    /// Whether the program continues without the client, or has ended by itself. It is asked for nothing any more, and what a
+    /// client still does before `finalize` succeeds.
+    pub is_released: bool,
 }
 
 impl State {
@@ -62,13 +65,14 @@ impl State {
             due: None,
             ended_runs: VecDeque::new(),
             is_over: false,
+            is_released: false,
         }
     }
 
     /// Takes an event of the program: queues the events that it is for the client, and notes where its thread waits.
     pub fn take(&mut self, raised: Raised) {
         let (events, mut stop) = self.translate(&raised);
-        let thread = raised.thread;
+        let thread = self.options.thread(raised.thread);
         if !raised.waiting {
             events.into_iter().for_each(|event| self.push(event));
             return;
@@ -104,7 +108,7 @@ impl State {
     }
 
     fn translate(&mut self, raised: &Raised) -> (Vec<Event>, Option<Stop>) {
-        let thread = raised.thread;
+        let thread = self.options.thread(raised.thread);
         let event = |model: ModelId, case: Case| Event { case, model, thread };
         match &raised.kind {
             EventKind::ModelLoaded { model, .. } => {
@@ -140,7 +144,8 @@ impl State {
             }
             EventKind::OperatorFinished { place, .. } => {
                 let grid = self.grids.finish(place, thread);
-                (vec![event(place.model, Case::KernelFinished(grid))], None)
+                let finished = self.options.wants_finished();
+                (finished.then(|| event(place.model, Case::KernelFinished(grid))).into_iter().collect(), None)
             }
             EventKind::Breakpoint { place, breakpoints } => {
                 let cause = Cause::Breakpoint(breakpoints.clone());
@@ -157,7 +162,9 @@ impl State {
                 let cause = Cause::Exception(raised.to_string());
                 (Vec::new(), Some(self.stop(*run, place.as_ref(), thread, cause)))
             }
-            EventKind::AttachComplete => (vec![Event::of_program(Case::AttachComplete)], None),
+            EventKind::AttachComplete if self.options.wants_attach_complete() => {
+                (vec![Event::of_program(Case::AttachComplete)], None)
+            }
             EventKind::DetachComplete => (vec![Event::of_program(Case::DetachComplete)], None),
             EventKind::InternalError { .. } => (vec![Event::of_program(Case::InternalError(Status::Internal))], None),
             // What this client did not ask for, and kinds of newer programs.
@@ -241,12 +248,24 @@ impl State {
         if let Some(failure) = failure {
             self.push(Event::of_program(Case::InternalError(failure)));
         } else {
+            self.is_released = true;
             // The program has said that it ends, and its models end with it.
             let models: Vec<ModelId> = self.modules.keys().copied().collect();
-            let unloaded: Vec<Event> = models.into_iter().flat_map(|model| self.unload(model, 0)).collect();
+            let thread = self.options.thread(0);
+            let unloaded: Vec<Event> = models.into_iter().flat_map(|model| self.unload(model, thread)).collect();
             unloaded.into_iter().for_each(|event| self.push(event));
         }
         self.notify(0);
+    }
+
+    /// Makes breakpoints and exceptions that the client has seen mere stops: it wanted the device to continue, and is not to be stopped by
+    /// them again.
+    pub fn forget_causes(&mut self) {
+        for stop in self.queues.held_mut().filter_map(|(_, held)| held.stop.as_mut()) {
+            if matches!(stop.cause, Cause::Breakpoint(_) | Cause::Exception(_)) {
+                stop.cause = Cause::Suspended;
+            }
+        }
     }
 
     /// Returns the stopped runs that are warps: those whose launch is reported wait for the acknowledgement first.

@@ -86,9 +86,20 @@ int main(void)
     ANSWERS(CUDBG_SUCCESS, api->requestCleanupOnDetach(1));
     only(CUDBG_EVENT_DETACH_COMPLETE);
     ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
-    float read;
+    float    read;
+    uint64_t mask;
     ANSWERS(CUDBG_ERROR_COMMUNICATION_FAILURE, api->setBreakpoint(0, symbol(&image, "sum", STT_FUNC)));
     ANSWERS(CUDBG_ERROR_RUNNING_DEVICE, api->readGlobalMemory(symbol(&image, "a", STT_OBJECT), &read, 4));
+    // What a debugger does at the end succeeds until finalize, as it has nothing to do any more.
+    ANSWERS(CUDBG_SUCCESS, api->suspendDevice(0));
+    ANSWERS(CUDBG_SUCCESS, api->setKernelLaunchNotificationMode(CUDBG_KNL_LAUNCH_NOTIFY_DEFER));
+    ANSWERS(CUDBG_SUCCESS, api->readValidWarps(0, 0, &mask));
+    CHECK(mask == 0);
+    ANSWERS(CUDBG_SUCCESS, api->unsetBreakpoint(0, symbol(&image, "sum", STT_FUNC)));
+    ANSWERS(CUDBG_SUCCESS, api->resumeDevice(0));
+    ANSWERS(CUDBG_SUCCESS, api->suspendAllDevices(1));
+    ANSWERS(CUDBG_SUCCESS, api->resumeAllDevices());
+    ANSWERS(CUDBG_SUCCESS, api->requestCleanupOnDetach(1));
     CHECK(getchar() == EOF);
     ANSWERS(CUDBG_SUCCESS, api->finalize());
     return 0;

@@ -105,6 +105,7 @@ static int are_two(const char* relocated, const char* other)
         PRINT(TO, " grid %u", E.cases.kernelReady.gridId); \
         CHECK(E.cases.kernelReady.dev == 0 && E.cases.kernelReady.tid); \
         break; \
+    case CUDBG_EVENT_KERNEL_FINISHED: PRINT(TO, " grid %u", E.cases.kernelFinished.gridId); break; \
     default: break; \
     }
 

@@ -18,7 +18,6 @@ static void before_the_session(void)
     CHECK(major == 13 && minor == 4 && revision == 193);
     CHECK(cudbgGetAPIVersion(&major, NULL, &revision) == CUDBG_ERROR_INVALID_ARGS);
     CHECK(GetCUDADebuggerAPIVersion(NULL, &minor, &revision) == CUDBG_ERROR_INVALID_ARGS);
-    CHECK(cudbgMain(0, 0, 0, 0, 0, 0, 0, 0, 0) == CUDBG_ERROR_NOT_SUPPORTED);
     CHECK(cudbgInitiateDebuggerAttachProcedureFd == -1 && !cudbgDebuggerInitialized);
     CHECK(!cudbgAttachHandlerAvailable && InitializeInjection() == 1 && cudbgAttachHandlerAvailable == 1);
     cudbgReportedDriverInternalErrorCode = CUDBG_ERROR_ATTACH_NOT_POSSIBLE;
@@ -146,6 +145,10 @@ static void arguments(int is_13)
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->getNextAsyncEvent55(NULL));
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->setKernelLaunchNotificationMode((CUDBGKernelLaunchNotifyMode)2));
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->getNumDevices(NULL));
+    // No such debugger, and none for which a traced process is named.
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, cudbgMain(0, 0, 0, 0, 0, -1, -1, 0, 0));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, cudbgMain(-1, 0, 0, 0, 0, -1, -1, 0, 0));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, cudbgMain(1, 193, 1, 0, 0, -1, -1, 0, 0));
 
     // The shape of the device.
     ANSWERS(CUDBG_SUCCESS, api->getNumDevices(&count));
@@ -155,9 +158,9 @@ static void arguments(int is_13)
     ANSWERS(CUDBG_SUCCESS, api->getNumWarps(0, &count));
     CHECK(count == 1);
     ANSWERS(CUDBG_SUCCESS, api->getNumLanes(0, &count));
-    CHECK(count == 1);
+    CHECK(count == 32);
     ANSWERS(CUDBG_SUCCESS, api->getNumRegisters(0, &count));
-    CHECK(count == 0);
+    CHECK(count == 256);
     ANSWERS(CUDBG_SUCCESS, api->getSmType(0, text, sizeof text));
     CHECK(strcmp(text, "sm_75") == 0);
     ANSWERS(CUDBG_ERROR_BUFFER_TOO_SMALL, api->getSmType(0, text, 5));
@@ -181,7 +184,9 @@ static void arguments(int is_13)
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readValidWarps(0, 0, NULL));
     ANSWERS(sm, api->readValidWarps(0, 1, &mask));
     ANSWERS(sm, api->readGridId(0, 1, 0, &mask));
-    ANSWERS(lane, api->readVirtualPC(0, 0, 0, 1, &mask));
+    ANSWERS(lane, api->readVirtualPC(0, 0, 0, 32, &mask));
+    ANSWERS(CUDBG_ERROR_INVALID_WARP, api->readVirtualPC(0, 0, 0, 31, &mask));
+    ANSWERS(CUDBG_ERROR_INVALID_WARP, api->readRegister(0, 0, 0, 0, 0, &count));
     ANSWERS(CUDBG_ERROR_INVALID_WARP, api->readVirtualPC(0, 0, 0, 0, &mask));
     ANSWERS(CUDBG_ERROR_INVALID_WARP, api->readGridId(0, 0, 63, &mask));
     ANSWERS(CUDBG_ERROR_INVALID_WARP, api->readCallDepth(0, 0, 0, 0, &count));
@@ -194,6 +199,11 @@ static void arguments(int is_13)
     ANSWERS(CUDBG_SUCCESS, api->readDeviceExceptionState(0, words, 2));
     CHECK(words[0] == 0 && words[1] == 0 && words[2] == 5);
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readDeviceExceptionState(0, words, 0));
+    // Numbers that no client can mean.
+    CUDBGAttributeValuePair pair = {CUDBG_ATTR_GRID_LAUNCH_BLOCKING, 0};
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readDeviceExceptionState(0, words, ~0u));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->getGridAttributes(0, 0, 0, &pair, ~0u));
+    CHECK(words[0] == 0 && words[1] == 0 && words[2] == 5);
     ANSWERS(CUDBG_SUCCESS, api->resumeDevice(0));
     ANSWERS(CUDBG_SUCCESS, api->resumeAllDevices());
 
@@ -243,9 +253,9 @@ static void texts(void)
 // Functions that have nothing to do here.
 static void unsupported(void)
 {
-    static const unsigned numbers[] = {14,  17,  18,  19,  20,  25,  26,  27,  28,  40,  41,  49,  58,  59,
-                                       64,  71,  75,  78,  98,  106, 107, 109, 110, 115, 116, 118, 119,
-                                       127, 128, 131, 136, 142, 144, 145, 148, 149, 159, 160, 161, 162, 163};
+    static const unsigned numbers[] = {14,  17,  18,  19,  25,  26,  27,  28,  40,  49,  58,  59,
+                                       64,  71,  75,  78,  106, 107, 109, 110, 115, 116, 118, 119,
+                                       127, 128, 131, 136, 142, 144, 145, 148, 159, 160, 161, 162, 163};
     const slot*           slots     = (const slot*)(const void*)api;
     char                  text[256];
     for (unsigned at = 0; at < sizeof numbers / sizeof *numbers; ++at) {

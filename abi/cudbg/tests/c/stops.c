@@ -53,6 +53,28 @@ static uint64_t wait_for_stop(void)
     }
 }
 
+static void registers_are_zero(void)
+{
+    uint32_t count, value = 7, values[5] = {7, 7, 7, 7, 7};
+    ANSWERS(CUDBG_SUCCESS, api->getNumRegisters(0, &count));
+    CHECK(count == 256);
+    for (uint32_t number = 0; number < count; ++number) {
+        ANSWERS(CUDBG_SUCCESS, api->readRegister(0, 0, 0, 0, number, &value));
+        CHECK(value == 0);
+        value = 7;
+    }
+    ANSWERS(CUDBG_SUCCESS, api->readRegisterRange60(0, 0, 0, 0, 1, 2, values));
+    CHECK(values[0] == 0 && values[1] == 0 && values[2] == 7);
+    ANSWERS(CUDBG_SUCCESS, api->readRegisterRange(0, 0, 0, 0, 0, 4, values, &value));
+    CHECK(value == 4 && values[3] == 0 && values[4] == 7);
+    ANSWERS(CUDBG_SUCCESS, api->readRegisterRange(0, 0, 0, 0, 0, 4, values, NULL));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readRegister(0, 0, 0, 0, 256, &value));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readRegisterRange60(0, 0, 0, 0, 255, 2, values));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readRegisterRange(0, 0, 0, 0, ~0u, ~0u, values, NULL));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readRegister(0, 0, 0, 0, 0, NULL));
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->readRegisterRange60(0, 0, 0, 0, 0, 1, NULL));
+}
+
 static void is_at(uint64_t function, uint64_t offset, int broken)
 {
     uint64_t mask, pc, grid;
@@ -74,6 +96,9 @@ static void is_at(uint64_t function, uint64_t offset, int broken)
     CHECK(!error);
     ANSWERS(CUDBG_SUCCESS, api->getTID(0, 0, 0, &tid));
     CHECK(tid);
+    // Of 32 lanes, the first one has work.
+    ANSWERS(CUDBG_ERROR_INVALID_WARP, api->readVirtualPC(0, 0, 0, 1, &pc));
+    registers_are_zero();
 
     ANSWERS(CUDBG_SUCCESS, api->readGridId(0, 0, 0, &grid));
     CUDBGGridInfo   info;
@@ -87,6 +112,22 @@ static void is_at(uint64_t function, uint64_t offset, int broken)
     ANSWERS(CUDBG_SUCCESS, api->readWarpState(0, 0, 0, &state));
     CHECK(state.gridId == grid && state.validLanes == 1 && !state.errorPCValid);
     CHECK(state.lane[0].virtualPC == function + offset && state.lane[0].exception == CUDBG_EXCEPTION_NONE);
+}
+
+// An instruction is text, and has the size that every one has.
+static void is_disassembled(uint64_t pc, const char* expected)
+{
+    char     text[32] = "";
+    uint32_t size     = 0;
+    ANSWERS(CUDBG_SUCCESS, api->disassemble(0, pc, &size, text, sizeof text));
+    CHECK(size == 16 && strcmp(text, expected) == 0);
+    ANSWERS(CUDBG_SUCCESS, api->disassemble(0, pc, &size, text, 4));
+    CHECK(strlen(text) == 3 && strncmp(text, expected, 3) == 0);
+    size = 0;
+    ANSWERS(CUDBG_SUCCESS, api->disassemble(0, pc, &size, NULL, 0));
+    CHECK(size == 16);
+    ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->disassemble(0, pc, NULL, text, sizeof text));
+    ANSWERS(CUDBG_ERROR_INVALID_ADDRESS, api->disassemble(0, 1, &size, text, sizeof text));
 }
 
 // The whole state of the device in one piece says the same.
@@ -197,6 +238,8 @@ int main(int argc, char** argv)
     CHECK(wait_for_stop() == 1);
     CHECK(suspensions == has_events && contexts == !has_events);
     is_at(log, 0, 1);
+    is_disassembled(log, "before Log log");
+    is_disassembled(log + 16, "after Log log");
     is_described(log, CUDBG_BREAKPOINT_HANDLE_LEGACY);
     ANSWERS(CUDBG_SUCCESS, api->getWarpHitBreakpoint(0, 0, 0, &handle));
     CHECK(handle == CUDBG_BREAKPOINT_HANDLE_LEGACY);

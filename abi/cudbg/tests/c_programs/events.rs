@@ -37,9 +37,27 @@ fn of_generation(generation: &str) -> String {
     c
 }
 
+/// Takes the lines of finished kernels out. Each comes behind the one that says that the kernel is ready.
+fn without_finished(printed: &str) -> (String, Vec<&str>) {
+    let (finished, others): (Vec<&str>, Vec<&str>) =
+        printed.lines().partition(|line| line.starts_with("KERNEL_FINISHED"));
+    let place = |wanted: &str| printed.lines().position(|line| line == wanted);
+    for line in &finished {
+        assert!(place(line) > place(&line.replace("FINISHED", "READY")), "{printed}");
+    }
+    (others.iter().map(|line| format!("{line}\n")).collect(), finished)
+}
+
+/// Finished kernels come from the only queue of these clients, too.
 #[test]
 fn the_loop_of_cuda_30_gets_images_and_kernels() {
-    assert_eq!(of_generation("30"), format!("ELF_IMAGE_LOADED an image\n{KERNELS}"));
+    for language in Language::ALL {
+        let printed = looped("30", language);
+        let (others, finished) = without_finished(&printed);
+        assert_eq!(others, format!("ELF_IMAGE_LOADED an image\n{KERNELS}"));
+        // It ends when the last kernel is ready.
+        assert!(!finished.is_empty(), "{printed}");
+    }
 }
 
 #[test]
@@ -48,8 +66,11 @@ fn the_loops_of_cuda_32_and_42_get_contexts_too() {
         "CTX_CREATE context 1\nELF_IMAGE_LOADED an image of module 1\nCTX_PUSH context 1\n{KERNELS}CTX_POP context 1\n\
          CTX_DESTROY context 1\n"
     );
-    for generation in ["32", "42"] {
-        assert_eq!(of_generation(generation), contexts, "{generation}");
+    for (generation, language) in ["32", "42"].into_iter().flat_map(|number| Language::ALL.map(|each| (number, each))) {
+        let printed = looped(generation, language);
+        let (others, finished) = without_finished(&printed);
+        assert_eq!(others, contexts, "{generation}");
+        assert_eq!(finished, [1, 2, 3].map(|grid| format!("KERNEL_FINISHED grid {grid}")), "{generation}");
     }
 }
 

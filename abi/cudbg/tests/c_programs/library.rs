@@ -53,15 +53,21 @@ fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
 }
 
 #[test]
-fn a_libcuda_in_a_directory_of_its_own_exports_two_functions_and_forwards_to_the_library() {
+fn a_libcuda_in_a_directory_of_its_own_has_what_debuggers_look_for_in_a_program() {
     let file = libraries().join("opscope/cudbg/libcuda.so.1");
     let listed = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(&file));
     let listed = String::from_utf8(listed.stdout).expect("UTF-8");
-    let names: Vec<&str> = listed.lines().map(|line| line.split(' ').next_back().expect("a name")).collect();
-    assert_eq!(names, ["cudbgGetAPI", "cudbgGetAPIVersion"]);
+    let names: BTreeSet<&str> = listed.lines().map(|line| line.split(' ').next_back().expect("a name")).collect();
+    // All that the library has for debuggees, and what a driver is called for.
+    let is_for_engines =
+        |name: &&str| !name.starts_with("GetCUDA") && !["InitializeInjection", "cudbgMain"].contains(name);
+    let of_library = SYMBOLS.lines().filter_map(|line| line.split(' ').next_back()).filter(is_for_engines);
+    assert_eq!(names, of_library.chain(["cuInit", "cuMemAllocManaged"]).collect());
     let text = succeeds(Command::new("readelf").arg("-dW").arg(&file));
     let text = String::from_utf8(text.stdout).expect("UTF-8");
-    for part in ["soname: [libcuda.so.1]", "Shared library: [libcudadebugger.so.1]", "[$ORIGIN/../..]"] {
+    for part in ["soname: [libcuda.so.1]", "[$ORIGIN/../..]"] {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
+    // It is loaded into programs, and the library only where it is asked for.
+    assert!(!text.contains("libcudadebugger"), "{text}");
 }

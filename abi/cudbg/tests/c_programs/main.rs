@@ -1,6 +1,7 @@
 //! Clients in C and C++, compiled against the header and linked with the library. The program that they debug is this one: its models
 //! are a few lines long, and compute what they should.
 
+mod cuda_gdb;
 mod debuggee;
 mod dispatches;
 mod events;

@@ -7,14 +7,18 @@ use std::process::{Command, Output};
 use opscope_cudbg::addresses;
 use opscope_cudbg::graph::Graph;
 use opscope_debug::Moment;
+use opscope_model::testing::skipped;
 
 use crate::support::{Made, image_of};
 
-/// Runs a program; returns `None` if it is not installed.
+/// Runs a program. Where it is not installed, this part of the test is skipped.
 fn run(command: &mut Command) -> Option<Output> {
     match command.env("LC_ALL", "C").output() {
         Ok(output) => Some(output),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            skipped(format_args!("{} is not installed", command.get_program().display()));
+            None
+        }
         Err(error) => panic!("{command:?}: {error}"),
     }
 }

@@ -1,22 +1,32 @@
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use opscope::trace::interrupts_a_call;
+use opscope_border::answer;
 
 use super::Failure;
 use super::opscope_status_t::{self, *};
 
-/// Runs the body of an exported function. A panic does not cross the border: it becomes `OPSCOPE_ERROR_INTERNAL`.
-pub fn call(body: impl FnOnce() -> Result<(), Failure>) -> opscope_status_t {
-    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        let text = text.unwrap_or("a panic without a text");
-        Err(Failure::new(OPSCOPE_ERROR_INTERNAL, format!("opscope failed, which is a defect of opscope: {text}")))
-    });
-    match outcome {
-        Ok(()) => OPSCOPE_OK,
-        Err(failure) => failure.report(),
+/// In a signal handler that interrupts another call of this library, a function returns `OPSCOPE_ERROR_BUSY` at once:
+/// that call may hold what this one needs, and it may be in the allocator, so there is no text either.
+impl opscope_border::Failure for Failure {
+    type Status = opscope_status_t;
+
+    fn success() -> opscope_status_t {
+        OPSCOPE_OK
+    }
+
+    fn panicked(text: &str) -> Self {
+        Self::new(OPSCOPE_ERROR_INTERNAL, format!("opscope failed, which is a defect of opscope: {text}"))
+    }
+
+    fn report(self) -> opscope_status_t {
+        self.keep()
+    }
+
+    fn refusal() -> Option<opscope_status_t> {
+        interrupts_a_call().then_some(OPSCOPE_ERROR_BUSY)
     }
 }
 
-/// Returns a callback that the caller has to give.
-pub fn required<F>(callback: Option<F>) -> Result<F, Failure> {
-    callback.ok_or_else(|| Failure::argument("the callback is NULL"))
+/// Runs the body of an exported function that also works in a signal handler that interrupts another call.
+pub fn anywhere(body: impl FnOnce() -> Result<(), Failure>) -> opscope_status_t {
+    answer(body)
 }

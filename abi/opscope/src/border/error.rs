@@ -9,6 +9,7 @@ use opscope::profile::ProfileError;
 use opscope::tensor::TensorError;
 use opscope::trace::TraceError;
 use opscope::{SessionError, debug::ErrorCode};
+use opscope_border::{Argument, ArgumentError, exported};
 
 use super::opscope_status_t::{self, *};
 
@@ -27,8 +28,8 @@ thread_local! {
 
 /// Returns what was wrong with the last call of this thread that failed, and what would be right; an empty text before the
 /// first failure. The text is valid until the next call of this thread that fails.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_error_text() -> *const c_char {
+#[exported]
+pub fn opscope_error_text() -> *const c_char {
     TEXT.try_with(|text| text.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
@@ -42,11 +43,59 @@ impl Failure {
     }
 
     /// Keeps the text for `opscope_error_text`, and returns the status.
-    pub fn report(self) -> opscope_status_t {
+    pub(super) fn keep(self) -> opscope_status_t {
         let text = CString::new(self.text.replace('\0', "\u{fffd}")).unwrap_or_default();
         // A thread that is being torn down has no place for the text any more.
         let _ = TEXT.try_with(|place| place.replace(text));
         self.status
+    }
+}
+
+impl From<ArgumentError> for Failure {
+    fn from(error: ArgumentError) -> Self {
+        let (status, text) = match error {
+            ArgumentError::Null { what, name } => (OPSCOPE_ERROR_INVALID_ARGUMENT, null(what, name)),
+            ArgumentError::Misaligned(name) => {
+                (OPSCOPE_ERROR_INVALID_ARGUMENT, format!("{name} is not aligned for its type"))
+            }
+            ArgumentError::TooLong(name) => (OPSCOPE_ERROR_INVALID_ARGUMENT, format!("{name} is too long")),
+            ArgumentError::TooMany { name, count, most } => {
+                (OPSCOPE_ERROR_INVALID_ARGUMENT, format!("{name} has {count} elements; there are at most {most}"))
+            }
+            ArgumentError::TooManyStructs { name, count, most } => {
+                let text = format!("an array of {count} {name} is too long; there are at most {most}");
+                (OPSCOPE_ERROR_INVALID_ARGUMENT, text)
+            }
+            ArgumentError::NotUtf8 { name, text } => {
+                (OPSCOPE_ERROR_INVALID_ARGUMENT, format!("{name} is not UTF-8: {text:?}"))
+            }
+            ArgumentError::WrongSize { name, size, least } => {
+                let text =
+                    format!("the size of {name} is {size}; set its field to sizeof({name}), which is at least {least}");
+                (OPSCOPE_ERROR_INVALID_SIZE, text)
+            }
+            ArgumentError::UnequalSize { name, index, size, first } => {
+                let text = format!("{name} [{index}] has size {size}, and the first of the array has {first}");
+                (OPSCOPE_ERROR_INVALID_SIZE, text)
+            }
+            ArgumentError::UnknownFields(name) => {
+                let text = format!(
+                    "{name} has fields that this library does not know; leave them zero, or use a newer library (this is {})",
+                    env!("CARGO_PKG_VERSION")
+                );
+                (OPSCOPE_ERROR_INVALID_SIZE, text)
+            }
+        };
+        Self::new(status, text)
+    }
+}
+
+fn null(what: Argument, name: &str) -> String {
+    match what {
+        Argument::Text | Argument::Value => format!("{name} is NULL"),
+        Argument::Place | Argument::Struct => format!("the pointer to {name} is NULL"),
+        Argument::Callback => "the callback is NULL".to_owned(),
+        Argument::Items(count) => format!("{name} is NULL, and its count is {count}"),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use opscope::trace::{ForkRoom, HeldLocks};
+use opscope::trace::{ForkRoom, HeldLocks, Mutex, MutexGuard};
 
 use super::Failure;
 use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE};
@@ -52,7 +52,7 @@ struct Objects {
 static OBJECTS: Mutex<Option<Objects>> = Mutex::new(None);
 
 fn lock() -> MutexGuard<'static, Option<Objects>> {
-    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
+    OBJECTS.lock()
 }
 
 /// Keeps an object, and returns a new handle for it.

@@ -1,5 +1,7 @@
 use std::ffi::{CStr, c_char};
 
+use opscope_border::exported;
+
 /// What a call returns. A call that fails changes nothing, unless its description says so.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +18,8 @@ pub enum opscope_status_t {
     /// The handle was freed, or was never returned by this library.
     OPSCOPE_ERROR_INVALID_HANDLE = 4,
     /// The call cannot be made from inside of a callback, because it would wait for that callback, or another call uses the
-    /// object.
+    /// object. Or it was made in a signal handler that interrupts another call of its thread: then a record that it was to emit is
+    /// dropped, and counted, and `opscope_error_text` has no text for it.
     OPSCOPE_ERROR_BUSY = 5,
     /// The call does not fit the state of the object: a context that is not started, an event that was not read.
     OPSCOPE_ERROR_INVALID_STATE = 6,
@@ -43,8 +46,8 @@ pub enum opscope_status_t {
 }
 
 /// Returns the meaning of a status in a few words; of a number that is no status, "unknown status". The text is static.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_status_text(status: i32) -> *const c_char {
+#[exported]
+pub fn opscope_status_text(status: i32) -> *const c_char {
     const TEXTS: [&CStr; 17] = [
         c"done",
         c"there is nothing to return",

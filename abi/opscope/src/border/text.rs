@@ -1,17 +1,18 @@
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, OsStr, c_char};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::ffi::{CString, c_char};
+use std::ptr;
 use std::thread::{AccessError, LocalKey};
+
+use opscope_border::Text;
 
 use super::Failure;
 use super::opscope_status_t::OPSCOPE_ERROR_INVALID_STATE;
 
 /// A text that C reads, kept by the object that it belongs to.
 #[derive(Debug, Clone, Default)]
-pub struct Text(CString);
+pub struct KeptText(CString);
 
-impl Text {
+impl KeptText {
     /// Keeps a text. A NUL inside of it would end it, and is replaced.
     pub fn new(text: &str) -> Self {
         Self(CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default())
@@ -22,9 +23,42 @@ impl Text {
         Self(CString::new(bytes).unwrap_or_default())
     }
 
+    /// Returns the text as C gets it.
+    pub fn for_c(&self) -> Text<'_> {
+        Text::from(self.0.as_c_str())
+    }
+
     /// Returns the pointer for C, which is valid as long as this is not dropped.
     pub fn as_ptr(&self) -> *const c_char {
         self.0.as_ptr()
+    }
+}
+
+/// Texts that C reads as an array of pointers. Where there is no text, the pointer is NULL.
+#[derive(Debug)]
+pub struct KeptTexts {
+    /// What the pointers lead to.
+    _texts: Vec<Option<KeptText>>,
+    pointers: Vec<*const c_char>,
+}
+
+// SAFETY: the pointers lead to the texts beside them, which never change.
+unsafe impl Send for KeptTexts {}
+// SAFETY: as above.
+unsafe impl Sync for KeptTexts {}
+
+impl KeptTexts {
+    /// Returns the pointers for C, which are valid as long as this is not dropped.
+    pub fn pointers(&self) -> &[*const c_char] {
+        &self.pointers
+    }
+}
+
+impl FromIterator<Option<KeptText>> for KeptTexts {
+    fn from_iter<I: IntoIterator<Item = Option<KeptText>>>(texts: I) -> Self {
+        let texts: Vec<_> = texts.into_iter().collect();
+        let pointers = texts.iter().map(|text| text.as_ref().map_or(ptr::null(), KeptText::as_ptr)).collect();
+        Self { _texts: texts, pointers }
     }
 }
 
@@ -45,44 +79,4 @@ pub fn can_keep<T>(place: &'static LocalKey<RefCell<Option<T>>>) -> Result<(), F
 
 fn ends(_: AccessError) -> Failure {
     Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the thread ends, and has no place for texts any more")
-}
-
-/// Reads a text that the caller passes.
-///
-/// # Safety
-/// `from` is NULL, or points to a text that ends with NUL and stays as it is during `'a`.
-pub unsafe fn read_text<'a>(from: *const c_char, name: &str) -> Result<&'a str, Failure> {
-    // SAFETY: as the caller promises.
-    unsafe { read_optional_text(from, name)? }.ok_or_else(|| Failure::argument(format!("{name} is NULL")))
-}
-
-/// Reads a text that the caller may leave out by passing NULL.
-///
-/// # Safety
-/// As [`read_text`].
-pub unsafe fn read_optional_text<'a>(from: *const c_char, name: &str) -> Result<Option<&'a str>, Failure> {
-    if from.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: it is not NULL, and the caller promises that it ends with NUL.
-    let bytes = unsafe { CStr::from_ptr(from) };
-    bytes.to_str().map(Some).map_err(|_| Failure::argument(format!("{name} is not UTF-8: {bytes:?}")))
-}
-
-/// Reads a path that the caller passes. Paths need not be UTF-8.
-///
-/// # Safety
-/// As [`read_text`].
-pub unsafe fn read_path(from: *const c_char, name: &str) -> Result<PathBuf, Failure> {
-    // SAFETY: as the caller promises.
-    unsafe { read_optional_path(from) }.ok_or_else(|| Failure::argument(format!("{name} is NULL")))
-}
-
-/// Reads a path that the caller may leave out by passing NULL.
-///
-/// # Safety
-/// As [`read_text`].
-pub unsafe fn read_optional_path(from: *const c_char) -> Option<PathBuf> {
-    // SAFETY: it is not NULL, and the caller promises that it ends with NUL.
-    (!from.is_null()).then(|| PathBuf::from(OsStr::from_bytes(unsafe { CStr::from_ptr(from) }.to_bytes())))
 }

@@ -1,26 +1,25 @@
-use std::ffi::c_char;
-
 use opscope::debug::{BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Moment, Target};
+use opscope_border::{In, Out, SizedIn, SizedOut, Text, exported, sized};
 
 use super::attachment::opscope_attachment_t;
 use super::event::moment;
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, call, constant, get, out, read, read_optional_text, read_text, sized, write};
+use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
+use crate::border::{Failure, constant, get};
 
 /// A breakpoint.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct opscope_breakpoint_t {
+pub struct opscope_breakpoint_t<'a> {
     /// `sizeof(opscope_breakpoint_t)`.
     pub size: usize,
     /// The operators at which it stops: a name, "type:Conv", "#3" for the operator with that id, a glob such as "/layer1/*", or
     /// "first nan", "first inf", "first nonfinite".
-    pub target: *const c_char,
+    pub target: Text<'a>,
     /// The condition on the tensors there, such as "absmax(output) > 100"; `docs/debug.md` has the language. NULL: it always
     /// stops.
-    pub condition: *const c_char,
+    pub condition: Text<'a>,
     /// The number of the only run in which it stops. NULL: in all.
-    pub run: *const u64,
+    pub run: In<'a, u64>,
     /// How many more hits do not stop the run.
     pub ignore: u64,
     /// An `opscope_moment_t`.
@@ -32,24 +31,24 @@ pub struct opscope_breakpoint_t {
     /// 0.
     pub reserved: u32,
 }
-sized!(opscope_breakpoint_t, 56);
+sized!(opscope_breakpoint_t<'a>, 56);
 
 /// A change of a breakpoint. What is NULL stays as it is.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct opscope_breakpoint_change_t {
+pub struct opscope_breakpoint_change_t<'a> {
     /// `sizeof(opscope_breakpoint_change_t)`.
     pub size: usize,
     /// The condition; an empty text removes it.
-    pub condition: *const c_char,
+    pub condition: Text<'a>,
     /// How many more hits do not stop the run.
-    pub ignore: *const u64,
+    pub ignore: In<'a, u64>,
     /// 1 if it does not stop anything, 0 if it does.
-    pub disabled: *const u32,
+    pub disabled: In<'a, u32>,
     /// 1 if it is removed after the next stop, 0 if it stays.
-    pub one_shot: *const u32,
+    pub one_shot: In<'a, u32>,
 }
-sized!(opscope_breakpoint_change_t, 40);
+sized!(opscope_breakpoint_change_t<'a>, 40);
 
 /// The state of a breakpoint.
 #[repr(C)]
@@ -75,81 +74,67 @@ pub struct opscope_breakpoint_info_t {
 sized!(opscope_breakpoint_info_t, 48);
 
 /// Sets a breakpoint, and writes its number to `number`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_attachment_add_breakpoint(
+#[exported]
+pub fn opscope_attachment_add_breakpoint(
     attachment: opscope_attachment_t,
-    breakpoint: *const opscope_breakpoint_t,
-    number: *mut u32,
-) -> opscope_status_t {
-    call(|| {
-        let (attachment, number) = (get(attachment)?, out(number, "number")?);
-        // SAFETY: as the caller promises.
-        let added = attachment.add_breakpoint(unsafe { spec(&read(breakpoint)?)? })?;
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { number.write(added.id.0) };
-        Ok(())
-    })
+    breakpoint: SizedIn<'_, opscope_breakpoint_t<'_>>,
+    number: Out<'_, u32>,
+) -> Result<(), Failure> {
+    let (attachment, number) = (get(attachment)?, number.place("number")?);
+    let added = attachment.add_breakpoint(spec(&breakpoint.get()?)?)?;
+    number.write(added.id.0);
+    Ok(())
 }
 
 /// Changes a breakpoint.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_attachment_change_breakpoint(
+#[exported]
+pub fn opscope_attachment_change_breakpoint(
     attachment: opscope_attachment_t,
     number: u32,
-    change: *const opscope_breakpoint_change_t,
-) -> opscope_status_t {
-    call(|| {
-        // SAFETY: as the caller promises.
-        let change = unsafe {
-            let given = read(change)?;
-            BreakpointChange {
-                enabled: given.disabled.as_ref().map(|disabled| *disabled == 0),
-                ignore: given.ignore.as_ref().copied(),
-                condition: read_optional_text(given.condition, "condition")?.map(str::to_owned),
-                one_shot: given.one_shot.as_ref().map(|one_shot| *one_shot != 0),
-            }
-        };
-        get(attachment)?.change_breakpoint(BreakpointId(number), change)?;
-        Ok(())
-    })
+    change: SizedIn<'_, opscope_breakpoint_change_t<'_>>,
+) -> Result<(), Failure> {
+    let change = {
+        let given = change.get()?;
+        BreakpointChange {
+            enabled: given.disabled.given().map(|disabled| disabled == 0),
+            ignore: given.ignore.given(),
+            condition: given.condition.given_str("condition")?.map(str::to_owned),
+            one_shot: given.one_shot.given().map(|one_shot| one_shot != 0),
+        }
+    };
+    get(attachment)?.change_breakpoint(BreakpointId(number), change)?;
+    Ok(())
 }
 
 /// Removes a breakpoint.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_attachment_remove_breakpoint(
-    attachment: opscope_attachment_t,
-    number: u32,
-) -> opscope_status_t {
-    call(|| Ok(get(attachment)?.remove_breakpoint(BreakpointId(number))?))
+#[exported]
+pub fn opscope_attachment_remove_breakpoint(attachment: opscope_attachment_t, number: u32) -> Result<(), Failure> {
+    Ok(get(attachment)?.remove_breakpoint(BreakpointId(number))?)
 }
 
 /// Writes the state of a breakpoint to `info`, whose `size` must be set.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_attachment_breakpoint(
+#[exported]
+pub fn opscope_attachment_breakpoint(
     attachment: opscope_attachment_t,
     number: u32,
-    info: *mut opscope_breakpoint_info_t,
-) -> opscope_status_t {
-    call(|| {
-        let all = get(attachment)?.breakpoints()?;
-        let found = all.iter().find(|one| one.id.0 == number);
-        let found = found.ok_or_else(|| {
-            Failure::new(OPSCOPE_ERROR_NOT_FOUND, DebugError::NoSuchBreakpoint(BreakpointId(number)).to_string())
-        })?;
-        // SAFETY: as the caller promises.
-        unsafe { write(info, &info_for_c(found)) }
-    })
+    info: SizedOut<'_, opscope_breakpoint_info_t>,
+) -> Result<(), Failure> {
+    let all = get(attachment)?.breakpoints()?;
+    let found = all.iter().find(|one| one.id.0 == number);
+    let found = found.ok_or_else(|| {
+        Failure::new(OPSCOPE_ERROR_NOT_FOUND, DebugError::NoSuchBreakpoint(BreakpointId(number)).to_string())
+    })?;
+    Ok(info.write(&info_for_c(found))?)
 }
 
-unsafe fn spec(given: &opscope_breakpoint_t) -> Result<BreakpointSpec, Failure> {
+fn spec(given: &opscope_breakpoint_t<'_>) -> Result<BreakpointSpec, Failure> {
     let moments = [None, Some(Moment::Before), Some(Moment::After)];
-    // SAFETY: as the caller promises.
-    unsafe {
-        let target = read_text(given.target, "target")?.parse::<Target>().map_err(DebugError::from)?;
+    {
+        let target = given.target.str("target")?.parse::<Target>().map_err(DebugError::from)?;
         Ok(BreakpointSpec {
             moment: constant(given.moment, "opscope_moment_t", &moments)?,
-            condition: read_optional_text(given.condition, "condition")?.map(str::to_owned),
-            run: given.run.as_ref().copied(),
+            condition: given.condition.given_str("condition")?.map(str::to_owned),
+            run: given.run.given(),
             enabled: given.disabled == 0,
             ignore: given.ignore,
             one_shot: given.one_shot != 0,

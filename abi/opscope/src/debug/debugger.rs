@@ -7,9 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
+use opscope_border::{Out, Text, exported, value};
 
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_SYSTEM};
-use crate::border::{Failure, Text, call, get, handle, insert, out, read_optional_path, remove};
+use crate::border::opscope_status_t::{OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_SYSTEM};
+use crate::border::{Failure, KeptText, get, handle, insert, remove};
 use crate::session::opscope_session_t;
 
 /// The instrument that stops runs. It costs nothing while no client is attached. Free it with `opscope_debugger_free`.
@@ -39,7 +40,7 @@ pub struct DebuggerForC {
 
 /// A server, and the path at which it listens.
 pub struct ServerForC {
-    path: Option<Text>,
+    path: Option<KeptText>,
     _server: Server,
 }
 
@@ -52,85 +53,67 @@ impl Deref for DebuggerForC {
 }
 
 /// Creates a debugger without a client.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_debugger_create(debugger: *mut opscope_debugger_t) -> opscope_status_t {
-    call(|| {
-        let debugger = out(debugger, "debugger")?;
-        let created = Debugger::new().map_err(|error| Failure::new(OPSCOPE_ERROR_SYSTEM, error.to_string()))?;
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { debugger.write(insert(DebuggerForC { debugger: created, loaded: Mutex::default() })) };
-        Ok(())
-    })
+#[exported]
+pub fn opscope_debugger_create(debugger: Out<'_, opscope_debugger_t>) -> Result<(), Failure> {
+    let debugger = debugger.place("debugger")?;
+    let created = Debugger::new().map_err(|error| Failure::new(OPSCOPE_ERROR_SYSTEM, error.to_string()))?;
+    debugger.write(insert(DebuggerForC { debugger: created, loaded: Mutex::default() }));
+    Ok(())
 }
 
 /// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown until
 /// `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the client has
 /// acknowledged the event, or its lease has expired: load first and attach then, or read events on another thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_session_t) -> opscope_status_t {
-    call(|| {
-        let (debugger, loaded) = (get(debugger)?, get(session)?);
-        let shown = loaded.session.shown_to(&debugger.debugger);
-        let replaced = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, shown);
-        drop(replaced);
-        Ok(())
-    })
+#[exported]
+pub fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_session_t) -> Result<(), Failure> {
+    let (debugger, loaded) = (get(debugger)?, get(session)?);
+    let shown = loaded.session.shown_to(&debugger.debugger);
+    let replaced = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, shown);
+    drop(replaced);
+    Ok(())
 }
 
 /// No longer shows a model to clients.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_debugger_unload(
-    debugger: opscope_debugger_t,
-    session: opscope_session_t,
-) -> opscope_status_t {
-    call(|| {
-        let debugger = get(debugger)?;
-        let removed = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
-        let not_shown =
-            || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the debugger does not show this session; load it first");
-        removed.map(drop).ok_or_else(not_shown)
-    })
+#[exported]
+pub fn opscope_debugger_unload(debugger: opscope_debugger_t, session: opscope_session_t) -> Result<(), Failure> {
+    let debugger = get(debugger)?;
+    let removed = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
+    let not_shown =
+        || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the debugger does not show this session; load it first");
+    removed.map(drop).ok_or_else(not_shown)
 }
 
 /// Starts a server, through which debuggers of the same user attach until it is freed. `socket` is the path at which it
 /// listens; with NULL that is where `opscope debug --attach PID` looks for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_debugger_serve(
+#[exported]
+pub fn opscope_debugger_serve(
     debugger: opscope_debugger_t,
-    socket: *const c_char,
-    server: *mut opscope_server_t,
-) -> opscope_status_t {
-    call(|| {
-        let (debugger, server) = (get(debugger)?, out(server, "server")?);
-        // SAFETY: as the caller promises.
-        let listen = unsafe { read_optional_path(socket) }.map_or(Listen::ByProcess, Listen::At);
-        let started = debugger.serve(ServerOptions { listen })?;
-        let path = started.path().map(|path| Text::from_bytes(path.as_os_str().as_bytes()));
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { server.write(insert(ServerForC { path, _server: started })) };
-        Ok(())
-    })
+    socket: Text<'_>,
+    server: Out<'_, opscope_server_t>,
+) -> Result<(), Failure> {
+    let (debugger, server) = (get(debugger)?, server.place("server")?);
+    let listen = socket.given_path().map_or(Listen::ByProcess, Listen::At);
+    let started = debugger.serve(ServerOptions { listen })?;
+    let path = started.path().map(|path| KeptText::from_bytes(path.as_os_str().as_bytes()));
+    server.write(insert(ServerForC { path, _server: started }));
+    Ok(())
 }
 
 /// Returns the path at which a server listens; NULL for an invalid handle. The text is valid until the server is freed.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_server_path(server: opscope_server_t) -> *const c_char {
-    let mut path = ptr::null();
-    call(|| {
-        path = get(server)?.path.as_ref().map_or(ptr::null(), Text::as_ptr);
-        Ok(())
-    });
-    path
+#[exported]
+pub fn opscope_server_path(server: opscope_server_t) -> *const c_char {
+    value(ptr::null(), || Ok::<_, Failure>(get(server)?.path.as_ref().map_or(ptr::null(), KeptText::as_ptr)))
 }
 
 /// Ends a server: its client is detached, and the socket is removed.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_server_free(server: opscope_server_t) -> opscope_status_t {
-    call(|| remove(server).map(drop))
+#[exported]
+pub fn opscope_server_free(server: opscope_server_t) -> Result<(), Failure> {
+    remove(server).map(drop)
 }
 
-/// Frees a debugger. Clients that are attached through a server or an attachment stay attached.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_debugger_free(debugger: opscope_debugger_t) -> opscope_status_t {
-    call(|| remove(debugger).map(drop))
+/// Frees a debugger. Clients that are attached through a server or an attachment stay attached. This may wait: a client that is told
+/// synchronously that a model is unloaded has to acknowledge that, or its lease has to expire.
+#[exported]
+pub fn opscope_debugger_free(debugger: opscope_debugger_t) -> Result<(), Failure> {
+    remove(debugger).map(drop)
 }

@@ -3,8 +3,9 @@ use std::ffi::c_char;
 use std::ptr;
 
 use opscope::debug::{Event, EventName, Moment, Queue, StopCause};
+use opscope_border::sized;
 
-use crate::border::{Failure, Text, can_keep, constant, keep, sized};
+use crate::border::{Failure, KeptText, can_keep, constant, keep};
 use crate::dump::OPSCOPE_NO_RUN;
 
 /// What an event tells. `docs/debug-protocol.md` describes them all.
@@ -122,9 +123,9 @@ sized!(opscope_event_t, 120);
 
 /// The texts of an event.
 struct Texts {
-    text: Text,
-    json: Text,
-    operator: Option<(Text, Text)>,
+    text: KeptText,
+    json: KeptText,
+    operator: Option<(KeptText, KeptText)>,
     breakpoints: Vec<u32>,
 }
 
@@ -137,9 +138,9 @@ thread_local! {
 pub(super) fn event_for_c(event: &Event) -> Result<opscope_event_t, Failure> {
     let position = event.kind.position();
     let texts = Texts {
-        text: Text::new(&event.to_string()),
-        json: Text::new(&serde_json::to_string(event).map_err(|error| Failure::argument(error.to_string()))?),
-        operator: position.map(|position| (Text::new(&position.name), Text::new(&position.op_type))),
+        text: KeptText::new(&event.to_string()),
+        json: KeptText::new(&serde_json::to_string(event).map_err(|error| Failure::argument(error.to_string()))?),
+        operator: position.map(|position| (KeptText::new(&position.name), KeptText::new(&position.op_type))),
         breakpoints: event.kind.breakpoints().iter().map(|breakpoint| breakpoint.0).collect(),
     };
     keep(&TEXTS, texts, |texts| described(event, texts))

@@ -1,22 +1,22 @@
-use std::ffi::c_char;
 use std::time::Duration;
 
 use opscope::debug::{AttachOptions, EventSet};
+use opscope_border::{Counted, Items, SizedIn, Text, counted, sized};
 
 use super::event::event_name;
-use crate::border::{Failure, read_optional_text, read_or_default, sized, slice};
+use crate::border::{Failure, slice};
 
 /// How a client attaches. All zero is the default, and so is NULL in its place.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct opscope_attach_options_t {
+pub struct opscope_attach_options_t<'a> {
     /// `sizeof(opscope_attach_options_t)`.
     pub size: usize,
     /// The client's name, for messages. May be NULL.
-    pub name: *const c_char,
+    pub name: Text<'a>,
     /// The events that it gets, each an `opscope_event_kind_t`. Breakpoints, steps, pauses and the ends of attaching and
     /// detaching always come. Without any, all that suit a person come: not the beginning and end of runs and operators.
-    pub events: *const u32,
+    pub events: Items<'a, u32>,
     /// The number of `events`.
     pub event_count: usize,
     /// Nanoseconds for which an event may stay unacknowledged before its thread continues without it. 0 stands for 30 s.
@@ -30,16 +30,14 @@ pub struct opscope_attach_options_t {
     /// 1 if the events of operators that finished have statistics of their outputs, in `json`.
     pub statistics: u32,
 }
-sized!(opscope_attach_options_t, 64);
+sized!(opscope_attach_options_t<'a>, 64);
+counted!(opscope_attach_options_t<'a> { events[event_count] -> Counted<'a, u32> });
 
-pub(super) unsafe fn attach_options(options: *const opscope_attach_options_t) -> Result<AttachOptions, Failure> {
-    // SAFETY: as the caller promises.
-    let given = unsafe { read_or_default(options)? };
+pub(super) fn attach_options(options: SizedIn<'_, opscope_attach_options_t<'_>>) -> Result<AttachOptions, Failure> {
+    let given = options.get_or_default()?;
     let default = AttachOptions::default();
-    // SAFETY: as the caller promises.
-    let name = unsafe { read_optional_text(given.name, "name")? };
-    // SAFETY: as the caller promises.
-    let events = unsafe { event_set(given.events, given.event_count)? };
+    let name = given.name.given_str("name")?;
+    let events = event_set(given.events())?;
     Ok(AttachOptions {
         name: name.unwrap_or_default().to_owned(),
         events: events.unwrap_or(default.events),
@@ -53,9 +51,8 @@ pub(super) unsafe fn attach_options(options: *const opscope_attach_options_t) ->
 }
 
 /// Returns the set of these kinds; `None` where there are none.
-pub(super) unsafe fn event_set(events: *const u32, count: usize) -> Result<Option<EventSet>, Failure> {
-    // SAFETY: as the caller promises.
-    let kinds = unsafe { slice(events, count, "events")? };
+pub(super) fn event_set(events: Counted<'_, u32>) -> Result<Option<EventSet>, Failure> {
+    let kinds = slice(events, "events")?;
     let names: Result<EventSet, Failure> = kinds.iter().map(|&kind| event_name(kind)).collect();
-    Ok(Some(names?).filter(|_| count > 0))
+    Ok(Some(names?).filter(|_| !kinds.is_empty()))
 }

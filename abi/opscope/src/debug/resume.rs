@@ -1,8 +1,7 @@
-use std::ffi::c_char;
-
 use opscope::debug::{DebugError, Resume, Target};
+use opscope_border::{SizedCounted, SizedIn, SizedItems, Text, counted, sized};
 
-use crate::border::{Failure, constant, read_array, read_or_default, read_text, sized};
+use crate::border::{Failure, constant};
 use crate::tensor::{opscope_tensor_t, tensor_from_c};
 
 /// How a stopped run continues.
@@ -25,13 +24,13 @@ pub enum opscope_resume_action_t {
 /// How a stopped run continues, and what that needs. It uses the tensors that were replaced while it was stopped.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct opscope_resume_t {
+pub struct opscope_resume_t<'a> {
     /// `sizeof(opscope_resume_t)`.
     pub size: usize,
     /// The target of `OPSCOPE_RESUME_UNTIL`, the reason of `OPSCOPE_RESUME_ABORT`.
-    pub text: *const c_char,
+    pub text: Text<'a>,
     /// The outputs of `OPSCOPE_RESUME_SKIP`, one for each slot.
-    pub outputs: *const opscope_tensor_t,
+    pub outputs: SizedItems<'a, opscope_tensor_t<'a>>,
     /// The number of `outputs`.
     pub output_count: usize,
     /// An `opscope_resume_action_t`.
@@ -39,9 +38,10 @@ pub struct opscope_resume_t {
     /// 0.
     pub reserved: u32,
 }
-sized!(opscope_resume_t, 40);
+sized!(opscope_resume_t<'a>, 40);
+counted!(opscope_resume_t<'a> { outputs[output_count] -> SizedCounted<'a, opscope_tensor_t<'a>> });
 
-type Read = unsafe fn(&opscope_resume_t) -> Result<Resume, Failure>;
+type Read = fn(&opscope_resume_t<'_>) -> Result<Resume, Failure>;
 
 /// Reads how a run continues, by the number of the action.
 const ACTIONS: [Read; 6] = [
@@ -49,25 +49,19 @@ const ACTIONS: [Read; 6] = [
     |_| Ok(Resume::Step),
     |_| Ok(Resume::Finish),
     |given| {
-        // SAFETY: as the caller promises.
-        let target = unsafe { read_text(given.text, "text")? }.parse::<Target>();
+        let target = given.text.str("text")?.parse::<Target>();
         Ok(Resume::Until(target.map_err(DebugError::from)?))
     },
     |given| {
-        // SAFETY: as the caller promises.
-        let outputs = unsafe { read_array(given.outputs, given.output_count)? };
-        // SAFETY: as the caller promises.
-        let outputs: Result<_, Failure> = outputs.iter().map(|output| unsafe { tensor_from_c(output) }).collect();
+        let outputs = given.outputs().get()?;
+        let outputs: Result<_, Failure> = outputs.iter().map(|output| tensor_from_c(output)).collect();
         Ok(Resume::Skip(outputs?))
     },
-    // SAFETY: as the caller promises.
-    |given| Ok(Resume::Abort(unsafe { read_text(given.text, "text")? }.to_owned())),
+    |given| Ok(Resume::Abort(given.text.str("text")?.to_owned())),
 ];
 
-pub(super) unsafe fn resume(how: *const opscope_resume_t) -> Result<Resume, Failure> {
-    // SAFETY: as the caller promises.
-    let given = unsafe { read_or_default(how)? };
+pub(super) fn resume(how: SizedIn<'_, opscope_resume_t<'_>>) -> Result<Resume, Failure> {
+    let given = how.get_or_default()?;
     let read = constant(given.action, "opscope_resume_action_t", &ACTIONS)?;
-    // SAFETY: as the caller promises.
-    unsafe { read(&given) }
+    read(&given)
 }

@@ -2,10 +2,11 @@ use std::ffi::c_char;
 use std::ptr;
 
 use opscope::dump::DumpReport;
+use opscope_border::{Out, SizedOut, exported, sized, value};
 
 use super::stream::{OriginForC, opscope_stream_t};
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, Text, call, get, handle, out, remove, sized, write};
+use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
+use crate::border::{Failure, KeptText, get, handle, remove};
 
 /// What a dumper leaves behind. Free it with `opscope_dump_report_free`.
 #[repr(C)]
@@ -42,8 +43,8 @@ sized!(opscope_dump_counts_t, 56);
 /// A report with texts for C.
 pub struct ReportForC {
     counts: opscope_dump_counts_t,
-    missing: Vec<(OriginForC, Text)>,
-    errors: Vec<Text>,
+    missing: Vec<(OriginForC, KeptText)>,
+    errors: Vec<KeptText>,
 }
 
 impl ReportForC {
@@ -51,8 +52,9 @@ impl ReportForC {
         let subscriptions = &report.subscriptions;
         let named = subscriptions.iter().flat_map(|one| one.losses.named());
         let missing: Vec<_> =
-            named.map(|missing| (OriginForC::new(&missing.origin), Text::new(&missing.reason))).collect();
-        let errors: Vec<_> = subscriptions.iter().flat_map(|one| &one.errors).map(|error| Text::new(error)).collect();
+            named.map(|missing| (OriginForC::new(&missing.origin), KeptText::new(&missing.reason))).collect();
+        let errors: Vec<_> =
+            subscriptions.iter().flat_map(|one| &one.errors).map(|error| KeptText::new(error)).collect();
         let counts = opscope_dump_counts_t {
             size: size_of::<opscope_dump_counts_t>(),
             tensors: subscriptions.iter().map(|one| one.delivered.tensors).sum(),
@@ -78,51 +80,40 @@ impl ReportForC {
 }
 
 /// Writes the counts of a report to `counts`, whose `size` must be set.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_dump_report_counts(
+#[exported]
+pub fn opscope_dump_report_counts(
     report: opscope_dump_report_t,
-    counts: *mut opscope_dump_counts_t,
-) -> opscope_status_t {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(counts, &get(report)?.counts) })
+    counts: SizedOut<'_, opscope_dump_counts_t>,
+) -> Result<(), Failure> {
+    Ok(counts.write(&get(report)?.counts)?)
 }
 
 /// Writes a tensor that was not delivered to `tensor`, whose `size` must be set, and why to `reason`. Type and shape are not
 /// known. Both are valid until the report is freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_dump_report_missing(
+#[exported]
+pub fn opscope_dump_report_missing(
     report: opscope_dump_report_t,
     index: usize,
-    tensor: *mut opscope_stream_t,
-    reason: *mut *const c_char,
-) -> opscope_status_t {
-    call(|| {
-        let (report, reason) = (get(report)?, out(reason, "reason")?);
-        let (origin, why) = found(&report.missing, index, "missing tensor")?;
-        // SAFETY: as the caller promises.
-        unsafe {
-            write(tensor, &origin.alone())?;
-            reason.write(why.as_ptr());
-        }
-        Ok(())
-    })
+    tensor: SizedOut<'_, opscope_stream_t>,
+    reason: Out<'_, *const c_char>,
+) -> Result<(), Failure> {
+    let (report, reason) = (get(report)?, reason.place("reason")?);
+    let (origin, why) = found(&report.missing, index, "missing tensor")?;
+    tensor.write(&origin.alone())?;
+    reason.write(why.as_ptr());
+    Ok(())
 }
 
 /// Returns what went wrong besides; NULL where there is no such error. The text is valid until the report is freed.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_dump_report_error(report: opscope_dump_report_t, index: usize) -> *const c_char {
-    let mut text = ptr::null();
-    call(|| {
-        text = found(&get(report)?.errors, index, "error")?.as_ptr();
-        Ok(())
-    });
-    text
+#[exported]
+pub fn opscope_dump_report_error(report: opscope_dump_report_t, index: usize) -> *const c_char {
+    value(ptr::null(), || found(&get(report)?.errors, index, "error").map(KeptText::as_ptr))
 }
 
 /// Frees a report.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_dump_report_free(report: opscope_dump_report_t) -> opscope_status_t {
-    call(|| remove(report).map(drop))
+#[exported]
+pub fn opscope_dump_report_free(report: opscope_dump_report_t) -> Result<(), Failure> {
+    remove(report).map(drop)
 }
 
 fn found<'a, T>(list: &'a [T], index: usize, name: &str) -> Result<&'a T, Failure> {

@@ -1,12 +1,10 @@
-use std::ffi::c_char;
 use std::str::FromStr;
 use std::time::Duration;
 
 use opscope::dump::{Delivery, Flow, IoSelection, Pattern, Policy, Request, Runs, Selection};
+use opscope_border::{Counted, Items, SizedIn, Text, counted, sized};
 
-use crate::border::{
-    Failure, constant, get, read_optional_path, read_optional_text, read_or_default, read_text, sized, slice,
-};
+use crate::border::{Failure, constant, get, slice};
 use crate::session::opscope_session_t;
 
 /// The sides of operators that are captured.
@@ -44,19 +42,19 @@ pub enum opscope_full_queue_t {
 /// NULL in its place. A pattern is a name, a glob with `*`, `?` or `[`, or a regular expression behind "re:".
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct opscope_dump_request_t {
+pub struct opscope_dump_request_t<'a> {
     /// `sizeof(opscope_dump_request_t)`.
     pub size: usize,
     /// Patterns of operators' names. Without any, all are captured.
-    pub operators: *const *const c_char,
+    pub operators: Items<'a, Text<'a>>,
     /// The number of `operators`.
     pub operator_count: usize,
     /// Patterns of operators' types. Without any, all are captured.
-    pub types: *const *const c_char,
+    pub types: Items<'a, Text<'a>>,
     /// The number of `types`.
     pub type_count: usize,
     /// The runs, such as "0|5-10|20". NULL for all.
-    pub runs: *const c_char,
+    pub runs: Text<'a>,
     /// The most tensors. 0: no limit.
     pub first: u64,
     /// The most bytes. A tensor that does not fit any more is missing. 0: no limit.
@@ -65,12 +63,12 @@ pub struct opscope_dump_request_t {
     pub session: opscope_session_t,
     /// The most bytes of a piece. 0 stands for 16 MiB.
     pub piece_size: usize,
-    /// The most bytes that wait in the queue. 0 stands for 256 MiB.
+    /// The most bytes that wait in the queue. 0 stands for 224 MiB.
     pub queue_size: usize,
     /// Nanoseconds that a run waits for the sink, with `OPSCOPE_BLOCK`. 0 stands for a minute.
     pub patience: u64,
     /// The directory for `OPSCOPE_SPILL`. NULL for the system's directory for temporary files.
-    pub spill_directory: *const c_char,
+    pub spill_directory: Text<'a>,
     /// An `opscope_io_selection_t`.
     pub io: u32,
     /// An `opscope_delivery_t`.
@@ -84,26 +82,26 @@ pub struct opscope_dump_request_t {
     /// 0.
     pub reserved: u32,
 }
-sized!(opscope_dump_request_t, 128);
+sized!(opscope_dump_request_t<'a>, 128);
+counted!(opscope_dump_request_t<'a> {
+    operators[operator_count] -> Counted<'a, Text<'a>>,
+    types[type_count] -> Counted<'a, Text<'a>>,
+});
 
 /// Reads a request, and checks its names where it has a session.
-pub(super) unsafe fn read_request(request: *const opscope_dump_request_t) -> Result<Request, Failure> {
-    // SAFETY: as the caller promises.
-    let given = unsafe { read_or_default(request)? };
+pub(super) fn read_request(request: SizedIn<'_, opscope_dump_request_t<'_>>) -> Result<Request, Failure> {
+    let given = request.get_or_default()?;
     let some = |limit: u64| (limit > 0).then_some(limit);
     let io = [IoSelection::Outputs, IoSelection::Inputs, IoSelection::All];
-    // SAFETY: as the caller promises.
-    let selection = unsafe {
-        Selection {
-            operators: patterns(given.operators, given.operator_count, "operators")?,
-            op_types: patterns(given.types, given.type_count, "types")?,
-            runs: read_optional_text(given.runs, "runs")?.map(Runs::from_str).transpose()?.unwrap_or_default(),
-            io: constant(given.io, "opscope_io_selection_t", &io)?,
-            first: some(given.first),
-            byte_budget: some(given.byte_budget),
-            only_non_finite: given.only_non_finite != 0,
-            ..Selection::default()
-        }
+    let selection = Selection {
+        operators: patterns(given.operators(), "operators")?,
+        op_types: patterns(given.types(), "types")?,
+        runs: given.runs.given_str("runs")?.map(Runs::from_str).transpose()?.unwrap_or_default(),
+        io: constant(given.io, "opscope_io_selection_t", &io)?,
+        first: some(given.first),
+        byte_budget: some(given.byte_budget),
+        only_non_finite: given.only_non_finite != 0,
+        ..Selection::default()
     };
     if given.session.id != 0 {
         let loaded = get(given.session)?;
@@ -115,18 +113,16 @@ pub(super) unsafe fn read_request(request: *const opscope_dump_request_t) -> Res
     }
     Ok(Request {
         selection,
-        // SAFETY: as the caller promises.
-        delivery: Some(unsafe { delivery(&given)? }),
+        delivery: Some(delivery(&given)?),
         piece_size: if given.piece_size == 0 { Request::DEFAULT_PIECE_SIZE } else { given.piece_size },
         stops_run: given.stops_run != 0,
         ..Request::default()
     })
 }
 
-unsafe fn delivery(given: &opscope_dump_request_t) -> Result<Delivery, Failure> {
+fn delivery(given: &opscope_dump_request_t<'_>) -> Result<Delivery, Failure> {
     let patience = if given.patience == 0 { Flow::DEFAULT_PATIENCE } else { Duration::from_nanos(given.patience) };
-    // SAFETY: as the caller promises.
-    let directory = unsafe { read_optional_path(given.spill_directory) }.unwrap_or_else(std::env::temp_dir);
+    let directory = given.spill_directory.given_path().unwrap_or_else(std::env::temp_dir);
     let policies = [Policy::Block { patience }, Policy::Drop, Policy::Spill { directory }];
     let flow = Flow {
         cap: if given.queue_size == 0 { Flow::DEFAULT_CAP } else { given.queue_size },
@@ -135,12 +131,9 @@ unsafe fn delivery(given: &opscope_dump_request_t) -> Result<Delivery, Failure> 
     constant(given.delivery, "opscope_delivery_t", &[Delivery::Queued(flow), Delivery::Direct])
 }
 
-unsafe fn patterns(texts: *const *const c_char, count: usize, name: &str) -> Result<Vec<Pattern>, Failure> {
-    // SAFETY: as the caller promises.
-    let texts = unsafe { slice(texts, count, name)? };
-    // SAFETY: as the caller promises.
-    let pattern = |text: &*const c_char| Pattern::parse(unsafe { read_text(*text, name)? }).map_err(wrong);
-    texts.iter().map(pattern).collect()
+fn patterns(texts: Counted<'_, Text<'_>>, name: &'static str) -> Result<Vec<Pattern>, Failure> {
+    let pattern = |text: &Text<'_>| Pattern::parse(text.str(name)?).map_err(wrong);
+    slice(texts, name)?.iter().map(pattern).collect()
 }
 
 fn wrong(error: impl std::error::Error) -> Failure {

@@ -1,10 +1,11 @@
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::CString;
 
 use opscope::dump::{Answer, Closed, Ending, Piece, Sink, Stream};
 use opscope::model::RunId;
+use opscope_border::{SizedIn, Text, UserData, required, sized};
 
 use super::stream::{OriginForC, opscope_piece_t, opscope_stream_t, piece_for_c};
-use crate::border::{Failure, UserData, read, required, sized};
+use crate::border::Failure;
 
 /// What a callback of a sink wants to happen next.
 #[repr(C)]
@@ -27,39 +28,32 @@ pub struct opscope_sink_t {
     /// `sizeof(opscope_sink_t)`.
     pub size: usize,
     /// A tensor begins. Returns an `opscope_answer_t`.
-    pub begin: Option<unsafe extern "C" fn(stream: *const opscope_stream_t, user: *mut c_void) -> i32>,
+    pub begin: Option<extern "C" fn(stream: &opscope_stream_t, user: UserData) -> i32>,
     /// The next piece of it. Returns an `opscope_answer_t`.
-    pub piece: Option<
-        unsafe extern "C" fn(stream: *const opscope_stream_t, piece: *const opscope_piece_t, user: *mut c_void) -> i32,
-    >,
+    pub piece: Option<extern "C" fn(stream: &opscope_stream_t, piece: &opscope_piece_t, user: UserData) -> i32>,
     /// The tensor ends without its last piece, for this reason.
-    pub broken: Option<unsafe extern "C" fn(stream: *const opscope_stream_t, reason: *const c_char, user: *mut c_void)>,
+    pub broken: Option<extern "C" fn(stream: &opscope_stream_t, reason: Text<'_>, user: UserData)>,
     /// A run has ended, and all its tensors were delivered. Returns an `opscope_answer_t`.
-    pub run_ended: Option<unsafe extern "C" fn(run: u64, user: *mut c_void) -> i32>,
+    pub run_ended: Option<extern "C" fn(run: u64, user: UserData) -> i32>,
     /// The last call: no function of the sink is called afterwards.
-    pub closed: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    pub closed: Option<extern "C" fn(user: UserData)>,
     /// Handed to the functions.
-    pub user: *mut c_void,
+    pub user: UserData,
 }
 sized!(opscope_sink_t, 56);
 
 /// A sink that calls back into C.
 pub(super) struct CallbackSink {
     functions: opscope_sink_t,
-    user: UserData,
     /// The tensor that began last.
     current: Option<OriginForC>,
 }
 
-// SAFETY: the only pointer in the functions is the user's, which opscope does not read (see `UserData`).
-unsafe impl Send for CallbackSink {}
-
 impl CallbackSink {
-    pub unsafe fn read(sink: *const opscope_sink_t) -> Result<Self, Failure> {
-        // SAFETY: as the caller promises.
-        let functions = unsafe { read(sink)? };
-        required(functions.piece)?;
-        Ok(Self { functions, user: UserData(functions.user), current: None })
+    pub fn read(sink: SizedIn<'_, opscope_sink_t>) -> Result<Self, Failure> {
+        let functions = sink.get()?;
+        required(functions.piece, "piece")?;
+        Ok(Self { functions, current: None })
     }
 }
 
@@ -67,34 +61,29 @@ impl Sink for CallbackSink {
     fn begin(&mut self, stream: &Stream) -> Answer {
         let origin = self.current.insert(OriginForC::new(&stream.origin));
         let Some(begin) = self.functions.begin else { return Answer::Continue };
-        // SAFETY: the program promises that the function takes these arguments until it is closed.
-        answer(unsafe { begin(&origin.stream(stream), self.user.pointer()) })
+        answer(begin(&origin.stream(stream), self.functions.user))
     }
 
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
         let origin = self.current.get_or_insert_with(|| OriginForC::new(&stream.origin));
         let Some(call) = self.functions.piece else { return Answer::Continue };
-        // SAFETY: as above.
-        answer(unsafe { call(&origin.stream(stream), &piece_for_c(piece), self.user.pointer()) })
+        answer(call(&origin.stream(stream), &piece_for_c(piece), self.functions.user))
     }
 
     fn broken(&mut self, stream: &Stream, reason: &str) {
         let origin = self.current.get_or_insert_with(|| OriginForC::new(&stream.origin));
         let Some(broken) = self.functions.broken else { return };
         let reason = CString::new(reason.replace('\0', " ")).unwrap_or_default();
-        // SAFETY: as above.
-        unsafe { broken(&origin.stream(stream), reason.as_ptr(), self.user.pointer()) }
+        broken(&origin.stream(stream), Text::from(reason.as_c_str()), self.functions.user)
     }
 
     fn run_ended(&mut self, run: RunId) -> Answer {
-        // SAFETY: as above.
-        self.functions.run_ended.map_or(Answer::Continue, |ended| answer(unsafe { ended(run.0, self.user.pointer()) }))
+        self.functions.run_ended.map_or(Answer::Continue, |ended| answer(ended(run.0, self.functions.user)))
     }
 
     fn close(&mut self, _ending: &Ending) -> Closed {
         if let Some(closed) = self.functions.closed {
-            // SAFETY: as above.
-            unsafe { closed(self.user.pointer()) }
+            closed(self.functions.user)
         }
         Closed::default()
     }

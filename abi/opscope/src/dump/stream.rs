@@ -3,8 +3,9 @@ use std::ptr;
 
 use opscope::dump::{Io, Origin, Piece, Stream};
 use opscope::model::Iteration;
+use opscope_border::sized;
 
-use crate::border::{Text, sized};
+use crate::border::KeptText;
 use crate::records::opscope_path_level_t;
 use crate::tensor::dtype_code;
 
@@ -80,9 +81,9 @@ pub struct opscope_piece_t {
 
 /// Where a tensor comes from, with texts for C.
 pub(super) struct OriginForC {
-    operator_name: Text,
-    operator_type: Text,
-    value: Text,
+    operator_name: KeptText,
+    operator_type: KeptText,
+    value: KeptText,
     run: u64,
     operator_id: u32,
     io: u32,
@@ -94,9 +95,9 @@ impl OriginForC {
     pub fn new(origin: &Origin) -> Self {
         let operator = origin.operator();
         Self {
-            operator_name: Text::new(&operator.name),
-            operator_type: Text::new(&operator.op_type),
-            value: Text::new(origin.value_name()),
+            operator_name: KeptText::new(&operator.name),
+            operator_type: KeptText::new(&operator.op_type),
+            value: KeptText::new(origin.value_name()),
             run: origin.run.map_or(OPSCOPE_NO_RUN, |run| run.0),
             operator_id: origin.operator.index() as u32,
             io: match origin.io {
@@ -159,6 +160,7 @@ pub(super) fn piece_for_c(piece: Piece<'_>) -> opscope_piece_t {
 }
 
 #[cfg(test)]
+#[allow(unsafe_code, reason = "a test reads what a C program gets")]
 mod tests {
     use std::sync::{Arc, Mutex};
 

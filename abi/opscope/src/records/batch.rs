@@ -4,10 +4,11 @@ use std::ptr;
 
 use opscope::clock::{Calibration, Ticks};
 use opscope::trace::{Batch, Records};
+use opscope_border::{Answer, SizedOut, UserData, exported, sized, value};
 
 use super::buffer_handle::opscope_buffer_t;
+use crate::border::Failure;
 use crate::border::opscope_status_t::{self, OPSCOPE_EMPTY, OPSCOPE_ERROR_INVALID_HANDLE};
-use crate::border::{Failure, call, check_place, sized, write};
 
 /// What one callback gets. It is valid until the callback returns, on the thread that it was called on.
 #[repr(C)]
@@ -49,7 +50,7 @@ sized!(opscope_record_t, 24);
 
 /// Called with the records of a buffer, on its callback thread. It must not throw. It may emit records, also into the buffer
 /// that it serves.
-pub type opscope_batch_callback_t = Option<unsafe extern "C" fn(batch: *const opscope_batch_t, user: *mut c_void)>;
+pub type opscope_batch_callback_t = Option<extern "C" fn(batch: &opscope_batch_t, user: UserData)>;
 
 /// A batch during its callback. C sees its first field.
 #[repr(C)]
@@ -79,15 +80,16 @@ impl<'a> LiveBatch<'a> {
     }
 
     /// Calls back with the pointer that C gets. The other functions of this file take it until `callback` returns.
-    pub fn during(&self, callback: impl FnOnce(*const opscope_batch_t)) {
+    pub fn during(&self, callback: impl FnOnce(&opscope_batch_t)) {
         let own: *const LiveBatch<'a> = self;
         let before = CURRENT.replace(own.cast());
-        callback(own.cast());
+        callback(&self.shown);
         CURRENT.set(before);
     }
 }
 
 /// Returns the current batch if C passes that one.
+#[allow(unsafe_code, reason = "a thread-local value cannot borrow what lives as long as a callback")]
 fn current<R>(batch: *const opscope_batch_t, then: impl FnOnce(&LiveBatch<'_>) -> R) -> Result<R, Failure> {
     let current = CURRENT.get();
     if batch.is_null() || !ptr::eq(batch, current.cast()) {
@@ -101,16 +103,12 @@ fn current<R>(batch: *const opscope_batch_t, then: impl FnOnce(&LiveBatch<'_>) -
 
 /// Writes the next record of a batch to `record`, whose `size` must be set. Returns `OPSCOPE_EMPTY` after the last one.
 /// Those of each thread come in the order in which it emitted them.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_batch_next(
-    batch: *const opscope_batch_t,
-    record: *mut opscope_record_t,
-) -> opscope_status_t {
+#[exported]
+pub fn opscope_batch_next(batch: *const opscope_batch_t, record: SizedOut<'_, opscope_record_t>) -> opscope_status_t {
     let mut status = opscope_status_t::OPSCOPE_OK;
-    let called = call(|| {
+    let called = Answer::answer(|| -> Result<(), Failure> {
         // A record that could not be written would be lost.
-        // SAFETY: as the caller promises.
-        unsafe { check_place(record)? };
+        let record = record.place()?;
         let next = current(batch, |batch| {
             let next = batch.records.borrow_mut().next();
             next.map(|next| (next.header(), next.payload().as_ptr(), next.payload().len()))
@@ -127,23 +125,20 @@ pub unsafe extern "C" fn opscope_batch_next(
             category: header.category.0,
             reserved: 0,
         };
-        // SAFETY: as the caller promises.
-        unsafe { write(record, &found) }
+        record.write(&found);
+        Ok(())
     });
     if called == opscope_status_t::OPSCOPE_OK { status } else { called }
 }
 
 /// Returns the time of ticks in a record: nanoseconds of CLOCK_BOOTTIME. Returns 0 outside of the batch's callback.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_batch_nanoseconds(batch: *const opscope_batch_t, ticks: u64) -> u64 {
-    let mut nanoseconds = 0;
-    call(|| {
-        nanoseconds = current(batch, |batch| {
+#[exported]
+pub fn opscope_batch_nanoseconds(batch: *const opscope_batch_t, ticks: u64) -> u64 {
+    value(0, || {
+        current(batch, |batch| {
             let calibration = batch.calibration.get().unwrap_or_else(|| batch.batch.calibration());
             batch.calibration.set(Some(calibration));
             calibration.timestamp(Ticks::from_raw(ticks)).as_nanos()
-        })?;
-        Ok(())
-    });
-    nanoseconds
+        })
+    })
 }

@@ -1,17 +1,15 @@
-use std::ffi::{c_char, c_void};
-use std::slice::from_raw_parts;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use opscope::trace::{Buffer, BufferId, BufferOptions, Bytes, CallbackThread, Category, Policy, emit_by_id};
+use opscope::trace::{
+    Buffer, BufferId, BufferOptions, Bytes, CallbackThread, Category, Policy, drop_if_interrupting, emit_by_id,
+};
+use opscope_border::{Answer, Counted, Out, SizedIn, Text, UserData, exported, required, sized};
 
 use super::batch::{LiveBatch, opscope_batch_callback_t};
 use super::buffer_handle::opscope_buffer_t;
 use super::callback_thread::opscope_callback_thread_t;
-use crate::border::{
-    Failure, UserData, call, constant, get, insert_numbered, opscope_status_t, out, own_number, read_optional_path,
-    read_or_default, remove, required, sized, slice,
-};
+use crate::border::{Failure, constant, get, insert_numbered, opscope_status_t, own_number, remove};
 
 /// What happens when a buffer is full.
 #[repr(C)]
@@ -27,7 +25,7 @@ pub enum opscope_policy_t {
 /// The options of a buffer. All zero is the default, and so is NULL in its place.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct opscope_buffer_options_t {
+pub struct opscope_buffer_options_t<'a> {
     /// `sizeof(opscope_buffer_options_t)`.
     pub size: usize,
     /// The payload bytes that it holds. 0 stands for 8 MiB.
@@ -38,7 +36,7 @@ pub struct opscope_buffer_options_t {
     pub interval: u64,
     /// A file that holds the records, so that they survive the process: `opscope recover` reads it. It must not exist yet.
     /// NULL for memory.
-    pub file: *const c_char,
+    pub file: Text<'a>,
     /// The thread that calls the callback. 0: the one that buffers share.
     pub thread: opscope_callback_thread_t,
     /// An `opscope_policy_t`.
@@ -46,71 +44,65 @@ pub struct opscope_buffer_options_t {
     /// 0.
     pub reserved: u32,
 }
-sized!(opscope_buffer_options_t, 56);
+sized!(opscope_buffer_options_t<'a>, 56);
 
 /// Creates a buffer. `callback` is called with its records, by one thread at a time.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_buffer_create(
-    options: *const opscope_buffer_options_t,
+#[exported]
+pub fn opscope_buffer_create(
+    options: SizedIn<'_, opscope_buffer_options_t<'_>>,
     callback: opscope_batch_callback_t,
-    user: *mut c_void,
-    buffer: *mut opscope_buffer_t,
-) -> opscope_status_t {
-    call(|| {
-        let buffer = out(buffer, "buffer")?;
-        // SAFETY: as the caller promises.
-        let options = unsafe { buffer_options(options)? };
-        let (callback, user) = (required(callback)?, UserData(user));
-        let own_handle = Arc::new(OnceLock::new());
-        let handle_in_callback = Arc::clone(&own_handle);
-        let created = Buffer::create(options, move |batch| {
-            // Nothing is emitted before the handle exists.
-            let buffer = handle_in_callback.get().copied().unwrap_or(opscope_buffer_t { id: 0 });
-            // SAFETY: the program promises that the function takes these arguments until the buffer is destroyed.
-            LiveBatch::new(buffer, batch).during(|batch| unsafe { callback(batch, user.pointer()) });
-        })?;
-        let handle: opscope_buffer_t = insert_numbered(created.id().as_raw(), created);
-        let _ = own_handle.set(handle);
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { buffer.write(handle) };
-        Ok(())
-    })
+    user: UserData,
+    buffer: Out<'_, opscope_buffer_t>,
+) -> Result<(), Failure> {
+    let buffer = buffer.place("buffer")?;
+    let options = buffer_options(options)?;
+    let callback = required(callback, "callback")?;
+    let own_handle = Arc::new(OnceLock::new());
+    let handle_in_callback = Arc::clone(&own_handle);
+    let created = Buffer::create(options, move |batch| {
+        // Nothing is emitted before the handle exists.
+        let buffer = handle_in_callback.get().copied().unwrap_or(opscope_buffer_t { id: 0 });
+        LiveBatch::new(buffer, batch).during(|batch| callback(batch, user));
+    })?;
+    let handle: opscope_buffer_t = insert_numbered(created.id().as_raw(), created);
+    let _ = own_handle.set(handle);
+    buffer.write(handle);
+    Ok(())
 }
 
 /// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has at
 /// least 1 byte, and at most a sixteenth of the buffer, which counts as 512 bytes to 31,744.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_buffer_emit(
+///
+/// A signal handler may call this. Where it interrupts another call of this library on its thread, the record may be dropped: it is
+/// counted, and the call returns `OPSCOPE_ERROR_BUSY`. It never waits for the interrupted call. Only the first record of a thread into a
+/// buffer uses the heap, so let each thread emit one before its handlers do; and a full buffer with `OPSCOPE_LOSSLESS` waits for its
+/// callback, which must then need nothing that the interrupted code holds.
+#[exported]
+pub fn opscope_buffer_emit(
     buffer: opscope_buffer_t,
     category: u8,
     kind: u16,
-    payload: *const c_void,
+    #[counted_by(length)] payload: opscope_border::Bytes<'_>,
     length: usize,
 ) -> opscope_status_t {
     // Nothing here can panic: the number of a buffer is that of its handle, and the thread knows its place in the buffer.
-    if !payload.is_null() && (1..=LONGEST).contains(&length) {
-        // SAFETY: it is not NULL, and the caller promises that it has `length` bytes.
-        let payload = unsafe { from_raw_parts(payload.cast::<u8>(), length) };
-        if emit_by_id(BufferId::from_raw(own_number(buffer)), Category(category), kind, payload) {
-            return opscope_status_t::OPSCOPE_OK;
-        }
+    if (1..=LONGEST).contains(&payload.count())
+        && let Ok(payload) = payload.get("payload")
+        && emit_by_id(BufferId::from_raw(own_number(buffer)), Category(category), kind, payload)
+    {
+        return opscope_status_t::OPSCOPE_OK;
     }
-    // SAFETY: as the caller promises.
-    unsafe { emit_by_handle(buffer, category, kind, payload, length) }
+    if drop_if_interrupting(BufferId::from_raw(own_number(buffer)), Category(category), kind) {
+        return opscope_status_t::OPSCOPE_ERROR_BUSY;
+    }
+    emit_by_handle(buffer, category, kind, payload)
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn emit_by_handle(
-    buffer: opscope_buffer_t,
-    category: u8,
-    kind: u16,
-    payload: *const c_void,
-    length: usize,
-) -> opscope_status_t {
-    call(|| {
-        // SAFETY: as the caller promises.
-        let payload = unsafe { slice(payload.cast::<u8>(), length, "payload")? };
+fn emit_by_handle(buffer: opscope_buffer_t, category: u8, kind: u16, payload: Counted<'_, u8>) -> opscope_status_t {
+    Answer::answer(|| -> Result<(), Failure> {
+        let payload = payload.get("payload")?;
         Ok(get(buffer)?.emit_bytes(Category(category), kind, payload)?)
     })
 }
@@ -120,37 +112,33 @@ const LONGEST: usize = u16::MAX as usize;
 
 /// Delivers everything that any thread emitted before, and returns when it is delivered. Inside of the buffer's callback it
 /// returns `OPSCOPE_ERROR_BUSY`.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_buffer_flush(buffer: opscope_buffer_t) -> opscope_status_t {
-    call(|| Ok(get(buffer)?.flush()?))
+#[exported]
+pub fn opscope_buffer_flush(buffer: opscope_buffer_t) -> Result<(), Failure> {
+    Ok(get(buffer)?.flush()?)
 }
 
 /// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and returns `OPSCOPE_ERROR_TIMED_OUT` then. The delivery
 /// continues.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_buffer_flush_within(buffer: opscope_buffer_t, nanoseconds: u64) -> opscope_status_t {
-    call(|| Ok(get(buffer)?.flush_within(Duration::from_nanos(nanoseconds))?))
+#[exported]
+pub fn opscope_buffer_flush_within(buffer: opscope_buffer_t, nanoseconds: u64) -> Result<(), Failure> {
+    Ok(get(buffer)?.flush_within(Duration::from_nanos(nanoseconds))?)
 }
 
 /// Moves a buffer to another callback thread, from the next batch on.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_buffer_assign(
-    buffer: opscope_buffer_t,
-    thread: opscope_callback_thread_t,
-) -> opscope_status_t {
-    call(|| Ok(get(buffer)?.assign(&callback_thread(thread)?)?))
+#[exported]
+pub fn opscope_buffer_assign(buffer: opscope_buffer_t, thread: opscope_callback_thread_t) -> Result<(), Failure> {
+    Ok(get(buffer)?.assign(&callback_thread(thread)?)?)
 }
 
 /// Destroys a buffer, and returns when everything in it is delivered. Inside of its callback it returns at once, and the rest
 /// is delivered after that callback. The callback is not called afterwards.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_buffer_destroy(buffer: opscope_buffer_t) -> opscope_status_t {
-    call(|| Ok(remove(buffer)?.destroy()?))
+#[exported]
+pub fn opscope_buffer_destroy(buffer: opscope_buffer_t) -> Result<(), Failure> {
+    Ok(remove(buffer)?.destroy()?)
 }
 
-unsafe fn buffer_options(options: *const opscope_buffer_options_t) -> Result<BufferOptions, Failure> {
-    // SAFETY: as the caller promises.
-    let given = unsafe { read_or_default(options)? };
+fn buffer_options(options: SizedIn<'_, opscope_buffer_options_t<'_>>) -> Result<BufferOptions, Failure> {
+    let given = options.get_or_default()?;
     let default = BufferOptions::default();
     let size = if given.bytes == 0 { default.size } else { Bytes::new(given.bytes) };
     Ok(BufferOptions {
@@ -158,9 +146,9 @@ unsafe fn buffer_options(options: *const opscope_buffer_options_t) -> Result<Buf
         watermark: Bytes::new(if given.watermark == 0 { size.get() / 8 } else { given.watermark }),
         policy: constant(given.policy, "opscope_policy_t", &Policy::ALL)?,
         interval: (given.interval > 0).then(|| Duration::from_nanos(given.interval)),
+        tells_drops: false,
         thread: callback_thread(given.thread)?,
-        // SAFETY: as the caller promises.
-        file: unsafe { read_optional_path(given.file) },
+        file: given.file.given_path(),
     })
 }
 

@@ -1,8 +1,9 @@
 use opscope::trace::{Context, Operation, Operations};
+use opscope_border::{Items, Out, exported};
 
 use super::buffer_handle::opscope_buffer_t;
 use super::kinds::kind_of;
-use crate::border::{call, get, handle, insert, opscope_status_t, out, remove, slice};
+use crate::border::{Failure, get, handle, insert, remove, slice};
 
 /// The switch for a set of tracing services: a service traces one kind of records into one buffer while the context is
 /// started. Destroy it with `opscope_context_destroy`.
@@ -15,50 +16,44 @@ pub struct opscope_context_t {
 handle!(opscope_context_t => Context, "context");
 
 /// Creates a context without services. It is not started.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_context_create(context: *mut opscope_context_t) -> opscope_status_t {
-    call(|| {
-        let context = out(context, "context")?;
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { context.write(insert(Context::create())) };
-        Ok(())
-    })
+#[exported]
+pub fn opscope_context_create(context: Out<'_, opscope_context_t>) -> Result<(), Failure> {
+    let context = context.place("context")?;
+    context.write(insert(Context::create()));
+    Ok(())
 }
 
 /// Adds a service: records of a kind, an `opscope_kind_t`, go into a buffer. `operations` are those that are traced; with a
 /// `count` of 0 all are. A buffer serves one context, and a context traces a kind into one buffer.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_context_configure(
+#[exported]
+pub fn opscope_context_configure(
     context: opscope_context_t,
     kind: u16,
-    operations: *const u32,
+    #[counted_by(count)] operations: Items<'_, u32>,
     count: usize,
     buffer: opscope_buffer_t,
-) -> opscope_status_t {
-    call(|| {
-        let (context, buffer, kind) = (get(context)?, get(buffer)?, kind_of(kind)?);
-        // SAFETY: as the caller promises.
-        let operations = unsafe { slice(operations, count, "operations")? };
-        let operations: Vec<Operation> = operations.iter().copied().map(Operation).collect();
-        let operations = if operations.is_empty() { Operations::All } else { Operations::Only(&operations) };
-        Ok(context.configure(kind, operations, &buffer)?)
-    })
+) -> Result<(), Failure> {
+    let (context, buffer, kind) = (get(context)?, get(buffer)?, kind_of(kind)?);
+    let operations = slice(operations, "operations")?;
+    let operations: Vec<Operation> = operations.iter().copied().map(Operation).collect();
+    let operations = if operations.is_empty() { Operations::All } else { Operations::Only(&operations) };
+    Ok(context.configure(kind, operations, &buffer)?)
 }
 
 /// Starts tracing. It does nothing if the context is started.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_context_start(context: opscope_context_t) -> opscope_status_t {
-    call(|| Ok(get(context)?.start()?))
+#[exported]
+pub fn opscope_context_start(context: opscope_context_t) -> Result<(), Failure> {
+    Ok(get(context)?.start()?)
 }
 
 /// Stops tracing. When it returns, every emitted record is in its buffer, and none will follow.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_context_stop(context: opscope_context_t) -> opscope_status_t {
-    call(|| Ok(get(context)?.stop()?))
+#[exported]
+pub fn opscope_context_stop(context: opscope_context_t) -> Result<(), Failure> {
+    Ok(get(context)?.stop()?)
 }
 
 /// Stops a context and removes its services. Their buffers stay.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_context_destroy(context: opscope_context_t) -> opscope_status_t {
-    call(|| Ok(remove(context)?.destroy()?))
+#[exported]
+pub fn opscope_context_destroy(context: opscope_context_t) -> Result<(), Failure> {
+    Ok(remove(context)?.destroy()?)
 }

@@ -3,9 +3,10 @@ use std::ffi::c_char;
 
 use opscope::profile::{KernelNames, plan_names};
 use opscope::trace::PlanId;
+use opscope_border::{SizedOut, exported, sized};
 
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, Text, call, keep, out, sized, write};
+use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
+use crate::border::{Failure, KeptText, keep};
 
 /// A kernel of a plan that records refer to. Its texts are valid until the same thread asks for the next one.
 #[repr(C)]
@@ -34,45 +35,42 @@ sized!(opscope_kernel_t, 64);
 
 thread_local! {
     /// The texts that this thread asked for last.
-    static TEXTS: RefCell<Option<[Text; 6]>> = const { RefCell::new(None) };
+    static TEXTS: RefCell<Option<[KeptText; 6]>> = const { RefCell::new(None) };
 }
 
 /// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those of an
 /// `opscope_dispatch_record_t`. Names of plans that were freed are kept for a while, so that a callback still finds them.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_kernel(plan: u64, index: u32, kernel: *mut opscope_kernel_t) -> opscope_status_t {
-    call(|| {
-        let kernel = out(kernel, "kernel")?;
-        let names = plan_names(PlanId(plan));
-        let found = names.as_ref().and_then(|names| Some((names, names.kernels.get(index as usize)?)));
-        let (names, found) = found.ok_or_else(|| {
-            Failure::new(
-                OPSCOPE_ERROR_NOT_FOUND,
-                format!("there is no kernel {index} of a plan {plan}, or its names are gone"),
-            )
-        })?;
-        let texts = texts(found, &names.model.display().to_string());
-        let described = keep(&TEXTS, texts, |texts| {
-            let [operator_name, operator_type, name, op, fused, model] = texts.each_ref().map(Text::as_ptr);
-            opscope_kernel_t {
-                size: size_of::<opscope_kernel_t>(),
-                operator_name,
-                operator_type,
-                name,
-                op,
-                fused,
-                model,
-                fused_count: found.fused.len() as u32,
-                exact: u32::from(found.exact),
-            }
-        })?;
-        // SAFETY: as the caller promises.
-        unsafe { write(kernel, &described) }
-    })
+#[exported]
+pub fn opscope_kernel(plan: u64, index: u32, kernel: SizedOut<'_, opscope_kernel_t>) -> Result<(), Failure> {
+    kernel.check_given("kernel")?;
+    let names = plan_names(PlanId(plan));
+    let found = names.as_ref().and_then(|names| Some((names, names.kernels.get(index as usize)?)));
+    let (names, found) = found.ok_or_else(|| {
+        Failure::new(
+            OPSCOPE_ERROR_NOT_FOUND,
+            format!("there is no kernel {index} of a plan {plan}, or its names are gone"),
+        )
+    })?;
+    let texts = texts(found, &names.model.display().to_string());
+    let described = keep(&TEXTS, texts, |texts| {
+        let [operator_name, operator_type, name, op, fused, model] = texts.each_ref().map(KeptText::as_ptr);
+        opscope_kernel_t {
+            size: size_of::<opscope_kernel_t>(),
+            operator_name,
+            operator_type,
+            name,
+            op,
+            fused,
+            model,
+            fused_count: found.fused.len() as u32,
+            exact: u32::from(found.exact),
+        }
+    })?;
+    Ok(kernel.write(&described)?)
 }
 
-fn texts(kernel: &KernelNames, model: &str) -> [Text; 6] {
+fn texts(kernel: &KernelNames, model: &str) -> [KeptText; 6] {
     let fused: Vec<&str> = kernel.fused.iter().map(|operator| operator.name.as_str()).collect();
     let (operator, op_type) = if kernel.added { ("", "") } else { (&*kernel.operator, &*kernel.op_type) };
-    [operator, op_type, &*kernel.name, &*kernel.op, &*fused.join(", "), model].map(Text::new)
+    [operator, op_type, &*kernel.name, &*kernel.op, &*fused.join(", "), model].map(KeptText::new)
 }

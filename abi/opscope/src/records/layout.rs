@@ -1,9 +1,31 @@
-//! The layouts of records. Times are raw ticks: `opscope_batch_nanoseconds` makes nanoseconds of them.
+//! The kinds of records and their layouts. Times are raw ticks: `opscope_batch_nanoseconds` makes nanoseconds of them. The test
+//! of the header compares this with the table of kinds.
 
 use opscope::trace::{
     AllocationRecord, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, MarkerRecord, PathLevel,
     RetirementRecord, RunRecord,
 };
+
+/// The kinds of opscope's own records, whose category is `OPSCOPE_CATEGORY`. `docs/records.md` describes them all.
+#[repr(C)]
+pub enum opscope_kind_t {
+    /// One execution of one kernel: an `opscope_dispatch_record_t`.
+    OPSCOPE_OPERATOR_DISPATCH = 1,
+    /// One run: an `opscope_run_record_t`.
+    OPSCOPE_RUN = 2,
+    /// A copy of inputs or outputs: an `opscope_copy_record_t`.
+    OPSCOPE_TENSOR_COPY = 3,
+    /// Memory that the engine holds for a tensor: an `opscope_allocation_record_t`.
+    OPSCOPE_TENSOR_ALLOCATION = 4,
+    /// A mark or a range: an `opscope_marker_record_t`.
+    OPSCOPE_MARKER = 5,
+    /// The value of a counter: an `opscope_counter_record_t`.
+    OPSCOPE_COUNTER = 6,
+    /// A call of the engine: an `opscope_engine_call_record_t`.
+    OPSCOPE_ENGINE_CALL = 7,
+    /// A correlation id ended: an `opscope_retirement_record_t`.
+    OPSCOPE_CORRELATION_RETIREMENT = 8,
+}
 
 /// The ids of the work that a record belongs to; 0 is none.
 #[repr(C)]
@@ -74,7 +96,7 @@ pub struct opscope_run_record_t {
     pub download_end: u64,
     /// The work that it belongs to.
     pub correlation: opscope_correlation_t,
-    /// 0: a warm-up, 1: measured.
+    /// 0: warm_up, 1: measured, 2: untimed, which is a run without times of its dispatches.
     pub operation: u32,
     /// The system's number of the thread.
     pub thread: u32,
@@ -100,7 +122,7 @@ pub struct opscope_copy_record_t {
     pub correlation: opscope_correlation_t,
     /// The number of tensors.
     pub tensors: u32,
-    /// 0: host to host, 1: host to device, 2: device to host, 3: device to device.
+    /// 0: host_to_host, 1: host_to_device, 2: device_to_host, 3: device_to_device.
     pub operation: u32,
     /// The system's number of the thread.
     pub thread: u32,
@@ -148,7 +170,7 @@ pub struct opscope_marker_record_t {
     pub correlation: opscope_correlation_t,
     /// The number of its name.
     pub name: u32,
-    /// 0: a mark, 1: a range, 2: a range that was open when tracing ended.
+    /// 0: mark, 1: range, 2: open_range, which was open when tracing ended.
     pub operation: u32,
     /// The system's number of the thread.
     pub thread: u32,
@@ -168,7 +190,7 @@ pub struct opscope_counter_record_t {
     pub correlation: opscope_correlation_t,
     /// The number of its name.
     pub name: u32,
-    /// 0: a sample.
+    /// 0: sample.
     pub operation: u32,
     /// The system's number of the thread.
     pub thread: u32,
@@ -190,7 +212,7 @@ pub struct opscope_engine_call_record_t {
     pub end: u64,
     /// The work that it belongs to.
     pub correlation: opscope_correlation_t,
-    /// 0: load, 1: plan, 2: upload, 3: run, 4: download.
+    /// 0: load, 1: plan, 2: upload, 3: run, 4: download, 5: profile, which is the engine's work on a profile of its own.
     pub operation: u32,
     /// The system's number of the thread.
     pub thread: u32,

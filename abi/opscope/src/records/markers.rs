@@ -4,14 +4,15 @@ use std::ptr;
 
 use opscope::clock::{Ticks, Timestamp};
 use opscope::trace::{
-    ExternalId, NameId, Range, counter, current_correlation, intern, mark, mark_named, pop_external, push_external,
-    range, range_named,
+    ExternalId, Inside, Kind, NameId, Range, TraceError, current_correlation, intern, interrupts_a_call, mark,
+    pop_external, push_external, range, range_named, try_counter, try_mark_named, wanted,
 };
+use opscope_border::{Answer, Out, Text, exported, value};
 
 use super::layout::opscope_correlation_t;
 use super::names::text_for_c;
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, call, out, read_text, write_out};
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_NOT_FOUND};
+use crate::border::{Failure, anywhere};
 
 thread_local! {
     /// The ranges that this thread has begun, the innermost last. A thread that ends, ends them.
@@ -19,127 +20,138 @@ thread_local! {
 }
 
 /// Begins a named range of the calling thread. Ranges of a thread are nested.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_range_push(name: *const c_char) -> opscope_status_t {
-    // SAFETY: as the caller promises.
-    call(|| begin(range(unsafe { read_text(name, "name")? })))
+///
+/// A signal handler may call this with a name that was used before, and then ends the range before it returns. Where it interrupts
+/// another call of this library on its thread, the range is dropped: it is counted, and the push and its pop return
+/// `OPSCOPE_ERROR_BUSY`.
+#[exported]
+pub fn opscope_range_push(name: Text<'_>) -> opscope_status_t {
+    if interrupts_a_call() {
+        drop(range(""));
+        return OPSCOPE_ERROR_BUSY;
+    }
+    Answer::answer(|| begin(range(name.str("name")?)))
 }
 
 /// As `opscope_range_push`, by the number of a name: the name is not looked up, so the number is not checked.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_range_push_named(name: u32) -> opscope_status_t {
-    call(|| begin(range_named(NameId(name))))
+#[exported]
+pub fn opscope_range_push_named(name: u32) -> opscope_status_t {
+    if interrupts_a_call() {
+        drop(range_named(NameId(name)));
+        return OPSCOPE_ERROR_BUSY;
+    }
+    Answer::answer(|| begin(range_named(NameId(name))))
 }
 
-/// Ends the innermost range of the calling thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_range_pop() -> opscope_status_t {
-    call(|| {
-        let ended = RANGES.try_with(|ranges| ranges.borrow_mut().pop()).ok().flatten();
-        let none = || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "this thread has no open range; push one first");
-        ended.map(drop).ok_or_else(none)
-    })
+/// Ends the innermost range of the calling thread. A signal handler may end a range that it began.
+#[exported]
+pub fn opscope_range_pop() -> Result<(), Failure> {
+    let ended = {
+        let _inside = Inside::enter();
+        RANGES.try_with(|ranges| ranges.borrow_mut().pop()).ok().flatten()
+    };
+    let none = || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "this thread has no open range; push one first");
+    ended.map(drop).ok_or_else(none)
 }
 
 /// Marks this moment.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_mark(name: *const c_char) -> opscope_status_t {
-    call(|| {
-        // SAFETY: as the caller promises.
-        mark(unsafe { read_text(name, "name")? });
+///
+/// A signal handler may call this with a name that was used before. Where it interrupts another call of this library on its thread, the
+/// mark is dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`.
+#[exported]
+pub fn opscope_mark(name: Text<'_>) -> opscope_status_t {
+    if interrupts_a_call() && wanted(Kind::Marker) {
+        mark("");
+        return OPSCOPE_ERROR_BUSY;
+    }
+    anywhere(|| {
+        mark(name.str("name")?);
         Ok(())
     })
 }
 
-/// As `opscope_mark`, by the number of a name.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_mark_named(name: u32) -> opscope_status_t {
-    call(|| {
-        mark_named(NameId(name));
-        Ok(())
-    })
+/// As `opscope_mark`, by the number of a name. In a signal handler it is dropped more rarely.
+#[exported]
+pub fn opscope_mark_named(name: u32) -> opscope_status_t {
+    emitted(|| try_mark_named(NameId(name)))
 }
 
-/// Records the value of a counter, by the number of its name.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_counter(name: u32, value: f64) -> opscope_status_t {
-    call(|| {
-        counter(NameId(name), value);
-        Ok(())
-    })
+/// Records the value of a counter, by the number of its name. A signal handler may call it, as `opscope_mark_named`.
+#[exported]
+pub fn opscope_counter(name: u32, value: f64) -> opscope_status_t {
+    emitted(|| try_counter(NameId(name), value))
 }
 
 /// Writes the number of a name to `number`: a new one at the first call, the same one at every later call. Names are kept
 /// until the process ends.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_intern(name: *const c_char, number: *mut u32) -> opscope_status_t {
-    call(|| {
-        let number = out(number, "number")?;
-        // SAFETY: as the caller promises.
-        let id = intern(unsafe { read_text(name, "name")? });
-        // SAFETY: as the caller promises.
-        unsafe { write_out(number, id.0, "number") }
-    })
+#[exported]
+pub fn opscope_intern(name: Text<'_>, number: Out<'_, u32>) -> Result<(), Failure> {
+    let number = number.place("number")?;
+    let id = intern(name.str("name")?);
+    number.write(id.0);
+    Ok(())
 }
 
 /// Returns the text of a name's number; NULL for a number that is no name. The text is kept until the process ends.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_name(number: u32) -> *const c_char {
-    let mut pointer = ptr::null();
-    call(|| {
+#[exported]
+pub fn opscope_name(number: u32) -> *const c_char {
+    value(ptr::null(), || {
         let unknown =
             || Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is no name; opscope_intern returns names"));
-        pointer = text_for_c(NameId(number)).ok_or_else(unknown)?;
-        Ok(())
-    });
-    pointer
+        text_for_c(NameId(number)).ok_or_else(unknown)
+    })
 }
 
 /// Pushes an id of the program onto the calling thread's stack. Records carry the topmost one.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_push_external(external: u64) -> opscope_status_t {
-    call(|| {
-        push_external(ExternalId(external));
-        Ok(())
-    })
+#[exported]
+pub fn opscope_push_external(external: u64) -> Result<(), Failure> {
+    push_external(ExternalId(external));
+    Ok(())
 }
 
 /// Takes the topmost id off the calling thread's stack, and writes it to `external` unless that is NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_pop_external(external: *mut u64) -> opscope_status_t {
-    call(|| {
-        let none = || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "this thread has no external id; push one first");
-        let popped = pop_external().ok_or_else(none)?;
-        if !external.is_null() {
-            // SAFETY: it is not NULL, and the caller promises that it is writable.
-            unsafe { external.write(popped.0) };
-        }
-        Ok(())
-    })
+#[exported]
+pub fn opscope_pop_external(external: Out<'_, u64>) -> Result<(), Failure> {
+    let none = || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "this thread has no external id; push one first");
+    let popped = pop_external().ok_or_else(none)?;
+    external.write_if_given(popped.0);
+    Ok(())
 }
 
 /// Writes the ids of the work that the calling thread does at the moment to `correlation`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_correlation(correlation: *mut opscope_correlation_t) -> opscope_status_t {
+#[exported]
+pub fn opscope_correlation(correlation: Out<'_, opscope_correlation_t>) -> Result<(), Failure> {
     let current = current_correlation();
     let value = opscope_correlation_t { internal: current.internal.0, external: current.external.0 };
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write_out(correlation, value, "correlation") })
+    correlation.place("correlation")?.write(value);
+    Ok(())
 }
 
 /// Returns a reading of the clock in ticks, as records have them.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_ticks() -> u64 {
+#[exported]
+pub fn opscope_ticks() -> u64 {
     Ticks::now().as_raw()
 }
 
 /// Returns the time in nanoseconds of CLOCK_BOOTTIME.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_timestamp() -> u64 {
+#[exported]
+pub fn opscope_timestamp() -> u64 {
     Timestamp::now().as_nanos()
 }
 
+/// Emits a record. The buffer counts one that it could not take. The program is told of one that was dropped in a signal handler, and
+/// gets no text for it: the interrupted call may be in the allocator.
+fn emitted(emit: impl FnOnce() -> Result<(), TraceError>) -> opscope_status_t {
+    let mut is_dropped = false;
+    let status = anywhere(|| {
+        is_dropped = matches!(emit(), Err(TraceError::Interrupted));
+        Ok(())
+    });
+    if is_dropped { OPSCOPE_ERROR_BUSY } else { status }
+}
+
 fn begin(range: Range) -> Result<(), Failure> {
+    let _inside = Inside::enter();
     let ends = |_| Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the thread ends, and has no place for ranges any more");
     RANGES.try_with(|ranges| ranges.borrow_mut().push(range)).map_err(ends)
 }

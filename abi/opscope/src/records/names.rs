@@ -6,29 +6,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope::trace::{ForkRoom, HeldLocks, NameId, name_text};
 
-use crate::border::Text;
+use crate::border::KeptText;
 
-static TEXTS: Mutex<Option<HashMap<NameId, Text>>> = Mutex::new(None);
+static TEXTS: Mutex<Option<HashMap<NameId, KeptText>>> = Mutex::new(None);
 
 /// Returns the text of a name.
 pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldTexts(lock())));
     // Without memory for the registration, only a fork that happens during a call is unsafe.
     let _ = ROOM.register();
-    let known = lock().get_or_insert_default().get(&name).map(Text::as_ptr);
+    let known = lock().get_or_insert_default().get(&name).map(KeptText::as_ptr);
     known.or_else(|| {
         // Without the lock: the name is looked up under another one, which a fork may hold already.
-        let text = Text::new(&name_text(name)?);
+        let text = KeptText::new(&name_text(name)?);
         Some(lock().get_or_insert_default().entry(name).or_insert(text).as_ptr())
     })
 }
 
-fn lock() -> MutexGuard<'static, Option<HashMap<NameId, Text>>> {
+fn lock() -> MutexGuard<'static, Option<HashMap<NameId, KeptText>>> {
     TEXTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lock during a fork.
-struct HeldTexts(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, Option<HashMap<NameId, Text>>>);
+struct HeldTexts(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, Option<HashMap<NameId, KeptText>>>);
 
 impl HeldLocks for HeldTexts {
     fn reset_in_child(self: Box<Self>) {}

@@ -1,7 +1,8 @@
 use opscope::trace::{Category, KindStatistics};
+use opscope_border::{SizedOut, exported, sized};
 
 use super::buffer_handle::opscope_buffer_t;
-use crate::border::{call, get, opscope_status_t, sized, write};
+use crate::border::{Failure, get};
 
 /// What a buffer has done so far: `emitted == delivered + dropped + waiting`.
 #[repr(C)]
@@ -29,39 +30,33 @@ pub struct opscope_buffer_statistics_t {
 sized!(opscope_buffer_statistics_t, 72);
 
 /// Writes what a buffer has done so far to `statistics`, whose `size` must be set.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_buffer_statistics(
+#[exported]
+pub fn opscope_buffer_statistics(
     buffer: opscope_buffer_t,
-    statistics: *mut opscope_buffer_statistics_t,
-) -> opscope_status_t {
-    call(|| {
-        let all = get(buffer)?.statistics();
-        let value = opscope_buffer_statistics_t {
-            bytes: all.bytes.get(),
-            callbacks: all.callbacks,
-            stalls: all.stalls,
-            longest_stall: u64::try_from(all.longest_stall.as_nanos()).unwrap_or(u64::MAX),
-            ..counts(all.total())
-        };
-        // SAFETY: as the caller promises.
-        unsafe { write(statistics, &value) }
-    })
+    statistics: SizedOut<'_, opscope_buffer_statistics_t>,
+) -> Result<(), Failure> {
+    let all = get(buffer)?.statistics();
+    let value = opscope_buffer_statistics_t {
+        bytes: all.bytes.get(),
+        callbacks: all.callbacks,
+        stalls: all.stalls,
+        longest_stall: u64::try_from(all.longest_stall.as_nanos()).unwrap_or(u64::MAX),
+        ..counts(all.total())
+    };
+    Ok(statistics.write(&value)?)
 }
 
 /// Writes what a buffer has done with the records of one kind to `statistics`, whose `size` must be set.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_buffer_kind_statistics(
+#[exported]
+pub fn opscope_buffer_kind_statistics(
     buffer: opscope_buffer_t,
     category: u8,
     kind: u16,
-    statistics: *mut opscope_buffer_statistics_t,
-) -> opscope_status_t {
-    call(|| {
-        let kinds = get(buffer)?.statistics().kinds;
-        let of_kind = kinds.get(&(Category(category), kind)).copied().unwrap_or_default();
-        // SAFETY: as the caller promises.
-        unsafe { write(statistics, &counts(of_kind)) }
-    })
+    statistics: SizedOut<'_, opscope_buffer_statistics_t>,
+) -> Result<(), Failure> {
+    let kinds = get(buffer)?.statistics().kinds;
+    let of_kind = kinds.get(&(Category(category), kind)).copied().unwrap_or_default();
+    Ok(statistics.write(&counts(of_kind))?)
 }
 
 fn counts(of: KindStatistics) -> opscope_buffer_statistics_t {

@@ -2,11 +2,12 @@ use std::ffi::c_char;
 use std::ptr;
 
 use opscope::model::Fidelity;
+use opscope_border::{SizedOut, exported, sized};
 
 use super::description::Value;
 use super::load::{opscope_fidelity_t, opscope_session_t};
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, Text, call, get, sized, write};
+use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
+use crate::border::{Failure, KeptText, get};
 
 /// A model and its engine. All texts are valid until the session is freed.
 #[repr(C)]
@@ -86,85 +87,77 @@ pub struct opscope_operator_t {
 sized!(opscope_operator_t, 64);
 
 /// Writes what is known about a model and its engine to `info`, whose `size` must be set.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_session_info(
+#[exported]
+pub fn opscope_session_info(
     session: opscope_session_t,
-    info: *mut opscope_session_info_t,
-) -> opscope_status_t {
-    call(|| {
-        let loaded = get(session)?;
-        let (session, texts) = (&loaded.session, &loaded.description().info);
-        let [name, path, producer, engine, engine_version] = texts.each_ref().map(Text::as_ptr);
-        let graph = session.graph();
-        let value = opscope_session_info_t {
-            size: size_of::<opscope_session_info_t>(),
-            name,
-            path,
-            producer,
-            xxh3: graph.source.xxh3,
-            engine,
-            engine_version,
-            fidelity: match session.model().fidelity() {
-                Fidelity::Optimised => opscope_fidelity_t::OPSCOPE_OPTIMISED as u32,
-                Fidelity::Exact => opscope_fidelity_t::OPSCOPE_EXACT as u32,
-            },
-            threads: session.threads().get() as u32,
-            operators: graph.all_operators().count(),
-            inputs: graph.inputs.len(),
-            outputs: graph.outputs.len(),
-        };
-        // SAFETY: as the caller promises.
-        unsafe { write(info, &value) }
-    })
+    info: SizedOut<'_, opscope_session_info_t>,
+) -> Result<(), Failure> {
+    let loaded = get(session)?;
+    let (session, texts) = (&loaded.session, &loaded.description().info);
+    let [name, path, producer, engine, engine_version] = texts.each_ref().map(KeptText::as_ptr);
+    let graph = session.graph();
+    let value = opscope_session_info_t {
+        size: size_of::<opscope_session_info_t>(),
+        name,
+        path,
+        producer,
+        xxh3: graph.source.xxh3,
+        engine,
+        engine_version,
+        fidelity: match session.model().fidelity() {
+            Fidelity::Optimised => opscope_fidelity_t::OPSCOPE_OPTIMISED as u32,
+            Fidelity::Exact => opscope_fidelity_t::OPSCOPE_EXACT as u32,
+        },
+        threads: session.threads().get() as u32,
+        operators: graph.all_operators().count(),
+        inputs: graph.inputs.len(),
+        outputs: graph.outputs.len(),
+    };
+    Ok(info.write(&value)?)
 }
 
 /// Writes what the file declares about an input to `value`, whose `size` must be set.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_session_input(
+#[exported]
+pub fn opscope_session_input(
     session: opscope_session_t,
     index: usize,
-    value: *mut opscope_value_t,
-) -> opscope_status_t {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(value, &value_for_c(found(&get(session)?.description().inputs, index, "input")?)) })
+    value: SizedOut<'_, opscope_value_t>,
+) -> Result<(), Failure> {
+    Ok(value.write(&value_for_c(found(&get(session)?.description().inputs, index, "input")?))?)
 }
 
 /// Writes what the file declares about an output to `value`, whose `size` must be set.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_session_output(
+#[exported]
+pub fn opscope_session_output(
     session: opscope_session_t,
     index: usize,
-    value: *mut opscope_value_t,
-) -> opscope_status_t {
-    // SAFETY: as the caller promises.
-    call(|| unsafe { write(value, &value_for_c(found(&get(session)?.description().outputs, index, "output")?)) })
+    value: SizedOut<'_, opscope_value_t>,
+) -> Result<(), Failure> {
+    Ok(value.write(&value_for_c(found(&get(session)?.description().outputs, index, "output")?))?)
 }
 
 /// Writes an operator of the model to `value`, whose `size` must be set. Operators come in the order of execution.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_session_operator(
+#[exported]
+pub fn opscope_session_operator(
     session: opscope_session_t,
     index: usize,
-    value: *mut opscope_operator_t,
-) -> opscope_status_t {
-    call(|| {
-        let loaded = get(session)?;
-        let operator = found(&loaded.description().operators, index, "operator")?;
-        let described = opscope_operator_t {
-            size: size_of::<opscope_operator_t>(),
-            name: operator.name.as_ptr(),
-            op_type: operator.op_type.as_ptr(),
-            domain: operator.domain.as_ptr(),
-            inputs: pointer_or_null(&operator.inputs),
-            outputs: pointer_or_null(&operator.outputs),
-            input_count: operator.inputs.len() as u32,
-            output_count: operator.outputs.len() as u32,
-            id: index as u32,
-            reserved: 0,
-        };
-        // SAFETY: as the caller promises.
-        unsafe { write(value, &described) }
-    })
+    value: SizedOut<'_, opscope_operator_t>,
+) -> Result<(), Failure> {
+    let loaded = get(session)?;
+    let operator = found(&loaded.description().operators, index, "operator")?;
+    let described = opscope_operator_t {
+        size: size_of::<opscope_operator_t>(),
+        name: operator.name.as_ptr(),
+        op_type: operator.op_type.as_ptr(),
+        domain: operator.domain.as_ptr(),
+        inputs: pointer_or_null(operator.inputs.pointers()),
+        outputs: pointer_or_null(operator.outputs.pointers()),
+        input_count: operator.inputs.pointers().len() as u32,
+        output_count: operator.outputs.pointers().len() as u32,
+        id: index as u32,
+        reserved: 0,
+    };
+    Ok(value.write(&described)?)
 }
 
 fn found<'a, T>(list: &'a [T], index: usize, name: &str) -> Result<&'a T, Failure> {
@@ -183,7 +176,7 @@ fn value_for_c(value: &Value) -> opscope_value_t {
         size: size_of::<opscope_value_t>(),
         name: value.name.as_ptr(),
         dims: dims.map_or(ptr::null(), |dims| dims.as_ptr()),
-        dim_names: dims.map_or(ptr::null(), |_| value.dim_name_pointers.as_ptr()),
+        dim_names: dims.map_or(ptr::null(), |_| value.dim_names.pointers().as_ptr()),
         rank: value.dims.as_ref().map_or(-1, |dims| dims.len() as i32),
         dtype: value.dtype,
     }

@@ -1,53 +1,37 @@
-use std::ffi::c_char;
-use std::ptr;
-
 use opscope::Session;
 use opscope::onnx::{Dim, Graph, ValueId};
 
-use crate::border::Text;
+use crate::border::{KeptText, KeptTexts};
 use crate::tensor::dtype_code;
 
 /// What C reads about a session, made when it first asks.
 pub struct Description {
-    pub info: [Text; 5],
+    pub info: [KeptText; 5],
     pub inputs: Vec<Value>,
     pub outputs: Vec<Value>,
     pub operators: Vec<Operator>,
 }
 
 pub struct Value {
-    pub name: Text,
+    pub name: KeptText,
     pub dims: Option<Vec<i64>>,
-    /// Keeps the names that `dim_name_pointers` points to.
-    _dim_names: Vec<Option<Text>>,
-    pub dim_name_pointers: Vec<*const c_char>,
+    pub dim_names: KeptTexts,
     pub dtype: u32,
 }
 
 pub struct Operator {
-    pub name: Text,
-    pub op_type: Text,
-    pub domain: Text,
-    /// Keeps the names that the pointers point to.
-    _names: Vec<Text>,
-    pub inputs: Vec<*const c_char>,
-    pub outputs: Vec<*const c_char>,
+    pub name: KeptText,
+    pub op_type: KeptText,
+    pub domain: KeptText,
+    pub inputs: KeptTexts,
+    pub outputs: KeptTexts,
 }
-
-// SAFETY: the pointers point to texts beside them, which never change.
-unsafe impl Send for Value {}
-// SAFETY: as above.
-unsafe impl Sync for Value {}
-// SAFETY: as above.
-unsafe impl Send for Operator {}
-// SAFETY: as above.
-unsafe impl Sync for Operator {}
 
 impl Description {
     pub fn of(session: &Session) -> Self {
         let (graph, engine) = (session.graph(), session.engine());
         let path = graph.source.path.display().to_string();
-        let info = [&graph.name, &path, &graph.source.producer, engine.name(), engine.version()].map(Text::new);
+        let info = [&graph.name, &path, &graph.source.producer, engine.name(), engine.version()].map(KeptText::new);
         Self {
             info,
             inputs: graph.inputs.iter().map(|&id| Value::new(graph, id)).collect(),
@@ -61,12 +45,10 @@ impl Value {
     fn new(graph: &Graph, id: ValueId) -> Self {
         let value = graph.value(id);
         let shape = value.shape.as_deref();
-        let dim_names: Vec<Option<Text>> = shape.unwrap_or_default().iter().map(dim_name).collect();
         Self {
-            name: Text::new(&value.name),
+            name: KeptText::new(&value.name),
             dims: shape.map(|shape| shape.iter().map(dim_size).collect()),
-            dim_name_pointers: dim_names.iter().map(pointer).collect(),
-            _dim_names: dim_names,
+            dim_names: shape.unwrap_or_default().iter().map(dim_name).collect(),
             dtype: value.dtype.map_or(0, dtype_code),
         }
     }
@@ -74,16 +56,13 @@ impl Value {
 
 impl Operator {
     fn new(graph: &Graph, operator: &opscope::onnx::Operator) -> Self {
-        let name = |id: &Option<ValueId>| id.map(|id| Text::new(&graph.value(id).name));
-        let inputs: Vec<Option<Text>> = operator.inputs.iter().map(name).collect();
-        let outputs: Vec<Option<Text>> = operator.outputs.iter().map(name).collect();
+        let name = |id: &Option<ValueId>| id.map(|id| KeptText::new(&graph.value(id).name));
         Self {
-            name: Text::new(&operator.name),
-            op_type: Text::new(&operator.op_type),
-            domain: Text::new(&operator.domain),
-            inputs: inputs.iter().map(pointer).collect(),
-            outputs: outputs.iter().map(pointer).collect(),
-            _names: inputs.into_iter().chain(outputs).flatten().collect(),
+            name: KeptText::new(&operator.name),
+            op_type: KeptText::new(&operator.op_type),
+            domain: KeptText::new(&operator.domain),
+            inputs: operator.inputs.iter().map(name).collect(),
+            outputs: operator.outputs.iter().map(name).collect(),
         }
     }
 }
@@ -95,13 +74,9 @@ fn dim_size(dim: &Dim) -> i64 {
     }
 }
 
-fn dim_name(dim: &Dim) -> Option<Text> {
+fn dim_name(dim: &Dim) -> Option<KeptText> {
     match dim {
-        Dim::Symbol(name) if !name.is_empty() => Some(Text::new(name)),
+        Dim::Symbol(name) if !name.is_empty() => Some(KeptText::new(name)),
         _ => None,
     }
-}
-
-fn pointer(text: &Option<Text>) -> *const c_char {
-    text.as_ref().map_or(ptr::null(), Text::as_ptr)
 }

@@ -1,4 +1,3 @@
-use std::ffi::{c_char, c_void};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -6,12 +5,11 @@ use std::sync::{Arc, OnceLock};
 use opscope::Session;
 use opscope::model::{Fidelity, LoadBudget, LoadOptions};
 use opscope::onnx::Graph;
+use opscope_border::{Bytes, Out, SizedIn, Text, exported, sized};
 
 use super::description::Description;
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_MODEL};
-use crate::border::{
-    Failure, call, constant, handle, insert, out, read_or_default, read_path, remove, sized, slice, use_engine,
-};
+use crate::border::opscope_status_t::OPSCOPE_ERROR_MODEL;
+use crate::border::{Failure, check_copy, constant, handle, insert, remove, use_engine};
 use crate::consumers::attach_once;
 
 /// A model that is loaded and can run. Free it with `opscope_session_free`.
@@ -61,53 +59,46 @@ pub struct LoadedSession {
 }
 
 /// Reads an `.onnx` file and loads it into the embedded engine.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_session_load(
-    path: *const c_char,
-    options: *const opscope_session_options_t,
-    session: *mut opscope_session_t,
-) -> opscope_status_t {
-    call(|| {
-        let session = out(session, "session")?;
-        // SAFETY: as the caller promises.
-        let (path, options) = unsafe { (read_path(path, "path")?, load_options(options)?) };
-        let _call = use_engine()?;
-        attach_once();
-        let loaded = Session::open(&path, &options)?;
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { session.write(LoadedSession::insert(loaded)) };
-        Ok(())
-    })
+#[exported]
+pub fn opscope_session_load(
+    path: Text<'_>,
+    options: SizedIn<'_, opscope_session_options_t>,
+    session: Out<'_, opscope_session_t>,
+) -> Result<(), Failure> {
+    let session = session.place("session")?;
+    let (path, options) = (path.path("path")?, load_options(options)?);
+    let _call = use_engine()?;
+    attach_once();
+    let loaded = Session::open(&path, &options)?;
+    session.write(LoadedSession::insert(loaded));
+    Ok(())
 }
 
 /// Loads a model from memory, which is copied. Data outside of the model is not found, since there is no file beside which it
 /// could lie.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_session_load_memory(
-    bytes: *const c_void,
+#[exported]
+pub fn opscope_session_load_memory(
+    #[counted_by(length)] bytes: Bytes<'_>,
     length: usize,
-    options: *const opscope_session_options_t,
-    session: *mut opscope_session_t,
-) -> opscope_status_t {
-    call(|| {
-        let session = out(session, "session")?;
-        // SAFETY: as the caller promises.
-        let (bytes, options) = unsafe { (slice(bytes.cast::<u8>(), length, "bytes")?, load_options(options)?) };
-        let graph = Graph::from_bytes(Path::new("(memory)"), bytes.to_vec().into());
-        let graph = graph.map_err(|error| Failure::new(OPSCOPE_ERROR_MODEL, error.to_string()))?;
-        let _call = use_engine()?;
-        attach_once();
-        let loaded = Session::with_graph(Arc::new(graph), &options)?;
-        // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { session.write(LoadedSession::insert(loaded)) };
-        Ok(())
-    })
+    options: SizedIn<'_, opscope_session_options_t>,
+    session: Out<'_, opscope_session_t>,
+) -> Result<(), Failure> {
+    let session = session.place("session")?;
+    let (bytes, options) = (bytes.get("bytes")?, load_options(options)?);
+    check_copy(bytes.len(), "bytes")?;
+    let graph = Graph::from_bytes(Path::new("(memory)"), bytes.to_vec().into());
+    let graph = graph.map_err(|error| Failure::new(OPSCOPE_ERROR_MODEL, error.to_string()))?;
+    let _call = use_engine()?;
+    attach_once();
+    let loaded = Session::with_graph(Arc::new(graph), &options)?;
+    session.write(LoadedSession::insert(loaded));
+    Ok(())
 }
 
 /// Frees a session. What is running continues, and the memory is released after it.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_session_free(session: opscope_session_t) -> opscope_status_t {
-    call(|| remove(session).map(drop))
+#[exported]
+pub fn opscope_session_free(session: opscope_session_t) -> Result<(), Failure> {
+    remove(session).map(drop)
 }
 
 impl LoadedSession {
@@ -121,9 +112,8 @@ impl LoadedSession {
     }
 }
 
-unsafe fn load_options(options: *const opscope_session_options_t) -> Result<LoadOptions, Failure> {
-    // SAFETY: as the caller promises.
-    let options = unsafe { read_or_default(options)? };
+fn load_options(options: SizedIn<'_, opscope_session_options_t>) -> Result<LoadOptions, Failure> {
+    let options = options.get_or_default()?;
     let fidelity = fidelity(options.fidelity)?;
     if options.threads > MOST_THREADS {
         let text = format!("{} threads are more than the {MOST_THREADS} that an operator can use", options.threads);

@@ -217,6 +217,30 @@ int main(int argc, char **argv)
     input[0].dims = NULL;
     IS(opscope_session_run(session, input, 1, NULL, NULL), argument);
     input[0].dims = dims;
+
+    /* Numbers that no program can mean: nothing is read or allocated by them. */
+    const size_t enormous[4] = {(size_t)1 << 42, 1, 8, 8};
+    input[0].rank = (uint32_t)-1;
+    IS(opscope_session_run(session, input, 1, NULL, NULL), argument);
+    SAYS("at most 128 dimensions");
+    input[0].rank = 129;
+    IS(opscope_session_run(session, input, 1, NULL, NULL), argument);
+    input[0].rank = 4;
+    input[0].dims = enormous;
+    input[0].bytes = (size_t)1 << 50;
+    IS(opscope_session_run(session, input, 1, NULL, NULL), argument);
+    SAYS("no memory for a copy of data");
+    input[0].dims = dims;
+    IS(opscope_session_run(session, input, 1, NULL, NULL), argument);
+    input[0].bytes = (size_t)-1;
+    IS(opscope_session_run(session, input, 1, NULL, NULL), argument);
+    input[0].bytes = sizeof pixels;
+    IS(opscope_session_run(session, input, (size_t)-1, NULL, NULL), argument);
+    IS(opscope_session_run(session, input, (size_t)1 << 32, NULL, NULL), argument);
+    IS(opscope_session_load_memory(pixels, (size_t)1 << 50, NULL, &other), argument);
+    IS(opscope_session_load_memory(pixels, (size_t)-1, NULL, &other), argument);
+    OK(opscope_session_run(session, input, 1, NULL, NULL));
+
     opscope_instruments_t instruments;
     memset(&instruments, 0, sizeof instruments);
     instruments.size = sizeof instruments;
@@ -263,6 +287,8 @@ int main(int argc, char **argv)
     IS(opscope_context_configure(context, 99, NULL, 0, buffer), argument);
     IS(opscope_context_configure(context, OPSCOPE_MARKER, operations, 1, buffer), argument);
     IS(opscope_context_configure(context, OPSCOPE_MARKER, NULL, 1, buffer), argument);
+    IS(opscope_context_configure(context, OPSCOPE_MARKER, operations, (size_t)1 << 32, buffer), argument);
+    IS(opscope_context_configure(context, OPSCOPE_MARKER, operations, (size_t)-1, buffer), argument);
     OK(opscope_context_destroy(context));
     OK(opscope_buffer_destroy(buffer));
     IS(opscope_range_push(NULL), argument);

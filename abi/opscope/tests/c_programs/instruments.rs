@@ -9,6 +9,11 @@ fn records_reach_callbacks_and_none_is_lost() {
 }
 
 #[test]
+fn calls_of_signal_handlers_wait_for_nothing_and_every_record_is_delivered_or_counted() {
+    run("signals.c", &[]);
+}
+
+#[test]
 fn every_dispatch_of_a_model_is_recorded_with_its_operators_name() {
     insta::assert_snapshot!(run("runs.c", &[MODEL, INPUT]));
 }

@@ -1,6 +1,6 @@
 //! Programs in C and C++, compiled against the header, linked with the library, and run.
 
-#[path = "../../../producer/tests/support/mod.rs"]
+#[path = "../../../../crates/producer/tests/support/mod.rs"]
 mod consumer;
 mod support;
 #[path = "../../../rocprofiler-sdk/tests/models/trace.rs"]

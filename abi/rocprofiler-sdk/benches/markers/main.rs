@@ -6,12 +6,13 @@ mod caller;
 mod measure;
 
 use std::hint::black_box;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use caller::{ALL, Caller, EMIT, LARGE, SMALL, THROUGHPUT};
-use measure::{Case, Contender, Measured, measured, nanos_each, run_on, title};
+use measure::{nanos_each, run_on};
+use opscope_bench::{Case, Contender, Goal, Judged, Measured, Rounds, decide, finish, say, times};
 use opscope_clock::Ticks;
 use opscope_trace::{Buffer, BufferOptions, Bytes, DispatchRecord, current_thread};
 
@@ -25,23 +26,20 @@ const MIB: f64 = (1 << 20) as f64;
 /// Measured one at a time, each after the callback thread has gone to sleep.
 const PAUSE: Duration = Duration::from_micros(50);
 
-fn main() {
+fn main() -> ExitCode {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let caller = Caller::build(scratch.path());
     if std::env::args().any(|argument| argument == MEMORY) {
-        return memory(&caller);
+        println!("{}", memory(&caller));
+        return ExitCode::SUCCESS;
     }
-    let measured = Command::new(std::env::current_exe().expect("this program")).arg(MEMORY).status();
-    assert!(measured.expect("it can be started").success(), "memory is measured in a process of its own");
+    resident_memory();
     assert_eq!((caller.begin)(ALL), 0, "the tool is initialized");
     emit(&caller);
     delivery(&caller);
     flush(&caller);
     assert_eq!((caller.wrong)(), 0, "every record is right, and none is lost");
-}
-
-fn report(case: Case) {
-    case.report_in("markers");
+    finish()
 }
 
 /// A marker with its correlation id, and a record of 64 bytes through the crate. Both have a start and an end.
@@ -70,8 +68,7 @@ fn emit(caller: &Caller) {
     let (go, asked) = std::sync::mpsc::channel::<bool>();
     let (send, cost_of_other) = std::sync::mpsc::channel::<f64>();
     run_on(0);
-    title("ns per marker, and per record of 64 bytes, each with start and end");
-    let [native_one, marks_one, native_two, marks_two, native_again] = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let (records, marks) = (&records, &marks);
         scope.spawn(move || {
             run_on(1);
@@ -91,69 +88,76 @@ fn emit(caller: &Caller) {
             flush();
             cost
         };
-        measured(
+        let mut rounds = Rounds::new(
             101,
             [
                 Contender::new("opscope_trace::Buffer::emit, 1 thread", || and(records(), &flush_native)),
                 Contender::new("roctxMarkA, 1 thread", || and(marks(), &flush_marks)),
                 Contender::new("opscope_trace::Buffer::emit, 2 threads, each", || and(both(false), &flush_native)),
                 Contender::new("roctxMarkA, 2 threads, each", || and(both(true), &flush_marks)),
-                Contender::new("the first once more", || and(records(), &flush_native)),
             ],
-        )
+        );
+        let goal = Goal::AtMost(1.3);
+        for (threads, ours, native) in [("1 thread", 1, 0), ("2 threads", 3, 2)] {
+            let judged = rounds.decide_ratio(goal, ours, native);
+            let case = format!("roctxMarkA into a buffer, {threads}, {:.1} ns", rounds.cost(ours).value);
+            let peer = ("a native 64-byte record with start and end, ns", rounds.cost(native).value);
+            Case { bench: "markers", case, judged, unit: "x", peer, floor: None, goal }.print();
+        }
+        rounds.print("ns per marker, and per record of 64 bytes, each with start and end");
     });
     assert_eq!((caller.stop)(EMIT), 0);
-    title(&format!("    (the first against itself: {:.3})", native_again.median() / native_one.median()));
-    title(
+    say(
         "    (the vendor's library: about 104 ns to emit, 250 ns to the end, 500 ns with two threads; measured elsewhere)",
     );
-    let case = |case, marks: &Measured, native: &Measured| {
-        report(Case {
-            case,
-            value: marks.median(),
-            unit: "ns",
-            peer: "a native 64-byte record with start and end",
-            peer_value: Some(native.median()),
-            floor: None,
-            goal: format!("at most 1.3 x the native record = {:.1} ns", 1.3 * native.median()),
-            met: marks.is_within(1.3, native),
-        });
-    };
-    case("roctxMarkA into a buffer, 1 thread", &marks_one, &native_one);
-    case("roctxMarkA into a buffer, 2 threads", &marks_two, &native_two);
 }
 
 /// How many markers a second reach a callback that looks at each of them.
 fn delivery(caller: &Caller) {
+    let records = times(RECORDS, 50_000);
     assert_eq!((caller.start)(THROUGHPUT), 0);
-    title("million markers a second, every one looked at");
-    let [rate] = measured(
+    let goal = Goal::AtLeast(DELIVERY_GOAL);
+    let mut rounds = Rounds::new(
         15,
         [Contender::new("roctxMarkA, 1 producer", || {
             let before = (caller.delivered)();
             let start = Instant::now();
-            (caller.mark)(RECORDS);
+            (caller.mark)(records);
             assert_eq!((caller.flush)(THROUGHPUT), 0);
             let seconds = start.elapsed().as_secs_f64();
-            assert_eq!((caller.delivered)() - before, RECORDS, "all of them");
-            RECORDS as f64 / seconds / 1e6
+            assert_eq!((caller.delivered)() - before, records, "all of them");
+            records as f64 / seconds / 1e6
         })],
     );
-    assert_eq!((caller.stop)(THROUGHPUT), 0);
-    report(Case {
-        case: "delivery to a tool, 1 producer",
-        value: rate.median(),
-        unit: "M records/s",
-        peer: "the vendor's library, measured elsewhere",
-        peer_value: Some(1e3 / 250.0),
-        floor: None,
-        goal: format!("at least {DELIVERY_GOAL} M records/s"),
-        met: rate.is_at_least(DELIVERY_GOAL),
+    let judged = decide(goal, || {
+        rounds.more();
+        Judged { measured: rounds.cost(0), noise: rounds.difference(0, 0).noise }
     });
+    drop(rounds);
+    assert_eq!((caller.stop)(THROUGHPUT), 0);
+    let (case, peer) = ("delivery to a tool, 1 producer".to_owned(), ("the vendor's library, measured elsewhere", 4.0));
+    Case { bench: "markers", case, judged, unit: "M records/s", peer, floor: None, goal }.print();
 }
 
-/// What a full buffer of 64 MiB takes, and its delivery, at the peak.
-fn memory(caller: &Caller) {
+/// What a full buffer of 64 MiB takes, in processes of their own.
+fn resident_memory() {
+    let goal = Goal::AtMost(70.4);
+    let mut measured = Vec::new();
+    let judged = decide(goal, || {
+        measured.extend((0..times(7, 1)).map(|_| {
+            let program = std::env::current_exe().expect("this program");
+            let output = Command::new(program).arg(MEMORY).output().expect("it can be started");
+            let text = String::from_utf8_lossy(&output.stdout);
+            text.trim().parse::<f64>().unwrap_or_else(|_| panic!("{output:?}"))
+        }));
+        Judged::alone(Measured::of(&measured))
+    });
+    let (case, peer) = ("resident memory of a 64 MiB buffer".to_owned(), ("the configured size, MiB", 64.0));
+    Case { bench: "markers", case, judged, unit: "MiB", peer, floor: Some(64.0), goal }.print();
+}
+
+/// The MiB of a full buffer of 64 MiB, and its delivery, at the peak.
+fn memory(caller: &Caller) -> f64 {
     let before = resident("VmRSS:");
     assert_eq!((caller.begin)(LARGE), 0, "the tool is initialized");
     assert_eq!((caller.start)(LARGE), 0);
@@ -166,16 +170,7 @@ fn memory(caller: &Caller) {
     }
     let value = (resident("VmHWM:") - before) / MIB;
     assert_eq!((caller.stop)(LARGE), 0);
-    report(Case {
-        case: "resident memory of a 64 MiB buffer",
-        value,
-        unit: "MiB",
-        peer: "the configured size",
-        peer_value: Some(64.0),
-        floor: Some(64.0),
-        goal: "at most 64 MiB and 10 % = 70.4 MiB".to_owned(),
-        met: value <= 70.4,
-    });
+    value
 }
 
 /// A flush of one marker, in a small buffer and in a large one.
@@ -189,19 +184,15 @@ fn flush(caller: &Caller) {
         assert_eq!((caller.flush)(context), 0);
         start.elapsed().as_nanos() as f64 / 1e3
     };
-    title("us for a flush of one marker");
-    let [small, large] =
-        measured(401, [Contender::new("64 KiB", || flush_one(SMALL)), Contender::new("64 MiB", || flush_one(LARGE))]);
-    report(Case {
-        case: "flush of 1 marker in a 64 MiB buffer",
-        value: large.median(),
-        unit: "us",
-        peer: "the same in 64 KiB",
-        peer_value: Some(small.median()),
-        floor: None,
-        goal: format!("as in 64 KiB, give or take 20 % = {:.1} us", 1.2 * small.median()),
-        met: large.is_within(1.2, &small),
-    });
+    let goal = Goal::AtMost(1.2);
+    let mut rounds = Rounds::new(
+        401,
+        [Contender::new("64 KiB", || flush_one(SMALL)), Contender::new("64 MiB", || flush_one(LARGE))],
+    );
+    let judged = rounds.decide_ratio(goal, 1, 0);
+    let case = format!("flush of 1 marker in a 64 MiB buffer, {:.1} us", rounds.cost(1).value);
+    let peer = ("the same in 64 KiB, us", rounds.cost(0).value);
+    Case { bench: "markers", case, judged, unit: "x", peer, floor: None, goal }.print();
 }
 
 /// Resident bytes of this process, now or at the peak, as the kernel counts them.

@@ -22,6 +22,9 @@ ROCPROFILER_EXTERN_C_INIT
 // ROCPROFILER_STATUS_ERROR_INVALID_ARGUMENT for anything else that is not as above, and
 // ROCPROFILER_STATUS_ERROR_BUFFER_BUSY where a full LOSSLESS buffer would wait for the callback that the caller is in.
 // A full DISCARD buffer drops the record and counts it.
+//
+// A signal handler may call this. It never waits for a call that the handler interrupts: where that is one of this library, the record is
+// dropped and counted, and the answer is ROCPROFILER_STATUS_ERROR_BUFFER_BUSY. The first record of a thread uses the heap.
 ROCPROFILER_API rocprofiler_status_t
 opscope_rocprofiler_emit(rocprofiler_buffer_id_t buffer,
                          uint32_t                category,

@@ -1,15 +1,17 @@
 //! Agents: the processor of this machine, and the engine, which stands where tools look for a GPU.
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char};
 use std::fs;
 use std::sync::OnceLock;
 
-use crate::border::Status;
+use opscope_border::{Items, exported, system};
+
+use crate::border::{Data, Status};
 use crate::handles;
 use crate::layout::{Agent, AgentMemoryBank, Dim3, Handle};
 
 /// A tool's function that gets the agents.
-type AgentsCallback = unsafe extern "C-unwind" fn(u32, *mut *const c_void, usize, *mut c_void) -> u32;
+type AgentsCallback = extern "C-unwind" fn(u32, Items<'_, &'static Agent>, usize, Data) -> u32;
 
 /// The version of the structure of agents.
 const VERSION: u32 = 1;
@@ -35,29 +37,28 @@ pub fn engine() -> Handle {
 
 /// Calls back once with all agents. What they point to is valid as long as the process lives. `size` is that of the structure as
 /// the tool knows it; an older, shorter one is accepted. Returns what the callback returns.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn rocprofiler_query_available_agents(
+#[exported]
+pub extern "C-unwind" fn rocprofiler_query_available_agents(
     version: u32,
     callback: Option<AgentsCallback>,
     size: usize,
-    data: *mut c_void,
+    data: Data,
 ) -> u32 {
     let Some(callback) = callback.filter(|_| version == VERSION) else { return Status::InvalidArgument as u32 };
     if size > size_of::<Agent>() {
         return Status::IncompatibleAbi as u32;
     }
     let agents = agents();
-    let mut pointers = [&raw const agents.host, &raw const agents.engine].map(<*const Agent>::cast::<c_void>);
-    // SAFETY: the tool promises that the function takes these arguments.
-    unsafe { callback(VERSION, pointers.as_mut_ptr(), pointers.len(), data) }
+    let pointers = [&agents.host, &agents.engine];
+    callback(VERSION, Items::from(&pointers[..]), pointers.len(), data)
 }
 
 /// Answers that there are no counters: `AgentNotFound`, or `AgentArchNotSupported` for an agent.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_iterate_agent_supported_counters(
+#[exported]
+pub fn rocprofiler_iterate_agent_supported_counters(
     agent: Handle,
-    callback: Option<unsafe extern "C-unwind" fn()>,
-    _data: *mut c_void,
+    callback: Option<extern "C-unwind" fn()>,
+    _data: Data,
 ) -> Status {
     match agent {
         _ if callback.is_none() => Status::InvalidArgument,
@@ -70,7 +71,7 @@ fn agents() -> &'static Agents {
     static AGENTS: OnceLock<Agents> = OnceLock::new();
     AGENTS.get_or_init(|| {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let memory = memory();
+        let memory = system::memory();
         let bank = AgentMemoryBank { heap_type: 0, flags: 0, width: 64, mem_clk_max: 0, size_in_bytes: memory };
         let bank: &'static AgentMemoryBank = Box::leak(Box::new(bank));
         let processor = kept(processor_name());
@@ -114,8 +115,7 @@ fn agents() -> &'static Agents {
 
 /// Returns an agent with what all have in common.
 fn agent(bank: &'static AgentMemoryBank) -> Agent {
-    // SAFETY: zeroes are valid in every field: numbers, and pointers that are NULL.
-    let nothing: Agent = unsafe { std::mem::zeroed() };
+    let nothing = Agent::zeroed();
     let (size, id) = (size_of::<Agent>() as u64, Handle(handles::AGENTS.next()));
     Agent { size, id, num_xcc: 1, mem_banks_count: 1, mem_banks: bank, ..nothing }
 }
@@ -130,13 +130,6 @@ fn processor_name() -> String {
     let facts = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
-}
-
-/// Returns the bytes of the machine's memory.
-fn memory() -> u64 {
-    // SAFETY: the calls have no conditions.
-    let [pages, size] = unsafe { [libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
-    u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
 }
 
 /// Returns how many 32-bit numbers the widest vector has.

@@ -1,5 +1,7 @@
 use std::ffi::c_char;
 
+use opscope_border::exported;
+
 macro_rules! statuses {
     ($($status:ident = $number:literal, $name:literal, $text:literal;)+) => {
         /// What a call answers: `rocprofiler_status_t` of version 1.0.0.
@@ -69,13 +71,13 @@ statuses! {
 }
 
 /// Returns the name of a status, such as "ROCPROFILER_STATUS_SUCCESS"; NULL for a number that is none.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_get_status_name(status: u32) -> *const c_char {
+#[exported]
+pub fn rocprofiler_get_status_name(status: u32) -> *const c_char {
     TEXTS.get(status as usize).map_or(std::ptr::null(), |(name, _)| name.as_ptr().cast())
 }
 
 /// Returns what a status means; NULL for a number that is none.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_get_status_string(status: u32) -> *const c_char {
+#[exported]
+pub fn rocprofiler_get_status_string(status: u32) -> *const c_char {
     TEXTS.get(status as usize).map_or(std::ptr::null(), |(_, text)| text.as_ptr().cast())
 }

@@ -1,16 +1,16 @@
 use std::fmt::Display;
 
-pub use opscope_producer::ToolData as Data;
+pub use opscope_border::UserData as Data;
 
 /// What messages call this library.
 const LIBRARY: &str = "librocprofiler-sdk";
 
 /// Calls a tool's function. An exception that it throws is reported, and the result is `None`.
 pub fn call_tool<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
-    opscope_producer::call_tool(LIBRARY, what, function)
+    opscope_border::call_program(LIBRARY, what, function)
 }
 
 /// Writes a line to stderr.
 pub fn say(text: impl Display) {
-    opscope_producer::report(LIBRARY, text);
+    opscope_border::report(LIBRARY, text);
 }

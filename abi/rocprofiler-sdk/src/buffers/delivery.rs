@@ -1,4 +1,4 @@
-use std::ffi::c_void;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use opscope_clock::{Calibration, Ticks};
@@ -6,13 +6,14 @@ use opscope_trace::{Batch, Header};
 
 use super::busy::Busy;
 use crate::border::{Data, call_tool};
+use crate::exit::FirstCall;
 use crate::layout::{Handle, RecordHeader};
 use crate::stored::{CATEGORY_OFFSET, ticks_of};
 use crate::thread;
 
 /// A tool's callback for a buffer.
 pub type TracingCallback = Option<Function>;
-type Function = unsafe extern "C-unwind" fn(Handle, Handle, *mut *mut RecordHeader, usize, *mut c_void, u64);
+type Function = extern "C-unwind" fn(Handle, Handle, *mut *mut RecordHeader, usize, Data, u64);
 
 /// The payload bytes that one callback gets at most: more than a chunk of a buffer.
 const MOST_BYTES: usize = 64 << 10;
@@ -26,6 +27,7 @@ pub struct Delivery {
     data: Data,
     busy: &'static AtomicUsize,
     is_ended: &'static AtomicBool,
+    first_call: FirstCall,
     payloads: Vec<u64>,
     /// The header of each record, and where its payload begins.
     headers: Vec<RecordHeader>,
@@ -33,6 +35,7 @@ pub struct Delivery {
 }
 
 // SAFETY: its pointers lead to memory of its own, and are made anew for each callback.
+#[allow(unsafe_code, reason = "the memory of its pointers is kept from one callback to the next")]
 unsafe impl Send for Delivery {}
 
 impl Delivery {
@@ -46,21 +49,24 @@ impl Delivery {
         is_ended: &'static AtomicBool,
     ) -> Self {
         let payloads = Vec::with_capacity(size.min(MOST_BYTES) / 8);
-        Self { context, buffer, callback, data, busy, is_ended, payloads, headers: Vec::new(), pointers: Vec::new() }
+        let (first_call, headers, pointers) = (FirstCall::pending(), Vec::new(), Vec::new());
+        Self { context, buffer, callback, data, busy, is_ended, first_call, payloads, headers, pointers }
     }
 
-    /// Hands over a batch, in as many callbacks as its size needs.
+    /// Hands over a batch, in as many callbacks as its size needs. A batch without records tells of drops.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
         let _calling = Busy::enter(self.busy);
         let calibration = batch.calibration();
         for record in batch.records() {
             let words = record.payload().len().div_ceil(8);
-            if self.payloads.len() + words > self.payloads.capacity() {
+            if !self.headers.is_empty() && self.payloads.len() + words > self.payloads.capacity() {
                 self.call(batch.dropped());
             }
             self.add(record.header(), record.payload(), &calibration);
         }
-        self.call(batch.dropped());
+        if !self.headers.is_empty() || batch.is_empty() {
+            self.call(batch.dropped());
+        }
     }
 
     #[inline]
@@ -77,15 +83,12 @@ impl Delivery {
             let ticks = &mut self.payloads[start + word];
             *ticks = calibration.timestamp(Ticks::from_raw(*ticks)).as_nanos();
         }
-        let payload = std::ptr::without_provenance_mut(start);
+        let payload = ptr::without_provenance_mut(start);
         self.headers.push(RecordHeader { category, kind: u32::from(header.kind), payload });
     }
 
     /// Calls the tool with what was added, and forgets it.
     fn call(&mut self, dropped: u64) {
-        if self.headers.is_empty() {
-            return;
-        }
         if !self.is_ended.load(Ordering::SeqCst) {
             self.call_tool(dropped);
         }
@@ -97,17 +100,18 @@ impl Delivery {
     fn call_tool(&mut self, dropped: u64) {
         let payloads = self.payloads.as_mut_ptr();
         for header in &mut self.headers {
-            // SAFETY: until now the field was the index of a word that was added.
-            header.payload = unsafe { payloads.add(header.payload.addr()) }.cast();
+            // Until now the field was the index of a word that was added.
+            header.payload = payloads.wrapping_add(header.payload.addr()).cast();
         }
-        self.pointers.extend(self.headers.iter_mut().map(std::ptr::from_mut));
-        let (pointers, count) = (self.pointers.as_mut_ptr(), self.pointers.len());
+        self.pointers.extend(self.headers.iter_mut().map(ptr::from_mut));
+        let count = self.pointers.len();
+        let pointers = if count == 0 { ptr::null_mut() } else { self.pointers.as_mut_ptr() };
         let was_delivering = thread::with_current(|thread| thread.is_delivering.replace(true));
         call_tool("a buffer's callback", || {
-            // SAFETY: the tool gave this function and its data, which it keeps until the buffer is destroyed.
-            unsafe { (self.callback)(self.context, self.buffer, pointers, count, self.data.0, dropped) };
+            (self.callback)(self.context, self.buffer, pointers, count, self.data, dropped);
         });
         thread::with_current(|thread| thread.is_delivering.set(was_delivering));
+        self.first_call.has_returned();
     }
 }
 

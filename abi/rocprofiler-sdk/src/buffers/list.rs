@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope_trace::{BufferId, Category, TraceError, emit_by_id};
+use opscope_border::{Last, Unpadded};
+use opscope_trace::{BufferId, Category, Mutex, MutexGuard, TraceError, drop_if_interrupting, emit_by_id};
 
 use super::busy::Busy;
 use crate::border::Status;
@@ -18,7 +18,12 @@ pub struct Buffer {
     pub(super) busy: &'static AtomicUsize,
     /// Whether its tool is finalized.
     is_ended: &'static AtomicBool,
+    /// The buffer that was made before it; `None` for the first one.
+    before: Option<&'static Buffer>,
 }
+
+/// The buffer that was made last. Unlike the list, a signal handler can look through them.
+static LAST: Last<Buffer> = Last::new();
 
 /// A buffer in the list.
 pub(super) struct Listed {
@@ -30,7 +35,7 @@ pub(super) struct Listed {
 static BUFFERS: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Listed>> {
-    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
+    BUFFERS.lock()
 }
 
 /// Returns the buffer with this id, if it is not destroyed.
@@ -39,6 +44,18 @@ pub fn find(id: Handle) -> Result<&'static Buffer, Status> {
     let locked = lock();
     let found = locked.iter().find(|listed| listed.buffer.id == id && listed.trace.is_some());
     found.map(|listed| listed.buffer).ok_or(Status::BufferNotFound)
+}
+
+/// As [`Buffer::drop_if_interrupting`], for a record of the tool's own, by the buffer's id. Without a lock.
+pub(super) fn drop_by_id_if_interrupting(id: Handle, category: u8, kind: u16) -> bool {
+    let mut last = LAST.get();
+    while let Some(buffer) = last {
+        if buffer.id == id {
+            return buffer.drop_if_interrupting(category, u32::from(kind));
+        }
+        last = buffer.before;
+    }
+    false
 }
 
 /// Flushes the buffers of these contexts.
@@ -77,8 +94,12 @@ impl Buffer {
         is_ended: &'static AtomicBool,
         id: Handle,
     ) {
-        let buffer = Box::leak(Box::new(Self { id, context, trace_id: trace.id(), busy, is_ended }));
-        lock().push(Listed { buffer, trace: Some(trace) });
+        let mut locked = lock();
+        let before = LAST.get();
+        let buffer: &'static Self =
+            Box::leak(Box::new(Self { id, context, trace_id: trace.id(), busy, is_ended, before }));
+        LAST.set(Some(buffer));
+        locked.push(Listed { buffer, trace: Some(trace) });
     }
 
     /// Returns what holds the records.
@@ -89,25 +110,30 @@ impl Buffer {
     }
 
     /// Puts a record into the buffer. One that finds no room is counted as dropped, or waits, as the buffer's policy says.
-    ///
-    /// # Safety
-    /// A record has no padding.
     #[inline(always)]
-    pub unsafe fn put<R: Copy>(&self, category: u8, kind: u32, record: &R) {
-        // SAFETY: as the caller promises.
-        let bytes = unsafe { as_bytes(record) };
-        if !emit_by_id(self.trace_id, Category(CATEGORY_OFFSET + category), kind as u16, bytes) {
+    pub fn put<R: Unpadded>(&self, category: u8, kind: u32, record: &R) {
+        if !emit_by_id(self.trace_id, Category(CATEGORY_OFFSET + category), kind as u16, record.as_bytes()) {
             // A copy, so that only this path takes the record's address. On the path above its values go from registers into
             // the buffer then, and the record need not be in memory before.
             self.put_slowly(category, kind, *record);
         }
     }
 
+    /// If the caller is a signal handler that interrupts another call, drops a record that it was to put into the buffer, and counts it.
+    /// Returns whether it did.
+    pub fn drop_if_interrupting(&self, category: u8, kind: u32) -> bool {
+        drop_if_interrupting(self.trace_id, Category(CATEGORY_OFFSET + category), kind as u16)
+    }
+
     #[cold]
     #[inline(never)]
-    fn put_slowly<R: Copy>(&self, category: u8, kind: u32, record: R) {
-        // SAFETY: `put` passes a record without padding. What did not fit is counted, and a destroyed buffer takes nothing.
-        let _ = self.put_bytes(category, kind as u16, unsafe { as_bytes(&record) });
+    fn put_slowly<R: Unpadded>(&self, category: u8, kind: u32, record: R) {
+        // Before the list is locked, which the interrupted call may hold.
+        if self.drop_if_interrupting(category, kind) {
+            return;
+        }
+        // What did not fit is counted, and a destroyed buffer takes nothing.
+        let _ = self.put_bytes(category, kind as u16, record.as_bytes());
     }
 
     /// Puts a record of the tool's own into the buffer.
@@ -137,20 +163,12 @@ impl Buffer {
     }
 }
 
-/// Returns the bytes of a record.
-///
-/// # Safety
-/// It has no padding.
-#[inline(always)]
-unsafe fn as_bytes<R>(record: &R) -> &[u8] {
-    // SAFETY: the record is as long as its type, and the caller promises that all of its bytes are set.
-    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(record).cast(), size_of::<R>()) }
-}
-
 /// The status of what can be wrong with a buffer.
 pub(super) fn status(error: TraceError) -> Status {
     match error {
-        TraceError::Busy(_) | TraceError::FullInCallback(_) | TraceError::TimedOut(_) => Status::BufferBusy,
+        TraceError::Busy(_) | TraceError::FullInCallback(_) | TraceError::TimedOut(_) | TraceError::Interrupted => {
+            Status::BufferBusy
+        }
         TraceError::BufferDestroyed(_) => Status::BufferNotFound,
         TraceError::System { .. } | TraceError::File { .. } => Status::OutOfResources,
         TraceError::ZeroSize

@@ -1,15 +1,16 @@
-use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use opscope_border::{Out, exported};
 use opscope_trace::{CallbackThread, on_callback_thread_creation};
 
 use super::list::find;
-use crate::border::{Data, Status, call, call_tool, out};
+use crate::border::{Data, Status, call_tool, out};
 use crate::layout::Handle;
 use crate::phase::check_not_initialized;
 
 /// A tool's function that is called around the creation of a thread.
-type ThreadCallback = Option<unsafe extern "C-unwind" fn(library: u32, data: *mut c_void)>;
+type ThreadCallback = Option<extern "C-unwind" fn(library: u32, data: Data)>;
 
 /// This library among those of `rocprofiler_runtime_library_t`.
 const LIBRARY: u32 = 1;
@@ -27,22 +28,20 @@ pub fn default_thread() -> &'static CallbackThread {
     DEFAULT.get_or_init(|| CallbackThread::create("rocprofiler-sdk"))
 }
 
-/// Calls `before` and `after` around the creation of each later thread of this library, if `libraries` has its bit, or is 0.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_at_internal_thread_create(
+/// Calls `before` and `after` around the creation of each later thread of this library, if `libraries` has its bit, or is 0. They
+/// may call everything. A function that creates a thread is not called for that one.
+#[exported]
+pub fn rocprofiler_at_internal_thread_create(
     before: ThreadCallback,
     after: ThreadCallback,
     libraries: u32,
-    data: *mut c_void,
+    data: Data,
 ) -> Status {
     if libraries == 0 || libraries & LIBRARY != 0 {
-        let data = Data(data);
         let caller = move |function: ThreadCallback| {
             move || {
-                let data = data;
                 if let Some(function) = function {
-                    // SAFETY: the tool promises that the function takes these arguments as long as the process lives.
-                    call_tool("a callback at the creation of a thread", || unsafe { function(LIBRARY, data.0) });
+                    call_tool("a callback at the creation of a thread", || function(LIBRARY, data));
                 }
             }
         };
@@ -52,31 +51,26 @@ pub extern "C" fn rocprofiler_at_internal_thread_create(
 }
 
 /// Creates a thread for callbacks.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_create_callback_thread(thread: *mut Handle) -> Status {
-    call(|| {
-        let thread = out(thread)?;
-        check_not_initialized()?;
-        let number = lock().len() + 1;
-        let created = CallbackThread::create(&format!("rocprofiler-{number}"));
-        created.start().map_err(|_| Status::Error)?;
-        let mut threads = lock();
-        threads.push(created);
-        // SAFETY: it is not NULL, and the tool promises that it is writable.
-        unsafe { thread.write(Handle(threads.len() as u64)) };
-        Ok(())
-    })
+#[exported]
+pub fn rocprofiler_create_callback_thread(thread: Out<'_, Handle>) -> Result<(), Status> {
+    let thread = out(thread)?;
+    check_not_initialized()?;
+    static NEXT_NAME: AtomicU64 = AtomicU64::new(1);
+    let created = CallbackThread::create(&format!("rocprofiler-{}", NEXT_NAME.fetch_add(1, Ordering::Relaxed)));
+    created.start().map_err(|_| Status::Error)?;
+    let mut threads = lock();
+    threads.push(created);
+    thread.write(Handle(threads.len() as u64));
+    Ok(())
 }
 
 /// Lets a buffer's callback be called by another thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_assign_callback_thread(buffer: Handle, thread: Handle) -> Status {
-    call(|| {
-        check_not_initialized()?;
-        let thread = match thread.0 {
-            0 => default_thread().clone(),
-            number => lock().get(number as usize - 1).cloned().ok_or(Status::ThreadNotFound)?,
-        };
-        find(buffer)?.assign(&thread)
-    })
+#[exported]
+pub fn rocprofiler_assign_callback_thread(buffer: Handle, thread: Handle) -> Result<(), Status> {
+    check_not_initialized()?;
+    let thread = match thread.0 {
+        0 => default_thread().clone(),
+        number => lock().get(number as usize - 1).cloned().ok_or(Status::ThreadNotFound)?,
+    };
+    find(buffer)?.assign(&thread)
 }

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_trace::{Mutex, MutexGuard, interrupts_a_call};
 
 use crate::layout::Handle;
 
@@ -13,7 +14,7 @@ static STACKS: Mutex<Option<Stacks>> = Mutex::new(None);
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<Stacks>> {
-    STACKS.lock().unwrap_or_else(PoisonError::into_inner)
+    STACKS.lock()
 }
 
 pub fn push(context: Handle, thread: u64, external: u64) {
@@ -26,18 +27,20 @@ pub fn pop(context: Handle, thread: u64) -> Option<u64> {
 }
 
 /// Returns the external id that the records of a thread carry in a context: the topmost of its stack. A thread that has no stack has
-/// what the first thread of the process has.
+/// what the first thread of the process has. Returns `None` in a signal handler that interrupts a call, which may hold the stacks.
 #[inline(always)]
-pub fn pushed(context: Handle, thread: u64) -> u64 {
-    if IS_USED.load(Ordering::Acquire) { look_up(context, thread) } else { 0 }
+pub fn pushed(context: Handle, thread: u64) -> Option<u64> {
+    if IS_USED.load(Ordering::Acquire) { look_up(context, thread) } else { Some(0) }
 }
 
 #[cold]
-fn look_up(context: Handle, thread: u64) -> u64 {
+fn look_up(context: Handle, thread: u64) -> Option<u64> {
+    if interrupts_a_call() {
+        return None;
+    }
     let mut locked = lock();
     let stacks = locked.get_or_insert_default();
-    // SAFETY: the call has no conditions.
-    let first = u64::from(unsafe { libc::getpid() }.unsigned_abs());
+    let first = u64::from(std::process::id());
     let stack = stacks.get(&(context.0, thread)).or_else(|| stacks.get(&(context.0, first)));
-    stack.and_then(|stack| stack.last()).copied().unwrap_or(0)
+    Some(stack.and_then(|stack| stack.last()).copied().unwrap_or(0))
 }

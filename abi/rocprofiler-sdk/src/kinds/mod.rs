@@ -9,7 +9,10 @@ mod tables;
 
 pub use buffered::{BUFFERED, CORRELATION_ID_RETIREMENT};
 pub use callbacks::CALLBACKS;
-pub use operations::{CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, COMPLETE, ENQUEUE, RUNTIME_MARKER, RUNTIME_NONE};
+pub use operations::{
+    ALLOCATE, CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, COMPLETE, DEVICE_TO_HOST, ENQUEUE, FREE, HOST_TO_DEVICE,
+    RUNTIME_MARKER, RUNTIME_NONE,
+};
 pub use requests::RequestKind;
 pub use tables::Table;
 

@@ -12,8 +12,8 @@ pub const MARKER_NAMES_RANGE: &[&CStr] =
 
 pub const KERNEL_DISPATCH: &[&CStr] =
     &[c"KERNEL_DISPATCH_NONE", c"KERNEL_DISPATCH_ENQUEUE", c"KERNEL_DISPATCH_COMPLETE"];
-pub const ENQUEUE: i32 = 1;
-pub const COMPLETE: i32 = 2;
+pub const ENQUEUE: i32 = number_of(KERNEL_DISPATCH, c"KERNEL_DISPATCH_ENQUEUE");
+pub const COMPLETE: i32 = number_of(KERNEL_DISPATCH, c"KERNEL_DISPATCH_COMPLETE");
 
 pub const MEMORY_COPY: &[&CStr] = &[
     c"MEMORY_COPY_NONE",
@@ -22,6 +22,8 @@ pub const MEMORY_COPY: &[&CStr] = &[
     c"MEMORY_COPY_DEVICE_TO_HOST",
     c"MEMORY_COPY_DEVICE_TO_DEVICE",
 ];
+pub const HOST_TO_DEVICE: i32 = number_of(MEMORY_COPY, c"MEMORY_COPY_HOST_TO_DEVICE");
+pub const DEVICE_TO_HOST: i32 = number_of(MEMORY_COPY, c"MEMORY_COPY_DEVICE_TO_HOST");
 
 pub const MEMORY_ALLOCATION: &[&CStr] = &[
     c"MEMORY_ALLOCATION_NONE",
@@ -30,6 +32,8 @@ pub const MEMORY_ALLOCATION: &[&CStr] = &[
     c"MEMORY_ALLOCATION_FREE",
     c"MEMORY_ALLOCATION_VMEM_FREE",
 ];
+pub const ALLOCATE: i32 = number_of(MEMORY_ALLOCATION, c"MEMORY_ALLOCATION_ALLOCATE");
+pub const FREE: i32 = number_of(MEMORY_ALLOCATION, c"MEMORY_ALLOCATION_FREE");
 
 pub const SCRATCH_MEMORY: &[&CStr] =
     &[c"SCRATCH_MEMORY_NONE", c"SCRATCH_MEMORY_ALLOC", c"SCRATCH_MEMORY_FREE", c"SCRATCH_MEMORY_ASYNC_RECLAIM"];
@@ -40,8 +44,8 @@ pub const CODE_OBJECT: &[&CStr] = &[
     c"CODE_OBJECT_DEVICE_KERNEL_SYMBOL_REGISTER",
     c"CODE_OBJECT_HOST_KERNEL_SYMBOL_REGISTER",
 ];
-pub const CODE_OBJECT_LOAD: i32 = 1;
-pub const CODE_OBJECT_SYMBOL: i32 = 2;
+pub const CODE_OBJECT_LOAD: i32 = number_of(CODE_OBJECT, c"CODE_OBJECT_LOAD");
+pub const CODE_OBJECT_SYMBOL: i32 = number_of(CODE_OBJECT, c"CODE_OBJECT_DEVICE_KERNEL_SYMBOL_REGISTER");
 
 pub const RUNTIME_INITIALIZATION: &[&CStr] = &[
     c"RUNTIME_INITIALIZATION_NONE",
@@ -57,3 +61,23 @@ pub const RUNTIME_NONE: i32 = 0;
 pub const RUNTIME_MARKER: i32 = 3;
 
 pub const HIP_STREAM: &[&CStr] = &[c"HIP_STREAM_NONE", c"HIP_STREAM_CREATE", c"HIP_STREAM_DESTROY", c"HIP_STREAM_SET"];
+
+/// Returns the number of an operation by its name.
+const fn number_of(names: &[&CStr], name: &CStr) -> i32 {
+    let mut number = 0;
+    while number < names.len() {
+        if is_same(names[number].to_bytes(), name.to_bytes()) {
+            return number as i32;
+        }
+        number += 1;
+    }
+    panic!("there is no such operation");
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}

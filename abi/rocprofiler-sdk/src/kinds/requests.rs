@@ -1,7 +1,9 @@
 use std::ffi::{CStr, c_char};
 
+use opscope_border::{Out, exported};
+
 use super::Domain;
-use crate::border::{Status, call, name_out};
+use crate::border::{Status, name_out};
 
 /// What a request for an external correlation id is made for: a number of `rocprofiler_external_correlation_id_request_kind_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,16 +58,13 @@ impl RequestKind {
 }
 
 /// Writes the name of a request kind, such as "MARKER_CORE_API", and its length.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_external_correlation_id_request_kind_name(
+#[exported]
+pub fn rocprofiler_query_external_correlation_id_request_kind_name(
     kind: u32,
-    name: *mut *const c_char,
-    length: *mut u64,
-) -> Status {
-    call(|| {
-        let found = NAMES.get(kind as usize).copied();
-        // SAFETY: the tool promises that the places are NULL or writable.
-        unsafe { name_out(found, name, length) };
-        found.map(drop).ok_or(Status::KindNotFound)
-    })
+    name: Out<'_, *const c_char>,
+    length: Out<'_, u64>,
+) -> Result<(), Status> {
+    let found = NAMES.get(kind as usize).copied();
+    name_out(found, (name, length));
+    found.map(drop).ok_or(Status::KindNotFound)
 }

@@ -1,6 +1,8 @@
 use std::ffi::{CStr, c_char};
 
-use crate::border::{Status, call, name_out};
+use opscope_border::{Out, exported};
+
+use crate::border::{Status, name_out};
 
 /// A table of a runtime's functions: a bit of `rocprofiler_intercept_table_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +28,13 @@ const NAMES: [&CStr; 9] = [
 ];
 
 /// Writes the name of a table, such as "MARKER (ROCTx)", and its length.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_intercept_table_name(
+#[exported]
+pub fn rocprofiler_query_intercept_table_name(
     table: u32,
-    name: *mut *const c_char,
-    length: *mut u64,
-) -> Status {
-    call(|| {
-        let found = if table.is_power_of_two() { NAMES.get(table.trailing_zeros() as usize).copied() } else { None };
-        // SAFETY: the tool promises that the places are NULL or writable.
-        unsafe { name_out(found, name, length) };
-        found.map(drop).ok_or(Status::KindNotFound)
-    })
+    name: Out<'_, *const c_char>,
+    length: Out<'_, u64>,
+) -> Result<(), Status> {
+    let found = if table.is_power_of_two() { NAMES.get(table.trailing_zeros() as usize).copied() } else { None };
+    name_out(found, (name, length));
+    found.map(drop).ok_or(Status::KindNotFound)
 }

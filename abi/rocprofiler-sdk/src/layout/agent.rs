@@ -89,6 +89,14 @@ pub struct AgentCache([u64; 5]);
 #[derive(Debug, Clone, Copy)]
 pub struct AgentIoLink([u64; 6]);
 
+impl Agent {
+    /// Returns an agent of which nothing is known.
+    pub fn zeroed() -> Self {
+        // SAFETY: zeroes are valid in every field: numbers, and pointers that are NULL.
+        unsafe { std::mem::zeroed() }
+    }
+}
+
 // SAFETY: an agent is never changed after it was made, and what it points to lives as long as the process.
 unsafe impl Send for Agent {}
 // SAFETY: as above.

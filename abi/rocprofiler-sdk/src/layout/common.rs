@@ -1,5 +1,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
+use opscope_border::{In, Text, UserData as Data, unpadded};
+
 use super::assert_layout;
 
 /// An id: of a context, a buffer, an agent, a queue, a callback thread. 0 is none.
@@ -50,12 +52,12 @@ pub struct ClientId {
 }
 
 /// A tool's function that configures it.
-pub type Configure = unsafe extern "C-unwind" fn(
+pub type Configure = extern "C-unwind" fn(
     version: u32,
-    version_text: *const c_char,
+    version_text: Text<'_>,
     priority: u32,
-    id: *mut ClientId,
-) -> *mut ConfigureResult;
+    id: &'static mut ClientId,
+) -> In<'static, ConfigureResult>;
 
 /// The function that finalizes a tool, which the tool gets.
 pub type Finalize = extern "C-unwind" fn(ClientId);
@@ -65,9 +67,9 @@ pub type Finalize = extern "C-unwind" fn(ClientId);
 #[derive(Debug, Clone, Copy)]
 pub struct ConfigureResult {
     pub size: usize,
-    pub initialize: Option<unsafe extern "C-unwind" fn(Finalize, *mut c_void) -> c_int>,
-    pub finalize: Option<unsafe extern "C-unwind" fn(*mut c_void)>,
-    pub tool_data: *mut c_void,
+    pub initialize: Option<extern "C-unwind" fn(Finalize, Data) -> c_int>,
+    pub finalize: Option<extern "C-unwind" fn(Data)>,
+    pub tool_data: Data,
 }
 
 /// A version.
@@ -123,6 +125,22 @@ pub struct CallbackRecord {
     pub payload: *mut c_void,
 }
 
+unpadded!(Handle { 0 });
+unpadded!(Correlation { internal, external, ancestor });
+unpadded!(AsyncCorrelation { internal, external });
+unpadded!(Dim3 { x, y, z });
+unpadded!(DispatchInfo {
+    size,
+    agent_id,
+    queue_id,
+    kernel_id,
+    dispatch_id,
+    private_segment_size,
+    group_segment_size,
+    workgroup_size,
+    grid_size,
+    reserved
+});
 assert_layout!(RecordHeader, 16: category @ 0, kind @ 4, payload @ 8);
 assert_layout!(Correlation, 24: internal @ 0, external @ 8, ancestor @ 16);
 assert_layout!(AsyncCorrelation, 16: internal @ 0, external @ 8);

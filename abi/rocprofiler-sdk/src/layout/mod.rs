@@ -12,8 +12,8 @@ pub use common::{
     Handle, RecordHeader, UserData, VersionTriplet,
 };
 pub use payloads::{
-    CodeObjectLoad, KernelDispatchData, KernelSymbol, MarkerArguments, MarkerData, MemoryAllocationData,
-    MemoryCopyData, RuntimeInitializationData,
+    CodeObjectLoad, KernelDispatchData, KernelSymbol, MarkerArgument, MarkerArguments, MarkerData,
+    MemoryAllocationData, MemoryCopyData, RuntimeInitializationData,
 };
 pub use records::{
     ApiRecord, DispatchRecord, MemoryAllocationRecord, MemoryCopyRecord, RetirementRecord, RuntimeInitializationRecord,

@@ -1,8 +1,10 @@
 //! What the payload of a callback's record points to.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
-use super::{DispatchInfo, Handle, assert_layout};
+use opscope_border::{In, Text};
+
+use super::{CallbackRecord, DispatchInfo, Handle, assert_layout};
 
 /// The arguments of a marker function, each read as the function has it.
 #[repr(C)]
@@ -10,6 +12,45 @@ use super::{DispatchInfo, Handle, assert_layout};
 pub union MarkerArguments {
     pub words: [u64; 2],
     pub text: *const c_char,
+}
+
+/// An argument of a marker function, in the record of a callback.
+pub struct MarkerArgument<'a> {
+    place: &'a u64,
+}
+
+impl<'a> MarkerArgument<'a> {
+    /// Returns where it lies.
+    pub fn as_ptr(&self) -> *const c_void {
+        std::ptr::from_ref(self.place).cast()
+    }
+
+    /// Returns it as a word.
+    pub fn word(&self) -> u64 {
+        *self.place
+    }
+
+    /// Returns a text. The place that the function has for it is the program's, and valid during the callback.
+    pub fn text(&self) -> Text<'a> {
+        // SAFETY: a tool asks for the arguments of the function that the record is of.
+        unsafe { Text::from_ptr(*self.place as *const c_char) }
+    }
+
+    /// Returns a number that it leads to.
+    pub fn number(&self) -> In<'a, u64> {
+        // SAFETY: as above.
+        unsafe { In::from_ptr(*self.place as *const u64) }
+    }
+}
+
+impl CallbackRecord {
+    /// Returns the arguments of a marker function, which the record is of; `None` if it has no payload.
+    pub fn marker_arguments(&self) -> Option<[MarkerArgument<'_>; 2]> {
+        // SAFETY: the payload of a marker's record is this, and a tool passes the record during its callback.
+        let data = unsafe { self.payload.cast::<MarkerData>().as_ref()? };
+        // SAFETY: any argument is a word.
+        Some(unsafe { &data.arguments.words }.each_ref().map(|place| MarkerArgument { place }))
+    }
 }
 
 /// A call of a marker function.

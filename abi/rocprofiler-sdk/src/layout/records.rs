@@ -1,6 +1,8 @@
 //! Records as they lie in buffers and as tools get them. Fields that are ticks in a buffer are nanoseconds of CLOCK_BOOTTIME when a
 //! tool gets them.
 
+use opscope_border::unpadded;
+
 use super::{AsyncCorrelation, Correlation, DispatchInfo, Handle, assert_layout};
 
 /// A call of an API's function.
@@ -89,6 +91,45 @@ pub struct RuntimeInitializationRecord {
     pub instance: u64,
 }
 
+unpadded!(ApiRecord { size, kind, operation, correlation_id, start, end, thread_id });
+unpadded!(MemoryCopyRecord {
+    size,
+    kind,
+    operation,
+    correlation_id,
+    thread_id,
+    start,
+    end,
+    destination_agent,
+    source_agent,
+    bytes,
+    destination_address,
+    source_address
+});
+unpadded!(DispatchRecord { size, kind, operation, correlation_id, thread_id, start, end, dispatch_info });
+unpadded!(MemoryAllocationRecord {
+    size,
+    kind,
+    operation,
+    correlation_id,
+    thread_id,
+    start,
+    end,
+    agent_id,
+    address,
+    bytes
+});
+unpadded!(RetirementRecord { size, kind, reserved, timestamp, internal_correlation_id });
+unpadded!(RuntimeInitializationRecord {
+    size,
+    kind,
+    operation,
+    correlation_id,
+    thread_id,
+    timestamp,
+    version,
+    instance
+});
 assert_layout!(
     ApiRecord, 64: size @ 0, kind @ 8, operation @ 12, correlation_id @ 16, start @ 40, end @ 48, thread_id @ 56
 );

@@ -2,7 +2,9 @@ use std::ffi::CStr;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::border::call_tool;
+use opscope_border::{In, Text};
+
+use crate::border::{call_tool, say};
 use crate::contexts;
 use crate::layout::{ClientId, Configure, ConfigureResult, Finalize};
 use crate::version::VERSION;
@@ -14,11 +16,10 @@ pub struct Client {
     /// The number that tells it from others.
     pub handle: u32,
     pub configured: ConfigureResult,
+    /// Whether its initialization is over.
+    pub is_initialized: bool,
     pub is_finalized: bool,
 }
-
-// SAFETY: the tool's pointers are only handed back to it.
-unsafe impl Send for Client {}
 
 static CLIENTS: Mutex<Vec<Client>> = Mutex::new(Vec::new());
 
@@ -34,28 +35,39 @@ const VERSION_NUMBER: u32 = 10_000 * VERSION.major + 100 * VERSION.minor + VERSI
 pub fn configure(configure: Configure, number: usize) {
     // A tool keeps the pointer to its id, and may write to it. It is leaked.
     let handle = handle(number);
-    let id = Box::into_raw(Box::new(ClientId { size: size_of::<ClientId>(), name: ptr::null(), handle }));
+    let id = Box::leak(Box::new(ClientId { size: size_of::<ClientId>(), name: ptr::null(), handle }));
     contexts::set_client(number);
-    let configured = call_tool("rocprofiler_configure", || {
-        // SAFETY: the tool promises that its function has this type.
-        unsafe { configure(VERSION_NUMBER, VERSION_TEXT.as_ptr(), number as u32, id) }
-    });
-    let Some(configured) = configured.filter(|configured| !configured.is_null()) else { return };
-    // SAFETY: the tool returns its structure, which has at least these fields in this version.
-    let client = unsafe { Client { number, handle, configured: configured.read(), is_finalized: false } };
+    let configured =
+        call_tool("rocprofiler_configure", || configure(VERSION_NUMBER, Text::from(VERSION_TEXT), number as u32, id));
+    let Some(configured) = configured.and_then(In::given) else { return };
+    let is_initialized = configured.initialize.is_none();
+    let client = Client { number, handle, configured, is_initialized, is_finalized: false };
     lock().push(client);
 }
 
-/// Initializes the tools, in the order in which they were configured.
-pub fn initialize_all(finalize: Finalize) {
+/// Initializes the tools, in the order in which they were configured. One whose function throws is passed to `leave_out`.
+pub fn initialize_all(finalize: Finalize, leave_out: impl Fn(&Client)) {
     let clients: Vec<_> = lock().clone();
-    for Client { number, configured, .. } in clients {
-        contexts::set_client(number);
-        if let Some(initialize) = configured.initialize {
-            // SAFETY: the tool gave this function and its data.
-            call_tool("the initialization", || unsafe { initialize(finalize, configured.tool_data) });
+    for client in clients {
+        let ConfigureResult { initialize, tool_data, .. } = client.configured;
+        contexts::set_client(client.number);
+        let Some(initialize) = initialize else { continue };
+        let initialized = call_tool("the initialization", || initialize(finalize, tool_data));
+        if initialized.is_none() {
+            say("that tool is left out: none of its functions is called any more");
+            leave_out(&client);
         }
+        with_known(&client, |known| known.is_initialized = true);
     }
+}
+
+/// Notes that a tool is finalized. Returns whether it was not before.
+pub fn end(client: &Client) -> bool {
+    with_known(client, |known| !std::mem::replace(&mut known.is_finalized, true)).unwrap_or(false)
+}
+
+fn with_known<R>(client: &Client, change: impl FnOnce(&mut Client) -> R) -> Option<R> {
+    lock().iter_mut().find(|known| known.number == client.number).map(change)
 }
 
 /// Returns a number that tells a tool from others: above 0.

@@ -1,9 +1,13 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use opscope_border::system;
+
 use super::clients::{self, Client};
 use crate::border::call_tool;
+use crate::contexts::Context;
 use crate::layout::ClientId;
 use crate::phase::{DONE, IN_PROGRESS, NOT_YET, finalization, set_finalization};
 use crate::{buffers, contexts, markers, thread};
@@ -35,7 +39,7 @@ pub extern "C-unwind" fn finalize_client(id: ClientId) {
 
 fn finalize_by_handle(handle: u32) {
     let clients: Vec<Client> = clients::lock().clone();
-    if clients.len() == 1 && clients[0].handle == handle {
+    if clients.len() == 1 && clients[0].handle == handle && clients[0].is_initialized {
         return finalize_all();
     }
     if let Some(client) = clients.iter().find(|client| client.handle == handle) {
@@ -54,14 +58,33 @@ pub fn finalize_all() {
             return;
         }
         let clients: Vec<Client> = clients::lock().clone();
-        clients.iter().for_each(finalize);
+        for client in &clients {
+            // A tool that ends the process while it initializes itself may be in any state.
+            if client.is_initialized { finalize(client) } else { leave_out(client) }
+        }
         set_finalization(DONE);
         buffers::finalize_all();
     });
 }
 
+/// Makes the child of a fork the owner, if the thread that forked was, and else nobody: the child has no other thread.
+pub(super) fn reset_in_child(is_owner: bool) {
+    // The number that is kept of this thread may still be that of the parent's.
+    let child = system::thread_id();
+    *lock() = if is_owner { child } else { 0 };
+}
+
+/// Returns whether the calling thread finalizes.
+pub(super) fn is_owner(owner: &MutexGuard<'_, u64>) -> bool {
+    **owner != 0 && **owner == thread::current_id()
+}
+
+/// Registered several times. Only the first call does something, so that it is also the only one that waits for another thread.
 pub extern "C" fn finalize_at_exit() {
-    finalize_all();
+    static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+    if !HAS_BEGUN.swap(true, Ordering::AcqRel) {
+        finalize_all();
+    }
 }
 
 /// Runs this on one thread at a time. A tool that finalizes itself while it is finalized changes nothing.
@@ -85,11 +108,7 @@ fn as_owner(body: impl FnOnce()) {
 
 /// Stops a tool's contexts, delivers what waits in its buffers, and calls its own function, once. It is not called afterwards.
 fn finalize(client: &Client) {
-    let is_first = clients::lock()
-        .iter_mut()
-        .find(|known| known.number == client.number)
-        .is_some_and(|known| !std::mem::replace(&mut known.is_finalized, true));
-    if !is_first {
+    if !clients::end(client) {
         return;
     }
     let contexts = contexts::contexts_of(client.number);
@@ -102,10 +121,25 @@ fn finalize(client: &Client) {
     let is_theirs = |id| contexts.iter().any(|context| context.id == id);
     buffers::flush_all_of(is_theirs);
     if let Some(finalize) = client.configured.finalize {
-        // SAFETY: the tool gave this function and its data.
-        call_tool("the finalization", || unsafe { finalize(client.configured.tool_data) });
+        call_tool("the finalization", || finalize(client.configured.tool_data));
     }
+    end(client, &contexts);
+}
+
+/// Ends a tool without calling it: its initialization threw, so it may be in any state.
+pub fn leave_out(client: &Client) {
+    if clients::end(client) {
+        let contexts = contexts::contexts_of(client.number);
+        for context in &contexts {
+            context.stop();
+        }
+        end(client, &contexts);
+    }
+}
+
+/// Ends all calls of a tool, whose contexts are stopped.
+fn end(client: &Client, contexts: &[&Context]) {
     contexts.iter().for_each(|context| context.end());
     markers::forget_intercepts_of(client.number);
-    buffers::end_all_of(is_theirs);
+    buffers::end_all_of(|id| contexts.iter().any(|context| context.id == id));
 }

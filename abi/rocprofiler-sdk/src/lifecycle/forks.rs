@@ -8,16 +8,26 @@ use crate::{buffers, contexts, correlation, markers, producer, services};
 
 /// The locks of this library during a fork, so that the child never finds one locked by a thread that it does not have. No thread
 /// holds two of them at once.
-struct Locks(#[expect(dead_code, reason = "they are held")] Vec<Box<dyn Any>>);
+struct Locks {
+    /// Held, and dropped.
+    locks: Vec<Box<dyn Any>>,
+    /// Whether the thread that forks finalizes tools.
+    is_owner: bool,
+}
 
 impl HeldLocks for Locks {
-    fn reset_in_child(self: Box<Self>) {}
+    fn reset_in_child(self: Box<Self>) {
+        drop(self.locks);
+        finalize::reset_in_child(self.is_owner);
+    }
 }
 
 /// Holds the locks across every later fork.
 pub fn hold_locks_across_forks() {
     static ROOM: ForkRoom = ForkRoom::new(|| {
-        let own: [Box<dyn Any>; 2] = [Box::new(clients::lock()), Box::new(finalize::lock())];
+        let owner = finalize::lock();
+        let is_owner = finalize::is_owner(&owner);
+        let own: [Box<dyn Any>; 2] = [Box::new(clients::lock()), Box::new(owner)];
         let rooms = [
             contexts::locks(),
             buffers::locks(),
@@ -26,7 +36,8 @@ pub fn hold_locks_across_forks() {
             markers::locks(),
             producer::locks(),
         ];
-        Box::new(Locks(rooms.into_iter().flatten().chain(own).collect())) as Box<dyn HeldLocks>
+        let locks = rooms.into_iter().flatten().chain(own).collect();
+        Box::new(Locks { locks, is_owner }) as Box<dyn HeldLocks>
     });
     if ROOM.register().is_err() {
         say("the child of a fork may hang: the system has no memory to prepare for it");

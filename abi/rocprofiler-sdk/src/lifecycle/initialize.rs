@@ -1,11 +1,11 @@
-use super::finalize::{finalize_at_exit, finalize_client};
+use super::finalize::{finalize_at_exit, finalize_client, leave_out};
 use super::forks::hold_locks_across_forks;
 use super::{clients, find};
 use crate::border::say;
 use crate::buffers::default_thread;
 use crate::layout::Configure;
 use crate::phase::{DONE, begin_initialization, end_initialization, initialization};
-use crate::{contexts, markers, producer, services};
+use crate::{contexts, exit, markers, producer, services};
 
 /// Finds the tools and initializes them, once. Returns whether that is over. It is not for a thread that comes here meanwhile, such as
 /// one that a tool waits for: what it brings is taken up at the end.
@@ -24,8 +24,9 @@ pub fn initialize_with(forced: Option<Configure>) -> bool {
     for (number, tool) in find::all(forced).into_iter().enumerate() {
         clients::configure(tool, number);
     }
-    clients::initialize_all(finalize_client);
-    if default_thread().start().is_err() {
+    clients::initialize_all(finalize_client, leave_out);
+    // A process whose tools want nothing gets no thread: some only look, and count on that.
+    if !clients::lock().is_empty() && default_thread().start().is_err() {
         say("the system refuses a thread for callbacks; records wait until it grants one");
     }
     services::freeze();
@@ -34,6 +35,8 @@ pub fn initialize_with(forced: Option<Configure>) -> bool {
     end_initialization();
     markers::register_waiting();
     producer::connect_all();
+    // Once more: the tools that were loaded have objects now.
+    exit::finalize_earlier();
     true
 }
 
@@ -46,8 +49,7 @@ fn contexts_changed() {
 /// Lets tools be finalized when the process exits, before their buffers are destroyed.
 fn prepare_exit() {
     // Without memory for it, tools are not finalized at the exit.
-    // SAFETY: the function is never unloaded: the library is linked so.
-    if opscope_trace::register_process_events().is_err() || unsafe { libc::atexit(finalize_at_exit) } != 0 {
+    if opscope_trace::register_process_events().is_err() || !exit::finalize_by(finalize_at_exit) {
         say("tools will not be finalized: the system has no memory for it");
     }
 }

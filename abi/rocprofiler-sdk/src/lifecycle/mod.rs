@@ -7,3 +7,5 @@ mod finalize;
 mod find;
 mod forks;
 mod initialize;
+#[allow(unsafe_code, reason = "it is assembler")]
+mod linked;

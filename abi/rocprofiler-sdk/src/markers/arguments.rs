@@ -1,21 +1,23 @@
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 
-use crate::border::Status;
+use opscope_border::{Text, exported};
+
+use crate::border::{Data, Status};
 use crate::kinds::{CALLBACKS, Domain};
-use crate::layout::{CallbackRecord, MarkerData};
+use crate::layout::{CallbackRecord, MarkerArgument};
 
 /// A tool's function that gets an argument.
-type ArgumentCallback = unsafe extern "C-unwind" fn(
+type ArgumentCallback = extern "C-unwind" fn(
     kind: u32,
     operation: i32,
     number: u32,
     value: *const c_void,
     indirections: i32,
-    type_name: *const c_char,
-    name: *const c_char,
-    text: *const c_char,
+    type_name: Text<'_>,
+    name: Text<'_>,
+    text: Text<'_>,
     dereferences: i32,
-    data: *mut c_void,
+    data: Data,
 ) -> c_int;
 
 /// A parameter of a marker function.
@@ -68,12 +70,12 @@ fn parameters(domain: Domain, operation: i32) -> &'static [Parameter] {
 
 /// Calls back with each argument of the call that a callback's record tells of, until the callback returns something else than 0.
 /// Pointers to numbers are followed if `most_dereferences` is above 0.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operation_args(
+#[exported]
+pub extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operation_args(
     record: CallbackRecord,
     callback: Option<ArgumentCallback>,
     most_dereferences: i32,
-    data: *mut c_void,
+    data: Data,
 ) -> Status {
     let Some(callback) = callback else { return Status::InvalidArgument };
     if record.kind == 0 || record.kind as usize >= CALLBACKS.len() {
@@ -86,26 +88,15 @@ pub unsafe extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operat
         None if kind.has_arguments() => return Status::Success,
         _ => return Status::NotImplemented,
     }
-    if record.payload.is_null() {
-        return Status::InvalidArgument;
-    }
     let Some(domain) = kind.domain else { return Status::NotImplemented };
-    // SAFETY: the payload of a marker's record is this.
-    let arguments = unsafe { &raw const (*record.payload.cast::<MarkerData>()).arguments.words }.cast::<u64>();
-    for (number, parameter) in parameters(domain, record.operation).iter().enumerate() {
-        // SAFETY: a marker has at most two arguments, a word each.
-        let place = unsafe { arguments.add(number) };
-        // SAFETY: as above; a text or number that the argument points to is the program's, and valid during the callback.
-        let (text, dereferences) = unsafe { text(parameter.form, place.read(), most_dereferences) };
+    let Some(arguments) = record.marker_arguments() else { return Status::InvalidArgument };
+    for (number, (parameter, argument)) in parameters(domain, record.operation).iter().zip(arguments).enumerate() {
+        let (text, dereferences) = text(parameter.form, &argument, most_dereferences);
         let indirections = i32::from(!matches!(parameter.form, Form::Number | Form::Int));
-        let (type_name, name) = (parameter.type_name.as_ptr(), parameter.name.as_ptr());
-        let number = number as u32;
-        // SAFETY: the tool promises that the function takes these arguments.
-        let answer = unsafe {
-            let value = place.cast();
-            let (kind, operation) = (record.kind, record.operation);
-            callback(kind, operation, number, value, indirections, type_name, name, text.as_ptr(), dereferences, data)
-        };
+        let (type_name, name) = (Text::from(parameter.type_name), Text::from(parameter.name));
+        let (number, value) = (number as u32, argument.as_ptr());
+        let (kind, operation, text) = (record.kind, record.operation, Text::from(text.as_c_str()));
+        let answer = callback(kind, operation, number, value, indirections, type_name, name, text, dereferences, data);
         if answer != 0 {
             break;
         }
@@ -114,20 +105,18 @@ pub unsafe extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operat
 }
 
 /// Returns an argument as text, and how many pointers were followed for it.
-unsafe fn text(form: Form, word: u64, most_dereferences: i32) -> (CString, i32) {
+fn text(form: Form, argument: &MarkerArgument<'_>, most_dereferences: i32) -> (CString, i32) {
     let null = || c"(null)".to_owned();
     let owned = |text: String| CString::new(text).unwrap_or_default();
+    let word = argument.word();
     match form {
-        Form::Text if word == 0 => (null(), 0),
-        // SAFETY: the caller passes a text that ends with NUL.
-        Form::Text => (unsafe { CStr::from_ptr(word as *const c_char) }.to_owned(), 0),
+        Form::Text => (argument.text().given().map_or_else(null, CStr::to_owned), 0),
         Form::Number => (owned(word.to_string()), 0),
         Form::Int => (owned((word as i32).to_string()), 0),
-        Form::NumberPointer if word == 0 => (null(), 0),
-        Form::NumberPointer if most_dereferences > 0 => {
-            // SAFETY: the caller passes a pointer to a number.
-            (owned(unsafe { (word as *const u64).read_unaligned() }.to_string()), 1)
+        Form::NumberPointer if most_dereferences > 0 && word != 0 => {
+            (argument.number().given().map_or_else(null, |number| owned(number.to_string())), 1)
         }
+        Form::NumberPointer if word == 0 => (null(), 0),
         Form::NumberPointer | Form::Opaque => (owned(format!("{word:#x}")), 0),
     }
 }

@@ -1,21 +1,17 @@
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use opscope_border::exported;
+
 use super::table::LiveTable;
-use crate::border::{Data, Status, call, call_tool};
+use crate::border::{Data, Status, call_tool};
 use crate::contexts;
 use crate::kinds::Table;
 use crate::phase::check_not_initialized;
 
 /// A tool's function that gets the tables of runtimes.
-type InterceptCallback = unsafe extern "C-unwind" fn(
-    table: u32,
-    version: u64,
-    instance: u64,
-    tables: *mut *mut c_void,
-    count: u64,
-    data: *mut c_void,
-);
+type InterceptCallback =
+    extern "C-unwind" fn(table: u32, version: u64, instance: u64, tables: *mut *mut c_void, count: u64, data: Data);
 
 /// A function that gets some of the tables.
 #[derive(Clone, Copy)]
@@ -36,20 +32,18 @@ pub(super) fn lock() -> MutexGuard<'static, Vec<Intercept>> {
 
 /// Lets a tool see and change the tables of runtimes that register themselves later. `tables` is an OR of
 /// `rocprofiler_intercept_table_t`; 0 stands for all.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_at_intercept_table_registration(
+#[exported]
+pub fn rocprofiler_at_intercept_table_registration(
     callback: Option<InterceptCallback>,
     tables: u32,
-    data: *mut c_void,
-) -> Status {
-    call(|| {
-        check_not_initialized()?;
-        if let Some(callback) = callback {
-            let tables = if tables == 0 { u32::MAX } else { tables };
-            lock().push(Intercept { callback, tables, data: Data(data), client: contexts::client() });
-        }
-        Ok(())
-    })
+    data: Data,
+) -> Result<(), Status> {
+    check_not_initialized()?;
+    if let Some(callback) = callback {
+        let tables = if tables == 0 { u32::MAX } else { tables };
+        lock().push(Intercept { callback, tables, data, client: contexts::client() });
+    }
+    Ok(())
 }
 
 /// Shows a table to the tools that want to see it.
@@ -62,8 +56,7 @@ pub fn tell(table: Table, version: u64, instance: u64, live: LiveTable) {
         }
         let mut tables = [live.as_ptr()];
         call_tool("an intercept callback", || {
-            // SAFETY: the tool promises that the function takes these arguments until the tool is finalized.
-            unsafe { callback(table.0, version, instance, tables.as_mut_ptr(), 1, data.0) };
+            callback(table.0, version, instance, tables.as_mut_ptr(), 1, data);
         });
     }
 }

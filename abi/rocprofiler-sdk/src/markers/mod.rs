@@ -2,15 +2,19 @@
 
 mod arguments;
 mod intercept;
+#[allow(unsafe_code, reason = "it calls what stood in a runtime's table")]
 mod ranges;
 mod register;
+#[allow(unsafe_code, reason = "tables in the memory of a runtime")]
 mod table;
+#[allow(unsafe_code, reason = "it calls what stood in a runtime's table")]
 mod wrappers;
 
 use std::any::Any;
 
 pub use intercept::forget_intercepts_of;
 pub use register::{Tables, register_waiting};
+pub use table::RuntimeTables;
 
 /// Returns the locks of this room, locked.
 pub fn locks() -> Vec<Box<dyn Any>> {

@@ -3,19 +3,18 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::mem::transmute;
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ffi::{CStr, CString, c_int, c_void};
 
+use opscope_border::{Out, Text};
 use opscope_clock::Ticks;
+use opscope_trace::{Inside, Mutex, MutexGuard, interrupts_a_call};
 
-use super::table::{Functions, no_functions};
+use super::table::{Functions, no_functions, original};
 use super::wrappers::words;
 use crate::kinds::Domain;
 use crate::layout::{MarkerArguments, MarkerData};
 use crate::thread::in_call;
-use crate::tracing::{ApiCall, Event, Phase, put, retire, traced};
+use crate::tracing::{ApiCall, Event, Phase, drop_if_interrupting, put, retire, traced};
 
 /// What stood in the runtime's table before.
 pub static INNER: Functions = no_functions();
@@ -38,9 +37,6 @@ pub(super) struct OpenRange {
     result: u64,
 }
 
-// SAFETY: its pointers lead to what lives as long as the process; a tool's values may go to any thread.
-unsafe impl Send for OpenRange {}
-
 thread_local! {
     /// The ranges that this thread pushed. `None` for those that are not traced.
     static PUSHED: RefCell<Vec<Option<OpenRange>>> = const { RefCell::new(Vec::new()) };
@@ -50,60 +46,65 @@ thread_local! {
 static STARTED: Mutex<Option<HashMap<u64, OpenRange>>> = Mutex::new(None);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<HashMap<u64, OpenRange>>> {
-    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+    STARTED.lock()
 }
 
 /// Returns the wrappers, by the place of the function in the core table.
 pub fn range_wrappers() -> Vec<*mut c_void> {
     vec![
-        mark as extern "C" fn(*const c_char) as *mut c_void,
-        push as extern "C" fn(*const c_char) -> c_int as *mut c_void,
+        mark as extern "C" fn(Text<'_>) as *mut c_void,
+        push as extern "C" fn(Text<'_>) -> c_int as *mut c_void,
         pop as extern "C" fn() -> c_int as *mut c_void,
-        start as extern "C" fn(*const c_char) -> u64 as *mut c_void,
+        start as extern "C" fn(Text<'_>) -> u64 as *mut c_void,
         stop as extern "C" fn(u64) as *mut c_void,
-        get_thread_id as extern "C" fn(*mut u64) -> c_int as *mut c_void,
+        get_thread_id as extern "C" fn(Out<'_, u64>) -> c_int as *mut c_void,
     ]
 }
 
 /// Calls what stood in a place of the table, if anything did.
 macro_rules! inner {
     ($index:literal, fn($($type:ty),*) -> $result:ty, $($argument:expr),*) => {{
-        let inner = INNER[$index].load(Ordering::Acquire);
-        if inner.is_null() {
-            <$result>::default()
-        } else {
-            // SAFETY: the place had a function of this type.
-            unsafe {
-                let inner: unsafe extern "C" fn($($type),*) -> $result = transmute(inner);
-                inner($($argument),*)
-            }
-        }
+        // SAFETY: the place had a function of this type.
+        let inner = unsafe { original::<extern "C" fn($($type),*) -> $result>(&INNER[$index]) };
+        inner.map_or_else(<$result>::default, |inner| inner($($argument),*))
     }};
 }
 
-extern "C" fn mark(message: *const c_char) {
-    let call = ApiCall { domain: Domain::MarkerRange, operation: MARK, arguments: words(message as u64, 0) };
-    traced(call, || inner!(0, fn(*const c_char) -> (), message));
+extern "C" fn mark(message: Text<'_>) {
+    let call = ApiCall { domain: Domain::MarkerRange, operation: MARK, arguments: words(message.as_ptr() as u64, 0) };
+    traced(call, || inner!(0, fn(Text<'_>) -> (), message));
 }
 
-extern "C" fn get_thread_id(id: *mut u64) -> c_int {
-    let call = ApiCall { domain: Domain::MarkerRange, operation: GET_THREAD_ID, arguments: words(id as u64, 0) };
-    traced(call, || inner!(5, fn(*mut u64) -> c_int, id))
+extern "C" fn get_thread_id(id: Out<'_, u64>) -> c_int {
+    let call =
+        ApiCall { domain: Domain::MarkerRange, operation: GET_THREAD_ID, arguments: words(id.as_ptr() as u64, 0) };
+    traced(call, || inner!(5, fn(Out<'_, u64>) -> c_int, id))
 }
 
-extern "C" fn push(message: *const c_char) -> c_int {
+extern "C" fn push(message: Text<'_>) -> c_int {
+    if drop_if_interrupting(Domain::MarkerRange, THREAD_RANGE) {
+        return inner!(1, fn(Text<'_>) -> c_int, message);
+    }
     let mut range = OpenRange::begin(THREAD_RANGE, message);
-    let level = within(&range, || inner!(1, fn(*const c_char) -> c_int, message));
+    let level = within(&range, || inner!(1, fn(Text<'_>) -> c_int, message));
     if let Some(range) = &mut range {
         range.result = u64::from(level.cast_unsigned());
     }
     // A thread that ends has no ranges any more.
+    let _inside = Inside::enter();
     let _ = PUSHED.try_with(|pushed| pushed.borrow_mut().push(range));
     level
 }
 
 extern "C" fn pop() -> c_int {
-    let popped = PUSHED.try_with(|pushed| pushed.borrow_mut().pop()).ok().flatten().flatten();
+    // A handler ends what it began, and that was dropped then.
+    if interrupts_a_call() {
+        return inner!(2, fn() -> c_int,);
+    }
+    let popped = {
+        let _inside = Inside::enter();
+        PUSHED.try_with(|pushed| pushed.borrow_mut().pop()).ok().flatten().flatten()
+    };
     let level = within(&popped, || inner!(2, fn() -> c_int,));
     if let Some(range) = popped {
         range.end();
@@ -111,9 +112,12 @@ extern "C" fn pop() -> c_int {
     level
 }
 
-extern "C" fn start(message: *const c_char) -> u64 {
+extern "C" fn start(message: Text<'_>) -> u64 {
+    if drop_if_interrupting(Domain::MarkerRange, PROCESS_RANGE) {
+        return inner!(3, fn(Text<'_>) -> u64, message);
+    }
     let range = OpenRange::begin(PROCESS_RANGE, message);
-    let id = within(&range, || inner!(3, fn(*const c_char) -> u64, message));
+    let id = within(&range, || inner!(3, fn(Text<'_>) -> u64, message));
     if let Some(mut range) = range {
         range.result = id;
         lock().get_or_insert_default().insert(id, range);
@@ -122,6 +126,10 @@ extern "C" fn start(message: *const c_char) -> u64 {
 }
 
 extern "C" fn stop(id: u64) {
+    // As in `pop`.
+    if interrupts_a_call() {
+        return inner!(4, fn(u64) -> (), id);
+    }
     let stopped = lock().get_or_insert_default().remove(&id);
     within(&stopped, || inner!(4, fn(u64) -> (), id));
     if let Some(range) = stopped {
@@ -138,10 +146,11 @@ fn within<R>(range: &Option<OpenRange>, function: impl FnOnce() -> R) -> R {
 }
 
 impl OpenRange {
-    fn begin(operation: i32, message: *const c_char) -> Option<Self> {
+    fn begin(operation: i32, message: Text<'_>) -> Option<Self> {
         let mut event = Event::begin(Domain::MarkerRange, |route| route.wants(operation))?;
-        // SAFETY: a program passes NULL or a text that ends with NUL.
-        let message = (!message.is_null()).then(|| unsafe { CStr::from_ptr(message) }.to_owned());
+        let kept = Inside::enter();
+        let message = message.given().map(CStr::to_owned);
+        drop(kept);
         let arguments = arguments(&message);
         let internal = event.internal;
         event.correlate(operation);
@@ -159,6 +168,8 @@ impl OpenRange {
             put(service, self.operation, ids, self.start, end, self.event.thread);
         });
         retire(self.event.internal);
+        let _inside = Inside::enter();
+        drop(self);
     }
 }
 

@@ -4,9 +4,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::intercept;
 use super::ranges::{INNER, OPERATIONS, range_wrappers};
-use super::table::{LiveTable, keep_first};
+use super::table::{CountedTables, LiveTable, keep_first};
 use super::wrappers::{CONTROL, CORE, NAME, control_wrappers, core_wrappers, name_wrappers};
 use crate::border::{Status, say};
+use crate::exit;
 use crate::kinds::{Domain, RUNTIME_MARKER, Table};
 use crate::phase::{DONE, initialization};
 use crate::services::routes;
@@ -24,9 +25,6 @@ pub struct Tables {
     name: LiveTable,
 }
 
-// SAFETY: the tables live as long as the process, and their functions are read and written atomically.
-unsafe impl Send for Tables {}
-
 /// Tables that were registered while tools were initialized, by a tool that used ROCTx then.
 static WAITING: Mutex<Vec<Tables>> = Mutex::new(Vec::new());
 
@@ -36,19 +34,15 @@ pub(super) fn lock() -> MutexGuard<'static, Vec<Tables>> {
 
 impl Tables {
     /// Takes the tables of a runtime.
-    ///
-    /// # Safety
-    /// There are `count` tables of such a runtime, which live as long as the process.
-    pub unsafe fn new(version: u64, instance: u64, tables: *mut *mut c_void, count: u64) -> Result<Self, Status> {
-        if tables.is_null() || count < TABLES as u64 {
+    pub fn new(version: u64, instance: u64, tables: &CountedTables<'_>) -> Result<Self, Status> {
+        let count = tables.count();
+        if count < TABLES as u64 {
             return Err(Status::InvalidArgument);
         }
         if count > TABLES as u64 {
             say(format_args!("roctx registers {count} tables; the first {TABLES} are used"));
         }
-        // SAFETY: it is not NULL, and the caller passes the runtime's promise.
-        let tables: [_; TABLES] = std::array::from_fn(|index| unsafe { LiveTable::new(*tables.add(index)) });
-        match tables {
+        match tables.markers::<TABLES>() {
             [Some(core), Some(control), Some(name)] => Ok(Self { version, instance, core, control, name }),
             _ => Err(Status::InvalidArgument),
         }
@@ -69,6 +63,7 @@ impl Tables {
         intercept::tell(Table::MARKER_CORE, version, instance, core);
         intercept::tell(Table::MARKER_CONTROL, version, instance, control);
         intercept::tell(Table::MARKER_NAME, version, instance, name);
+        exit::finalize_earlier();
     }
 
     /// Registers the tables when tools are initialized.

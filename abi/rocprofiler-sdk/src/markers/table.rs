@@ -1,7 +1,10 @@
 //! The tables of a ROCTx runtime: each begins with its size, and consists of pointers to functions.
 
 use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+use opscope_producer::OfferedTable;
 
 /// How many functions the largest table has.
 pub const MOST_FUNCTIONS: usize = 6;
@@ -14,6 +17,54 @@ pub const fn no_functions() -> Functions {
     [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_FUNCTIONS]
 }
 
+/// The tables that a runtime registers: NULL, or an array of pointers to them.
+///
+/// The runtime promises that there are as many as the count beside it says, each NULL or a table that begins with its
+/// size and lives as long as the process.
+#[repr(transparent)]
+pub struct RuntimeTables<'a>(*mut *mut c_void, PhantomData<&'a mut [*mut c_void]>);
+
+/// The tables of a runtime with their count.
+pub struct CountedTables<'a> {
+    tables: RuntimeTables<'a>,
+    count: u64,
+}
+
+impl<'a> RuntimeTables<'a> {
+    /// Returns the tables with their count.
+    ///
+    /// # Safety
+    /// It is theirs.
+    pub unsafe fn counted(self, count: u64) -> CountedTables<'a> {
+        CountedTables { tables: self, count }
+    }
+}
+
+impl<'a> CountedTables<'a> {
+    /// Returns how many there are; 0 where the pointer is NULL.
+    pub fn count(&self) -> u64 {
+        if self.tables.0.is_null() { 0 } else { self.count }
+    }
+
+    /// Returns the first ones as tables of ROCTx.
+    pub fn markers<const COUNT: usize>(&self) -> [Option<LiveTable>; COUNT] {
+        let table = |index| {
+            // SAFETY: there are so many.
+            let table = (index < self.count() as usize).then(|| unsafe { *self.tables.0.add(index) });
+            table.and_then(|table| LiveTable::new(table.cast()))
+        };
+        std::array::from_fn(table)
+    }
+
+    /// Returns the only one, as the table of a producer.
+    pub fn producer(&self) -> OfferedTable<'a> {
+        // SAFETY: a producer registers its table under its name, and there is at least one.
+        unsafe {
+            OfferedTable::from_ptr(if self.count() == 0 { std::ptr::null_mut() } else { (*self.tables.0).cast() })
+        }
+    }
+}
+
 /// A live table in the memory of a runtime.
 #[derive(Clone, Copy)]
 pub struct LiveTable {
@@ -23,15 +74,11 @@ pub struct LiveTable {
 
 impl LiveTable {
     /// Takes a table that a runtime registers, and reads its size.
-    ///
-    /// # Safety
-    /// It is a table of a runtime, which lives as long as the process, or NULL.
-    pub unsafe fn new(table: *mut c_void) -> Option<Self> {
-        let table = table.cast::<u64>();
+    fn new(table: *mut u64) -> Option<Self> {
         if table.is_null() || !table.is_aligned() {
             return None;
         }
-        // SAFETY: it is not NULL, and a table begins with its size.
+        // SAFETY: it is not NULL, and `RuntimeTables` promises that a table begins with its size.
         let size = unsafe { table.read() } as usize;
         Some(Self { table, functions: (size / 8).saturating_sub(1).min(MOST_FUNCTIONS) })
     }
@@ -51,6 +98,21 @@ impl LiveTable {
         self.table.cast()
     }
 }
+
+/// Returns the function in a place, if there is one.
+///
+/// # Safety
+/// It is a function of this type.
+#[inline(always)]
+pub unsafe fn original<F: Copy>(place: &AtomicPtr<c_void>) -> Option<F> {
+    const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) };
+    let function = place.load(Ordering::Acquire);
+    // SAFETY: both have the same size, and NULL is `None`; the caller promises the rest.
+    unsafe { std::mem::transmute_copy::<*mut c_void, Option<F>>(&function) }
+}
+
+// SAFETY: the table lives as long as the process, and its functions are read and written atomically.
+unsafe impl Send for LiveTable {}
 
 /// Keeps a function in a place that has none yet.
 pub fn keep_first(place: &AtomicPtr<c_void>, function: *mut c_void) {

@@ -1,10 +1,10 @@
 //! What stands in a runtime's tables instead of its functions: each tells the tools, and calls the runtime's own.
 
-use std::ffi::{c_char, c_int, c_void};
-use std::mem::transmute;
-use std::sync::atomic::Ordering;
+use std::ffi::{c_int, c_void};
 
-use super::table::{Functions, no_functions};
+use opscope_border::{Out, Text};
+
+use super::table::{Functions, no_functions, original};
 use crate::kinds::Domain;
 use crate::layout::MarkerArguments;
 use crate::tracing::{ApiCall, traced};
@@ -34,15 +34,9 @@ macro_rules! wrappers {
                     arguments: words($first, $second),
                 };
                 traced(call, || {
-                    let original = $originals[$operation].load(Ordering::Acquire);
-                    if original.is_null() {
-                        return <$result>::default();
-                    }
                     // SAFETY: the runtime put a function of this type into this place of its table.
-                    unsafe {
-                        let original: unsafe extern "C" fn($($type),*) -> $result = transmute(original);
-                        original($($argument),*)
-                    }
+                    let original = unsafe { original::<extern "C" fn($($type),*) -> $result>(&$originals[$operation]) };
+                    original.map_or_else(<$result>::default, |original| original($($argument),*))
                 })
             }
         )+
@@ -56,12 +50,12 @@ macro_rules! wrappers {
 
 wrappers! {
     core_wrappers, MarkerCore, CORE:
-    0 mark(message: *const c_char) -> (), message as u64, 0;
-    1 push(message: *const c_char) -> c_int, message as u64, 0;
+    0 mark(message: Text<'_>) -> (), message.as_ptr() as u64, 0;
+    1 push(message: Text<'_>) -> c_int, message.as_ptr() as u64, 0;
     2 pop() -> c_int, 0, 0;
-    3 start(message: *const c_char) -> u64, message as u64, 0;
+    3 start(message: Text<'_>) -> u64, message.as_ptr() as u64, 0;
     4 stop(id: u64) -> (), id, 0;
-    5 get_thread_id(id: *mut u64) -> c_int, id as u64, 0;
+    5 get_thread_id(id: Out<'_, u64>) -> c_int, id.as_ptr() as u64, 0;
 }
 
 wrappers! {
@@ -72,8 +66,8 @@ wrappers! {
 
 wrappers! {
     name_wrappers, MarkerName, NAME:
-    0 name_thread(name: *const c_char) -> c_int, name as u64, 0;
-    1 name_agent(name: *const c_char, agent: *const c_void) -> c_int, name as u64, agent as u64;
-    2 name_device(name: *const c_char, device: c_int) -> c_int, name as u64, u64::from(device.cast_unsigned());
-    3 name_stream(name: *const c_char, stream: *const c_void) -> c_int, name as u64, stream as u64;
+    0 name_thread(name: Text<'_>) -> c_int, name.as_ptr() as u64, 0;
+    1 name_agent(name: Text<'_>, agent: *const c_void) -> c_int, name.as_ptr() as u64, agent as u64;
+    2 name_device(name: Text<'_>, device: c_int) -> c_int, name.as_ptr() as u64, u64::from(device.cast_unsigned());
+    3 name_stream(name: Text<'_>, stream: *const c_void) -> c_int, name.as_ptr() as u64, stream as u64;
 }

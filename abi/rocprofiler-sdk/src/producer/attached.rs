@@ -1,4 +1,3 @@
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +7,7 @@ use opscope_producer::ProducerTable;
 pub struct Producer {
     /// Its number, from 0: the instance of its runtime.
     pub number: u64,
-    pub(super) table: ProducerTable,
+    pub(super) table: ProducerTable<Self>,
     /// The version of its runtime; 0 until that is known.
     pub(super) version: AtomicU64,
     pub(super) is_connected: AtomicBool,
@@ -18,15 +17,4 @@ static PRODUCERS: Mutex<Vec<&'static Producer>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Producer>> {
     PRODUCERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Producer {
-    /// Returns the producer that a function of its table was called with.
-    ///
-    /// # Safety
-    /// `consumer` is what [`attach`] set.
-    pub unsafe fn of<'a>(consumer: *mut c_void) -> &'a Self {
-        // SAFETY: as the caller promises; a producer lives as long as the process.
-        unsafe { &*consumer.cast::<Self>() }
-    }
 }

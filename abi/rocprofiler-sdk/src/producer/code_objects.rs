@@ -1,11 +1,11 @@
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Kernel, Model, Plan};
-use opscope_producer::{forget_plan, keep_text, kernel_name, number_kernels};
+use opscope_producer::{Told, forget_plan, keep_text, kernel_name, number_kernels};
 
 use super::attached::Producer;
 use crate::agents;
@@ -40,6 +40,7 @@ struct CodeObject {
 }
 
 // SAFETY: their pointers lead to what lives as long as the process; a tool's values may go to any thread.
+#[allow(unsafe_code, reason = "what a tool gets has pointers")]
 unsafe impl Send for CodeObject {}
 
 static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
@@ -54,10 +55,8 @@ fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {
 }
 
 /// A model was loaded: its file is known when its plans are made.
-pub unsafe extern "C" fn model_loaded(consumer: *mut c_void, model: *const Model) {
-    // SAFETY: a producer passes what `attach` set, and a model with its texts.
-    let (producer, id, path) =
-        unsafe { (Producer::of(consumer), (*model).id, CStr::from_ptr((*model).path).to_string_lossy().into_owned()) };
+pub fn model_loaded(producer: &Producer, model: &Told<'_, Model>) {
+    let (id, path) = (model.id, model.path().to_string_lossy().into_owned());
     let path = fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
     let size = fs::metadata(&path).ok().map(|file| file.len());
     let (place, bytes) = (if size.is_some() { "file" } else { "memory" }, size.unwrap_or(0));
@@ -66,13 +65,8 @@ pub unsafe extern "C" fn model_loaded(consumer: *mut c_void, model: *const Model
 }
 
 /// A plan was made: a code object, with a symbol for each of its kernels.
-pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
-    // SAFETY: a producer passes what `attach` set, and a plan with its kernels.
-    let (producer, plan) = unsafe { (Producer::of(consumer), &*plan) };
-    // SAFETY: as above.
-    let kernels: Vec<&Kernel> = (0..plan.kernel_count).map(|index| unsafe { &**plan.kernels.add(index) }).collect();
-    // SAFETY: as above.
-    let first = unsafe { number_kernels(producer.number, plan) };
+pub fn plan_made(producer: &Producer, plan: &Told<'_, Plan>) {
+    let first = number_kernels(producer.number, plan);
     let place = |loaded: &mut Loaded| {
         let model = loaded.models.get(&(producer.number, plan.model))?;
         Some((model.uri, model.size))
@@ -87,17 +81,17 @@ pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
         agent_id: agents::engine(),
         hsa_agent: 0,
         uri: uri.as_ptr(),
-        load_base: std::ptr::from_ref(plan) as u64,
+        load_base: std::ptr::from_ref::<Plan>(plan) as u64,
         load_size: size.unwrap_or(0),
         load_delta: 0,
         storage_type: if size.is_some() { STORAGE_FILE } else { STORAGE_NONE },
         // The file is not open: its descriptor is -1.
         storage: [u64::from(u32::MAX), 0],
     });
-    let symbols = kernels
-        .iter()
+    let symbols = plan
+        .kernels()
         .zip(first..)
-        .filter_map(|(kernel, kernel_id)| begin(CODE_OBJECT_SYMBOL, || symbol(kernel, kernel_id, id)));
+        .filter_map(|(kernel, kernel_id)| begin(CODE_OBJECT_SYMBOL, || symbol(&kernel, kernel_id, id)));
     let made = CodeObject { object, symbols: symbols.collect() };
     with_loaded(|loaded| {
         if let Some(model) = loaded.models.get_mut(&(producer.number, plan.model)) {
@@ -107,9 +101,8 @@ pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
 }
 
 /// A model was unloaded, and with it its plans.
-pub unsafe extern "C" fn model_unloaded(consumer: *mut c_void, model: *const Model) {
-    // SAFETY: a producer passes what `attach` set, and a model.
-    let (producer, model) = unsafe { (Producer::of(consumer), (*model).id) };
+pub fn model_unloaded(producer: &Producer, model: &Told<'_, Model>) {
+    let model = model.id;
     let unloaded = with_loaded(|loaded| loaded.models.remove(&(producer.number, model)));
     for (plan, mut object) in unloaded.into_iter().flat_map(|model| model.plans) {
         forget_plan(producer.number, plan);

@@ -1,9 +1,8 @@
 use std::cell::RefCell;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use opscope_producer::kernel_number;
 use opscope_producer::layout::{Dispatch, Kernel};
+use opscope_producer::{Told, kernel_number};
 
 use super::attached::Producer;
 use crate::agents;
@@ -35,9 +34,7 @@ static NEXT_DISPATCH: AtomicU64 = AtomicU64::new(1);
 const QUEUE: Handle = Handle(1);
 
 /// A kernel is about to be executed.
-pub unsafe extern "C" fn dispatch_begin(consumer: *mut c_void, dispatch: *const Dispatch) {
-    // SAFETY: a producer passes what `attach` set, and a dispatch with its kernel.
-    let (producer, dispatch) = unsafe { (Producer::of(consumer), &*dispatch) };
+pub fn dispatch_begin(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
     let Some(begun) = Begun::new(producer, dispatch) else { return };
     // Before the list is borrowed: a tool may run a model in its callback.
     let begun = begun.enqueued();
@@ -52,9 +49,7 @@ pub unsafe extern "C" fn dispatch_begin(consumer: *mut c_void, dispatch: *const 
 }
 
 /// A kernel was executed.
-pub unsafe extern "C" fn dispatch_end(consumer: *mut c_void, dispatch: *const Dispatch) {
-    // SAFETY: as above.
-    let (producer, dispatch) = unsafe { (Producer::of(consumer), &*dispatch) };
+pub fn dispatch_end(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
     let begun = BEGUN.try_with(|all| {
         let mut all = all.borrow_mut();
         let is_this = |begun: &Begun| begun.run == dispatch.run && std::ptr::eq(begun.kernel, dispatch.kernel);
@@ -77,13 +72,12 @@ pub unsafe extern "C" fn dispatch_end(consumer: *mut c_void, dispatch: *const Di
 }
 
 impl Begun {
-    fn new(producer: &Producer, dispatch: &Dispatch) -> Option<Self> {
+    fn new(producer: &Producer, dispatch: &Told<'_, Dispatch>) -> Option<Self> {
         let wants = |route: &crate::services::Route| route.wants(ENQUEUE) || route.wants(COMPLETE);
         let mut event = Event::begin(Domain::KernelDispatch, wants)?;
         event.thread = dispatch.thread;
         event.correlate(ENQUEUE);
-        // SAFETY: a producer's dispatch has a kernel.
-        let kernel = unsafe { &*dispatch.kernel };
+        let kernel = dispatch.kernel();
         let info = DispatchInfo {
             size: DispatchInfo::SIZE,
             agent_id: agents::engine(),
@@ -93,8 +87,7 @@ impl Begun {
             private_segment_size: 0,
             group_segment_size: 0,
             workgroup_size: Dim3 { x: 1, y: 1, z: 1 },
-            // SAFETY: a producer's kernel has as many sizes as its rank.
-            grid_size: grid(unsafe { slice(kernel.output_shape, kernel.output_rank) }),
+            grid_size: grid(kernel.output_shape()),
             reserved: [0; 7],
         };
         Some(Self { run: dispatch.run, kernel: dispatch.kernel, event, info })
@@ -124,8 +117,7 @@ impl Begun {
                 end,
                 dispatch_info: self.info,
             };
-            // SAFETY: the record has no padding.
-            unsafe { service.buffer.put(TRACING, service.kind, &record) };
+            service.buffer.put(TRACING, service.kind, &record);
         });
         retire(self.event.internal);
     }
@@ -141,11 +133,6 @@ fn grid(shape: &[u64]) -> Dim3 {
     let mut inner = shape.iter().rev().copied();
     let (x, y) = (inner.next().unwrap_or(1), inner.next().unwrap_or(1));
     Dim3 { x: size(x), y: size(y), z: size(inner.fold(1, u64::saturating_mul)) }
-}
-
-unsafe fn slice<'a>(from: *const u64, count: usize) -> &'a [u64] {
-    // SAFETY: the caller promises that there are `count` numbers.
-    if from.is_null() || count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from, count) } }
 }
 
 #[cfg(test)]

@@ -1,23 +1,13 @@
-use std::ffi::c_void;
-
 use opscope_producer::layout::{Allocation, Copy, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE};
 
 use crate::agents;
-use crate::kinds::Domain;
+use crate::kinds::{ALLOCATE, DEVICE_TO_HOST, Domain, FREE, HOST_TO_DEVICE};
 use crate::layout::{AsyncCorrelation, MemoryAllocationData, MemoryAllocationRecord, MemoryCopyData, MemoryCopyRecord};
 use crate::stored::TRACING;
 use crate::tracing::{Event, Phase, retire};
 
-const HOST_TO_DEVICE: i32 = 2;
-const DEVICE_TO_HOST: i32 = 3;
-
-const ALLOCATE: i32 = 1;
-const FREE: i32 = 3;
-
 /// Inputs or outputs were copied. The copy is told of when it is over, so both of its callbacks come then.
-pub unsafe extern "C" fn copy(_consumer: *mut c_void, copy: *const Copy) {
-    // SAFETY: a producer passes a copy.
-    let copy = unsafe { &*copy };
+pub fn copy(copy: &Copy) {
     let into = copy.direction == OPSCOPE_COPY_HOST_TO_DEVICE;
     let operation = if into { HOST_TO_DEVICE } else { DEVICE_TO_HOST };
     let Some(mut event) = Event::begin(Domain::MemoryCopy, |route| route.wants(operation)) else { return };
@@ -53,16 +43,13 @@ pub unsafe extern "C" fn copy(_consumer: *mut c_void, copy: *const Copy) {
             destination_address: 0,
             source_address: 0,
         };
-        // SAFETY: the record has no padding.
-        unsafe { service.buffer.put(TRACING, service.kind, &record) };
+        service.buffer.put(TRACING, service.kind, &record);
     });
     retire(event.internal);
 }
 
 /// Memory for a tensor was allocated or freed. It is told of afterwards, so both callbacks come then.
-pub unsafe extern "C" fn allocation(_consumer: *mut c_void, allocation: *const Allocation) {
-    // SAFETY: a producer passes an allocation.
-    let allocation = unsafe { &*allocation };
+pub fn allocation(allocation: &Allocation) {
     let allocates = allocation.operation == OPSCOPE_MEMORY_ALLOCATE;
     let operation = if allocates { ALLOCATE } else { FREE };
     let Some(mut event) = Event::begin(Domain::MemoryAllocation, |route| route.wants(operation)) else { return };
@@ -94,8 +81,7 @@ pub unsafe extern "C" fn allocation(_consumer: *mut c_void, allocation: *const A
             address: allocation.address,
             bytes,
         };
-        // SAFETY: the record has no padding.
-        unsafe { service.buffer.put(TRACING, service.kind, &record) };
+        service.buffer.put(TRACING, service.kind, &record);
     });
     retire(event.internal);
 }

@@ -1,8 +1,8 @@
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use opscope_producer::layout::{OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, Runtime, Table};
-use opscope_producer::{Functions, ProducerTable};
+use opscope_producer::layout::{Allocation, Copy, Dispatch, Model, Plan, Runtime};
+use opscope_producer::{Consumer, OfferedTable, Told, Wanted};
 
 use super::attached::{Producer, lock};
 use super::{code_objects, dispatches, memory};
@@ -11,24 +11,18 @@ use crate::services::{Route, routes};
 use crate::tracing::announce_runtime;
 
 /// Takes the table of a producer. Its functions are set when tools are initialized: by [`connect_all`].
-///
-/// # Safety
-/// It is a producer's table for this library, or NULL.
-pub unsafe fn attach(table: *mut Table) -> c_int {
-    // SAFETY: as the caller promises.
-    let Some(table) = (unsafe { ProducerTable::new(table) }) else { return OPSCOPE_ATTACH_WRONG_VERSION };
-    let mut producers = lock();
-    let producer: &'static Producer = Box::leak(Box::new(Producer {
-        number: producers.len() as u64,
-        table,
-        version: AtomicU64::new(0),
-        is_connected: AtomicBool::new(false),
-    }));
-    producers.push(producer);
-    drop(producers);
-    // SAFETY: the producer is being attached.
-    unsafe { producer.table.begin(std::ptr::from_ref(producer).cast_mut().cast(), runtime_initialized) };
-    OPSCOPE_ATTACHED
+pub fn attach(table: OfferedTable<'_>) -> c_int {
+    table.attach(|table| {
+        let mut producers = lock();
+        let producer: &'static Producer = Box::leak(Box::new(Producer {
+            number: producers.len() as u64,
+            table,
+            version: AtomicU64::new(0),
+            is_connected: AtomicBool::new(false),
+        }));
+        producers.push(producer);
+        producer
+    })
 }
 
 /// Sets the functions of the producers that have none yet, and tells the tools of them. Called when tools are initialized.
@@ -50,12 +44,40 @@ pub fn update_all() {
     }
 }
 
-unsafe extern "C" fn runtime_initialized(consumer: *mut c_void, runtime: *const Runtime) {
-    // SAFETY: a producer passes what `attach` set, and a runtime.
-    let (producer, runtime) = unsafe { (&*consumer.cast::<Producer>(), &*runtime) };
-    producer.version.store(runtime.version_number, Ordering::Release);
-    if producer.is_connected.load(Ordering::Acquire) {
-        announce_runtime(RUNTIME_NONE, runtime.version_number, producer.number);
+impl Consumer for Producer {
+    fn runtime_initialized(&'static self, runtime: Told<'_, Runtime>) {
+        self.version.store(runtime.version_number, Ordering::Release);
+        if self.is_connected.load(Ordering::Acquire) {
+            announce_runtime(RUNTIME_NONE, runtime.version_number, self.number);
+        }
+    }
+
+    fn model_loaded(&'static self, model: Told<'_, Model>) {
+        code_objects::model_loaded(self, &model);
+    }
+
+    fn model_unloaded(&'static self, model: Told<'_, Model>) {
+        code_objects::model_unloaded(self, &model);
+    }
+
+    fn plan_made(&'static self, plan: Told<'_, Plan>) {
+        code_objects::plan_made(self, &plan);
+    }
+
+    fn dispatch_begin(&'static self, dispatch: Told<'_, Dispatch>) {
+        dispatches::dispatch_begin(self, &dispatch);
+    }
+
+    fn dispatch_end(&'static self, dispatch: Told<'_, Dispatch>) {
+        dispatches::dispatch_end(self, &dispatch);
+    }
+
+    fn copy(&'static self, copy: Told<'_, Copy>) {
+        memory::copy(&copy);
+    }
+
+    fn allocation(&'static self, allocation: Told<'_, Allocation>) {
+        memory::allocation(&allocation);
     }
 }
 
@@ -81,16 +103,16 @@ impl Producer {
         let ends = begins || any(Domain::KernelDispatch, |route| route.wants(COMPLETE));
         let copies = any(Domain::MemoryCopy, |_| true);
         let allocates = any(Domain::MemoryAllocation, |_| true);
-        self.table.set(&Functions {
+        self.table.set(Wanted {
             // Models and plans are announced once, so they are followed while nothing is started, too.
-            model_loaded: names_kernels.then_some(code_objects::model_loaded),
-            model_unloaded: names_kernels.then_some(code_objects::model_unloaded),
-            plan_made: names_kernels.then_some(code_objects::plan_made),
-            dispatch_begin: begins.then_some(dispatches::dispatch_begin),
-            dispatch_end: ends.then_some(dispatches::dispatch_end),
-            copy: copies.then_some(memory::copy),
-            allocation: allocates.then_some(memory::allocation),
-            ..Functions::default()
+            model_loaded: names_kernels,
+            model_unloaded: names_kernels,
+            plan_made: names_kernels,
+            dispatch_begin: begins,
+            dispatch_end: ends,
+            copy: copies,
+            allocation: allocates,
+            ..Wanted::default()
         });
     }
 }

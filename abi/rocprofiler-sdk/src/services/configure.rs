@@ -1,110 +1,144 @@
-use std::ffi::c_void;
+use opscope_border::{Counted, Items, exported};
 
 use super::routes::{Buffered, Callback, CallbackFunction, RequestFunction, Requests, find_direct, with_services};
-use crate::border::{Data, Status, call, operations, required};
+use crate::border::{Data, Status, required};
 use crate::buffers;
 use crate::contexts;
+use crate::exit::FirstCall;
 use crate::kinds::{BUFFERED, CALLBACKS, Kind, RequestKind};
 use crate::layout::Handle;
 use crate::phase::check_configurable;
 
 /// Adds a service to a context: records of a kind go into a buffer, which has to be made for that context. `count` operations are
 /// traced; all if it is 0. A call that fails changes nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_configure_buffer_tracing_service(
+#[exported]
+pub fn rocprofiler_configure_buffer_tracing_service(
     context: Handle,
     kind: u32,
-    operation_list: *const i32,
+    #[counted_by(count)] operation_list: Items<'_, i32>,
     count: usize,
     buffer: Handle,
-) -> Status {
-    call(|| {
-        check_configurable()?;
-        let context = contexts::find(context)?;
-        let buffer = buffers::find(buffer)?;
-        if buffer.context != context.id {
-            return Err(Status::BufferNotFound);
-        }
-        with_services(context, |services| {
-            let is_configured = services.buffered.iter().any(|service| service.kind == kind);
-            // SAFETY: the tool promises that there are `count` operations.
-            let operations = unsafe { select(&BUFFERED, kind, is_configured, operation_list, count)? };
-            services.buffered.push(Buffered { kind, operations, buffer });
-            Ok(())
-        })
+) -> Result<(), Status> {
+    check_configurable()?;
+    let context = contexts::find(context)?;
+    let buffer = buffers::find(buffer)?;
+    if buffer.context != context.id {
+        return Err(Status::BufferNotFound);
+    }
+    with_services(context, |services| {
+        let is_configured = services.buffered.iter().any(|service| service.kind == kind);
+        let operations = select(&BUFFERED, kind, is_configured, operation_list)?;
+        services.buffered.push(Buffered { kind, operations, buffer });
+        Ok(())
     })
 }
 
 /// Adds a service to a context: `callback` is called for a kind. `count` operations are traced; all if it is 0. A call that fails
 /// changes nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_configure_callback_tracing_service(
+#[exported]
+pub fn rocprofiler_configure_callback_tracing_service(
     context: Handle,
     kind: u32,
-    operation_list: *const i32,
+    #[counted_by(count)] operation_list: Items<'_, i32>,
     count: usize,
     callback: Option<CallbackFunction>,
-    data: *mut c_void,
-) -> Status {
-    call(|| {
-        check_configurable()?;
-        let context = contexts::find(context)?;
-        with_services(context, |services| {
-            let is_configured = services.callbacks.iter().any(|service| service.kind == kind);
-            // SAFETY: the tool promises that there are `count` operations.
-            let operations = unsafe { select(&CALLBACKS, kind, is_configured, operation_list, count)? };
-            let function = required(callback)?;
-            services.callbacks.push(Callback { kind, operations, function, data: Data(data) });
-            Ok(())
-        })
+    data: Data,
+) -> Result<(), Status> {
+    check_configurable()?;
+    let context = contexts::find(context)?;
+    with_services(context, |services| {
+        let is_configured = services.callbacks.iter().any(|service| service.kind == kind);
+        let operations = select(&CALLBACKS, kind, is_configured, operation_list)?;
+        let function = required(callback)?;
+        let first_call: &'static FirstCall = Box::leak(Box::new(FirstCall::pending()));
+        services.callbacks.push(Callback { kind, operations, function, data, first_call });
+        Ok(())
     })
 }
 
 /// Lets a context ask `callback` for the external correlation ids of `count` kinds; of all if `kinds` is NULL. Where the callback
 /// returns something else than 0, the ids that were pushed are used.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_configure_external_correlation_id_request_service(
+#[exported]
+pub fn rocprofiler_configure_external_correlation_id_request_service(
     context: Handle,
-    kinds: *const u32,
+    #[counted_by(count)] kinds: Items<'_, u32>,
     count: usize,
     callback: Option<RequestFunction>,
-    data: *mut c_void,
-) -> Status {
-    call(|| {
-        let context = contexts::find(context)?;
-        if !kinds.is_null() && (count == 0 || count > isize::MAX as usize / size_of::<u32>() || !kinds.is_aligned()) {
-            return Err(Status::InvalidArgument);
+    data: Data,
+) -> Result<(), Status> {
+    let context = contexts::find(context)?;
+    // NULL stands for all of them.
+    let kinds = if kinds.is_null() { None } else { Some(kinds.get("kinds")?) };
+    if kinds.is_some_and(<[u32]>::is_empty) {
+        return Err(Status::InvalidArgument);
+    }
+    let function = required(callback)?;
+    with_services(context, |services| {
+        if services.requests.get().is_some() {
+            return Err(Status::ServiceAlreadyConfigured);
         }
-        let function = required(callback)?;
-        with_services(context, |services| {
-            if services.requests.get().is_some() {
-                return Err(Status::ServiceAlreadyConfigured);
+        let bits = match kinds {
+            None => u64::MAX,
+            Some(kinds) => {
+                kinds.iter().try_fold(0, |bits, &kind| RequestKind::from_raw(kind).map(|kind| bits | kind.bit()))?
             }
-            let mut bits = if kinds.is_null() { u64::MAX } else { 0 };
-            for index in 0..if kinds.is_null() { 0 } else { count } {
-                // SAFETY: it is neither NULL nor misaligned, and the tool promises that there are `count` kinds.
-                bits |= RequestKind::from_raw(unsafe { *kinds.add(index) })?.bit();
-            }
-            let requests = Requests { kinds: bits, function, data: Data(data) };
-            services.requests.set(requests).map_err(|_| Status::ServiceAlreadyConfigured)
-        })?;
-        find_direct();
+        };
+        let requests = Requests { kinds: bits, function, data, first_call: FirstCall::pending() };
+        services.requests.set(requests).map_err(|_| Status::ServiceAlreadyConfigured)
+    })?;
+    find_direct();
+    Ok(())
+}
+
+/// A tool's function that chooses the counters of a dispatch. There are none, so it is never called.
+type ChooseCounters = extern "C-unwind" fn();
+
+/// A tool's function that gets the counters of a dispatch. It is never called.
+type TakeCounters = extern "C-unwind" fn();
+
+/// Adds a service to a context that counts dispatches into a buffer. Nothing here counts, so the buffer gets no such record.
+#[exported]
+pub fn rocprofiler_configure_buffer_dispatch_counting_service(
+    context: Handle,
+    buffer: Handle,
+    choose: Option<ChooseCounters>,
+    _data: Data,
+) -> Result<(), Status> {
+    count_dispatches(context, |context| {
+        let buffer = buffers::find(buffer)?;
+        if buffer.context != context { Err(Status::BufferNotFound) } else { required(choose).map(drop) }
+    })
+}
+
+/// Adds a service to a context that counts dispatches and calls back. Nothing here counts, so neither function is called.
+#[exported]
+pub fn rocprofiler_configure_callback_dispatch_counting_service(
+    context: Handle,
+    choose: Option<ChooseCounters>,
+    _choose_data: Data,
+    take: Option<TakeCounters>,
+    _take_data: Data,
+) -> Result<(), Status> {
+    count_dispatches(context, |_| required(choose).and(required(take)).map(drop))
+}
+
+fn count_dispatches(context: Handle, check: impl FnOnce(Handle) -> Result<(), Status>) -> Result<(), Status> {
+    check_configurable()?;
+    let context = contexts::find(context).map_err(|_| Status::ContextInvalid)?;
+    check(context.id)?;
+    with_services(context, |services| {
+        services.counts_dispatches = true;
         Ok(())
     })
 }
 
 /// Returns the operations of a kind that is to be configured.
-unsafe fn select(
-    kinds: &[Kind],
-    kind: u32,
-    is_configured: bool,
-    list: *const i32,
-    count: usize,
-) -> Result<u64, Status> {
+fn select(kinds: &[Kind], kind: u32, is_configured: bool, list: Counted<'_, i32>) -> Result<u64, Status> {
     if is_configured {
         return Err(Status::ServiceAlreadyConfigured);
     }
     let found = kinds.get(kind as usize).filter(|_| kind != 0).ok_or(Status::KindNotFound)?;
-    // SAFETY: the caller passes the tool's promise that there are `count` operations.
-    found.select(unsafe { operations(list, count)? })
+    let operations = list.get("operations")?;
+    // Without any, all are traced.
+    found.select((!operations.is_empty()).then_some(operations))
 }

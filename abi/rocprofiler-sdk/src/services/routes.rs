@@ -1,25 +1,27 @@
-use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use opscope_border::Last;
 
 use crate::border::{Data, Status, say};
 use crate::buffers::Buffer;
 use crate::contexts::Context;
+use crate::exit::FirstCall;
 use crate::kinds::{BUFFERED, CALLBACKS, Domain, RequestKind};
 use crate::layout::{CallbackRecord, Handle, UserData};
 
 /// A tool's callback for what is traced.
-pub type CallbackFunction = unsafe extern "C-unwind" fn(CallbackRecord, *mut UserData, *mut c_void);
+pub type CallbackFunction = extern "C-unwind" fn(CallbackRecord, &mut UserData, Data);
 
 /// A tool's function that gives external correlation ids.
-pub type RequestFunction = unsafe extern "C-unwind" fn(
+pub type RequestFunction = extern "C-unwind" fn(
     thread: u64,
     context: Handle,
     kind: u32,
     operation: i32,
     internal: u64,
-    external: *mut UserData,
-    data: *mut c_void,
+    external: &mut UserData,
+    data: Data,
 ) -> c_int;
 
 /// A service that puts records into a buffer.
@@ -47,6 +49,7 @@ pub struct Callback {
     pub operations: u64,
     pub function: CallbackFunction,
     pub data: Data,
+    pub first_call: &'static FirstCall,
 }
 
 /// The service that asks the tool for external correlation ids.
@@ -55,6 +58,7 @@ pub struct Requests {
     pub kinds: u64,
     pub function: RequestFunction,
     pub data: Data,
+    pub first_call: FirstCall,
 }
 
 /// What a context wants of a domain.
@@ -70,6 +74,8 @@ pub(super) struct Services {
     pub context: &'static Context,
     pub buffered: Vec<Buffered>,
     pub callbacks: Vec<Callback>,
+    /// Whether it counts dispatches, which nothing here does.
+    pub counts_dispatches: bool,
     pub requests: &'static OnceLock<Requests>,
 }
 
@@ -78,10 +84,10 @@ type Routes = [Vec<Route>; Domain::COUNT];
 static SERVICES: Mutex<Vec<Services>> = Mutex::new(Vec::new());
 
 /// By domain, the one route that goes straight into a buffer; null where there is more to do, or nothing.
-static DIRECT: [AtomicPtr<Route>; Domain::COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; Domain::COUNT];
+static DIRECT: [Last<Route>; Domain::COUNT] = [const { Last::new() }; Domain::COUNT];
 
 /// The services of all contexts, by domain. They cannot change once tools are initialized.
-static ROUTES: AtomicPtr<Routes> = AtomicPtr::new(std::ptr::null_mut());
+static ROUTES: Last<Routes> = Last::new();
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Services>> {
     SERVICES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -97,7 +103,8 @@ pub(super) fn with_services<R>(
         Some(index) => index,
         None => {
             let requests = Box::leak(Box::new(OnceLock::new()));
-            all.push(Services { context, buffered: Vec::new(), callbacks: Vec::new(), requests });
+            let (buffered, callbacks) = (Vec::new(), Vec::new());
+            all.push(Services { context, buffered, callbacks, counts_dispatches: false, requests });
             all.len() - 1
         }
     };
@@ -126,29 +133,26 @@ pub fn freeze() {
         let buffered = services.buffered.iter().map(|service| &BUFFERED[service.kind as usize]);
         let kinds = buffered.chain(services.callbacks.iter().map(|service| &CALLBACKS[service.kind as usize]));
         empty.extend(kinds.filter(|kind| kind.domain.is_none()).map(|kind| kind.name.to_string_lossy()));
+        empty.extend(services.counts_dispatches.then_some("counters of dispatches".into()));
     }
     if !empty.is_empty() {
         empty.sort();
         empty.dedup();
         say(format_args!("nothing here makes records of {}; these services stay empty", empty.join(", ")));
     }
-    ROUTES.store(Box::leak(Box::new(routes)), Ordering::Release);
+    ROUTES.set(Some(Box::leak(Box::new(routes))));
 }
 
 /// Returns what the contexts want of a domain. It is empty until tools are initialized.
 #[inline(always)]
 pub fn routes(domain: Domain) -> &'static [Route] {
-    let routes = ROUTES.load(Ordering::Acquire);
-    // SAFETY: it is null, or leads to routes that are never freed.
-    unsafe { routes.as_ref() }.map_or(&[], |routes| &routes[domain.index()])
+    ROUTES.get().map_or(&[], |routes| &routes[domain.index()])
 }
 
 /// Returns the only route of a domain whose context is started, if all that it wants is records in a buffer.
 #[inline(always)]
 pub fn direct(domain: Domain) -> Option<(&'static Route, &'static Buffered)> {
-    let route = DIRECT[domain.index()].load(Ordering::Acquire);
-    // SAFETY: it is null, or leads to a route that is never freed.
-    let route: &'static Route = unsafe { route.as_ref()? };
+    let route = DIRECT[domain.index()].get()?;
     Some((route, route.buffered.as_ref()?))
 }
 
@@ -160,8 +164,7 @@ pub fn find_direct() {
         let mut started = routes(domain).iter().filter(|route| route.context.is_started());
         let only = started.next().filter(|_| started.next().is_none());
         let direct = only.filter(|route| route.callback.is_none() && route.requests.get().is_none());
-        let direct = direct.map_or(std::ptr::null_mut(), |route| std::ptr::from_ref(route).cast_mut());
-        DIRECT[domain.index()].store(direct, Ordering::Release);
+        DIRECT[domain.index()].set(direct);
     }
 }
 

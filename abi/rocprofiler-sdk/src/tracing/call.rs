@@ -1,6 +1,6 @@
 use opscope_clock::Ticks;
 
-use super::event::{Event, Phase};
+use super::event::{Event, Phase, drop_if_interrupting};
 use super::retirement::retire;
 use crate::correlation::pushed;
 use crate::kinds::Domain;
@@ -62,8 +62,12 @@ fn traced_into<R>(route: &Route, service: &Buffered, call: ApiCall, function: im
         let end = Ticks::now();
         thread.call.set(ancestor);
         let thread_id = thread.id();
-        let external = pushed(route.context.id, thread_id);
-        put(service, call.operation, Correlation { internal, external, ancestor }, start, end, thread_id);
+        match pushed(route.context.id, thread_id) {
+            Some(external) => {
+                put(service, call.operation, Correlation { internal, external, ancestor }, start, end, thread_id);
+            }
+            None => drop(service.buffer.drop_if_interrupting(TRACING, service.kind)),
+        }
         retire(internal);
         result
     })
@@ -73,6 +77,9 @@ fn traced_into<R>(route: &Route, service: &Buffered, call: ApiCall, function: im
 #[inline(never)]
 fn traced_by_event<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
     let ApiCall { domain, operation, arguments } = call;
+    if drop_if_interrupting(domain, operation) {
+        return function();
+    }
     let Some(mut event) = Event::begin(domain, |route| route.wants(operation)) else { return function() };
     let payload = |result| MarkerData { size: size_of::<MarkerData>() as u64, arguments, result };
     let above = thread::with_current(|thread| thread.call.replace(event.internal));
@@ -85,6 +92,7 @@ fn traced_by_event<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R
     event.call(operation, Phase::Exit, || payload(result.as_word()));
     event.record(operation, |service, ids| put(service, operation, ids, start, end, event.thread));
     retire(event.internal);
+    event.end();
     thread::with_current(|thread| thread.call.set(above));
     result
 }
@@ -101,6 +109,5 @@ pub fn put(service: &Buffered, operation: i32, ids: Correlation, start: Ticks, e
         end: end.as_raw(),
         thread_id,
     };
-    // SAFETY: the record has no padding.
-    unsafe { service.buffer.put(TRACING, service.kind, &record) };
+    service.buffer.put(TRACING, service.kind, &record);
 }

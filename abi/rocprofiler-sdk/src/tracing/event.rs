@@ -1,10 +1,13 @@
 use std::ffi::c_void;
 
+use opscope_trace::{Inside, interrupts_a_call};
+
 use crate::border::call_tool;
 use crate::correlation::pushed;
 use crate::kinds::{Domain, RequestKind};
 use crate::layout::{CallbackRecord, Correlation, UserData};
 use crate::services::{Buffered, Route, routes};
+use crate::stored::TRACING;
 use crate::thread;
 
 /// Where a callback stands in what it tells of.
@@ -40,6 +43,20 @@ pub struct Captured {
     is_called: bool,
 }
 
+/// If the caller is a signal handler that interrupts another call, drops the records of what happens, and counts them in the buffers of
+/// the started contexts. Tools are not called: the interrupted call may hold what they need. Returns whether it did.
+pub fn drop_if_interrupting(domain: Domain, operation: i32) -> bool {
+    let interrupts = interrupts_a_call();
+    if interrupts {
+        for route in routes(domain).iter().filter(|route| route.context.is_started()) {
+            if let Some(service) = route.buffers(operation) {
+                service.buffer.drop_if_interrupting(TRACING, service.kind);
+            }
+        }
+    }
+    interrupts
+}
+
 impl Event {
     /// Begins an event, if a started context wants it. `wants` says whether a context that is started does.
     pub fn begin(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
@@ -56,6 +73,7 @@ impl Event {
         let thread = thread::current_id();
         let captured =
             |route| Captured { route, external: 0, user_data: UserData(0), is_requested: false, is_called: true };
+        let _inside = Inside::enter();
         Some(Self { domain, internal: 0, ancestor: 0, thread, contexts: wanting().map(captured).collect() })
     }
 
@@ -63,7 +81,7 @@ impl Event {
     pub fn correlate(&mut self, operation: i32) {
         let kind = RequestKind::of(self.domain);
         for captured in &mut self.contexts {
-            captured.external = pushed(captured.route.context.id, self.thread);
+            captured.external = pushed(captured.route.context.id, self.thread).unwrap_or(0);
             let Some(requests) = kind.and_then(|kind| captured.route.requests(kind)) else { continue };
             // A tool may finalize itself while it is asked for another context.
             if captured.route.context.is_ended() {
@@ -74,12 +92,9 @@ impl Event {
             let mut answer = None;
             thread::in_callback(|| {
                 answer = call_tool("a request for an external correlation id", || {
-                    // SAFETY: the tool gave this function and its data for as long as the process lives.
-                    unsafe {
-                        let to = &raw mut external;
-                        (requests.function)(self.thread, id, kind, operation, self.internal, to, requests.data.0)
-                    }
+                    (requests.function)(self.thread, id, kind, operation, self.internal, &mut external, requests.data)
                 });
+                requests.first_call.has_returned();
             });
             if answer == Some(0) {
                 (captured.external, captured.is_requested) = (external.0, true);
@@ -90,7 +105,7 @@ impl Event {
     /// Takes again what was pushed, since a tool may push in its callback.
     pub fn correlate_again(&mut self) {
         for captured in self.contexts.iter_mut().filter(|captured| !captured.is_requested) {
-            captured.external = pushed(captured.route.context.id, self.thread);
+            captured.external = pushed(captured.route.context.id, self.thread).unwrap_or(0);
         }
     }
 
@@ -126,11 +141,11 @@ impl Event {
                 phase: phase as u32,
                 payload: (&raw mut payload).cast::<c_void>(),
             };
-            let user_data = &raw mut captured.user_data;
+            let user_data = &mut captured.user_data;
             call_tool("a tracing callback", || {
-                // SAFETY: the tool gave this function and its data for as long as the process lives.
-                unsafe { (service.function)(record, user_data, service.data.0) };
+                (service.function)(record, user_data, service.data);
             });
+            service.first_call.has_returned();
         }
     }
 
@@ -139,6 +154,12 @@ impl Event {
         for captured in &mut self.contexts {
             captured.is_called &= captured.route.calls(operation).is_none();
         }
+    }
+
+    /// Ends the event. A signal handler that runs while its memory is freed finds the thread inside of a call.
+    pub fn end(self) {
+        let _inside = Inside::enter();
+        drop(self);
     }
 
     /// Puts a record into each buffer that wants an operation. `put` gets the service and the ids.

@@ -9,6 +9,6 @@ mod retirement;
 mod runtime;
 
 pub use call::{ApiCall, put, traced};
-pub use event::{Event, Phase};
+pub use event::{Event, Phase, drop_if_interrupting};
 pub use retirement::retire;
 pub use runtime::announce_runtime;

@@ -25,8 +25,7 @@ fn tell(internal: u64) {
                 timestamp: Ticks::now().as_raw(),
                 internal_correlation_id: internal,
             };
-            // SAFETY: the record has no padding.
-            unsafe { service.buffer.put(TRACING, service.kind, &record) };
+            service.buffer.put(TRACING, service.kind, &record);
         }
     }
 }

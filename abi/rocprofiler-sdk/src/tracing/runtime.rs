@@ -25,7 +25,6 @@ pub fn announce_runtime(operation: i32, version: u64, instance: u64) {
             version,
             instance,
         };
-        // SAFETY: the record has no padding.
-        unsafe { service.buffer.put(TRACING, service.kind, &record) };
+        service.buffer.put(TRACING, service.kind, &record);
     });
 }

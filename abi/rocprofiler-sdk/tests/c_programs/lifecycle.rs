@@ -1,6 +1,6 @@
 //! How tools are found, and when they are called.
 
-use super::support::{Program, program, run_with_both_runtimes};
+use super::support::{Language, Printed, Program, program, run_with_both_runtimes};
 
 const TOOL: &str = "ROCP_TOOL_LIBRARIES";
 
@@ -139,6 +139,32 @@ fn a_tool_gets_all_that_a_library_records_while_it_is_loaded() {
     let program = program("constructor.c").beside("constructor.c", "tool.so", &["-DTOOL"]);
     let program = program.beside("constructor.c", "library.so", &["-DLIBRARY", "-lrocprofiler-sdk-roctx"]);
     prints(program.with(TOOL, "{directory}/tool.so"), "2000 marks\n", &[]);
+}
+
+#[test]
+fn the_last_flush_and_the_finalization_come_before_the_destructors_of_a_tools_objects() {
+    let printed =
+        host().beside("statics.cpp", "tool.so", &[]).with(TOOL, "{directory}/tool.so").run_as(Language::Cxx17);
+    let stdout = "\
+main
+end of main
+the last flush: 2 marks, the first is first, 2 records, 2 batches, 2 calls
+finalized
+destroyed: of a buffer's callback
+destroyed: of a tracing callback
+destroyed: of the initialization
+destroyed: of the library
+exit function
+";
+    assert_eq!(printed, Printed { stdout: stdout.to_owned(), stderr: String::new() });
+}
+
+#[test]
+fn a_process_may_end_in_the_middle_of_a_tools_initialization_or_finalization() {
+    program("ends.c").argument("initialization").run_silently();
+    program("ends.c").argument("fork").run_silently();
+    // With one wait for each buffer it would take longer than a test may.
+    program("ends.c").argument("hang").run_silently();
 }
 
 #[test]

@@ -19,3 +19,10 @@ fn a_million_records_of_four_threads_are_all_accounted_for() {
         assert_eq!(many.run_as(language).stderr, "");
     }
 }
+
+#[test]
+fn calls_of_signal_handlers_wait_for_nothing_and_each_is_a_record_or_counted() {
+    for wanted in ["alone", "ranges", "beside"] {
+        program("signals.c").argument(wanted).run_silently();
+    }
+}

@@ -12,6 +12,15 @@ SCRATCH_MEMORY; these services stay empty
 ";
 
 #[test]
+fn dispatch_counting_is_configured_and_stays_empty_and_categories_tell_records_apart() {
+    let printed = program("counting.c").run();
+    let line = "\
+librocprofiler-sdk (opscope): nothing here makes records of counters of dispatches; these services stay empty
+";
+    assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), ("", line));
+}
+
+#[test]
 fn every_misuse_is_answered_with_its_status() {
     let printed = program("statuses.c").run();
     assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), ("", EMPTY));

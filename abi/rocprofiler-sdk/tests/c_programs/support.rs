@@ -135,7 +135,7 @@ pub fn roctx() -> &'static Path {
 pub fn compiler(language: Language) -> Command {
     let mut command = language.compiler();
     command.arg("-D_GNU_SOURCE").arg("-I").arg(root().join("include"));
-    command.arg("-I").arg(root().join("../roctx/include")).arg("-I").arg(root().join("../producer/include"));
+    command.arg("-I").arg(root().join("../roctx/include")).arg("-I").arg(root().join("../../crates/producer/include"));
     command
 }
 

@@ -6,25 +6,28 @@ mod linked;
 #[path = "../../../../crates/trace/benches/measure/mod.rs"]
 mod measure;
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::hint::black_box;
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use linked::Linked;
-use measure::{Case, Contender, Measured, measured, nanos_each, run_on, title};
+use measure::{nanos_each, run_on};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish};
 use opscope_clock::Ticks;
 use opscope_trace::{Buffer, BufferOptions, Bytes, DispatchRecord, MarkerRecord, NameId, current_thread};
 
 const BATCH: u64 = 10_000;
 
-fn main() {
+fn main() -> ExitCode {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let caller = Linked::build(
         scratch.path(),
         &[(root, "opscope-rocprofiler-v2"), (&root.join("../roctx"), "opscope-roctx")],
-        &[root.join("include"), root.join("../roctx/include"), root.join("../producer/include")],
+        &[root.join("include"), root.join("../roctx/include"), root.join("../../crates/producer/include")],
         &root.join("benches/records/caller.c"),
         &["-lrocprofiler64v2", "-lroctx64"],
     );
@@ -63,37 +66,39 @@ fn main() {
         calls(BATCH);
         start.elapsed().as_nanos() as f64 / BATCH as f64
     };
-    title("ns per record");
-    let [one_native, one, two_native, two, again] = measured(
+    let (calls, alternations) = (Cell::new(0), Cell::new(0));
+    let mut rounds = Rounds::new(
         101,
         [
             Contender::new("opscope_trace::Buffer::emit, a marker", || with_flush(nanos_each(BATCH, |_| marker()))),
-            Contender::new("roctxMarkA", || with_flush(each(mark))),
+            Contender::new("roctxMarkA", || {
+                calls.set(calls.get() + 1);
+                with_flush(each(mark))
+            }),
             Contender::new("opscope_trace::Buffer::emit, kinds alternate", || {
                 let pair = |index| if index % 2 == 0 { marker() } else { dispatch() };
                 with_flush(nanos_each(BATCH, pair))
             }),
-            Contender::new("roctxMarkA and a dispatch alternate", || with_flush(each(alternate))),
-            Contender::new("the first once more", || with_flush(nanos_each(BATCH, |_| marker()))),
+            Contender::new("roctxMarkA and a dispatch alternate", || {
+                alternations.set(alternations.get() + 1);
+                with_flush(each(alternate))
+            }),
         ],
     );
-    title(&format!("    (the first against itself: {:.3})", again.median() / one_native.median()));
-    // 101 rounds and one to warm up; half of those that alternate are markers.
-    assert_eq!((markers(), dispatches()), (102 * BATCH * 3 / 2, 102 * BATCH / 2), "every record arrives");
+    let goal = Goal::AtMost(1.5);
+    for (case, ours, native, peer) in [
+        ("a marker into a v2 buffer", 1, 0, "a native marker with its time, ns"),
+        ("a marker and a dispatch in turns", 3, 2, "native records of two kinds in turns, ns"),
+    ] {
+        let judged = rounds.decide_ratio(goal, ours, native);
+        let case = format!("{case}, {:.1} ns", rounds.cost(ours).value);
+        let peer = (peer, rounds.cost(native).value);
+        Case { bench: "rocprofiler_v2", case, judged, unit: "x", peer, floor: None, goal }.print();
+    }
+    rounds.print("ns per record");
+    drop(rounds);
+    let (marks, halves) = (calls.get() * BATCH, alternations.get() * BATCH / 2);
+    assert_eq!((markers(), dispatches()), (marks + halves, halves), "every record arrives");
     assert_eq!(wrong(), 0, "every record is right");
-    let report = |case, ours: &Measured, native: &Measured, peer| {
-        let case = Case {
-            case,
-            value: ours.median(),
-            unit: "ns",
-            peer,
-            peer_value: Some(native.median()),
-            floor: None,
-            goal: format!("at most 1.5 x the native record = {:.1} ns", 1.5 * native.median()),
-            met: ours.is_within(1.5, native),
-        };
-        case.report_in("rocprofiler_v2");
-    };
-    report("a marker into a v2 buffer", &one, &one_native, "a native marker with its time");
-    report("a marker and a dispatch in turns", &two, &two_native, "native records of two kinds in turns");
+    finish()
 }

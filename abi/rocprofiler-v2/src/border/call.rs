@@ -1,6 +1,7 @@
 use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use opscope_border::{Answer, ArgumentError, Failure, Out, Place, answer};
 
 use super::Status;
 use crate::threads;
@@ -16,22 +17,37 @@ pub fn set_begun(begun: bool) -> bool {
     BEGUN.swap(begun, Ordering::AcqRel) != begun
 }
 
-/// Runs the body of an exported function that needs the library to be initialized. A panic does not cross the border.
-pub fn call(body: impl FnOnce() -> Result<(), Status>) -> Status {
-    if BEGUN.load(Ordering::Acquire) { answer(body) } else { Status::NotInitialized }
-}
+/// The status is all that a tool learns of an error. Before the library is initialized, it is the same for all.
+impl Failure for Status {
+    type Status = Self;
 
-/// As [`call`], for a function that buffers' callbacks can call at any time: records are delivered after the end, too.
-pub fn call_in_callback(body: impl FnOnce() -> Result<(), Status>) -> Status {
-    if threads::is_delivering() { answer(body) } else { call(body) }
-}
-
-fn answer(body: impl FnOnce() -> Result<(), Status>) -> Status {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => Status::Success,
-        Ok(Err(status)) => status,
-        Err(_) => Status::Error,
+    fn success() -> Self {
+        Self::Success
     }
+
+    fn panicked(_text: &str) -> Self {
+        Self::Error
+    }
+
+    fn report(self) -> Self {
+        self
+    }
+
+    fn refusal() -> Option<Self> {
+        (!BEGUN.load(Ordering::Acquire)).then_some(Self::NotInitialized)
+    }
+}
+
+impl From<ArgumentError> for Status {
+    fn from(_: ArgumentError) -> Self {
+        Self::InvalidArguments
+    }
+}
+
+/// Runs the body of an exported function that buffers' callbacks can call at any time: records are delivered after the
+/// end, too.
+pub fn in_callback(body: impl FnOnce() -> Result<(), Status>) -> Status {
+    if threads::is_delivering() { answer(body) } else { Answer::answer(body) }
 }
 
 /// Returns a callback that the tool has to give.
@@ -40,27 +56,21 @@ pub fn required<F>(callback: Option<F>) -> Result<F, Status> {
 }
 
 /// Checks that there is a place for a result.
-pub fn out<T>(to: *mut T) -> Result<*mut T, Status> {
-    if to.is_null() || !to.is_aligned() { Err(Status::InvalidArguments) } else { Ok(to) }
+pub fn out<T>(to: Out<'_, T>) -> Result<Place<'_, T>, Status> {
+    Ok(to.aligned_place("a result")?)
 }
 
 /// Writes a result to its place.
-///
-/// # Safety
-/// The place is NULL or writable.
-pub unsafe fn write<T>(to: *mut T, value: T) -> Result<(), Status> {
-    let to = out(to)?;
-    // SAFETY: it is checked, and the caller promises that it is writable.
-    unsafe { to.write(value) };
-    Ok(())
+pub fn write<T>(to: Out<'_, T>, value: T) -> Result<(), Status> {
+    out(to).map(|place| place.write(value))
 }
 
 /// Calls a tool's function. An exception that it throws is reported, and the result is `None`.
 pub fn call_tool<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
-    opscope_producer::call_tool(LIBRARY, what, function)
+    opscope_border::call_program(LIBRARY, what, function)
 }
 
 /// Writes a line to stderr.
 pub fn say(text: impl Display) {
-    opscope_producer::report(LIBRARY, text);
+    opscope_border::report(LIBRARY, text);
 }

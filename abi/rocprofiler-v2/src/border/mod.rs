@@ -3,5 +3,5 @@
 mod call;
 mod status;
 
-pub use call::{call, call_in_callback, call_tool, out, required, say, set_begun, write};
+pub use call::{call_tool, in_callback, out, required, say, set_begun, write};
 pub use status::Status;

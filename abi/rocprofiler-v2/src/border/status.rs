@@ -1,5 +1,7 @@
 use std::ffi::{CStr, c_char};
 
+use opscope_border::exported;
+
 macro_rules! statuses {
     ($($status:ident = $number:literal, $text:literal;)+) => {
         /// What a call answers: `rocprofiler_status_t`.
@@ -58,8 +60,8 @@ statuses! {
 }
 
 /// Returns what a status means. It is never NULL; a number that is none has the text of an unknown error.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_error_str(status: i32) -> *const c_char {
+#[exported]
+pub fn rocprofiler_error_str(status: i32) -> *const c_char {
     let text = usize::try_from(status.unsigned_abs()).ok().filter(|_| status <= 0).and_then(|index| TEXTS.get(index));
     let text = CStr::from_bytes_with_nul(text.unwrap_or(&TEXTS[0]).as_bytes());
     text.unwrap_or(c"Unknown error\n").as_ptr()

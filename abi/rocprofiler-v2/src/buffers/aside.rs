@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope_trace::{BufferId, TraceError};
+use opscope_trace::{BufferId, Mutex, MutexGuard, TraceError};
 
 /// A record, by its form.
 pub(super) struct Kept {
@@ -18,7 +17,7 @@ pub(super) struct Kept {
 static KEPT: Mutex<BTreeMap<BufferId, Vec<Kept>>> = Mutex::new(BTreeMap::new());
 
 pub(super) fn lock() -> MutexGuard<'static, BTreeMap<BufferId, Vec<Kept>>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+    KEPT.lock()
 }
 
 /// Keeps the bytes of a record, if `request` can request the delivery that is to take it.

@@ -1,7 +1,10 @@
 //! What the callbacks of buffers are being called with.
 
 use std::ffi::c_int;
+use std::mem::offset_of;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_border::In;
 
 use crate::border::Status;
 use crate::kinds::size_of_kind;
@@ -33,19 +36,18 @@ pub fn begin(of: SessionBuffer, begin: usize, end: usize, records: &mut Vec<(usi
     lock().push(Batch { of, thread: threads::identity(), begin, end, records });
 }
 
-/// Ends a callback. Returns whether the records still have their kinds: the tool did not overwrite them.
-///
-/// # Safety
-/// The memory that the callback began with is readable.
-pub unsafe fn end(of: SessionBuffer, records: &mut Vec<(usize, c_int)>) -> bool {
+/// Ends a callback. `words` is what it began with. Returns whether the records still have their kinds: the tool did not
+/// overwrite them.
+pub fn end(of: SessionBuffer, words: &[u64], records: &mut Vec<(usize, c_int)>) -> bool {
+    const { assert!(offset_of!(RecordHeader, kind) == 0) };
     let mut batches = lock();
     let Some(index) = batches.iter().position(|batch| batch.of == of) else { return true };
     let batch = batches.swap_remove(index);
     drop(batches);
     *records = batch.records;
-    // SAFETY: every record begins with its header, and the caller vouches for the memory.
-    let kind_at = |offset| unsafe { (*((batch.begin + offset) as *const RecordHeader)).kind };
-    records.iter().all(|&(offset, kind)| kind_at(offset) == kind)
+    // The kind is the first half of a record's first word, as it lies in memory.
+    let kind_of = |word: &u64| word.to_ne_bytes().first_chunk().copied().map(c_int::from_ne_bytes);
+    records.iter().all(|&(offset, kind)| words.get(offset / 8).and_then(kind_of) == Some(kind))
 }
 
 /// Returns whether the callback of a buffer is being called.
@@ -55,24 +57,21 @@ pub fn is_called(of: SessionBuffer) -> bool {
 
 /// Returns what follows a record, whichever callback is being called with it. A record that lies elsewhere, because the tool
 /// copied it, is stepped over by its kind.
-///
-/// # Safety
-/// The record is readable.
-pub unsafe fn next(record: *const RecordHeader) -> Result<*const RecordHeader, Status> {
-    // SAFETY: as the caller promises.
-    let kind = || unsafe { (*record).kind };
-    let address = record as usize;
+pub fn next(record: In<'_, RecordHeader>) -> Result<*const RecordHeader, Status> {
+    // Only if it is found: the end of a batch is not readable.
+    let kind = || record.given().map(|header| header.kind);
+    let address = record.as_ptr().addr();
     let batches = lock();
     let Some(batch) = batches.iter().find(|batch| (batch.begin..=batch.end).contains(&address)) else {
         drop(batches);
-        let size = size_of_kind(kind()).ok_or(Status::RecordCorrupted)?;
-        return Ok(record.wrapping_byte_add(size));
+        let size = kind().and_then(size_of_kind).ok_or(Status::RecordCorrupted)?;
+        return Ok(record.as_ptr().wrapping_byte_add(size));
     };
     // The end is found nowhere.
     let offset = address - batch.begin;
     let found = batch.records.binary_search_by_key(&offset, |(offset, _)| *offset);
     let index = found.map_err(|_| Status::RecordCorrupted)?;
-    if kind() != batch.records[index].1 {
+    if kind() != Some(batch.records[index].1) {
         return Err(Status::RecordCorrupted);
     }
     let next = batch.records.get(index + 1).map_or(batch.end, |(offset, _)| batch.begin + offset);

@@ -3,9 +3,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use opscope_border::Unpadded;
 use opscope_clock::{Calibration, Ticks};
 use opscope_producer::kernel_name;
 use opscope_trace::{Batch, RecordRef};
+use zerocopy::FromBytes;
 
 use super::numbers::{next_number, next_record};
 use super::stored::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE};
@@ -17,7 +19,7 @@ use crate::machine::{ENGINE, QUEUE};
 use crate::threads;
 
 /// A tool's callback for a buffer.
-pub type BufferCallback = unsafe extern "C-unwind" fn(*const RecordHeader, *const RecordHeader, Handle, Handle);
+pub type BufferCallback = extern "C-unwind" fn(*const RecordHeader, *const RecordHeader, Handle, Handle);
 
 /// The bytes that one callback gets at most.
 const MOST_BYTES: usize = 64 << 10;
@@ -69,11 +71,10 @@ impl Delivery {
     #[inline]
     fn add(&mut self, record: RecordRef<'_>, calibration: &Calibration) -> Option<()> {
         let (header, payload) = (record.header(), record.payload());
-        // SAFETY: payloads begin at a multiple of 8, and any bytes are words.
-        let (_, words, rest) = unsafe { payload.align_to::<u64>() };
-        if header.category != CATEGORY || !rest.is_empty() {
+        if header.category != CATEGORY {
             return None;
         }
+        let words = <[u64]>::ref_from_bytes(payload).ok()?;
         self.add_words(header.kind, words, calibration)
     }
 
@@ -186,11 +187,9 @@ impl Delivery {
         RecordHeader { kind, padding: 0, id: Handle(next_record()) }
     }
 
-    fn push<R>(&mut self, kind: c_int, record: &R) {
+    fn push(&mut self, kind: c_int, record: &impl Unpadded) {
         self.places.push((self.records.len() * 8, kind));
-        // SAFETY: a record consists of words, and has no padding: those that it would have are fields.
-        let words = unsafe { std::slice::from_raw_parts(ptr::from_ref(record).cast::<u64>(), size_of::<R>() / 8) };
-        self.records.extend_from_slice(words);
+        self.records.extend_from_slice(record.as_words());
     }
 
     fn call_if_full(&mut self) {
@@ -212,13 +211,9 @@ impl Delivery {
         let of = (self.session, self.buffer);
         current::begin(of, begin as usize, end as usize, &mut self.places);
         threads::deliver(|| {
-            call_tool("a buffer's callback", || {
-                // SAFETY: the tool gave this function, which takes records until the buffer is destroyed.
-                unsafe { (self.callback)(begin, end, self.session, self.buffer) };
-            })
+            call_tool("a buffer's callback", || (self.callback)(begin, end, self.session, self.buffer))
         });
-        // SAFETY: the memory is still that of `records`.
-        if !unsafe { current::end(of, &mut self.places) } {
+        if !current::end(of, &self.records, &mut self.places) {
             self.damaged.store(true, Ordering::Release);
         }
         self.records.clear();

@@ -2,9 +2,10 @@
 //! leads nowhere.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_trace::{Mutex, MutexGuard};
 
 /// The smallest number of a message.
 pub const FIRST: u64 = 2;
@@ -12,14 +13,14 @@ pub const FIRST: u64 = 2;
 static MESSAGES: Mutex<BTreeMap<u64, CString>> = Mutex::new(BTreeMap::new());
 
 pub(super) fn lock() -> MutexGuard<'static, BTreeMap<u64, CString>> {
-    MESSAGES.lock().unwrap_or_else(PoisonError::into_inner)
+    MESSAGES.lock()
 }
 
 /// Keeps a message until its record is delivered. Returns its number.
-pub fn keep(message: CString) -> u64 {
+pub fn keep(message: &CStr) -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(FIRST);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    lock().insert(number, message);
+    lock().insert(number, message.to_owned());
     number
 }
 

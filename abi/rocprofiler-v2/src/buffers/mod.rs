@@ -13,7 +13,7 @@ use std::any::Any;
 
 pub use buffer::{Buffer, BufferCallback};
 pub use numbers::{next_number, next_record};
-pub use stored::{Activity, Dispatch, Marker, give_up};
+pub use stored::{Activity, Dispatch, Marker, drop_if_interrupting, give_up};
 
 /// Returns the locks of this room, locked.
 pub fn locks() -> Vec<Box<dyn Any>> {

@@ -1,8 +1,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The id of the next record, of all kinds and buffers.
-static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
+/// The id of the next record, of all kinds and buffers. None has the id 0: the vendor's plugins skip a record that has.
+static NEXT_RECORD: AtomicU64 = AtomicU64::new(1);
 
 /// Returns the id of a record that is made now.
 pub fn next_record() -> u64 {

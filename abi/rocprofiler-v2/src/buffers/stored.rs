@@ -1,7 +1,6 @@
 //! Records as they wait in a buffer. Each begins with a word that is made of all others: a record that was overwritten is recognised.
 
-use std::ffi::{CStr, c_char};
-
+use opscope_border::{Text, Unpadded};
 use opscope_trace::{BufferId, Category, emit_by_id};
 
 use super::messages;
@@ -111,43 +110,29 @@ fn sum(words: &[u64], masks: &[u64]) -> u64 {
 
 impl Marker {
     /// Puts a marker into a buffer, or hands its bytes to `slowly`, which knows the buffer.
-    ///
-    /// # Safety
-    /// The message is NULL or a text that ends with NUL.
     #[inline]
-    pub unsafe fn put(self, message: *const c_char, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
-        // SAFETY: the caller vouches for the text.
-        let length = if message.is_null() { 0 } else { unsafe { CStr::from_ptr(message) }.count_bytes() + 1 };
-        // SAFETY: as above; each has room for messages of that length.
-        unsafe {
-            match length {
-                0 => self.put_with::<0>(message, 0, NO_MESSAGE, buffer, slowly),
-                1..=16 => self.put_with::<2>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
-                17..=48 => self.put_with::<6>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
-                49..=LONGEST_MESSAGE => self.put_with::<32>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
-                _ => {
-                    let number = messages::keep(CStr::from_ptr(message).to_owned());
-                    self.put_with::<0>(message, 0, number, buffer, slowly);
-                }
-            }
+    pub fn put(self, message: Text<'_>, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
+        let Some(message) = message.given() else { return self.put_with::<0>(&[], NO_MESSAGE, buffer, slowly) };
+        let bytes = message.to_bytes_with_nul();
+        match bytes.len() {
+            0..=16 => self.put_with::<2>(bytes, MESSAGE_FOLLOWS, buffer, slowly),
+            17..=48 => self.put_with::<6>(bytes, MESSAGE_FOLLOWS, buffer, slowly),
+            49..=LONGEST_MESSAGE => self.put_with::<32>(bytes, MESSAGE_FOLLOWS, buffer, slowly),
+            _ if drop_if_interrupting(buffer, MARKER) => {}
+            _ => self.put_with::<0>(&[], messages::keep(message), buffer, slowly),
         }
     }
 
-    /// Puts a marker with so many words of message.
-    ///
-    /// # Safety
-    /// The message has `length` bytes, and that is at most `WORDS` words.
+    /// Puts a marker with so many words of message, which has no more.
     #[inline(always)]
-    unsafe fn put_with<const WORDS: usize>(
+    fn put_with<const WORDS: usize>(
         self,
-        message: *const c_char,
-        length: usize,
+        message: &[u8],
         where_it_is: u64,
         buffer: BufferId,
         slowly: impl FnOnce(u16, &[u8]),
     ) {
-        // SAFETY: as the caller promises.
-        let text: [u64; WORDS] = std::array::from_fn(|index| unsafe { word(message.cast(), length, index) });
+        let text: [u64; WORDS] = std::array::from_fn(|index| word(message, index));
         let what = u64::from(self.thread) | u64::from(self.operation) << 32;
         let head = [self.begin, self.external_id, what, where_it_is];
         let check = check(&head, &text);
@@ -157,29 +142,22 @@ impl Marker {
 
 /// Returns a word of a text, with zeroes behind its end. It reads registers' worth from the text and writes nothing, because bytes that are
 /// written to memory one way and read another are slow to come back.
-///
-/// # Safety
-/// The text has `length` bytes.
 #[inline(always)]
-unsafe fn word(text: *const u8, length: usize, index: usize) -> u64 {
-    let start = index * 8;
-    if start >= length {
-        return 0;
-    }
-    let rest = length - start;
-    // SAFETY: every place that is read lies within the text: see the condition before it.
-    unsafe {
-        let four = |at: usize| u64::from(text.add(at).cast::<u32>().read_unaligned());
-        let one = |at: usize| u64::from(text.add(at).read());
-        if rest >= 8 {
-            text.add(start).cast::<u64>().read_unaligned()
-        } else if length >= 8 {
-            text.add(length - 8).cast::<u64>().read_unaligned() >> (8 * (8 - rest))
-        } else if length >= 4 {
-            four(0) | four(length - 4) << (8 * (length - 4))
-        } else {
-            one(0) | one(length / 2) << (8 * (length / 2)) | one(length - 1) << (8 * (length - 1))
-        }
+fn word(text: &[u8], index: usize) -> u64 {
+    let length = text.len();
+    let rest = text.get(index * 8..).unwrap_or_default();
+    let one = |at: usize| u64::from(text[at]);
+    let four = |bytes: [u8; 4]| u64::from(u32::from_ne_bytes(bytes));
+    if rest.is_empty() {
+        0
+    } else if let Some(whole) = rest.first_chunk() {
+        u64::from_ne_bytes(*whole)
+    } else if let Some(last) = text.last_chunk() {
+        u64::from_ne_bytes(*last) >> (8 * (8 - rest.len()))
+    } else if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        four(*first) | four(*last) << (8 * (length - 4))
+    } else {
+        one(0) | one(length / 2) << (8 * (length / 2)) | one(length - 1) << (8 * (length - 1))
     }
 }
 
@@ -191,6 +169,10 @@ struct MarkerWords<const WORDS: usize> {
     head: [u64; 4],
     text: [u64; WORDS],
 }
+
+// SAFETY: it consists of words.
+#[allow(unsafe_code, reason = "the macro that asserts it takes no constants")]
+unsafe impl<const WORDS: usize> Unpadded for MarkerWords<WORDS> {}
 
 impl Dispatch {
     /// Puts a dispatch into a buffer, or hands its bytes to `slowly`.
@@ -215,10 +197,8 @@ impl Activity {
 
 /// Puts words into a buffer, or hands their bytes to `slowly`.
 #[inline(always)]
-fn put<W: Copy>(form: u16, words: W, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
-    // SAFETY: it consists of words, which have no padding.
-    let bytes = unsafe { std::slice::from_raw_parts((&raw const words).cast(), size_of::<W>()) };
-    if !emit_by_id(buffer, CATEGORY, form, bytes) {
+fn put<W: Unpadded>(form: u16, words: W, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
+    if !emit_by_id(buffer, CATEGORY, form, words.as_bytes()) {
         // A copy, so that only this path takes the address: on the path above, words go from registers into the buffer.
         put_copy(form, words, slowly);
     }
@@ -226,9 +206,14 @@ fn put<W: Copy>(form: u16, words: W, buffer: BufferId, slowly: impl FnOnce(u16, 
 
 #[cold]
 #[inline(never)]
-fn put_copy<W: Copy>(form: u16, words: W, slowly: impl FnOnce(u16, &[u8])) {
-    // SAFETY: as in `put`.
-    slowly(form, unsafe { std::slice::from_raw_parts((&raw const words).cast(), size_of::<W>()) });
+fn put_copy<W: Unpadded>(form: u16, words: W, slowly: impl FnOnce(u16, &[u8])) {
+    slowly(form, words.as_bytes());
+}
+
+/// If the caller is a signal handler that interrupts another call, drops a record that it was to put into a buffer, and counts it.
+/// Returns whether it did.
+pub fn drop_if_interrupting(buffer: BufferId, form: u16) -> bool {
+    opscope_trace::drop_if_interrupting(buffer, CATEGORY, form)
 }
 
 /// Frees the message of a record that no buffer takes.

@@ -1,73 +1,65 @@
 use std::ffi::c_int;
 
-use crate::border::{Status, call, out, required};
+use opscope_border::{Out, exported};
+
+use crate::border::{Status, out, required};
 use crate::layout::{FilterData, FilterProperty, Handle};
 use crate::sessions::{Filter, FilterKind, SyncCallback, with_session};
 
 /// Adds a filter to a session: dispatches with their times, or calls of APIs. Others are not supported.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_create_filter(
+#[exported]
+pub fn rocprofiler_create_filter(
     session: Handle,
     kind: c_int,
-    data: FilterData,
+    #[counted_by(data_count)] data: FilterData<'_>,
     data_count: u64,
-    filter: *mut Handle,
+    filter: Out<'_, Handle>,
     property: FilterProperty,
-) -> Status {
-    call(|| {
-        let filter = out(filter)?;
-        with_session(session, |session| {
-            // SAFETY: as the tool promises.
-            let kind = unsafe { FilterKind::read(kind, &data, data_count, &property)? };
-            session.made_filters += 1;
-            let id = Handle(session.made_filters);
-            session.filters.push(Filter { id, kind, buffer: None, sync: None });
-            // SAFETY: it is checked, and the tool promises that it is writable.
-            unsafe { filter.write(id) };
-            Ok(())
-        })
+) -> Result<(), Status> {
+    let filter = out(filter)?;
+    with_session(session, |session| {
+        let kind = FilterKind::read(kind, data, &property)?;
+        session.made_filters += 1;
+        let id = Handle(session.made_filters);
+        session.filters.push(Filter { id, kind, buffer: None, sync: None });
+        filter.write(id);
+        Ok(())
     })
 }
 
 /// Sets the buffer that a filter's records go into, from the next start of the session on.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_set_filter_buffer(session: Handle, filter: Handle, buffer: Handle) -> Status {
-    call(|| {
-        with_session(session, |session| {
-            let buffer = session.buffer(buffer)?.id;
-            session.filter(filter)?.buffer = Some(buffer);
-            Ok(())
-        })
+#[exported]
+pub fn rocprofiler_set_filter_buffer(session: Handle, filter: Handle, buffer: Handle) -> Result<(), Status> {
+    with_session(session, |session| {
+        let buffer = session.buffer(buffer)?.id;
+        session.filter(filter)?.buffer = Some(buffer);
+        Ok(())
     })
 }
 
 /// Sets a callback that gets the calls of a filter for API traces, on the thread that makes them, in place of the buffer.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_set_api_trace_sync_callback(
+#[exported]
+pub fn rocprofiler_set_api_trace_sync_callback(
     session: Handle,
     filter: Handle,
     callback: Option<SyncCallback>,
-) -> Status {
-    call(|| {
-        with_session(session, |session| {
-            let filter = session.filter(filter)?;
-            if !matches!(filter.kind, FilterKind::ApiTrace(_)) {
-                return Err(Status::FilterNotSupported);
-            }
-            filter.sync = Some(required(callback)?);
-            Ok(())
-        })
+) -> Result<(), Status> {
+    with_session(session, |session| {
+        let filter = session.filter(filter)?;
+        if !matches!(filter.kind, FilterKind::ApiTrace(_)) {
+            return Err(Status::FilterNotSupported);
+        }
+        filter.sync = Some(required(callback)?);
+        Ok(())
     })
 }
 
 /// Removes a filter. An active session uses it until it is terminated.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_destroy_filter(session: Handle, filter: Handle) -> Status {
-    call(|| {
-        with_session(session, |session| {
-            session.filter(filter)?;
-            session.filters.retain(|known| known.id != filter);
-            Ok(())
-        })
+#[exported]
+pub fn rocprofiler_destroy_filter(session: Handle, filter: Handle) -> Result<(), Status> {
+    with_session(session, |session| {
+        session.filter(filter)?;
+        session.filters.retain(|known| known.id != filter);
+        Ok(())
     })
 }

@@ -1,6 +1,8 @@
 use std::ffi::{CStr, c_char, c_int};
 
-use crate::border::{Status, call, out, write};
+use opscope_border::{Out, exported};
+
+use crate::border::{Status, out, write};
 use crate::layout::Handle;
 use crate::machine::{ENGINE, HOST, QUEUE};
 
@@ -19,29 +21,27 @@ fn agent_info(kind: c_int, agent: Handle) -> Result<&'static CStr, Status> {
 }
 
 /// Writes the length of what is known of an agent, without its NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_agent_info_size(kind: c_int, agent: Handle, size: *mut usize) -> Status {
-    // SAFETY: it is checked, and the tool promises that it is writable.
-    call(|| unsafe { write(size, agent_info(kind, agent)?.count_bytes()) })
+#[exported]
+pub fn rocprofiler_query_agent_info_size(kind: c_int, agent: Handle, size: Out<'_, usize>) -> Result<(), Status> {
+    write(size, agent_info(kind, agent)?.count_bytes())
 }
 
 /// Writes what is known of an agent: its name, or "CPU" or "GPU". The text lives as long as the process.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_agent_info(kind: c_int, agent: Handle, text: *mut *const c_char) -> Status {
-    // SAFETY: as above.
-    call(|| unsafe { write(text, agent_info(kind, agent)?.as_ptr()) })
+#[exported]
+pub fn rocprofiler_query_agent_info(kind: c_int, agent: Handle, text: Out<'_, *const c_char>) -> Result<(), Status> {
+    write(text, agent_info(kind, agent)?.as_ptr())
 }
 
 /// Answers that nothing is known of a queue.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_queue_info_size(_kind: c_int, queue: Handle, size: *mut usize) -> Status {
-    call(|| queue_info(out(size).map(drop), queue))
+#[exported]
+pub fn rocprofiler_query_queue_info_size(_kind: c_int, queue: Handle, size: Out<'_, usize>) -> Result<(), Status> {
+    queue_info(out(size).map(drop), queue)
 }
 
 /// Answers that nothing is known of a queue.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_queue_info(_kind: c_int, queue: Handle, text: *mut *const c_char) -> Status {
-    call(|| queue_info(out(text).map(drop), queue))
+#[exported]
+pub fn rocprofiler_query_queue_info(_kind: c_int, queue: Handle, text: Out<'_, *const c_char>) -> Result<(), Status> {
+    queue_info(out(text).map(drop), queue)
 }
 
 fn queue_info(place: Result<(), Status>, queue: Handle) -> Result<(), Status> {

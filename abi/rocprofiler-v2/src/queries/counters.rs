@@ -1,38 +1,40 @@
 use std::ffi::{c_char, c_int};
 
-use crate::border::{Status, call, out};
+use opscope_border::{Out, exported};
+
+use crate::border::{Status, out};
 use crate::layout::{CounterInfo, Handle};
 use crate::sessions::with_session;
 
 /// A tool's function that gets counters.
-type CountersCallback = Option<unsafe extern "C-unwind" fn(CounterInfo, *const c_char, u32) -> c_int>;
+type CountersCallback = Option<extern "C-unwind" fn(CounterInfo, *const c_char, u32) -> c_int>;
 
 /// Calls back with each counter: there is none.
-#[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_iterate_counters(callback: CountersCallback) -> Status {
-    call(|| callback.map(drop).ok_or(Status::InvalidArguments))
+#[exported]
+pub fn rocprofiler_iterate_counters(callback: CountersCallback) -> Result<(), Status> {
+    callback.map(drop).ok_or(Status::InvalidArguments)
 }
 
 /// Answers that there is no such counter.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_counter_info_size(
+#[exported]
+pub fn rocprofiler_query_counter_info_size(
     session: Handle,
     _kind: c_int,
     _counter: Handle,
-    size: *mut usize,
-) -> Status {
-    call(|| counter_info(out(size).map(drop), session))
+    size: Out<'_, usize>,
+) -> Result<(), Status> {
+    counter_info(out(size).map(drop), session)
 }
 
 /// Answers that there is no such counter.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rocprofiler_query_counter_info(
+#[exported]
+pub fn rocprofiler_query_counter_info(
     session: Handle,
     _kind: c_int,
     _counter: Handle,
-    text: *mut *const c_char,
-) -> Status {
-    call(|| counter_info(out(text).map(drop), session))
+    text: Out<'_, *const c_char>,
+) -> Result<(), Status> {
+    counter_info(out(text).map(drop), session)
 }
 
 fn counter_info(place: Result<(), Status>, session: Handle) -> Result<(), Status> {

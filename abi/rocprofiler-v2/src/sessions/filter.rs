@@ -1,9 +1,11 @@
 use std::ffi::c_int;
 
+use opscope_border::Counted;
+
 use super::sync::SyncCallback;
 use crate::border::Status;
 use crate::kinds::DOMAINS;
-use crate::layout::{FilterData, FilterProperty, Handle};
+use crate::layout::{FilterProperty, Handle};
 
 /// What a filter lets through.
 pub enum FilterKind {
@@ -44,10 +46,7 @@ const PROPERTIES: [&[c_int]; 7] = [
 
 impl FilterKind {
     /// Reads the kind of a filter with its data.
-    ///
-    /// # Safety
-    /// The data has as many domains as `count` says, for a filter of API calls.
-    pub unsafe fn read(kind: c_int, data: &FilterData, count: u64, property: &FilterProperty) -> Result<Self, Status> {
+    pub fn read(kind: c_int, data: Counted<'_, c_int>, property: &FilterProperty) -> Result<Self, Status> {
         let is_kind = (DISPATCH_TIMESTAMPS..=COUNTERS_SAMPLER).contains(&kind);
         if !is_kind {
             return Err(Status::FilterNotSupported);
@@ -58,8 +57,7 @@ impl FilterKind {
         }
         match kind {
             DISPATCH_TIMESTAMPS => Ok(Self::DispatchTimestamps),
-            // SAFETY: as the caller promises.
-            API_TRACE => unsafe { domains(data, count) }.map(Self::ApiTrace),
+            API_TRACE => domains(data).map(Self::ApiTrace),
             _ => Err(Status::FilterNotSupported),
         }
     }
@@ -70,12 +68,10 @@ impl FilterKind {
     }
 }
 
-unsafe fn domains(data: &FilterData, count: u64) -> Result<Vec<c_int>, Status> {
-    let from = data.pointer.cast::<c_int>();
-    if count == 0 || count > DOMAINS as u64 * 64 || from.is_null() || !from.is_aligned() {
+fn domains(data: Counted<'_, c_int>) -> Result<Vec<c_int>, Status> {
+    if data.count() == 0 {
         return Err(Status::InvalidArguments);
     }
-    // SAFETY: it is neither NULL nor misaligned, and the caller promises that it has so many domains.
-    let domains = unsafe { std::slice::from_raw_parts(from, count as usize) }.to_vec();
+    let domains = data.at_most(DOMAINS as usize * 64, "data")?.to_vec();
     if domains.iter().all(|domain| (0..DOMAINS).contains(domain)) { Ok(domains) } else { Err(Status::InvalidDomainId) }
 }

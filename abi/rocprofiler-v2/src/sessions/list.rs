@@ -1,12 +1,11 @@
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope_trace::BufferId;
+use opscope_trace::{BufferId, Mutex, MutexGuard};
 
 use super::filter::{Filter, FilterKind};
 use super::targets::Wanted;
 use crate::border::Status;
-use crate::buffers::{Buffer, give_up};
+use crate::buffers::{Buffer, drop_if_interrupting, give_up};
 use crate::kinds::{HIP_OPS, HSA_OPS, ROCTX};
 use crate::layout::Handle;
 
@@ -34,7 +33,7 @@ pub struct Sessions {
 static SESSIONS: Mutex<Option<Sessions>> = Mutex::new(None);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<Sessions>> {
-    SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
+    SESSIONS.lock()
 }
 
 /// Looks at the sessions, or changes them. Nothing that takes long or calls the tool is done meanwhile.
@@ -56,6 +55,10 @@ pub fn find_buffer(session: Handle, buffer: Handle) -> Result<Buffer, Status> {
 #[cold]
 #[inline(never)]
 pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
+    // Before the list is locked, which the interrupted call may hold.
+    if drop_if_interrupting(buffer, form) {
+        return;
+    }
     let found: Option<Buffer> = with_sessions(|sessions| sessions.buffers.get(&buffer).cloned());
     // Without the list's lock: a full buffer waits for its callback.
     match found {

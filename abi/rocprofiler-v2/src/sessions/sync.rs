@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use opscope_trace::{Inside, interrupts_a_call};
+
 use crate::layout::{Handle, TracerRecord};
 use crate::threads;
 
 /// A tool's callback for the calls of an API.
-pub type SyncCallback = unsafe extern "C-unwind" fn(TracerRecord, Handle);
+pub type SyncCallback = extern "C-unwind" fn(TracerRecord, Handle);
 
 /// Callbacks that are made inside of callbacks of the same thread, at most. A tool whose callback makes such a call again would
 /// otherwise never return.
@@ -54,13 +56,21 @@ pub fn is_set() -> bool {
 
 /// Sets the callback, and its session.
 pub(super) fn set(callback: Option<(SyncCallback, Handle)>) {
+    let _inside = Inside::enter();
     let mut calls = lock();
+    // A call in a signal handler allocates nothing, unless very many are running.
+    calls.running.reserve(4 * DEEPEST_CALL);
     calls.callback = callback;
     IS_SET.store(callback.is_some(), Ordering::Release);
 }
 
-/// Begins a call of the callback, unless there is none or the thread is in too many of them.
+/// Begins a call of the callback, unless there is none, the thread is in too many of them, or this is a signal handler that
+/// interrupts a call of this library: that one may hold the lock.
 pub fn begin() -> Option<Call> {
+    if interrupts_a_call() {
+        return None;
+    }
+    let _inside = Inside::enter();
     let mut calls = lock();
     let (callback, session) = calls.callback?;
     let thread = threads::identity();
@@ -74,6 +84,7 @@ pub fn begin() -> Option<Call> {
 impl Drop for Call {
     fn drop(&mut self) {
         let ended = Running { session: self.session, thread: threads::identity() };
+        let _inside = Inside::enter();
         let mut calls = lock();
         if let Some(index) = calls.running.iter().position(|running| *running == ended) {
             calls.running.swap_remove(index);
@@ -86,6 +97,7 @@ impl Drop for Call {
 /// Waits until the callbacks of a session that ended have returned, some seconds at most. Inside of any callback it returns at once:
 /// that one might be waited for.
 pub fn wait_for_end(session: Handle) {
+    let _inside = Inside::enter();
     let calls = lock();
     let thread = threads::identity();
     if threads::is_delivering() || calls.running.iter().any(|running| running.thread == thread) {

@@ -5,6 +5,8 @@ mod roctx;
 
 use std::any::Any;
 
+pub use producers::attach as attach_producer;
+
 /// Follows a change of what the active session wants.
 pub fn follow_targets() {
     producers::follow_targets();

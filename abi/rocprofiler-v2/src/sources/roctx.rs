@@ -1,9 +1,13 @@
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::Path;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use opscope_border::loader::{self, Export, Library, Object, Scope};
+use opscope_border::{In, Text};
 use opscope_clock::{Ticks, Timestamp};
+use opscope_producer::Turn;
 
 use crate::border::{call_tool, say};
 use crate::buffers::{Marker, next_record};
@@ -13,12 +17,20 @@ use crate::sessions::{put_slowly, sync, targets};
 use crate::threads;
 
 /// Called by a ROCTx runtime for each of its calls.
-type Listener = unsafe extern "C" fn(domain: c_int, operation: u32, data: *mut c_void) -> c_int;
+type Listener = extern "C" fn(domain: c_int, operation: u32, data: In<'_, RoctxData<'_>>) -> c_int;
 /// A runtime's function that takes the one listener; NULL removes it.
-type Register = unsafe extern "C" fn(Option<Listener>);
+type Register = extern "C" fn(Option<Listener>);
 
-const REGISTER: &CStr = c"roctxRegisterTracerCallback";
+#[allow(unsafe_code, reason = "it names what other libraries export")]
+const REGISTER: Export<Register> =
+    // SAFETY: a function of this name has this type: that is the interface of ROCTx runtimes.
+    unsafe { Export::new(c"roctxRegisterTracerCallback") };
 const LIBRARY: &CStr = c"libroctx64.so.4";
+
+/// The turn of the thread that registers this library, or removes it. A runtime may call the tool then, or wait for one of its calls.
+static TURN: Turn = Turn::new();
+/// Whether a thread came meanwhile that could not wait.
+static LOOK_AGAIN: AtomicBool = AtomicBool::new(false);
 
 /// Where this library is registered as the listener.
 static REGISTERED: Mutex<Option<Register>> = Mutex::new(None);
@@ -29,17 +41,41 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
 
 /// Listens to the process's ROCTx runtime while the active session wants its calls.
 pub fn follow_targets() {
-    let wants = || targets::ROCTX.get().is_some() || sync::is_set();
-    // Without the lock: the loader has a lock of its own, and a library that is being loaded may come here with that one.
-    let found = (wants() && lock().is_none()).then(find);
-    // Under the lock: of two threads, the last one here decides, and it knows what the session wants now.
-    let mut registered = lock();
-    match (*registered, wants()) {
+    // Before the turn: the loader has a lock of its own, and a library that is being loaded may come here with that one.
+    let mut found = (wants_calls() && lock().is_none()).then(find);
+    loop {
+        let Some(turn) = TURN.take() else {
+            // Whoever has the turn looks again, unless that is over.
+            LOOK_AGAIN.store(true, Ordering::SeqCst);
+            match TURN.try_take() {
+                Some(turn) => drop(turn),
+                None => return,
+            }
+            continue;
+        };
+        LOOK_AGAIN.store(false, Ordering::SeqCst);
+        // Of two threads, the last one here decides, and it knows what the session wants now.
+        register(found.take());
+        drop(turn);
+        if !LOOK_AGAIN.load(Ordering::SeqCst) {
+            return;
+        }
+        found = (wants_calls() && lock().is_none()).then(find);
+    }
+}
+
+fn wants_calls() -> bool {
+    targets::ROCTX.get().is_some() || sync::is_set()
+}
+
+/// Registers this library with the runtime that was found, or removes it. No lock is held while the runtime is called.
+fn register(found: Option<Option<Register>>) {
+    let registered = *lock();
+    match (registered, wants_calls()) {
         (None, true) => match found {
             Some(Some(register)) => {
-                // SAFETY: a function of this name takes such a listener, which lives as long as the process.
-                unsafe { register(Some(listen)) };
-                *registered = Some(register);
+                *lock() = Some(register);
+                register(Some(listen));
             }
             Some(None) => {
                 say("there is no ROCTx runtime with roctxRegisterTracerCallback; its calls are not recorded");
@@ -48,9 +84,9 @@ pub fn follow_targets() {
             None => {}
         },
         (Some(register), false) => {
-            // SAFETY: as above; NULL removes the listener.
-            unsafe { register(None) };
-            *registered = None;
+            *lock() = None;
+            // NULL removes the listener.
+            register(None);
         }
         (None, false) | (Some(_), true) => {}
     }
@@ -58,52 +94,27 @@ pub fn follow_targets() {
 
 /// Finds the runtime: one that the process has loaded, the library beside this one, or the one that the system has.
 fn find() -> Option<Register> {
-    // SAFETY: the names end with NUL. A ROCTx runtime may be loaded.
-    unsafe {
-        let loaded = libc::dlsym(libc::RTLD_DEFAULT, REGISTER.as_ptr());
-        if !loaded.is_null() {
-            return as_register(loaded);
-        }
-        let mut library = libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if let (true, Some(beside)) = (library.is_null(), beside()) {
-            library = libc::dlopen(beside.as_ptr(), libc::RTLD_LAZY | libc::RTLD_GLOBAL);
-        }
-        if library.is_null() {
-            library = libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_LAZY | libc::RTLD_GLOBAL);
-        }
-        if library.is_null() { None } else { as_register(libc::dlsym(library, REGISTER.as_ptr())) }
-    }
-}
-
-fn as_register(function: *mut c_void) -> Option<Register> {
-    // SAFETY: a function of this name has this type.
-    (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Register>(function) })
+    loader::visible(&REGISTER, Scope::Process).or_else(|| {
+        let library = Library::loaded(LIBRARY)
+            .or_else(|| Library::load(&beside()?, true))
+            .or_else(|| Library::load(LIBRARY, true))?;
+        library.function(&REGISTER)
+    })
 }
 
 /// Returns the path of the runtime beside this library, if there is such a file.
 fn beside() -> Option<CString> {
-    let own = beside as fn() -> Option<CString> as *const c_void;
-    // SAFETY: the structure is filled by the call, and its name is a text.
-    let name = unsafe {
-        let mut object: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(own, &raw mut object) == 0 || object.dli_fname.is_null() {
-            return None;
-        }
-        CStr::from_ptr(object.dli_fname).to_str().ok()?
-    };
-    let path = Path::new(name).parent()?.join(LIBRARY.to_str().ok()?);
-    if path.is_file() { CString::new(path.to_str()?).ok() } else { None }
+    let path = Object::own()?.directory()?.join(LIBRARY.to_str().ok()?);
+    if path.is_file() { CString::new(path.as_os_str().as_bytes()).ok() } else { None }
 }
 
 /// Takes a call: for the tool's callback, or into its buffer.
-unsafe extern "C" fn listen(domain: c_int, operation: u32, data: *mut c_void) -> c_int {
-    if domain != ROCTX || data.is_null() {
-        return 0;
-    }
-    // SAFETY: a runtime passes such data in this domain. A call with an id has no message, and the other way round.
-    let data = unsafe { *data.cast::<RoctxData>() };
+extern "C" fn listen(domain: c_int, operation: u32, data: In<'_, RoctxData<'_>>) -> c_int {
+    // Other domains have other data.
+    let Some(data) = Some(data).filter(|_| domain == ROCTX).and_then(In::given) else { return 0 };
+    // A call with an id has no message, and the other way round.
     let has_message = matches!(operation, 0 | 1 | 3);
-    let (message, id) = (if has_message { data.message } else { ptr::null() }, data.id);
+    let (message, id) = (if has_message { data.message } else { Text::NULL }, data.id);
     if sync::is_set() {
         let Some(call) = sync::begin() else { return 0 };
         let record = TracerRecord {
@@ -121,8 +132,7 @@ unsafe extern "C" fn listen(domain: c_int, operation: u32, data: *mut c_void) ->
             phase: PHASE_ENTER,
             name: ptr::null::<c_char>(),
         };
-        // SAFETY: the tool gave this function for as long as the session is active, whose end waits for it.
-        call_tool("a callback for API calls", || unsafe { (call.callback)(record, call.session) });
+        call_tool("a callback for API calls", || (call.callback)(record, call.session));
     } else if let Some(buffer) = targets::ROCTX.get() {
         let marker = Marker {
             check: 0,
@@ -132,8 +142,7 @@ unsafe extern "C" fn listen(domain: c_int, operation: u32, data: *mut c_void) ->
             operation,
             message: 0,
         };
-        // SAFETY: a runtime passes a message that ends with NUL, or NULL.
-        unsafe { marker.put(message, buffer, |form, bytes| put_slowly(buffer, form, bytes)) };
+        marker.put(message, buffer, |form, bytes| put_slowly(buffer, form, bytes));
     }
     0
 }

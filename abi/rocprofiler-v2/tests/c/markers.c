@@ -121,7 +121,7 @@ int main(void)
     }
     is(14, 0, 0, "elsewhere");
     /* The first record of the process. */
-    CHECK(kept[0].record.header.id.handle == 0);
+    CHECK(kept[0].record.header.id.handle == 1);
     uint64_t last = begin;
     for (int i = 0; i < 14; i++) {
         CHECK(kept[i].record.thread_id.value == (uint32_t)syscall(SYS_gettid));

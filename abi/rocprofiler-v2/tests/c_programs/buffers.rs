@@ -8,6 +8,11 @@ fn records_arrive_by_themselves_at_the_interval() {
 }
 
 #[test]
+fn each_property_of_a_buffer_is_read_and_only_they_set_an_interval() {
+    program("properties.c").run_silently();
+}
+
+#[test]
 fn a_callback_may_flush_emit_end_and_destroy() {
     program("inside.c").run_silently();
 }

@@ -67,6 +67,41 @@ fn every_header_is_compiled_alone() {
     }
 }
 
+/// What links a tool with the library. One that is loaded must have it, whether it calls its functions or not.
+const LINKED: &str = "-Wl,--no-as-needed,-lrocprofiler64v2";
+
+#[test]
+fn tools_of_an_hsa_runtime_are_loaded_by_priority_when_a_producer_comes_and_unloaded_at_the_exit() {
+    let program = program("hsa_tools.c")
+        .beside("hsa_tools.c", "last.so", &["-DNAME=\"last\"", "-DPRIORITY=1025", "-DTRACES", LINKED])
+        .beside("hsa_tools.c", "refuses.so", &["-DNAME=\"refuses\"", "-DPRIORITY=30", "-DREFUSES", LINKED])
+        .beside("hsa_tools.c", "first.so", &["-DNAME=\"first\"", "-DPRIORITY=2", LINKED])
+        .beside("hsa_tools.c", "other.so", &["-DNAME=\"other\"", "-DPRIORITY=1", "-DOTHER"]);
+    let preloaded = "{directory}/last.so:{directory}/refuses.so:{directory}/first.so:{directory}/other.so";
+    let printed = program.with("LD_PRELOAD", preloaded).run();
+    let stdout = "\
+main
+first is loaded, after 0 that failed:
+refuses is loaded, after 0 that failed:
+last is loaded, after 1 that failed: {directory}/refuses.so
+end of main
+last has 3 records
+last is unloaded
+first is unloaded
+";
+    let stderr = "librocprofiler64 (opscope): the tool {directory}/refuses.so did not load\n";
+    assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), (stdout, stderr));
+}
+
+#[test]
+fn tools_are_left_to_an_hsa_runtime_that_the_process_has() {
+    let program = program("hsa_tools.c")
+        .beside("hsa_tools.c", "tool.so", &["-DNAME=\"tool\"", "-DPRIORITY=1025", LINKED])
+        .beside("hsa_runtime.c", "libhsa-runtime64.so.1", &["-Wl,-soname,libhsa-runtime64.so.1"]);
+    let printed = program.with("LD_PRELOAD", "{directory}/tool.so:{directory}/libhsa-runtime64.so.1").run();
+    assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), ("main\nend of main\n", ""));
+}
+
 #[test]
 fn an_hsa_runtime_may_load_it_as_a_tool() {
     program("hsa_tool.c").run_silently();

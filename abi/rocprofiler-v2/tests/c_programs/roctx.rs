@@ -18,6 +18,11 @@ fn callbacks_for_api_calls_get_their_session_and_its_end_waits_for_them() {
 }
 
 #[test]
+fn a_callback_may_end_and_start_its_session_while_the_roctx_runtime_registers_the_library() {
+    program("registering.c").roctx(Roctx::InPath).run_silently();
+}
+
+#[test]
 fn sessions_can_be_used_while_a_roctx_runtime_is_looked_for() {
     program("looking.c").roctx(Roctx::InPath).run_silently();
 }
@@ -39,4 +44,10 @@ fn without_a_roctx_runtime_a_session_works_and_the_lack_is_told() {
     let line = "librocprofiler64 (opscope): there is no ROCTx runtime with roctxRegisterTracerCallback; \
                 its calls are not recorded\n";
     assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), ("", line));
+}
+
+#[test]
+fn marks_of_signal_handlers_wait_for_nothing_and_lose_nothing_of_the_program() {
+    program("signals.c").run_silently();
+    program("signals.c").argument("callback").run_silently();
 }

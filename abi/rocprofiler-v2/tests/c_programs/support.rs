@@ -23,6 +23,8 @@ pub struct Program {
     source: &'static str,
     languages: &'static [Language],
     roctx: Roctx,
+    /// Shared libraries to compile: the source, the name that the file gets, and options.
+    beside: Vec<(&'static str, &'static str, &'static [&'static str])>,
     variables: Vec<(&'static str, &'static str)>,
     arguments: Vec<&'static str>,
 }
@@ -50,13 +52,20 @@ pub struct Printed {
 /// A file of `tests/c` as a program, which is compiled as C and as C++ if it is a file of C.
 pub fn program(source: &'static str) -> Program {
     let languages = if source.ends_with(".c") { Language::ALL.as_slice() } else { &[Language::Cxx17] };
-    Program { source, languages, roctx: Roctx::Linked, variables: Vec::new(), arguments: Vec::new() }
+    let (beside, variables, arguments) = (Vec::new(), Vec::new(), Vec::new());
+    Program { source, languages, roctx: Roctx::Linked, beside, variables, arguments }
 }
 
 impl Program {
     /// Sets where its ROCTx runtime is.
     pub fn roctx(mut self, roctx: Roctx) -> Self {
         self.roctx = roctx;
+        self
+    }
+
+    /// Compiles another file of `tests/c` as a shared library of this name in the program's directory.
+    pub fn beside(mut self, source: &'static str, name: &'static str, options: &'static [&'static str]) -> Self {
+        self.beside.push((source, name, options));
         self
     }
 
@@ -91,6 +100,11 @@ impl Program {
     fn run_as(&self, language: Language) -> Printed {
         let directory = TempDir::new().expect("a directory");
         let path = directory.path().to_str().expect("UTF-8");
+        for (source, name, options) in &self.beside {
+            let mut command = compiler(language);
+            command.arg(root().join("tests/c").join(source)).args(["-shared", "-fPIC", "-o"]);
+            succeeds(command.arg(directory.path().join(name)).arg("-L").arg(libraries()).args(*options));
+        }
         let made = directory.path().join("program");
         let mut command = compiler(language);
         command.arg(root().join("tests/c").join(self.source)).args(["-rdynamic", "-o"]).arg(&made);
@@ -130,7 +144,7 @@ fn roctx() -> &'static Path {
 pub fn compiler(language: Language) -> Command {
     let mut command = language.compiler();
     command.arg("-D_GNU_SOURCE");
-    for place in ["include", "../roctx/include", "../producer/include"] {
+    for place in ["include", "../roctx/include", "../../crates/producer/include"] {
         command.arg("-I").arg(root().join(place));
     }
     command

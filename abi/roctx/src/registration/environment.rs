@@ -1,37 +1,24 @@
 //! The variables that steer registration. As the loader's own, they do not count in a program with more rights than its user.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 
-unsafe extern "C" {
-    fn secure_getenv(name: *const c_char) -> *mut c_char;
-}
+use opscope_border::system::variable;
 
 /// Returns whether runtimes may register.
 pub fn is_enabled() -> bool {
-    value(c"ROCPROFILER_REGISTER_ENABLED").is_none_or(|value| is_true(&value))
+    variable(c"ROCPROFILER_REGISTER_ENABLED").is_none_or(|value| is_true(&value))
 }
 
 /// Returns whether a variable names a tool, or says that there is one.
 pub fn asks_for_a_tool() -> bool {
-    value(c"ROCPROFILER_REGISTER_FORCE_LOAD").is_some_and(|value| is_true(&value))
+    variable(c"ROCPROFILER_REGISTER_FORCE_LOAD").is_some_and(|value| is_true(&value))
         || library().is_some()
-        || value(c"ROCP_TOOL_LIBRARIES").is_some()
+        || variable(c"ROCP_TOOL_LIBRARIES").is_some()
 }
 
 /// Returns the profiler's library that the user has named.
 pub fn library() -> Option<CString> {
-    value(c"ROCPROFILER_REGISTER_LIBRARY")
-}
-
-/// Returns the value of a variable that is not empty.
-fn value(name: &CStr) -> Option<CString> {
-    // SAFETY: the name ends with NUL.
-    let value = unsafe { secure_getenv(name.as_ptr()) };
-    if value.is_null() {
-        return None;
-    }
-    // SAFETY: the C library gives a C string. It lives until the variable is changed, which a program with threads must not do.
-    Some(unsafe { CStr::from_ptr(value) }.to_owned()).filter(|value| !value.is_empty())
+    variable(c"ROCPROFILER_REGISTER_LIBRARY")
 }
 
 /// Reads a switch: a number is true unless it is 0, a word is true unless it says no.

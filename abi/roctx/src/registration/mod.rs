@@ -6,7 +6,8 @@
 
 mod direct;
 mod environment;
-mod loader;
+#[allow(unsafe_code, reason = "it names what other libraries export")]
+mod functions;
 mod through_register;
 
 use std::ffi::CStr;

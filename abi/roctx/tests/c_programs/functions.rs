@@ -7,3 +7,11 @@ fn every_function_works_without_a_profiler() {
         assert_eq!(printed.stderr, "", "{library}");
     }
 }
+
+#[test]
+fn calls_of_signal_handlers_change_nothing_of_those_that_they_interrupt() {
+    for library in [SDK, OLDER] {
+        let printed = program("signals.c", library).run();
+        assert_eq!(printed.stderr, "", "{library}");
+    }
+}

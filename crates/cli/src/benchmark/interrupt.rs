@@ -1,7 +1,9 @@
+use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level;
 
 use crate::exit::Failure;
-use crate::isolate::Isolation;
+use crate::isolate::{Isolation, UserSignals};
 use crate::terminal::shown_path;
 
 /// What Ctrl-C and SIGTERM do to a benchmark.
@@ -21,76 +23,70 @@ use crate::terminal::shown_path;
 /// at once, and so does the first one when the job is over and libraries of the process are still at work.
 pub struct Interrupt {
     cancelled: Arc<AtomicBool>,
-    stage: Arc<Mutex<Stage>>,
+    progress: Arc<Mutex<Progress>>,
     over: Arc<AtomicBool>,
+}
+
+/// How far the command is.
+struct Progress {
+    doing: Doing,
+    /// Those that may keep the process from ending.
+    libraries: Vec<PathBuf>,
+}
+
+/// What a signal interrupts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Doing {
+    /// Loads libraries. One of them may take any time to initialise itself, and the loader's lock is held meanwhile: what waits
+    /// for it, as `exit` does, may wait for ever.
+    Attaching,
+    Job(Stage),
+}
+
+/// How the thread that ends the process does so.
+enum End {
+    /// Now, while the job stays where it is. These libraries may keep it from ending.
+    Now(i32, Stage, Vec<PathBuf>),
+    /// After a while, if the job runs on.
+    Late(i32),
 }
 
 /// How long a run may continue after a signal.
 const PATIENCE: Duration = Duration::from_millis(800);
 
+/// How long the libraries of the process may take to end after a signal.
+const LIBRARIES_PATIENCE: Duration = Duration::from_secs(5);
+
 impl Interrupt {
-    /// Installs the handlers.
+    /// Installs the handlers, before any library is loaded.
     ///
     /// The libraries of the process are told of its end, unless one of them is ONNX Runtime: it crashes if it is taken down while
-    /// it works. `libraries` are those that may keep the process from ending.
-    pub fn listen(isolation: &Isolation, engine: EngineName, libraries: Vec<PathBuf>) -> Result<Self, Failure> {
-        let exit: fn(i32) -> ! = match engine {
-            EngineName::OnnxRuntime => low_level::exit,
-            EngineName::Tract => std::process::exit,
-        };
-        let stage = Arc::new(Mutex::new(Stage::Loading));
-        let interrupt = Self { cancelled: Arc::default(), stage, over: Arc::default() };
+    /// it works.
+    pub fn listen(isolation: &Isolation, engine: EngineName) -> Result<Self, Failure> {
+        let progress = Arc::new(Mutex::new(Progress { doing: Doing::Attaching, libraries: Vec::new() }));
+        let interrupt = Self { cancelled: Arc::default(), progress, over: Arc::default() };
         let failed = |error| Failure::failed(format!("no handler for signals can be installed: {error}"));
-        let mut signals = isolation.signals(&CODES.map(|(signal, _)| signal)).map_err(failed)?;
-        let (cancelled, stage) = (Arc::clone(&interrupt.cancelled), Arc::clone(&interrupt.stage));
-        let over = Arc::clone(&interrupt.over);
-        let listen = move || {
-            let Some(signal) = signals.next() else { return };
-            if over.load(Ordering::Relaxed) {
-                let libraries: Vec<String> = libraries.iter().map(|library| shown_path(library)).collect();
-                // Without one there is nothing to name: the process was about to end.
-                if !libraries.is_empty() {
-                    let _ = writeln!(io::stderr(), "ended before these libraries had ended: {}", libraries.join(", "));
-                }
-                low_level::exit(code(signal));
-            }
-            // The job enters no other stage while the process ends, and does not see that it is cancelled.
-            let current = stage.lock().unwrap_or_else(PoisonError::into_inner);
-            match *current {
-                Stage::Closing | Stage::Exporting => {}
-                Stage::Running => {
-                    // On a thread of its own: a second signal does not wait for the patience with the first.
-                    let stage = Arc::clone(&stage);
-                    let late = move || {
-                        thread::sleep(PATIENCE);
-                        let current = stage.lock().unwrap_or_else(PoisonError::into_inner);
-                        if *current <= Stage::Running {
-                            end(signal, *current, exit);
-                        }
-                    };
-                    // Without that thread, the run ends when it ends.
-                    let _ = thread::Builder::new().name("interrupt".to_owned()).spawn(late);
-                }
-                stage => {
-                    // On a thread of its own: a library may not end, and then a second signal is still heard.
-                    let end = move || end(signal, stage, exit);
-                    if thread::Builder::new().name("exit".to_owned()).spawn(end).is_err() {
-                        low_level::exit(code(signal));
-                    }
-                    if let Some(signal) = signals.next() {
-                        low_level::exit(code(signal));
-                    }
-                    return;
-                }
-            }
-            drop(current);
-            cancelled.store(true, Ordering::Relaxed);
-            if let Some(signal) = signals.next() {
-                low_level::exit(code(signal));
-            }
+        let signals = isolation.signals(&CODES.map(|(signal, _)| signal)).map_err(failed)?;
+        let (end, ends) = channel();
+        let (limit, limits) = channel();
+        let listener = Listener {
+            cancelled: Arc::clone(&interrupt.cancelled),
+            progress: Arc::clone(&interrupt.progress),
+            over: Arc::clone(&interrupt.over),
+            ends_abruptly: engine == EngineName::OnnxRuntime,
+            end,
         };
-        thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
+        let progress = Arc::clone(&interrupt.progress);
+        let ends_abruptly = listener.ends_abruptly;
+        start("exit", move || end_when_asked(&ends, &progress, ends_abruptly, &limit)).map_err(failed)?;
+        start("limit", move || end_in_time(&limits)).map_err(failed)?;
+        start("signals", move || listener.listen(signals)).map_err(failed)?;
         Ok(interrupt)
+    }
+
+    /// Ends what [`listen`](Self::listen) begins with: libraries are loaded, and these may keep the process from ending.
+    pub fn attached(&self, libraries: Vec<PathBuf>) {
+        *lock(&self.progress) = Progress { doing: Doing::Job(Stage::Loading), libraries };
     }
 
     /// The flag that a signal sets.
@@ -100,7 +96,7 @@ impl Interrupt {
 
     /// Sets the stage, which decides what a signal does.
     pub fn enter(&self, stage: Stage) {
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+        lock(&self.progress).doing = Doing::Job(stage);
     }
 }
 
@@ -110,17 +106,139 @@ impl Drop for Interrupt {
     }
 }
 
+/// Starts a thread and waits until it runs: its start takes the loader's lock, which a library may hold for ever later.
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let (runs, started) = channel();
+    let work = move || {
+        let _ = runs.send(());
+        work();
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(work)?;
+    // It cannot fail: the thread sends before it does anything else.
+    let _ = started.recv();
+    Ok(())
+}
+
+/// The thread that waits for signals.
+struct Listener {
+    cancelled: Arc<AtomicBool>,
+    progress: Arc<Mutex<Progress>>,
+    over: Arc<AtomicBool>,
+    ends_abruptly: bool,
+    end: Sender<End>,
+}
+
+impl Listener {
+    fn listen(self, mut signals: UserSignals) {
+        let Some(signal) = signals.next() else { return };
+        let progress = lock(&self.progress);
+        if self.over.load(Ordering::Relaxed) {
+            leave_behind(signal, &progress.libraries);
+        }
+        // The job enters no other stage while the process ends, and does not see that it is cancelled.
+        match progress.doing {
+            Doing::Attaching => end(signal, progress.doing, low_level::exit),
+            Doing::Job(Stage::Closing | Stage::Exporting) => {}
+            Doing::Job(Stage::Running) => self.ask(End::Late(signal)),
+            Doing::Job(stage) if self.ends_abruptly => end(signal, Doing::Job(stage), low_level::exit),
+            Doing::Job(stage) => {
+                // By another thread: a library may not end, and then a second signal is still heard.
+                self.ask(End::Now(signal, stage, progress.libraries.clone()));
+                if let Some(signal) = signals.next() {
+                    leave_behind(signal, &progress.libraries);
+                }
+                return;
+            }
+        }
+        drop(progress);
+        self.cancelled.store(true, Ordering::Relaxed);
+        if let Some(signal) = signals.next() {
+            low_level::exit(code(signal));
+        }
+    }
+
+    fn ask(&self, end: End) {
+        // The other thread ends with the process only.
+        let _ = self.end.send(end);
+    }
+}
+
+/// The signal that ends the process, and the libraries that may keep it from that.
+type Limit = (i32, Vec<PathBuf>);
+
+/// Ends the process when it is asked to. `limit` starts the time that libraries have.
+fn end_when_asked(ends: &Receiver<End>, progress: &Mutex<Progress>, abruptly: bool, limit: &Sender<Limit>) {
+    let leave = |signal, doing, libraries| {
+        if abruptly {
+            end(signal, doing, low_level::exit);
+        }
+        // The other thread ends with the process only.
+        let _ = limit.send((signal, libraries));
+        end(signal, doing, std::process::exit)
+    };
+    match ends.recv() {
+        Ok(End::Now(signal, stage, libraries)) => leave(signal, Doing::Job(stage), libraries),
+        Ok(End::Late(signal)) => {
+            thread::sleep(PATIENCE);
+            let progress = lock(progress);
+            if progress.doing <= Doing::Job(Stage::Running) {
+                leave(signal, progress.doing, progress.libraries.clone());
+            }
+        }
+        Err(_) => {}
+    }
+}
+
+/// Ends the process if its libraries do not.
+fn end_in_time(limits: &Receiver<Limit>) {
+    let Ok((signal, libraries)) = limits.recv() else { return };
+    thread::sleep(LIBRARIES_PATIENCE);
+    leave_behind(signal, &libraries);
+}
+
+/// Ends the process at once, and names the libraries that did not end. Without one there is nothing to name.
+fn leave_behind(signal: i32, libraries: &[PathBuf]) -> ! {
+    let libraries: Vec<String> = libraries.iter().map(|library| shown_path(library)).collect();
+    if !libraries.is_empty() {
+        let _ = writeln!(io::stderr(), "ended before these libraries had ended: {}", libraries.join(", "));
+    }
+    low_level::exit(code(signal))
+}
+
 /// The exit codes of a process that a signal ended, as shells define them.
 const CODES: [(i32, i32); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
-fn end(signal: i32, stage: Stage, exit: fn(i32) -> !) -> ! {
-    if stage.has_no_results() {
+fn end(signal: i32, doing: Doing, exit: fn(i32) -> !) -> ! {
+    if doing.has_no_results() {
         remove_unfinished_outputs();
     }
-    let _ = writeln!(io::stderr(), "interrupted while {stage}");
+    let _ = writeln!(io::stderr(), "interrupted while {doing}");
     exit(code(signal))
 }
 
 fn code(signal: i32) -> i32 {
     CODES.iter().find(|(known, _)| *known == signal).map_or(130, |(_, code)| *code)
+}
+
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Doing {
+    /// Returns whether ending here loses nothing.
+    fn has_no_results(self) -> bool {
+        match self {
+            Self::Attaching => true,
+            Self::Job(stage) => stage.has_no_results(),
+        }
+    }
+}
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attaching => f.write_str("loading libraries"),
+            Self::Job(stage) => stage.fmt(f),
+        }
+    }
 }

@@ -27,7 +27,7 @@ use self::debug_server::DebugServer;
 use self::interrupt::Interrupt;
 use self::text::View;
 use crate::consumers;
-use crate::engines::with_hint;
+use crate::engines::{faster, with_hint};
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
 use crate::options::{
@@ -52,8 +52,8 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
             NoteKind::Warning => messages.warning(note),
         }
     }
-    let libraries = consumers::attach_with_tools(tools, messages)?;
-    let interrupt = Interrupt::listen(&isolation, job.engine.name, libraries)?;
+    let interrupt = Interrupt::listen(&isolation, job.engine.name)?;
+    interrupt.attached(consumers::attach_with_tools(tools, messages)?);
     let progress = Progress::new(reporting.quiet);
     let budget = sizes::budget(&job, &action);
     let hooks = JobHooks {
@@ -108,7 +108,10 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     if report.run != job.run_name.to_string_lossy() {
         messages.note(format!("the name {} is taken; this run is {}", job.run_name.display(), report.run));
     }
-    show(&report, &job, reporting)?;
+    let is_screen = !reporting.json && !reporting.quiet && reporting.text == TextForm::Screen;
+    let is_chosen = engine.engine.is_some() || environment.chooses_engine();
+    let faster = if is_screen && !is_chosen { faster(&report, &job, &inputs) } else { None };
+    show(&report, &job, faster.as_deref(), reporting)?;
     for not_finite in report.measurements.iter().filter_map(|measured| measured.not_finite.as_ref()) {
         messages.warning(not_finite.sentence());
     }
@@ -119,6 +122,11 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     }
     for reason in &report.incomplete_because {
         messages.warning(format!("incomplete: {reason}"));
+    }
+    let verifications = report.measurements.iter().filter_map(|measured| measured.verification.as_ref());
+    if let Some(wrong) = verifications.into_iter().find(|verification| verification.is_wrong()) {
+        messages.warning(wrong.sentence());
+        return Ok(Exit::Different);
     }
     Ok(if report.complete { Exit::Done } else { Exit::Incomplete })
 }
@@ -145,7 +153,7 @@ fn same_options(job: &Job, inputs: &[String], engine: &EngineArguments) -> Vec<S
     inputs.chain(engine.words(job.engine.name)).chain(threads).chain(budget).collect()
 }
 
-fn show(report: &Report, job: &Job, reporting: Reporting) -> Result<(), Failure> {
+fn show(report: &Report, job: &Job, faster: Option<&str>, reporting: Reporting) -> Result<(), Failure> {
     if reporting.json {
         return print_json(serde_json::to_string_pretty(report).map_err(Failure::failed)?);
     }
@@ -154,7 +162,7 @@ fn show(report: &Report, job: &Job, reporting: Reporting) -> Result<(), Failure>
     }
     let width = if reporting.text == TextForm::OtherTools { 80 } else { terminal::width() };
     let view = View { form: reporting.text, rows: reporting.rows, width, bars: terminal::bars() };
-    print(text::render(report, job, view).trim_end())
+    print(text::render(report, job, faster, view).trim_end())
 }
 
 fn show_estimates(estimates: &[Estimate], reporting: Reporting) -> Result<(), Failure> {

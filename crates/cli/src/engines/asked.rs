@@ -12,7 +12,7 @@ use opscope::machine;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// How long an answer may take.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// More than any answer has.
 const MOST: u64 = 1 << 20;
 /// The last line of an answer. A library that ends the process does not write it.
@@ -23,6 +23,14 @@ pub const END: &str = "opscope has answered";
 /// # Errors
 /// Returns how the process ended that gave no answer.
 pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String, String> {
+    ask_within(words, PATIENCE)
+}
+
+/// Asks as [`ask`] does, and waits so long for the answer.
+///
+/// # Errors
+/// Returns how the process ended that gave no answer.
+pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience: Duration) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("no process can be started: {error}");
     let program = std::env::current_exe().map_err(cannot)?;
     let mut command = Command::new(program);
@@ -30,8 +38,8 @@ pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String
     let mut child = command.spawn().map_err(cannot)?;
     let most = Some(machine::available_memory());
     let _ = prlimit(Pid::from_child(&child).into(), Resource::As, Rlimit { current: most, maximum: most });
-    let (printed, status) = end(&mut child).map_err(cannot)?;
-    let Some(status) = status else { return Err(format!("it did not answer within {} s", PATIENCE.as_secs())) };
+    let (printed, status) = end(&mut child, patience).map_err(cannot)?;
+    let Some(status) = status else { return Err(format!("it did not answer within {} s", patience.as_secs())) };
     match printed.strip_suffix(END).filter(|_| status.success()) {
         Some(answer) => Ok(answer.to_owned()),
         None => Err(format!("the process that looked at it ended with {status}")),
@@ -39,7 +47,7 @@ pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String
 }
 
 /// Waits for a process. Returns what it printed, and how it ended; it is killed and `None` if it takes too long.
-fn end(child: &mut Child) -> std::io::Result<(String, Option<ExitStatus>)> {
+fn end(child: &mut Child, patience: Duration) -> std::io::Result<(String, Option<ExitStatus>)> {
     let stdout = child.stdout.take();
     let (done, ended) = mpsc::channel();
     thread::Builder::new().name("answer".to_owned()).spawn(move || {
@@ -47,7 +55,7 @@ fn end(child: &mut Child) -> std::io::Result<(String, Option<ExitStatus>)> {
         let _ = stdout.map(|stdout| stdout.take(MOST).read_to_end(&mut printed));
         let _ = done.send(printed);
     })?;
-    match ended.recv_timeout(PATIENCE) {
+    match ended.recv_timeout(patience) {
         Ok(printed) => Ok((String::from_utf8_lossy(&printed).trim_end().to_owned(), Some(child.wait()?))),
         Err(_) => {
             let _ = child.kill();

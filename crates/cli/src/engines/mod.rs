@@ -2,6 +2,7 @@
 
 mod asked;
 mod attempt;
+mod faster;
 mod refused;
 
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ use serde_json::json;
 
 use self::asked::{END, ask};
 pub use self::attempt::{AttemptArguments, run as attempt};
+pub use self::faster::faster;
 pub use self::refused::with_hint;
 use crate::child::die_with;
 use crate::exit::{Exit, Failure};

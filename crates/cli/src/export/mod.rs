@@ -56,8 +56,16 @@ enum ExportFormat {
 }
 
 impl ExportFormat {
-    const ALL: [Self; 4] =
-        [Self::Profile(Format::Perfetto), Self::Profile(Format::Chrome), Self::Profile(Format::Csv), Self::Parquet];
+    /// Every form. Those of a profile come from the list of its crate, so that a new one is offered here, too.
+    const ALL: [Self; Format::ALL.len() + 1] = {
+        let mut all = [Self::Parquet; Format::ALL.len() + 1];
+        let mut place = 0;
+        while place < Format::ALL.len() {
+            all[place] = Self::Profile(Format::ALL[place]);
+            place += 1;
+        }
+        all
+    };
 
     fn name(&self) -> &'static str {
         match self {

@@ -198,9 +198,12 @@ pub const PAGES: [Page; 12] = [
         examples: [
             ("opscope vendor-env ./my_tool", "a program of ROCm, CANN..."),
             ("opscope vendor-env bash", "a shell, for several programs"),
-            ("opscope vendor-env", "print what to set"),
+            ("opscope vendor-env --cuda-gdb ./my_program", "for NVIDIA's cuda-gdb"),
         ],
-        options: &[("program", "the program and its arguments")],
+        options: &[
+            ("cuda-gdb", "as a program that cuda-gdb debugs"),
+            ("program", "the program and its arguments; without it, print what to set"),
+        ],
         files: &[("PREFIX/lib/opscope/vendor/", "the libraries with vendors' names")],
     },
 ];

@@ -14,6 +14,8 @@ use super::refusal::Refusal;
 pub struct Environment(HashMap<OsString, OsString>);
 
 impl Environment {
+    const ENGINE: &str = "OPSCOPE_ENGINE";
+
     /// The names that the switch for raw recordings had over time, one of them misspelt for years.
     const RAW_ONLY: [&str; 4] =
         ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
@@ -29,13 +31,17 @@ impl Environment {
         Some(caches.join("opscope")).filter(|directory| is_private(directory))
     }
 
+    /// Whether a variable chooses the engine.
+    pub fn chooses_engine(&self) -> bool {
+        self.0.get(OsStr::new(Self::ENGINE)).is_some_and(|value| !value.is_empty())
+    }
+
     /// The engine that runs models where no option chooses one: that of `OPSCOPE_ENGINE`, or the embedded one.
     pub(super) fn engine(&self) -> Result<EngineName, Refusal> {
-        const NAME: &str = "OPSCOPE_ENGINE";
-        let Some(value) = self.0.get(OsStr::new(NAME)).filter(|value| !value.is_empty()) else {
+        let Some(value) = self.0.get(OsStr::new(Self::ENGINE)).filter(|value| !value.is_empty()) else {
             return Ok(EngineName::default());
         };
-        value.to_string_lossy().parse().map_err(|error| Refusal::unreadable(NAME, error))
+        value.to_string_lossy().parse().map_err(|error| Refusal::unreadable(Self::ENGINE, error))
     }
 
     /// The first variable that asks for a raw recording without exports: one of four names, with the value `1`.

@@ -3,9 +3,10 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use opscope::benchmark::{CaptureSpec, Job, OutputFormat, OutputNames, OutputSpec, Repetition, TakenName};
+use opscope::engine::EngineSpec;
 use opscope::inputs::{InputSpec, ShapeSpec};
 use opscope::profile::Format;
-use opscope::verify::VerifyOptions;
+use opscope::verify::{Verify, VerifyOptions};
 
 use super::arguments::BenchmarkArguments;
 use super::environment::Environment;
@@ -27,9 +28,10 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
     }
     note_what_has_no_effect(&arguments, &mut notes)?;
     let model = model(&arguments)?;
+    let [engine, reference] = engines(&arguments, environment)?;
     let mut job = Job {
         repetition: repetition(&arguments)?,
-        engine: arguments.engine.spec(environment)?,
+        engine,
         engine_threads: threads("--engine-threads", arguments.engine_threads)?.unwrap_or(NonZeroUsize::MIN),
         inputs: inputs(&arguments)?,
         shapes: shapes(&arguments)?,
@@ -43,6 +45,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         verify: VerifyOptions {
             when: arguments.verify.unwrap_or_default(),
             cache_directory: environment.cache_directory(),
+            reference: arguments.reference_engine.map(|_| reference),
             ..VerifyOptions::default()
         },
         ..Job::new(model)
@@ -66,6 +69,16 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         },
     };
     Ok(Resolved { request, notes: notes.0 })
+}
+
+/// Returns the engine that runs the model, and the one whose outputs are the reference: the same one unless another is named.
+fn engines(arguments: &BenchmarkArguments, environment: &Environment) -> Result<[EngineSpec; 2], Refusal> {
+    if arguments.reference_engine.is_some() && arguments.verify == Some(Verify::Off) {
+        let reason = "without a comparison there is no reference";
+        return Err(Refusal::Excludes { first: "--reference-engine", second: "--verify off", reason });
+    }
+    let name = arguments.engine.name(environment)?;
+    arguments.engine.specs([name, arguments.reference_engine.unwrap_or(name)])
 }
 
 fn is(flag: Option<bool>) -> bool {

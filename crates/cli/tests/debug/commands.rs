@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::process::{Workplace, end, model};
 use super::{batch, digits, in_order};
@@ -160,6 +160,20 @@ fn a_script_runs_line_by_line_with_comments_and_files_within() {
     ended.says(&["error: bad:2: unknown command 'nonsense'"]);
     assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
     assert!(!ended.stdout.contains("two"), "{ended:?}");
+}
+
+#[test]
+fn a_script_may_come_through_a_pipe_that_the_shell_made() {
+    let place = Workplace::new();
+    place.write("commands", "break Softmax\nrun\necho the end\n");
+    for name in ["/dev/stdin", "/dev/fd/0"] {
+        let mut cat = Command::new("cat").arg(place.path("commands")).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = place.command(&["debug", &model("digits_cnn.onnx"), "--batch", "-x", name]);
+        let ended = end(command.stdin(cat.stdout.take().unwrap()));
+        cat.wait().unwrap();
+        assert_eq!(ended.code, Some(0), "{name}: {ended:?}");
+        in_order(&ended.stdout, &["Breakpoint 1, before #15", "the end"]);
+    }
 }
 
 #[test]

@@ -239,11 +239,21 @@ fn an_optimised_model_says_what_became_of_its_operators() {
             fused,
             fused,
             "Breakpoint 1, before #0 /conv1/Conv (Conv), run 0",
-            "      holds /bn1/BatchNormalization_output_0 in another form\n",
+            "  output[0]  /bn1/BatchNormalization_output_0  float32 [1, 8, 8, 8]",
             "also stands for /bn1/BatchNormalization",
             "before #0 /conv1/Conv (Conv), run 0, thread",
         ],
     );
+    let ended = batch(&place, &[&digits, "--fidelity", "optimised"], &["break /relu4/Relu", "run"]);
+    in_order(
+        &ended.stdout,
+        &["before #12 /fc1/Gemm (Gemm), run 0", "\n      holds /relu4/Relu_output_0 in another form\n"],
+    );
+    // tract computes a Relu as a maximum with a zero of its own.
+    let ended = batch(&place, &[&digits, "--fidelity", "optimised"], &["break /relu1/Relu", "run", "-print input[1]"]);
+    in_order(&ended.stdout, &["before #2 /relu1/Relu (Relu), run 0", "\n  input[0] ", "\n  output[0] "]);
+    assert!(!ended.stdout.contains("input[1]"), "{ended:?}");
+    ended.says(&["input[1]", "it is an operand of the engine's own, which the operator does not take"]);
     let commands = ["break /encoder/layer.0/attention/self/MatMul after", "run"];
     let ended = batch(&place, &[&model("tiny_transformer.onnx"), "--fidelity", "optimised"], &commands);
     let fused = ended.stdout.split("also stands for").nth(1).unwrap_or_else(|| panic!("{ended:?}"));

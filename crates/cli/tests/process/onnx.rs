@@ -26,12 +26,20 @@ pub type Weight<'a> = (&'a str, &'a [f32]);
 
 /// The bytes of a file with this graph, over float32.
 pub fn file(graph: &str, producer: &str, inputs: &[Port<'_>], nodes: &[Node<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
-    Graph { name: graph, element_type: FLOAT32, inputs, nodes, weights: &[], outputs }.file(producer)
+    Graph { name: graph, element_type: FLOAT32, inputs, nodes, weights: &[], data: &[], outputs }.file(producer)
 }
 
 /// The bytes of a file of these nodes, with initializers.
 pub fn weighted(inputs: &[Port<'_>], nodes: &[Node<'_>], weights: &[Weight<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
-    Graph { name: "weighted", element_type: FLOAT32, inputs, nodes, weights, outputs }.file("a test")
+    Graph { name: "weighted", element_type: FLOAT32, inputs, nodes, weights, data: &[], outputs }.file("a test")
+}
+
+/// A float32 initializer whose data is in a file beside the model, from the file's first byte: its name, its dimensions and the file.
+pub type Data<'a> = (&'a str, &'a [u64], &'a str);
+
+/// The bytes of a file of these nodes, with data beside it.
+pub fn with_data(inputs: &[Port<'_>], nodes: &[Node<'_>], data: &[Data<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
+    Graph { name: "with data", element_type: FLOAT32, inputs, nodes, weights: &[], data, outputs }.file("a test")
 }
 
 /// The bytes of a file of this many operators of two inputs (`Add`, `Mul`) in a chain: each takes the output of the one before
@@ -41,7 +49,8 @@ pub fn chain(operators: usize, op_type: &str, element_type: u8) -> Vec<u8> {
     let nodes: Vec<Node<'_>> =
         values.windows(2).map(|ends| node("", op_type, &[&ends[0], &ends[0]], &[&ends[1]])).collect();
     let (inputs, outputs) = ([("v0", &["4"][..])], [(&*values[operators], &["4"][..])]);
-    let graph = Graph { name: "chain", element_type, inputs: &inputs, nodes: &nodes, weights: &[], outputs: &outputs };
+    let (name, weights, data) = ("chain", &[], &[]);
+    let graph = Graph { name, element_type, inputs: &inputs, nodes: &nodes, weights, data, outputs: &outputs };
     graph.file("a test")
 }
 
@@ -51,6 +60,7 @@ struct Graph<'a> {
     inputs: &'a [Port<'a>],
     nodes: &'a [Node<'a>],
     weights: &'a [Weight<'a>],
+    data: &'a [Data<'a>],
     outputs: &'a [Port<'a>],
 }
 
@@ -58,10 +68,11 @@ impl Graph<'_> {
     fn file(&self, producer: &str) -> Vec<u8> {
         let nodes = self.nodes.iter().flat_map(|node| field(1, &encoded(node)));
         let weights = self.weights.iter().flat_map(|weight| field(5, &encoded_weight(weight)));
+        let data = self.data.iter().flat_map(|data| field(5, &encoded_data(data)));
         let ports = |number, ports: &[Port<'_>]| -> Vec<u8> {
             ports.iter().flat_map(|port| field(number, &encoded_port(port, self.element_type))).collect()
         };
-        let parts: Vec<u8> = nodes.chain(text(2, self.name)).chain(weights).collect();
+        let parts: Vec<u8> = nodes.chain(text(2, self.name)).chain(weights).chain(data).collect();
         let graph = [parts, ports(11, self.inputs), ports(12, self.outputs)].concat();
         [number(1, 8), text(2, producer), field(7, &graph), field(8, &number(2, 17))].concat()
     }
@@ -87,6 +98,12 @@ fn encoded_port((name, dims): &Port<'_>, element_type: u8) -> Vec<u8> {
 fn encoded_weight((name, elements): &Weight<'_>) -> Vec<u8> {
     let data: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
     [number(1, elements.len() as u64), number(2, u64::from(FLOAT32)), text(8, name), field(9, &data)].concat()
+}
+
+fn encoded_data((name, dims, location): &Data<'_>) -> Vec<u8> {
+    let dims: Vec<u8> = dims.iter().flat_map(|dim| number(1, *dim)).collect();
+    let place = field(13, &[text(1, "location"), text(2, location)].concat());
+    [dims, number(2, u64::from(FLOAT32)), text(8, name), place, number(14, 1)].concat()
 }
 
 fn text(number: u8, text: &str) -> Vec<u8> {

@@ -162,3 +162,30 @@ impl From<Target> for String {
         target.to_string()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_has_at_most_1024_bytes() {
+        let name = |length: usize| "n".repeat(length);
+        assert_eq!(name(1024).parse::<Target>().expect("it is short enough").to_string(), name(1024));
+        assert!(format!("  {}  ", name(1024)).parse::<Target>().is_ok(), "spaces around it do not count");
+        let error = name(1025).parse::<Target>().expect_err("it is too long");
+        assert_eq!(
+            error.to_string(),
+            format!("'{}...' is no target of a breakpoint: it is longer than 1024 bytes", name(40))
+        );
+    }
+
+    #[test]
+    fn what_is_watched_for_is_nan_or_infinity_or_both() {
+        for (text, nan, infinite) in
+            [("first nan", true, false), ("first  inf", false, true), ("first nonfinite", true, true)]
+        {
+            let Ok(Target::First(watched)) = text.parse() else { panic!("{text} watches") };
+            assert_eq!((watched.nan(), watched.infinite()), (nan, infinite), "{text}");
+        }
+    }
+}

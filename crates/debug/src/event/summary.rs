@@ -83,3 +83,30 @@ impl StatisticsSummary {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_tensor::Tensor;
+
+    use super::*;
+
+    #[test]
+    fn a_summary_has_each_number_of_the_tensor_in_its_place() {
+        let numbers = [1.0, -4.0, 0.0, 3.0, 3.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
+        let tensor = Tensor::from_f32(vec![3, 3], &numbers).expect("nine numbers");
+        let statistics = Statistics::of(&tensor.view()).expect("it has bytes");
+        let summary = StatisticsSummary::new(DType::F32, &[3, 3], &statistics);
+        assert_eq!((summary.dtype.as_str(), &summary.shape[..], summary.count), ("float32", &[3, 3][..], 9));
+        let counts = (summary.nan, summary.positive_infinite, summary.negative_infinite, summary.zeros);
+        assert_eq!(counts, (1, 1, 2, 1));
+        assert_eq!((summary.min, summary.max), (Some(-4.0), Some(3.0)));
+        // Of the five finite ones: the sum is 3, that of the squares 35.
+        let near = |number: Option<f64>, expected: f64| (number.expect("a number") - expected).abs() < 1e-12;
+        assert!(near(summary.mean, 0.6), "{summary:?}");
+        assert!(near(summary.std, 2.576_819_745_345_025_7), "{summary:?}");
+        assert!(near(summary.l2, 5.916_079_783_099_616), "{summary:?}");
+        let output = OutputSummary { slot: 2, statistics: Some(summary) };
+        assert_eq!(output.to_string(), ": output[2] -4 to 3, 1 NaN, 3 infinite");
+        assert_eq!(OutputSummary { slot: 2, statistics: None }.to_string(), "");
+    }
+}

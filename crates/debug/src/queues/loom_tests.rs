@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use loom::sync::Arc;
 use loom::thread;
+use opscope_clock::Clock;
 
 use super::{Answer, Generation, Limits, Notice, Queues, ReleaseReason, Resume};
 use crate::error::DebugError;
@@ -15,7 +16,7 @@ type Work = Box<dyn FnOnce() + Send>;
 const LIMITS: Limits = Limits { lease: Duration::MAX, capacity: 1, reader_grace: Duration::ZERO };
 
 fn attached(limits: Limits) -> (Arc<Queues<Work>>, Generation) {
-    let queues = Arc::new(Queues::new().expect("the system has descriptors"));
+    let queues = Arc::new(Queues::new(Clock::system()).expect("the system has descriptors"));
     let generation = queues.attach(limits, descriptor(), []);
     (queues, generation)
 }

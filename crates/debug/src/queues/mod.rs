@@ -10,10 +10,14 @@ mod parked;
 mod resume;
 mod state;
 mod status;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use opscope_clock::Clock;
 
 use crate::error::{Continued, DebugError};
 use crate::event::{Event, EventKind, EventName, Queue, Sequence};
@@ -27,6 +31,7 @@ pub use status::{Account, Release, ReleaseReason, Stop};
 
 /// The queues of one program. `J` is a job that a waiting thread does for the client.
 pub(crate) struct Queues<J> {
+    clock: Clock,
     state: Mutex<State<J>>,
     /// Signalled when the reader has made room.
     room: Condvar,
@@ -46,9 +51,14 @@ pub(crate) enum Notice {
 }
 
 impl<J> Queues<J> {
-    pub fn new() -> io::Result<Self> {
-        let state = State::new(Arc::new(EventDescriptor::new()?));
-        Ok(Self { state: Mutex::new(state), room: Condvar::new(), notice: Condvar::new() })
+    pub fn new(clock: Clock) -> io::Result<Self> {
+        let state = State::new(Arc::new(EventDescriptor::new()?), clock.clone());
+        Ok(Self { clock, state: Mutex::new(state), room: Condvar::new(), notice: Condvar::new() })
+    }
+
+    /// Returns the clock of leases and timeouts.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// Returns whether these are the queues of this process, and not of the one that it was forked from.
@@ -73,7 +83,7 @@ impl<J> Queues<J> {
         state.descriptor = descriptor;
         state.account = [Account::default(); 2];
         state.released.clear();
-        state.last_read = Instant::now();
+        state.last_read = self.clock.now();
         state.last_call = state.last_read;
         state.attached = Some((generation, limits));
         for kind in replay {
@@ -120,10 +130,10 @@ impl<J> Queues<J> {
         let Some((generation, limits)) = state.reached(to) else { return };
         while state.is(generation) && state.backlog.len() >= limits.capacity {
             let until = state.last_read + limits.reader_grace;
-            if Instant::now() >= until {
+            if self.clock.has_come(until) {
                 break;
             }
-            state = wait_until(&self.room, state, Some(until));
+            state = wait_until(&self.clock, &self.room, state, Some(until));
         }
         if state.is(generation) {
             self.push(&mut state, kind, thread, limits.capacity);
@@ -152,10 +162,10 @@ impl<J> Queues<J> {
     /// [`wait`](Self::wait) at it. Returns `None` when the client is not attached.
     pub fn announce(&self, to: Option<Generation>, kind: EventKind, thread: u32) -> Option<Sequence> {
         let mut state = lock(&self.state);
-        let (_, limits) = state.reached(to)?;
+        state.reached(to)?;
         let event = state.event(kind, thread, false);
         let sequence = event.sequence;
-        state.parking.park(&event, limits.lease);
+        state.parking.park(&event);
         state.push_sync(event);
         self.notify(&mut state);
         Some(sequence)
@@ -195,11 +205,11 @@ impl<J> Queues<J> {
                 state.restart_lease(sequence);
                 continue;
             }
-            if parked.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if parked.deadline.is_some_and(|deadline| self.clock.has_come(deadline)) {
                 return state.expire(sequence);
             }
             let (signal, deadline) = (parked.signal.clone(), parked.deadline);
-            state = wait_until(&signal, state, deadline);
+            state = wait_until(&self.clock, &signal, state, deadline);
         }
     }
 
@@ -209,8 +219,9 @@ impl<J> Queues<J> {
         if !state.is_latest(generation) {
             return Vec::new();
         }
-        state.last_call = Instant::now();
+        state.last_call = self.clock.now();
         let lease = state.attached.map_or(Duration::ZERO, |(_, limits)| limits.lease);
+        let deadline = state.last_call.checked_add(lease);
         let taken = match queue {
             Queue::Async => {
                 let taken = state.backlog.take(most);
@@ -223,7 +234,7 @@ impl<J> Queues<J> {
                 let count = state.sync.len().min(most);
                 let mut taken: Vec<Event> = state.sync.drain(..count).collect();
                 for event in &mut taken {
-                    event.waiting = state.parking.read(event.sequence, lease);
+                    event.waiting = state.parking.read(event.sequence, deadline);
                 }
                 taken
             }
@@ -300,7 +311,7 @@ impl<J> Queues<J> {
         let continued = state.continued(sequence);
         match state.parking.get_mut(sequence).filter(|parked| parked.resume.is_none()) {
             Some(parked) => {
-                parked.deadline = parked::deadline(lease);
+                parked.deadline = self.clock.after(lease);
                 with(parked);
                 Ok(())
             }
@@ -354,11 +365,20 @@ impl<J> Queues<J> {
             if !state.is(generation) {
                 return Notice::Over;
             }
-            if until.is_some_and(|until| Instant::now() >= until) {
+            if until.is_some_and(|until| self.clock.has_come(until)) {
                 return Notice::Due;
             }
-            state = wait_until(&self.notice, state, until);
+            state = wait_until(&self.clock, &self.notice, state, until);
         }
+    }
+
+    /// Wakes every thread that waits for a moment, so that it reads the clock again.
+    pub fn wake_up(&self) {
+        let state = lock(&self.state);
+        state.parking.wake_all();
+        self.room.notify_all();
+        self.notice.notify_all();
+        drop(state);
     }
 
     /// Wakes the threads that wait for a notice, so that they check whether it is still wanted.
@@ -399,7 +419,7 @@ impl<J> Queues<J> {
     /// Ends a lease, as the clock does.
     pub fn expire(&self, sequence: Sequence) {
         if let Some(parked) = lock(&self.state).parking.get_mut(sequence) {
-            parked.deadline = Some(Instant::now());
+            parked.deadline = Some(self.clock.now());
             parked.signal.notify_all();
         }
     }

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use opscope_model::RunId;
 
@@ -46,17 +46,13 @@ impl<J> Default for Parking<J> {
     }
 }
 
-/// Returns when a lease that begins now expires; `None` if the clock does not reach so far.
-pub(super) fn deadline(lease: Duration) -> Option<Instant> {
-    Instant::now().checked_add(lease)
-}
-
 impl<J> Parking<J> {
-    pub fn park(&mut self, event: &Event, lease: Duration) {
+    /// Parks the thread of an event. Its lease begins when it waits.
+    pub fn park(&mut self, event: &Event) {
         let parked = Parked {
             thread: event.thread,
             read: false,
-            deadline: deadline(lease),
+            deadline: None,
             resume: None,
             jobs: VecDeque::new(),
             signal: Arc::new(Condvar::new()),
@@ -80,12 +76,12 @@ impl<J> Parking<J> {
         self.0.remove(&sequence)
     }
 
-    /// Notes that an event was read, which restarts its lease. Returns whether a thread waits at it.
-    pub fn read(&mut self, sequence: Sequence, lease: Duration) -> bool {
+    /// Notes that an event was read: its lease now expires at this moment. Returns whether a thread waits at it.
+    pub fn read(&mut self, sequence: Sequence, deadline: Option<Instant>) -> bool {
         let parked = self.0.get_mut(&sequence).filter(|parked| parked.resume.is_none());
         parked.is_some_and(|parked| {
             parked.read = true;
-            parked.deadline = deadline(lease);
+            parked.deadline = deadline;
             true
         })
     }
@@ -114,6 +110,11 @@ impl<J> Parking<J> {
             }
         }
         (released, cancelled)
+    }
+
+    /// Wakes all threads, so that they check their leases.
+    pub fn wake_all(&self) {
+        self.0.values().for_each(|parked| parked.signal.notify_all());
     }
 
     pub fn runs(&self) -> Vec<StoppedRun> {

@@ -2,10 +2,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use opscope_clock::Timestamp;
+use opscope_clock::{Clock, Timestamp};
 
 use super::backlog::Backlog;
-use super::parked::{Parking, deadline};
+use super::parked::Parking;
 use super::resume::Resume;
 use super::status::{Account, Release, ReleaseReason};
 use crate::error::DebugError;
@@ -43,6 +43,8 @@ pub(crate) enum Answer {
 
 /// What the lock of the queues guards.
 pub(super) struct State<J> {
+    /// The clock of leases, timeouts and the reader's grace.
+    pub clock: Clock,
     pub attached: Option<(Generation, Limits)>,
     /// How many clients have attached so far.
     pub generations: u64,
@@ -74,8 +76,10 @@ const REMEMBERED: usize = 64;
 const MOST_SYNC: usize = 4096;
 
 impl<J> State<J> {
-    pub fn new(descriptor: Arc<EventDescriptor>) -> Self {
+    pub fn new(descriptor: Arc<EventDescriptor>, clock: Clock) -> Self {
+        let now = clock.now();
         Self {
+            clock,
             attached: None,
             generations: 0,
             next: 1,
@@ -83,8 +87,8 @@ impl<J> State<J> {
             backlog: Backlog::default(),
             parking: Parking::default(),
             account: [Account::default(); 2],
-            last_read: Instant::now(),
-            last_call: Instant::now(),
+            last_read: now,
+            last_call: now,
             process: std::process::id(),
             signalled: false,
             notified: false,
@@ -112,7 +116,7 @@ impl<J> State<J> {
     /// Notes a call of this client and returns its limits. Returns an error if it is not attached.
     pub fn check(&mut self, generation: Generation) -> Result<Limits, DebugError> {
         let (_, limits) = self.reached(Some(generation)).ok_or(DebugError::NotAttached)?;
-        self.last_call = Instant::now();
+        self.last_call = self.clock.now();
         Ok(limits)
     }
 
@@ -120,7 +124,7 @@ impl<J> State<J> {
         if let Some((_, limits)) = self.attached
             && let Some(parked) = self.parking.get_mut(sequence)
         {
-            parked.deadline = deadline(limits.lease);
+            parked.deadline = self.clock.after(limits.lease);
         }
     }
 
@@ -129,7 +133,8 @@ impl<J> State<J> {
         let Some(parked) = self.parking.remove(sequence) else { return Answer::Resume(Resume::Continue) };
         let release = parked.release(sequence, ReleaseReason::LeaseExpired);
         self.remember(release.clone());
-        let silent = self.attached.filter(|(_, limits)| !parked.read && self.last_call.elapsed() >= limits.lease);
+        let silent =
+            self.attached.filter(|(_, limits)| !parked.read && self.clock.elapsed(self.last_call) >= limits.lease);
         Answer::Expired { release, silent: silent.map(|(generation, _)| generation) }
     }
 

@@ -206,3 +206,30 @@ impl PlanInfo {
         KernelInfo { name: kernel.name.clone(), op: kernel.op.clone(), operators: operators.collect() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::{GraphBuilder, kernels};
+
+    use super::*;
+
+    #[test]
+    fn masks_are_used_again_by_64_runs_and_by_none_while_an_engine_uses_them() {
+        let graph = GraphBuilder::new("one").input("x", &[1]).operator("op", "Relu", &["x"], &["y"]).output("y");
+        let graph = Arc::new(graph.build());
+        let plan = PlanInfo::new(ModelId(0), &graph, &kernels(&graph, &[&["op"]]), Arc::default());
+        let first = plan.masks();
+        let place = Arc::as_ptr(&first);
+        plan.give_back(first);
+        let again = plan.masks();
+        assert_eq!(Arc::as_ptr(&again), place);
+        for mask in [&again.before, &again.after, &again.keep].map(Arc::clone) {
+            plan.give_back(Arc::clone(&again));
+            assert_eq!(plan.spare().len(), 0);
+            drop(mask);
+        }
+        let many: Vec<_> = (0..70).map(|_| plan.masks()).collect();
+        many.into_iter().for_each(|masks| plan.give_back(masks));
+        assert_eq!(plan.spare().len(), 64);
+    }
+}

@@ -1,7 +1,8 @@
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use std::{fmt, io};
 
+use opscope_clock::Clock;
 use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 
@@ -48,8 +49,20 @@ impl Debugger {
     /// # Errors
     /// Returns an error if the system has no file descriptor left for notifications.
     pub fn with_log(log: impl Fn(&str) + Send + Sync + 'static) -> io::Result<Self> {
+        Self::with_clock(Clock::system(), log)
+    }
+
+    /// As [`with_log`](Self::with_log), but leases, timeouts and the server's patience count on this clock: for tests and simulated
+    /// time.
+    ///
+    /// # Errors
+    /// As [`with_log`](Self::with_log).
+    pub fn with_clock(clock: Clock, log: impl Fn(&str) + Send + Sync + 'static) -> io::Result<Self> {
         note_process();
-        Ok(Self(Arc::new(Shared::new(Queues::new()?, log))))
+        let shared = Arc::new(Shared::new(Queues::new(clock)?, log));
+        let sleeper: Weak<Shared> = Arc::downgrade(&shared);
+        shared.clock().register(sleeper);
+        Ok(Self(shared))
     }
 
     /// Announces a model to the client before its first run. Dropping the handle unloads the model. A model that is not
@@ -94,16 +107,28 @@ impl Debugger {
         registry.attached = Some((generation, options.clone()));
         registry.update_runs();
         drop(registry);
+        self.0.note_attached();
         Attachment::new(Arc::clone(&self.0), generation, descriptor, &options)
     }
 }
 
 impl Debugger {
+    /// Waits until a client is attached. Returns `false` if none is within this time.
+    pub fn wait_until_attached(&self, patience: Duration) -> bool {
+        self.0.wait_until_attached(patience)
+    }
+
     /// Returns the name of the client that is attached, and the models that are loaded.
     #[cfg(not(loom))]
     pub(crate) fn client_and_models(&self) -> (Option<String>, Vec<LoadedModel>) {
         let registry = self.0.registry();
         (registry.attached.as_ref().map(|(_, options)| options.name.clone()), registry.loaded())
+    }
+
+    /// Returns the clock of leases, timeouts and patience.
+    #[cfg(not(loom))]
+    pub(crate) fn clock(&self) -> &Clock {
+        self.0.clock()
     }
 
     #[cfg(not(loom))]

@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::recursion::{Rule, inside};
 use super::shared::Shared;
@@ -68,13 +68,14 @@ fn notify(
     callback: &Mutex<Option<Callback>>,
     stopped: &AtomicBool,
 ) {
-    let next = |from: Instant| interval.and_then(|interval| from.checked_add(interval.max(SHORTEST_INTERVAL)));
-    let mut due = next(Instant::now());
+    let clock = shared.queues().clock();
+    let next = || interval.and_then(|interval| clock.after(interval.max(SHORTEST_INTERVAL)));
+    let mut due = next();
     loop {
         match shared.queues().wait_for_notice(generation, due, || !stopped.load(Ordering::Relaxed)) {
             Notice::Over => return,
             Notice::Due => {
-                due = next(Instant::now());
+                due = next();
                 shared.queues().raise_without_waiting(generation, EventKind::Timeout);
             }
             Notice::Events => {

@@ -1,7 +1,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use opscope_clock::{Clock, Sleeper};
 use opscope_text::shown_text;
 
 use super::announcer::Announcer;
@@ -14,6 +16,8 @@ use crate::run::{ActiveRun, Job};
 pub(crate) struct Shared {
     pub announcer: Announcer,
     registry: Mutex<Registry>,
+    /// Signalled when a client has attached.
+    attached: Condvar,
     /// How many runs have been stopped so far.
     stopped_runs: AtomicU64,
     log: Box<dyn Fn(&str) + Send + Sync>,
@@ -24,9 +28,15 @@ impl Shared {
         Self {
             announcer: Announcer::new(queues),
             registry: Mutex::default(),
+            attached: Condvar::new(),
             stopped_runs: AtomicU64::new(0),
             log: Box::new(log),
         }
+    }
+
+    /// Returns the clock of leases, timeouts and patience.
+    pub fn clock(&self) -> &Clock {
+        self.queues().clock()
     }
 
     pub fn queues(&self) -> &Queues<Job> {
@@ -36,6 +46,17 @@ impl Shared {
     /// Locks the registry. Never do this while waiting; take it before the queues' own lock.
     pub fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a client has attached.
+    pub fn note_attached(&self) {
+        self.attached.notify_all();
+    }
+
+    /// Waits until a client is attached. Returns `false` if none is within this time.
+    pub fn wait_until_attached(&self, patience: Duration) -> bool {
+        let waiting = self.attached.wait_timeout_while(self.registry(), patience, |known| known.attached.is_none());
+        waiting.unwrap_or_else(PoisonError::into_inner).0.attached.is_some()
     }
 
     /// Counts a run at its first stop.
@@ -99,5 +120,11 @@ impl Shared {
     /// Logs a message. A panic of the program's log ends neither a run nor the thread that serves debuggers.
     pub fn log(&self, message: &str) {
         let _ = catch_unwind(AssertUnwindSafe(|| (self.log)(&shown_text(message))));
+    }
+}
+
+impl Sleeper for Shared {
+    fn wake_up(&self) {
+        self.queues().wake_up();
     }
 }

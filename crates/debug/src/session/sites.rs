@@ -34,3 +34,15 @@ pub(super) fn describe(breakpoint: &Breakpoint, sites: &[Site], most: usize) -> 
 pub(super) fn most_locations(breakpoints: usize) -> usize {
     (16_000 / breakpoints.max(1)).clamp(16, 1000)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_breakpoints_there_are_the_fewer_locations_of_each_are_listed() {
+        for (breakpoints, most) in [(0, 1000), (1, 1000), (16, 1000), (17, 941), (100, 160), (1000, 16), (5000, 16)] {
+            assert_eq!(most_locations(breakpoints), most, "{breakpoints} breakpoints");
+        }
+    }
+}

@@ -13,25 +13,31 @@ pub(crate) use event_descriptor::EventDescriptor;
 use std::sync::PoisonError;
 use std::time::Instant;
 
+use opscope_clock::Clock;
+
 /// Locks, even if a thread panicked with the lock held: no change under a lock is left half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a signal, at most until a moment.
-///
-/// Loom has no time: a test ends such a wait by another thread.
+/// Waits for a signal, at most until a moment of the clock.
+#[cfg(not(loom))]
 pub(crate) fn wait_until<'a, T>(
+    clock: &Clock,
     signal: &Condvar,
     guard: MutexGuard<'a, T>,
     until: Option<Instant>,
 ) -> MutexGuard<'a, T> {
-    #[cfg(not(loom))]
-    if let Some(until) = until {
-        let left = until.saturating_duration_since(Instant::now());
-        return signal.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
-    }
-    #[cfg(loom)]
-    let _ = until;
+    clock.wait(signal, guard, until)
+}
+
+/// Waits for a signal. Loom has no time: a test ends a wait for a moment by another thread.
+#[cfg(loom)]
+pub(crate) fn wait_until<'a, T>(
+    _clock: &Clock,
+    signal: &Condvar,
+    guard: MutexGuard<'a, T>,
+    _until: Option<Instant>,
+) -> MutexGuard<'a, T> {
     signal.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }

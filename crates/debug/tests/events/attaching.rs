@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opscope_debug::{
     AttachOptions, BreakpointSpec, DebugError, Debugger, EventKind, EventName, EventSet, Exception, Queue,
@@ -108,9 +108,12 @@ fn an_event_that_is_read_but_never_acknowledged_is_released_and_named_in_the_log
     let options = AttachOptions { lease: LEASE, ..AttachOptions::default() };
     let attachment = debugger.attach(options).unwrap();
     attachment.add_breakpoint(BreakpointSpec::at("log".parse().unwrap())).unwrap();
+    let begin = Instant::now();
     let run = start(&debugger, &fake, 1, PLAIN);
     let event = stop(&attachment);
     assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    // In real time; the exact moment is tested on a clock that is advanced.
+    assert!((LEASE..LEASE * 10).contains(&begin.elapsed()), "{:?}", begin.elapsed());
     let message = told.recv().unwrap();
     let expected = format!(
         "event {} (breakpoint, before #1 log (Log), run 1) was not acknowledged: its lease expired; its thread continues",
@@ -175,9 +178,28 @@ fn a_failing_run_is_reported_as_an_exception_with_its_position() {
 #[test]
 fn timeout_events_come_in_their_interval_and_the_debugger_may_ignore_them() {
     let debugger = Debugger::new().unwrap();
-    let options = AttachOptions { timeout: Some(Duration::from_millis(1)), ..AttachOptions::default() };
+    let interval = Duration::from_millis(50);
+    let options = AttachOptions { timeout: Some(interval), ..AttachOptions::default() };
+    let begin = Instant::now();
     let attachment = debugger.attach(options).unwrap();
-    for _ in 0..3 {
+    for _ in 0..10 {
         assert_eq!(next(&attachment, Queue::Async).kind, EventKind::Timeout);
     }
+    // In real time; the exact moments are tested on a clock that is advanced.
+    let took = begin.elapsed();
+    assert!((interval * 10..interval * 100).contains(&took), "10 timeout events took {took:?}");
+}
+
+#[test]
+fn a_program_waits_for_its_debugger_as_long_as_it_wants_and_goes_on_when_one_attaches() {
+    let (debugger, _) = program();
+    assert!(!debugger.wait_until_attached(Duration::from_millis(1)));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| debugger.wait_until_attached(Duration::from_secs(600)));
+        let attachment = debugger.attach(AttachOptions::default()).unwrap();
+        assert!(waiting.join().unwrap());
+        assert!(debugger.wait_until_attached(Duration::ZERO));
+        attachment.detach().unwrap();
+        assert!(!debugger.wait_until_attached(Duration::ZERO));
+    });
 }

@@ -57,6 +57,33 @@ fn inputs_outputs_weights_and_live_values_are_what_the_run_computes_with() {
 }
 
 #[test]
+fn a_status_names_the_thread_of_each_run() {
+    let (debugger, fake) = program();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    attachment.add_breakpoint(at("scale", Moment::Before)).unwrap();
+    let (send, numbers) = std::sync::mpsc::channel();
+    let runs: Vec<_> = (0..2)
+        .map(|run| {
+            let (debugger, fake, send) = (debugger.clone(), Arc::clone(&fake), send.clone());
+            std::thread::spawn(move || {
+                send.send((run, rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs())).unwrap();
+                fake.run(&debugger, run, PLAIN)
+            })
+        })
+        .collect();
+    let events = [stop(&attachment), stop(&attachment)];
+    let mut expected: Vec<(u64, u32)> = numbers.iter().take(2).collect();
+    expected.sort_unstable();
+    let status = attachment.status().unwrap();
+    let mut threads: Vec<(u64, u32)> = status.runs.iter().map(|run| (run.run.0, run.thread)).collect();
+    threads.sort_unstable();
+    assert_eq!(threads, expected);
+    assert_ne!(threads[0].1, threads[1].1);
+    events.iter().for_each(|event| attachment.acknowledge(event.sequence, Resume::Continue).unwrap());
+    runs.into_iter().for_each(|run| drop(run.join().unwrap().unwrap()));
+}
+
+#[test]
 fn a_run_continues_with_a_replaced_tensor() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();

@@ -12,6 +12,7 @@ mod notification;
 mod queues;
 mod rules;
 mod stepping;
+mod time;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -211,3 +211,46 @@ fn an_operator_of_several_kernels_is_skipped_as_one() {
     attachment.detach().unwrap();
     assert_eq!(run.join().unwrap().unwrap(), [102.0, 104.0, 106.0, 108.0]);
 }
+
+#[test]
+fn a_pause_of_one_run_or_of_the_runs_in_progress_stops_no_later_run() {
+    let (debugger, fake) = program();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    // Waits for the end of a run, which nothing may stop.
+    let runs_through = |run: u64| {
+        let running = start(&debugger, &fake, run, PLAIN);
+        while !running.is_finished() {
+            let stopped = attachment.status().unwrap().stopped;
+            assert!(stopped.is_empty(), "run {run} stopped: {stopped:?}");
+            std::thread::yield_now();
+        }
+        assert_eq!(running.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    };
+    assert_eq!(attachment.pause(Some(RunId(7))).unwrap(), 0, "there is no such run");
+    runs_through(0);
+
+    attachment.add_breakpoint(BreakpointSpec::at("scale".parse().unwrap())).unwrap();
+    let running = start(&debugger, &fake, 1, PLAIN);
+    let event = stop(&attachment);
+    // It is stopped already, and no other one is in progress.
+    assert_eq!(attachment.pause(None).unwrap(), 0);
+    let number = attachment.breakpoints().unwrap()[0].id;
+    attachment.remove_breakpoint(number).unwrap();
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    running.join().unwrap().unwrap();
+    runs_through(2);
+
+    assert_eq!(attachment.pause(None).unwrap(), 0, "there is none: the next one stops");
+    let running = start(&debugger, &fake, 3, PLAIN);
+    let event = stop(&attachment);
+    assert_eq!(event.kind.name(), EventName::Paused);
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    running.join().unwrap().unwrap();
+    runs_through(4);
+}
+
+#[test]
+fn the_debugger_is_named_among_the_instruments() {
+    let (debugger, _) = program();
+    assert_eq!(Instrument::name(&debugger), "debugger");
+}

@@ -195,6 +195,25 @@ fn steps_pauses_and_changed_breakpoints_reach_the_run() {
 }
 
 #[test]
+fn a_request_that_is_too_long_is_refused_before_it_is_sent_and_the_connection_stays() {
+    let program = Program::new();
+    let client = program.attached();
+    client.add_breakpoint(at("scale")).unwrap();
+    let run = program.start(0, PLAIN);
+    let event = stop(&client);
+    // A mebibyte, and what stands around the reason.
+    for letters in [1 << 20, (1 << 20) + 1, 3 << 20] {
+        let refused = client.acknowledge(event.sequence, Resume::Abort("r".repeat(letters))).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::TooLong, "{letters}");
+        let begin = "a request has at most 1048576 bytes of JSON and 1073741824 bytes of tensors; this one has ";
+        assert!(refused.to_string().contains(begin), "{letters}");
+    }
+    client.acknowledge(event.sequence, Resume::Abort("r".repeat((1 << 20) - 1_000))).unwrap();
+    let reason = run.join().unwrap().unwrap_err().to_string();
+    assert!(reason.contains(&"r".repeat(1_000)));
+}
+
+#[test]
 fn a_refusal_has_its_code() {
     let program = Program::new();
     let client = program.attached();

@@ -10,6 +10,7 @@ mod hostile;
 mod raw;
 mod snapshots;
 mod sockets;
+mod time;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

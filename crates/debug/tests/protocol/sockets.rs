@@ -12,6 +12,7 @@ use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope_debug::{AttachOptions, Debugger, ErrorCode};
 use opscope_model::Fidelity;
+use opscope_model::testing::skipped;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -249,8 +250,7 @@ fn another_user_is_turned_away() {
     let program = Program::new();
     let _server = program.debugger.serve(ServerOptions { listen: Listen::At(path.clone()) }).unwrap();
     if !rustix::process::geteuid().is_root() {
-        Client::connect(&path).expect("one's own programs can be attached to");
-        return;
+        return skipped("only root can start a process of another user");
     }
     fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();

@@ -27,6 +27,11 @@ impl Driver {
         self.stopped.as_deref()
     }
 
+    /// Lets the sink get nothing more.
+    pub fn stop(&mut self, reason: &str) {
+        self.stopped.get_or_insert_with(|| reason.to_owned());
+    }
+
     /// Begins a stream. Returns whether its pieces are wanted.
     pub fn begin(&mut self, stream: &Stream) -> bool {
         self.wanted = self.stopped.is_none() && self.ask(|sink| sink.begin(stream));

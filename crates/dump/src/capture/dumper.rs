@@ -1,6 +1,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 
+use opscope_clock::Clock;
 use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::TensorView;
@@ -17,6 +19,8 @@ use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport
 /// [`finish`](Self::finish) delivers what is still queued and reports the outcome.
 #[derive(Default)]
 pub struct Dumper {
+    /// The clock of the patience with sinks.
+    clock: Clock,
     subscriptions: RwLock<Vec<(Handle, Arc<Subscription>)>>,
     plans: Mutex<Vec<Arc<PlanRoutes>>>,
     /// The inputs of runs that have not begun.
@@ -44,6 +48,11 @@ impl Dumper {
         Self::default()
     }
 
+    /// Creates a dumper whose patience with sinks counts on this clock: for tests and simulated time.
+    pub fn with_clock(clock: Clock) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
     /// Registers a sink. It gets nothing from runs that have already begun.
     ///
     /// # Errors
@@ -52,7 +61,7 @@ impl Dumper {
         let mut next = lock(&self.next);
         let handle = Handle(*next);
         *next += 1;
-        let subscription = Arc::new(Subscription::new(sink, request)?);
+        let subscription = Arc::new(Subscription::new(sink, request, &self.clock)?);
         self.subscriptions.write().unwrap_or_else(PoisonError::into_inner).push((handle, subscription));
         Ok(handle)
     }
@@ -146,6 +155,12 @@ impl Dumper {
     /// incomplete, although every run that took place was captured as a whole.
     pub fn set_incomplete(&self, reason: &str) {
         self.subscriptions().iter().for_each(|(_, subscription)| subscription.set_incomplete(reason));
+    }
+
+    /// Sets the moment until which sinks get what is queued for them. What still waits then is missing from the dump, and named. The
+    /// first call counts.
+    pub fn give_up_at(&self, deadline: Instant) {
+        self.subscriptions().iter().for_each(|(_, subscription)| subscription.give_up_at(deadline));
     }
 
     /// Ends all subscriptions: delivers what is queued, closes the sinks, and reports the outcome.

@@ -3,10 +3,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use opscope_clock::{Clock, Sleeper};
 use opscope_model::{KeptTensor, RunId};
 
 use crate::{Flow, Policy, Stream};
@@ -16,6 +17,8 @@ use crate::{Flow, Policy, Stream};
 /// The producer waits only for the consumer, and the consumer waits only for a message. Neither holds the lock while it
 /// copies, writes or calls anything. So they cannot deadlock.
 pub(crate) struct Queue {
+    /// The clock of the producer's patience.
+    clock: Clock,
     state: Mutex<State>,
     /// Notified when memory is returned, if the producer waits.
     space: Condvar,
@@ -28,6 +31,8 @@ pub(crate) struct Queue {
     cap: usize,
     block: usize,
     policy: Policy,
+    /// When the consumer delivers no more of what waits.
+    deadline: OnceLock<Instant>,
 }
 
 /// What the consumer gets.
@@ -101,7 +106,7 @@ const WATCHED: Duration = Duration::from_micros(300);
 const OVERHEAD: usize = 512;
 
 impl Queue {
-    pub fn new(flow: &Flow) -> Self {
+    pub fn new(flow: &Flow, clock: Clock) -> Self {
         let cap = flow.cap.max(Flow::SMALLEST_CAP);
         // With `Spill`, the other half of the cap is for the messages of what is in the file.
         let cap = if matches!(flow.policy, Policy::Spill { .. }) { cap / 2 } else { cap };
@@ -122,7 +127,18 @@ impl Queue {
         let (space, work, is_ready) = (Condvar::new(), Condvar::new(), AtomicBool::new(false));
         let is_alone = thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
         let watched = if is_alone { Duration::ZERO } else { WATCHED };
-        Self { state: Mutex::new(state), space, work, is_ready, watched, cap, block, policy: flow.policy.clone() }
+        Self {
+            clock,
+            state: Mutex::new(state),
+            space,
+            work,
+            is_ready,
+            watched,
+            cap,
+            block,
+            policy: flow.policy.clone(),
+            deadline: OnceLock::new(),
+        }
     }
 
     /// Returns the largest size of a piece: whole elements of any type.
@@ -208,6 +224,16 @@ impl Queue {
         let mut state = self.lock();
         state.closed = true;
         self.wake(state);
+    }
+
+    /// Sets when the consumer delivers no more of what waits. Only the first moment counts.
+    pub fn give_up_at(&self, deadline: Instant) {
+        self.deadline.get_or_init(|| deadline);
+    }
+
+    /// Returns that moment.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline.get().copied()
     }
 
     /// Frees the memory of the message that was handled, waits for the next one and returns it. Returns `None` once the queue is
@@ -334,17 +360,20 @@ impl Queue {
         patience: Duration,
     ) -> Result<MutexGuard<'a, State>, Refused> {
         let before = state.progress;
-        let timeout;
+        let deadline = self.clock.after(patience);
         state.waits = true;
         if state.sleeps {
             self.work.notify_one();
         }
-        (state, timeout) = self
-            .space
-            .wait_timeout_while(state, patience, |state| state.progress == before && !state.gone)
-            .unwrap_or_else(PoisonError::into_inner);
+        while state.progress == before && !state.gone {
+            if deadline.is_some_and(|deadline| self.clock.has_come(deadline)) {
+                state.waits = false;
+                return Err(Refused::Patience(patience));
+            }
+            state = self.clock.wait(&self.space, state, deadline);
+        }
         state.waits = false;
-        if timeout.timed_out() { Err(Refused::Patience(patience)) } else { Ok(state) }
+        Ok(state)
     }
 
     fn spill<'a>(
@@ -397,9 +426,19 @@ impl Queue {
     }
 }
 
+impl Sleeper for Queue {
+    fn wake_up(&self) {
+        drop(self.lock());
+        self.space.notify_all();
+    }
+}
+
 enum Room {
     /// A block to reuse, or `None` to allocate one.
     Memory(Option<Vec<u8>>),
     /// An offset in the spill file.
     Spill(Arc<File>, u64),
 }
+
+#[cfg(test)]
+mod tests;

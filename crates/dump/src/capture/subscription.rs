@@ -1,6 +1,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Instant;
 
+use opscope_clock::Clock;
 use opscope_model::KeptTensor;
 use opscope_tensor::{Statistics, TensorError, TensorView};
 
@@ -84,14 +86,19 @@ struct Chosen {
 }
 
 impl Subscription {
-    pub fn new(sink: Box<dyn Sink>, request: Request) -> Result<Self, DumpError> {
-        let ending = Arc::new(Mutex::new(Ending::default()));
+    /// Makes a subscription whose patience counts on this clock.
+    pub fn new(sink: Box<dyn Sink>, request: Request, clock: &Clock) -> Result<Self, DumpError> {
+        let mut ending = Ending::default();
+        if request.selection.first == Some(0) {
+            ending.shortfalls.push("at most 0 tensors were asked for, so none is in the dump".to_owned());
+        }
+        let ending = Arc::new(Mutex::new(ending));
         let delivery = request.delivery.unwrap_or_else(|| sink.delivery());
         let in_place = sink.reads_in_place();
         let driver = Driver::new(sink, Arc::clone(&ending));
         let route = match &delivery {
             Delivery::Direct => Route::Direct(Mutex::new(driver)),
-            Delivery::Queued(flow) => Route::Queued { worker: Worker::start(driver, flow)?, in_place },
+            Delivery::Queued(flow) => Route::Queued { worker: Worker::start(driver, flow, clock)?, in_place },
         };
         Ok(Self {
             selection: request.selection,
@@ -155,6 +162,12 @@ impl Subscription {
     /// Records a selected tensor that will not come.
     pub fn missing(&self, missing: Missing) {
         lock(&self.ending).losses.add(missing);
+    }
+
+    pub fn give_up_at(&self, deadline: Instant) {
+        if let Route::Queued { worker, .. } = &self.route {
+            worker.queue.give_up_at(deadline);
+        }
     }
 
     pub fn set_incomplete(&self, reason: &str) {

@@ -1,9 +1,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, JoinHandle, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use opscope_clock::{Clock, Sleeper};
 use opscope_model::KeptTensor;
 
 use super::driver::Driver;
@@ -16,11 +16,30 @@ pub(crate) struct Worker {
     progress: Arc<Progress>,
     patience: Duration,
     thread: JoinHandle<()>,
-    closed: Mutex<Receiver<Closed>>,
+    end: Arc<End>,
 }
+
+/// The end of the sink, which whoever closes it waits for.
+struct End {
+    /// The clock of the patience.
+    clock: Clock,
+    /// What closing the sink returned; `Some(None)` if its thread ended without.
+    closed: Mutex<Option<Option<Closed>>>,
+    /// Notified when it is closed.
+    changed: Condvar,
+}
+
+/// Ends the wait for a sink when its thread ends, also where that panics.
+struct Ending(Arc<End>);
 
 /// The most bytes of a last piece that is copied: a size that statistics are computed for at once.
 const LAST: usize = 64 << 10;
+
+/// Why what still waited at the deadline is missing.
+const GIVEN_UP: &str = "there was no time to write what still waited";
+
+/// How long a sink may take for a call after the deadline, also for the list of all that is missing.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// The state that the thread publishes while it works.
 #[derive(Default)]
@@ -30,23 +49,26 @@ struct Progress {
 }
 
 impl Worker {
-    pub fn start(driver: Driver, flow: &Flow) -> Result<Self, DumpError> {
-        let queue = Arc::new(Queue::new(flow));
+    /// Starts the thread. The patience counts on this clock.
+    pub fn start(driver: Driver, flow: &Flow, clock: &Clock) -> Result<Self, DumpError> {
+        let queue = Arc::new(Queue::new(flow, clock.clone()));
         let progress = Arc::new(Progress::default());
-        let (sender, receiver) = sync_channel(1);
+        let end = Arc::new(End { clock: clock.clone(), closed: Mutex::default(), changed: Condvar::new() });
+        let sleepers: [Weak<dyn Sleeper>; 2] = [Arc::downgrade(&queue) as _, Arc::downgrade(&end) as _];
+        sleepers.into_iter().for_each(|sleeper| clock.register(sleeper));
         let (its_queue, its_progress) = (Arc::clone(&queue), Arc::clone(&progress));
+        let ending = Ending(Arc::clone(&end));
         let work = move || {
             let mut driver = driver;
             deliver_all(&its_queue, &mut driver, &its_progress);
-            // The receiver is gone if the sink took longer than the patience.
-            let _ = sender.send(driver.close());
+            ending.0.set(Some(driver.close()));
         };
         let thread = thread::Builder::new().name("opscope-dump".into()).spawn(work).map_err(DumpError::Thread)?;
         let patience = match flow.policy {
             Policy::Block { patience } => patience,
             Policy::Drop | Policy::Spill { .. } => Flow::DEFAULT_PATIENCE,
         };
-        Ok(Self { queue, progress, patience, thread, closed: Mutex::new(receiver) })
+        Ok(Self { queue, progress, patience, thread, end })
     }
 
     /// Returns why the sink gets nothing more, or `None` if it still does.
@@ -62,18 +84,62 @@ impl Worker {
     /// patience. Its thread is then abandoned.
     pub fn close(&self) -> Option<Closed> {
         self.queue.close();
-        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let before = self.progress.messages.load(Ordering::Relaxed);
-            match closed.recv_timeout(self.patience) {
-                Ok(closed) => return Some(closed),
-                Err(RecvTimeoutError::Timeout) if self.progress.messages.load(Ordering::Relaxed) != before => {}
-                Err(_) => {
-                    self.queue.leave();
-                    return None;
-                }
+            let until = |deadline: Instant| deadline.saturating_duration_since(self.end.clock.now()) + GRACE;
+            let patience = self.queue.deadline().map_or(self.patience, |deadline| self.patience.min(until(deadline)));
+            if let Some(closed) = self.end.within(patience) {
+                return closed.or_else(|| self.give_up());
+            }
+            if self.progress.messages.load(Ordering::Relaxed) == before {
+                return self.give_up();
             }
         }
+    }
+
+    fn give_up<T>(&self) -> Option<T> {
+        self.queue.leave();
+        None
+    }
+}
+
+impl End {
+    /// Waits for the end. Returns `None` if it has not come after this time.
+    fn within(&self, patience: Duration) -> Option<Option<Closed>> {
+        let deadline = self.clock.after(patience);
+        let mut closed = self.lock();
+        loop {
+            if let Some(closed) = closed.take() {
+                return Some(closed);
+            }
+            if deadline.is_some_and(|deadline| self.clock.has_come(deadline)) {
+                return None;
+            }
+            closed = self.clock.wait(&self.changed, closed, deadline);
+        }
+    }
+
+    /// Ends the wait, unless it has ended before.
+    fn set(&self, closed: Option<Closed>) {
+        self.lock().get_or_insert(closed);
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Option<Closed>>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sleeper for End {
+    fn wake_up(&self) {
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.set(None);
     }
 }
 
@@ -81,6 +147,12 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
     let mut current: Option<Arc<Stream>> = None;
     let mut handled = None;
     while let Some(message) = queue.take(handled.take()) {
+        if driver.stopped().is_none() && queue.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
+            if let Some(stream) = current.as_deref() {
+                driver.broken(stream, GIVEN_UP);
+            }
+            driver.stop(GIVEN_UP);
+        }
         match (&message, &current) {
             (Message::Begin(stream), _) => {
                 driver.begin(stream);
@@ -94,6 +166,9 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
                         Ok(bytes) => drop(driver.piece(stream, Piece { offset, bytes: &bytes, last })),
                         Err(error) => driver.broken(stream, &format!("what was spilled cannot be read: {error}")),
                     },
+                }
+                if last {
+                    current = None;
                 }
             }
             (Message::Whole { stream, tensor }, _) => {
@@ -139,5 +214,69 @@ fn deliver_kept(driver: &mut Driver, stream: &Stream, tensor: &dyn KeptTensor, p
     match rest {
         Some(rest) => deliver(&rest, last),
         None => driver.broken(stream, "the engine did not keep it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::GraphBuilder;
+    use opscope_onnx::{OperatorId, ValueId};
+    use opscope_tensor::DType;
+
+    use super::*;
+    use crate::{Answer, Ending, Io, Origin};
+
+    struct Kept(Vec<u8>);
+
+    impl KeptTensor for Kept {
+        fn read(&self, read: &mut dyn FnMut(&[u8])) {
+            read(&self.0);
+        }
+    }
+
+    /// Returns the pieces in which a tensor that the engine keeps comes: offset, length, last.
+    fn pieces(bytes: usize, piece_size: usize) -> Vec<(u64, usize, bool)> {
+        let graph =
+            GraphBuilder::new("one").input("x", &[1]).operator("op", "Relu", &["x"], &["y"]).output("y").build();
+        let origin = Origin {
+            graph: Arc::new(graph),
+            plan: 0,
+            run: None,
+            operator: OperatorId::new(0),
+            path: Box::default(),
+            io: Io::Output,
+            slot: 0,
+            value: ValueId::new(1),
+        };
+        let stream = Stream { origin, dtype: DType::U8, shape: vec![bytes], bytes: bytes as u64, siblings: 1 };
+        let data: Vec<u8> = (0..bytes).map(|index| (index % 251) as u8).collect();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (keep, expected) = (Arc::clone(&seen), data.clone());
+        let sink = move |_: &Stream, piece: Piece<'_>| {
+            let start = piece.offset as usize;
+            assert_eq!(piece.bytes, &expected[start..start + piece.bytes.len()]);
+            keep.lock().expect("no panic").push((piece.offset, piece.bytes.len(), piece.last));
+            Answer::Continue
+        };
+        let ending = Arc::new(Mutex::new(Ending::default()));
+        let mut driver = Driver::new(Box::new(sink), Arc::clone(&ending));
+        assert!(driver.begin(&stream));
+        deliver_kept(&mut driver, &stream, &Kept(data), piece_size);
+        assert_eq!(ending.lock().expect("no panic").delivered.bytes, bytes as u64);
+        let seen = seen.lock().expect("no panic");
+        seen.clone()
+    }
+
+    #[test]
+    fn the_last_64_kib_of_a_kept_tensor_are_delivered_when_the_engine_has_it_back() {
+        const KIB: usize = 1 << 10;
+        assert_eq!(pieces(1, KIB << 10), [(0, 1, true)]);
+        assert_eq!(pieces(64 * KIB, KIB << 10), [(0, 64 * KIB, true)]);
+        assert_eq!(pieces(64 * KIB + 1, KIB << 10), [(0, 64 * KIB, false), (64 * KIB as u64, 1, true)]);
+        assert_eq!(pieces(200_000, KIB << 10), [(0, 196_608, false), (196_608, 3392, true)]);
+        let small = pieces(130 * KIB, 48 * KIB);
+        let at = |kib: u64| kib << 10;
+        let expected = [(0, 48, false), (at(48), 48, false), (at(96), 32, false), (at(128), 2, true)];
+        assert_eq!(small, expected.map(|(offset, kib, last)| (offset, kib * KIB, last)));
     }
 }

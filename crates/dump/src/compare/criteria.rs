@@ -174,6 +174,8 @@ fn has_quantising(dump: &StoredDump) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use opscope_model::testing::GraphBuilder;
+
     use super::*;
     use crate::StoredTensor;
 
@@ -205,10 +207,68 @@ mod tests {
         assert_eq!((tolerance(&plain, DType::F32), plain.notes().len()), (Tolerance::of(DType::F32), 0));
         for op_type in ["QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv"] {
             let quantised = between(&dump(DType::U8, op_type));
-            let shares = [DType::U8, DType::F32, DType::I64].map(|dtype| tolerance(&quantised, dtype).of_max);
-            assert_eq!(shares, [0.05, 0.05, 0.0]);
+            let share = |dtype| tolerance(&quantised, dtype).of_max;
+            let stepped = [DType::U8, DType::I8, DType::I32, DType::F16, DType::Bf16, DType::F32, DType::F64];
+            assert_eq!(stepped.map(share), [0.05; 7]);
+            assert_eq!([DType::I64, DType::U16, DType::Bool].map(share), [0.0; 3]);
             assert_eq!(quantised.quantised, None, "both sides are quantised");
         }
+    }
+
+    #[test]
+    fn a_tensor_behind_a_coarser_type_has_the_tolerance_of_the_coarsest() {
+        let of = |dtypes: &[DType]| {
+            let tensor = |&dtype: &DType| StoredTensor::without_data(StoredOrigin::default(), dtype);
+            StoredDump { tensors: dtypes.iter().map(tensor).collect(), ..StoredDump::default() }
+        };
+        let between = |dump: &StoredDump| criteria([Some("one"), Some("other")], dump, Tolerances::default());
+        let both = between(&of(&[DType::F16, DType::Bf16, DType::F32]));
+        assert_eq!(tolerance(&both, DType::F32), Tolerance::of(DType::Bf16));
+        assert_eq!(tolerance(&both, DType::I32), Tolerance::EXACT, "integers are not rounded");
+        let half = between(&of(&[DType::F32, DType::F16]));
+        assert_eq!(tolerance(&half, DType::Bf16), Tolerance::of(DType::Bf16), "its own is coarser");
+        let place = StoredOrigin::default();
+        let mixed = half.of(&place, &place, (DType::F64, DType::F32)).tolerance;
+        assert_eq!(mixed, Tolerance::of(DType::F16));
+        let plain = between(&of(&[DType::F64]));
+        assert_eq!(plain.of(&place, &place, (DType::F64, DType::F32)).tolerance, Tolerance::of(DType::F32));
+    }
+
+    /// Which of the three sentences is said depends on what is known: no graph, one of two, or only that two engines differ.
+    #[test]
+    fn a_note_says_why_a_tensor_behind_a_coarser_type_is_judged_as_it_is() {
+        let tensor = |&dtype: &DType| StoredTensor::without_data(StoredOrigin::default(), dtype);
+        let of =
+            |dtypes: &[DType]| StoredDump { tensors: dtypes.iter().map(tensor).collect(), ..StoredDump::default() };
+        let mixed = of(&[DType::F32, DType::F16]);
+        let notes = |options: &CompareOptions, reference: &StoredDump| {
+            let notes = Criteria::new(options, None, reference).notes();
+            assert!(notes.len() <= 1, "{notes:?}");
+            notes.into_iter().next()
+        };
+        let says = |options: &CompareOptions, begin: &str, end: &str| {
+            let note = notes(options, &mixed).unwrap();
+            assert!(note.starts_with(begin) && note.ends_with(end), "{note}");
+        };
+        let alone = CompareOptions::default();
+        let gives = "; --model MODEL gives each tensor that of the coarsest type on the way to it";
+        let own = "the model is not known, so each tensor has the tolerance of its own type, also behind ";
+        says(&alone, own, &format!("{own}{}{gives}", DType::F16));
+        // One graph is known, in which nothing is coarse, and that of the reference is not.
+        let graph =
+            GraphBuilder::new("fine").input("x", &[1]).operator("op", "Relu", &["x"], &["y"]).output("y").build();
+        let known = CompareOptions { graph: Some(std::sync::Arc::new(graph)), ..CompareOptions::default() };
+        says(
+            &known,
+            "the model of the dump is not known, so a tensor that it computed from ",
+            gives.trim_start_matches("; --model MODEL "),
+        );
+        let engines = [Some("one".to_owned()), Some("other".to_owned())];
+        let differing = CompareOptions { engines, ..CompareOptions::default() };
+        let every = format!("the model is not known, so the tolerance of {} holds for every tensor", DType::F16);
+        says(&differing, &every, gives);
+        assert_eq!(notes(&alone, &of(&[DType::F16])), None, "nothing finer was computed from it");
+        assert_eq!(notes(&alone, &of(&[DType::F32])), None);
     }
 
     #[test]

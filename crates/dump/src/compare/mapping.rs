@@ -1,6 +1,4 @@
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use crate::DumpError;
@@ -24,11 +22,7 @@ impl Mapping {
     /// Returns an error if the file cannot be read, a row does not have two columns, or a name is mapped twice.
     pub fn read(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
-        let mut text = String::new();
-        let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-        if read.map_err(|error| wrong(error.to_string()))? as u64 > LARGEST {
-            return Err(wrong(format!("it has more than {LARGEST} bytes")));
-        }
+        let text = opscope_files::read_text(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
         Self::parse(&text).map_err(|error| wrong(error.to_string()))
     }
 
@@ -73,6 +67,8 @@ mod tests {
             (Some("b"), Some("say \"z\""), Some("one"))
         );
         assert_eq!(mapping.of("# mine"), None);
+        assert!(Mapping::parse("\"\"\na,b").is_ok(), "a row of nothing is none");
+        assert_eq!(Mapping::parse(",").unwrap().of(""), Some(""), "and a comma makes two columns");
     }
 
     #[test]
@@ -80,5 +76,11 @@ mod tests {
         assert!(Mapping::parse("a,b\nc").unwrap_err().to_string().contains("row 2"));
         assert!(Mapping::parse("a,b\na,c").unwrap_err().to_string().contains("mapped before, to 'b'"));
         assert!(Mapping::parse("a,b,c").is_err());
+    }
+
+    #[test]
+    fn a_mapping_has_256_mib_at_most() {
+        // So much is too long for a test.
+        assert_eq!(LARGEST, 268_435_456);
     }
 }

@@ -318,4 +318,105 @@ mod tests {
             assert_eq!(dequantised(name), original);
         }
     }
+
+    fn place(value: &str, operator: &str, io: Io, slot: usize, run: Option<u64>) -> StoredOrigin {
+        StoredOrigin {
+            value: Some(value.to_owned()),
+            operator: Some(operator.to_owned()),
+            io: Some(io),
+            slot: Some(slot),
+            run,
+            ..StoredOrigin::default()
+        }
+    }
+
+    fn within(place: StoredOrigin, indices: &[u32]) -> StoredOrigin {
+        let level = |&index: &u32| LoopIteration { operator: "Loop".to_owned(), index };
+        StoredOrigin { iterations: indices.iter().map(level).collect(), ..place }
+    }
+
+    fn find(places: &[StoredOrigin], place: &StoredOrigin) -> Option<(usize, MatchedBy)> {
+        let options = CompareOptions::default();
+        let criteria = Criteria::new(&options, None, &crate::StoredDump::default());
+        Matcher::new(places.iter(), &options, &criteria, Folded::default()).find(place)
+    }
+
+    #[test]
+    fn of_several_places_of_a_value_the_most_alike_is_taken() {
+        use Io::{Input, Output};
+        let places = [
+            place("v", "b", Input, 0, Some(0)),
+            place("v", "a", Output, 0, Some(0)),
+            place("v", "b", Input, 1, Some(0)),
+            place("v", "a", Output, 0, Some(1)),
+            place("w", "c", Output, 0, Some(1)),
+        ];
+        let by_value = |place: &StoredOrigin| match find(&places, place) {
+            Some((index, MatchedBy::Value)) => Some(index),
+            None => None,
+            other => panic!("{other:?}"),
+        };
+        for (index, own) in places.iter().enumerate() {
+            assert_eq!(by_value(own), Some(index));
+        }
+        // Another operator: the same side first, then the same slot, then the first one.
+        assert_eq!(by_value(&place("v", "z", Output, 7, Some(0))), Some(1));
+        assert_eq!(by_value(&place("v", "z", Input, 1, Some(0))), Some(2));
+        assert_eq!(by_value(&place("v", "b", Output, 9, Some(0))), Some(0), "its operator counts before its side");
+        // Another run has nothing of it, and a place without a run goes with the first.
+        assert_eq!(by_value(&place("w", "c", Output, 0, Some(0))), None);
+        assert_eq!(by_value(&place("v", "a", Output, 0, None)), Some(1));
+        let without = [place("v", "a", Output, 0, None)];
+        assert_eq!(find(&without, &place("v", "a", Output, 0, Some(5))), Some((0, MatchedBy::Value)));
+    }
+
+    #[test]
+    fn a_value_is_matched_in_its_iteration_or_in_one_around_it() {
+        let at = |indices: &[u32]| within(place("v", "a", Io::Output, 0, Some(0)), indices);
+        let places = [at(&[]), at(&[1]), at(&[1, 2]), at(&[3])];
+        let index = |indices: &[u32]| find(&places, &at(indices)).map(|(index, _)| index);
+        assert_eq!([index(&[]), index(&[1]), index(&[1, 2]), index(&[3])], [Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(index(&[2]), Some(0), "what is outside of the loop");
+        assert_eq!(find(&places[1..], &at(&[2])), None);
+    }
+
+    #[test]
+    fn names_are_tried_as_values_then_as_operators_then_by_their_letters() {
+        let places = [place("/a/b.c", "op", Io::Output, 1, None)];
+        let by = |value: &str, operator: &str, slot| find(&places, &place(value, operator, Io::Output, slot, None));
+        assert_eq!(by("/a/b.c", "other", 0), Some((0, MatchedBy::Value)));
+        assert_eq!(by("renamed", "op", 1), Some((0, MatchedBy::Operator)));
+        assert_eq!(by("renamed", "op", 0), None);
+        assert_eq!(by("a_b_c", "other", 0), Some((0, MatchedBy::Spelling)));
+        assert_eq!(by("a_b_d", "other", 0), None);
+        assert_eq!(parse_label("layer:0:output12"), Some(("layer:0".to_owned(), Io::Output, 12)));
+        assert_eq!([parse_label("op"), parse_label("op:out1"), parse_label("op:input")], [None, None, None]);
+        assert_eq!(operator_label(&places[0]).as_deref(), Some("op:output1"));
+    }
+
+    #[test]
+    fn what_was_compared_elsewhere_in_its_run_is_not_unused() {
+        use Io::{Input, Output};
+        let places = [
+            place("v", "a", Output, 0, Some(0)),
+            place("v", "b", Input, 0, Some(0)),
+            place("v", "b", Input, 0, Some(1)),
+            place("w", "c", Output, 0, Some(0)),
+            within(place("v", "d", Input, 0, Some(0)), &[4]),
+            within(place("w", "d", Input, 0, Some(0)), &[4]),
+        ];
+        let left = |used: [bool; 6]| -> Vec<(String, Option<u64>)> {
+            let left = unused(places.iter(), &used);
+            left.into_iter().map(|place| (place.operator.unwrap_or_default(), place.run)).collect()
+        };
+        let of = |names: &[(&str, u64)]| -> Vec<_> {
+            names.iter().map(|(operator, run)| ((*operator).to_owned(), Some(*run))).collect()
+        };
+        let found = left([true, false, false, false, false, false]);
+        assert_eq!(found, of(&[("b", 1), ("c", 0), ("d", 0)]), "the first of a loop is that around it");
+        assert_eq!(left([true; 6]), []);
+        assert_eq!(left([false; 6]).len(), 6);
+        // What is in an iteration says nothing of what is around it.
+        assert_eq!(left([false, false, false, false, true, true]), of(&[("a", 0), ("b", 0), ("b", 1), ("c", 0)]));
+    }
 }

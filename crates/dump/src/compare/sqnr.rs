@@ -181,9 +181,79 @@ mod tests {
             drop.contains("the first noise is at v1: 40.0 dB\nthe largest drop is at v2: 40.0 to 30.0 dB\n"),
             "{drop}"
         );
+        let row = |value: &str| {
+            let line = drop.lines().find(|line| line.trim_start().starts_with(value)).expect("a row");
+            line.split_whitespace().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" ")
+        };
+        assert!(row("v0").ends_with("exact -") && row("v1").ends_with("40.0 dB -"), "{drop}");
+        assert_eq!((row("v2"), row("v3")), ("30.0 dB 10.0 dB".to_owned(), "29.0 dB 1.0 dB".to_owned()), "{drop}");
         let none = text(&[f64::INFINITY, 12.0, 11.0, 9.5]);
         assert!(none.contains("the first noise is at v1: 12.0 dB\nno operator stands out: no drop is 3 dB"), "{none}");
+        let large = text(&[f64::INFINITY, 40.0, 36.99]);
+        assert!(large.contains("the largest drop is at v2: 40.0 to 37.0 dB\n"), "{large}");
+        let small = text(&[f64::INFINITY, 40.0, 37.01]);
+        assert!(small.contains("no operator stands out"), "{small}");
+        let level = text(&[f64::INFINITY, 40.0, 40.0]);
+        assert!(
+            level.contains("the first noise") && !level.contains("stands out") && !level.contains("drop is"),
+            "{level}"
+        );
         let exact = text(&[f64::INFINITY; 3]);
         assert!(!exact.contains("noise") && !exact.contains("drop is"), "{exact}");
+    }
+
+    #[test]
+    fn a_drop_is_from_the_nearest_values_that_were_compared_and_from_the_worst_of_them() {
+        let graph = opscope_model::testing::GraphBuilder::new("chain")
+            .input("x", &[1])
+            .operator("first", "Neg", &["x"], &["a"])
+            .operator("other", "Neg", &["x"], &["b"])
+            .operator("join", "Add", &["a", "b"], &["unseen"])
+            .operator("twice", "Neg", &["unseen"], &["unseen too"])
+            .operator("last", "Neg", &["unseen too"], &["c"])
+            .build();
+        let options = CompareOptions { graph: Some(Arc::new(graph)), ..CompareOptions::default() };
+        let mut comparison = Comparison::of(&Default::default(), &Default::default(), &options);
+        comparison.rows = vec![row("a", 40.0), row("b", 35.0), row("c", 30.0)];
+        comparison.is_quantised = true;
+        comparison.set_drops(&options);
+        let drops: Vec<_> = comparison.rows.iter().map(|row| row.drop).collect();
+        assert_eq!(drops[..2], [None, None]);
+        let drop = drops[2].expect("two operators that were not compared are passed over");
+        assert!((drop.from - 35.0).abs() < 1e-6 && (drop.to - 30.0).abs() < 1e-6, "{drop:?}");
+        assert_eq!(comparison.largest_drop().map(|(row, _)| row.place.label()), Some("c".to_owned()));
+    }
+
+    #[test]
+    fn what_only_one_side_has_because_of_the_quantisation_is_set_apart() {
+        let graph = |value: &str| {
+            let graph = opscope_model::testing::GraphBuilder::new("one").input("x", &[1]).initializer("w", &[1]);
+            Some(Arc::new(graph.operator("op", "Neg", &["x"], &[value]).build()))
+        };
+        let place = |value: &str, op_type: &str| StoredOrigin {
+            value: Some(value.to_owned()),
+            op_type: Some(op_type.to_owned()),
+            ..StoredOrigin::default()
+        };
+        // Returns the values that stay, those of either side, and those that are set apart.
+        let set_apart = |graph: Option<Arc<Graph>>, reference_graph: Option<Arc<Graph>>| {
+            let options = CompareOptions { graph, reference_graph, ..CompareOptions::default() };
+            let mut comparison = Comparison::of(&Default::default(), &Default::default(), &options);
+            comparison.only_in_tensors = vec![place("mine", "Conv"), place("codes", "QuantizeLinear")];
+            comparison.only_in_reference = vec![place("theirs", "Conv"), place("back", "DequantizeLinear")];
+            comparison.is_quantised = true;
+            comparison.set_drops(&options);
+            let values = |places: &[StoredOrigin]| -> String {
+                places.iter().filter_map(|place| place.value.as_deref()).collect::<Vec<_>>().join(" ")
+            };
+            [&comparison.only_in_tensors, &comparison.only_in_reference, &comparison.quantised_only]
+                .map(|one| values(one))
+        };
+        // Without graphs, only the types of the operators say so.
+        assert_eq!(set_apart(None, None), ["mine", "theirs", "codes back"]);
+        // Each side's graph computes what the other side lacks, or does not.
+        assert_eq!(set_apart(graph("theirs"), graph("mine")), ["mine", "theirs", "codes back"]);
+        assert_eq!(set_apart(graph("y"), graph("y")), ["", "", "mine codes theirs back"]);
+        assert_eq!(set_apart(graph("y"), None), ["mine", "theirs", "codes back"]);
     }
 }

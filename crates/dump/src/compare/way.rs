@@ -188,6 +188,42 @@ mod tests {
     }
 
     #[test]
+    fn what_an_iteration_rounds_is_rounded_in_the_next_one() {
+        let half = Attribute::Int(DType::F16.onnx_code().into());
+        let graph = GraphBuilder::new("looping")
+            .input("x", &[4])
+            .operator("loop", "Loop", &["x"], &["y"])
+            .operator("other", "Neg", &["x"], &["plain"])
+            .output("y")
+            .body("loop", "body")
+            .input("state", &[4])
+            .operator("early", "Neg", &["state"], &["early"])
+            .operator("half", "Cast", &["early"], &["half"])
+            .output("half")
+            .attribute("to", &half)
+            .build();
+        let ways = Ways::of(&graph);
+        let coarsest = |value| ways.to(value).expect("a value").coarsest;
+        assert_eq!(["loop/state", "loop/early", "loop/half", "y"].map(coarsest), [Some(DType::F16); 4]);
+        assert_eq!(["x", "plain"].map(coarsest), [Some(DType::F32); 2]);
+    }
+
+    #[test]
+    fn a_constant_is_as_coarse_as_its_tensor() {
+        let coarsest = |dtype| {
+            let tensor = opscope_onnx::TensorInfo { dtype, shape: vec![4] };
+            let graph = GraphBuilder::new("constant").operator("c", "Constant", &[], &["c"]);
+            let graph =
+                graph.attribute("value", &Attribute::Tensor(tensor)).operator("n", "Neg", &["c"], &["y"]).build();
+            let ways = Ways::of(&graph);
+            ["c", "y"].map(|value| ways.to(value).expect("a value").coarsest)
+        };
+        assert_eq!(coarsest(Some(DType::F16)), [Some(DType::F16); 2]);
+        assert_eq!(coarsest(Some(DType::F64)), [Some(DType::F32); 2], "the values' own type is coarser");
+        assert_eq!(coarsest(None), [Some(DType::F32); 2]);
+    }
+
+    #[test]
     fn operators_that_only_move_values_and_casts_to_finer_types_are_exact() {
         let graph = model("precision/mixed.onnx");
         let moving: Vec<&str> =
@@ -214,5 +250,79 @@ mod tests {
         };
         assert_eq!(moving("none"), ["elements", "nd", "dropout"]);
         assert_eq!(moving("add"), ["dropout"]);
+    }
+
+    #[test]
+    fn operators_that_round_to_few_bits_are_told_by_their_types() {
+        for op_type in [
+            "QuantizeLinear",
+            "DequantizeLinear",
+            "DynamicQuantizeLinear",
+            "QLinearConv",
+            "QLinearAdd",
+            "MatMulInteger",
+            "ConvInteger",
+            "MatMulIntegerToFloat",
+            "QGemm",
+            "QAttention",
+            "MatMulNBits",
+        ] {
+            assert!(quantises(op_type), "{op_type}");
+        }
+        for op_type in ["Conv", "MatMul", "Gemm", "Attention", "Cast", "LinearQ", "IntegerMatMul", "Quantize", ""] {
+            assert!(!quantises(op_type), "{op_type}");
+        }
+    }
+
+    /// Returns whether an operator of this type only moves values, in a graph whose values have this type.
+    fn moves(op_type: &str, dtype: Option<DType>, to: Option<DType>) -> bool {
+        let mut graph = GraphBuilder::new("one").input("x", &[4]).operator("op", op_type, &["x"], &["y"]);
+        if let Some(to) = to {
+            graph = graph.attribute("to", &Attribute::Int(to.onnx_code().into()));
+        }
+        let mut graph = graph.build();
+        graph.values[0].dtype = dtype;
+        only_moves(&graph, &graph.operators[0])
+    }
+
+    #[test]
+    fn moving_operators_are_those_that_compute_nothing() {
+        let moving = "Compress Concat DepthToSpace Expand Flatten Gather GatherElements GatherND Identity Pad Reshape \
+                      ReverseSequence Slice SpaceToDepth Split Squeeze Tile Transpose Unsqueeze ScatterND ScatterElements";
+        for op_type in moving.split_whitespace() {
+            assert!(moves(op_type, Some(DType::F32), None), "{op_type}");
+        }
+        for op_type in ["Add", "Relu", "MaxPool", "Where", "Resize", "Cast", "Shape", "TopK", "OneHot"] {
+            assert!(!moves(op_type, Some(DType::F32), None), "{op_type}");
+        }
+    }
+
+    #[test]
+    fn a_cast_is_exact_to_a_type_that_is_as_fine_or_finer() {
+        use DType::{Bf16, F16, F32, F64, I32};
+        // From the coarsest to the finest.
+        let floats = [Bf16, F16, F32, F64];
+        for (at, from) in floats.into_iter().enumerate() {
+            for (other, to) in floats.into_iter().enumerate() {
+                assert_eq!(moves("Cast", Some(from), Some(to)), other >= at, "{from} to {to}");
+            }
+            assert!(!moves("Cast", Some(from), Some(I32)) && !moves("Cast", Some(I32), Some(from)));
+        }
+        // Where the file does not say what is cast.
+        assert_eq!(floats.map(|to| moves("Cast", None, Some(to))), [false, false, true, true]);
+        assert!(!moves("Cast", None, Some(I32)));
+    }
+
+    #[test]
+    fn two_ways_together_have_the_coarser_type_and_are_quantised_if_one_is() {
+        let way = |coarsest, quantised| Way { coarsest, quantised };
+        let (half, single) = (Some(DType::F16), Some(DType::F32));
+        assert_eq!(way(half, false).and(way(single, false)), way(half, false));
+        assert_eq!(way(single, true).and(way(half, false)), way(half, true));
+        assert_eq!(way(None, false).and(way(single, true)), way(single, true));
+        assert_eq!(way(single, false).and(way(None, false)), way(single, false));
+        let of = |dtype| Way::of_type(Some(dtype)).coarsest;
+        assert_eq!([DType::F64, DType::Bf16].map(of), [Some(DType::F64), Some(DType::Bf16)]);
+        assert_eq!([DType::I8, DType::F8E5M2, DType::Complex64].map(of), [None; 3]);
     }
 }

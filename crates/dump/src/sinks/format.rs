@@ -67,3 +67,12 @@ fn directory(root: &Path, contents: Contents, info: &DumpInfo, histograms: bool)
     let sink = DirectorySink::create(root, contents, info)?;
     Ok(Box::new(if histograms { sink.with_histograms()? } else { sink }))
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_chunk_of_an_ascendcl_file_has_128_mib() {
+        // So much is too long for a test.
+        assert_eq!(super::CHUNK, 134_217_728);
+    }
+}

@@ -3,22 +3,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-
-use rustix::fs::OFlags;
 
 /// How the name of a file begins until the file is whole.
 pub(crate) const BESIDE: &str = ".beside-";
 
-/// Returns a new file.
+/// Creates a file that must not exist.
 pub(crate) fn file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-/// Returns a file that was made before, to add to it.
-pub(crate) fn longer(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)
 }
 
 /// Writes a file as a whole: under a name that cannot be guessed, then renamed. At every moment the file is whole.
@@ -32,7 +25,7 @@ pub(crate) fn whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a directory below another one, which may be there already.
+/// Creates a directory below another one, unless it exists.
 pub(crate) fn directory(root: &Path, below: &Path) -> io::Result<()> {
     let mut path = root.to_path_buf();
     for part in below {
@@ -47,7 +40,7 @@ pub(crate) fn directory(root: &Path, below: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a directory that is not there yet; those above it are made where they are missing.
+/// Creates a directory that must not exist, and the missing ones above it.
 pub(crate) fn root(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::create_dir(path)

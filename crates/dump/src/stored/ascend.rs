@@ -1,8 +1,6 @@
 use std::collections::HashMap;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-use opscope_tensor::open_regular;
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor, manifest};
 use crate::MANIFEST;
@@ -12,7 +10,7 @@ use crate::table::csv;
 /// The largest table of names that is read.
 const LARGEST_MAPPING: u64 = 256 << 20;
 
-/// Returns the files among these that are AscendCL's, in the order of their runs and tasks.
+/// Opens the files among these that are AscendCL's. The tensors are in the order of their runs and tasks.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::AscendCl, ..StoredDump::default() };
     let mut mappings = HashMap::new();
@@ -40,20 +38,19 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     dump
 }
 
-/// Returns the last directory counts the runs.
+/// Returns the number of a file's run, which is the name of the file's directory.
 fn run_of(path: &Path) -> Option<u64> {
     path.parent()?.file_name()?.to_str()?.parse().ok()
 }
 
 fn mapping(path: &Path, problems: &mut Vec<String>) -> HashMap<String, String> {
     let table = path.with_file_name(MAPPING);
-    let mut text = String::new();
-    let read = open_regular(&table).and_then(|file| file.take(LARGEST_MAPPING).read_to_string(&mut text));
+    let read = opscope_files::read_text(&table, LARGEST_MAPPING);
     if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return HashMap::new();
     }
     let rows = read.map_err(|error| error.to_string());
-    let rows = rows.and_then(|_| csv::read(&text).map_err(|error| error.to_string())).unwrap_or_else(|error| {
+    let rows = rows.and_then(|text| csv::read(&text).map_err(|error| error.to_string())).unwrap_or_else(|error| {
         problems.push(format!("{}: {error}", table.display()));
         Vec::new()
     });
@@ -85,4 +82,13 @@ fn tensors(run: Option<u64>, name: &FileName, file: AscendFile) -> Vec<StoredTen
         StoredTensor { place, dtype: tensor.dtype, shape: tensor.shape, bytes: tensor.bytes, noted: None, location }
     };
     file.tensors.into_iter().map(tensor).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_mapping_has_256_mib_at_most() {
+        // So much is too long for a test.
+        assert_eq!(super::LARGEST_MAPPING, 268_435_456);
+    }
 }

@@ -2,14 +2,15 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use opscope_files::open_regular;
 use opscope_onnx::{CodeOrigin, Module};
-use opscope_tensor::{DType, npy, open_regular};
+use opscope_tensor::{DType, npy};
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor, manifest};
 use crate::{DumpError, INDEX, IndexLine, IndexStatistics, Io, MANIFEST, State};
 
 /// The longest line of an index that is read.
-const LONGEST_LINE: u64 = 1 << 20;
+pub(crate) const LONGEST_LINE: u64 = 1 << 20;
 
 /// Lines of an index that cannot be used; with more it is no index.
 const MOST_PROBLEMS: usize = 1000;

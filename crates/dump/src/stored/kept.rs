@@ -23,7 +23,7 @@ pub struct Keeper {
 }
 
 impl KeepSink {
-    /// Returns a sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`; and what it
+    /// Returns a sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`, and a handle to what it
     /// keeps.
     pub fn new(cap: u64, spill_in: PathBuf) -> (Self, Keeper) {
         let kept = Arc::new(Mutex::new(StoredDump { kind: DumpKind::Kept, ..StoredDump::default() }));
@@ -38,7 +38,7 @@ impl KeepSink {
         }
     }
 
-    /// Returns where a piece goes: all of a tensor goes to the same place.
+    /// Keeps a piece. All pieces of a tensor go to the same place.
     fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> std::io::Result<()> {
         let in_memory = stream.bytes <= self.cap - self.in_memory;
         if in_memory {
@@ -107,5 +107,55 @@ impl StoredOrigin {
             // Whoever runs a model has its graph, which says so.
             code: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::GraphBuilder;
+    use opscope_onnx::{OperatorId, ValueId};
+    use opscope_tensor::DType;
+
+    use super::*;
+    use crate::Io;
+
+    #[test]
+    fn tensors_are_in_memory_up_to_the_last_byte_of_the_cap_and_in_a_file_beyond() {
+        let graph =
+            GraphBuilder::new("one").input("x", &[1]).operator("op", "Relu", &["x"], &["y"]).output("y").build();
+        let graph = Arc::new(graph);
+        let directory = tempfile::tempdir().expect("a directory");
+        let (mut sink, keeper) = KeepSink::new(1000, directory.path().into());
+        // Of the last three the first has one byte more than there is room for.
+        let lengths = [600usize, 401, 400, 1, 250];
+        for (slot, length) in lengths.into_iter().enumerate() {
+            let origin = Origin {
+                graph: Arc::clone(&graph),
+                plan: 0,
+                run: None,
+                operator: OperatorId::new(0),
+                path: Box::default(),
+                io: Io::Output,
+                slot,
+                value: ValueId::new(1),
+            };
+            let stream = Stream { origin, dtype: DType::U8, shape: vec![length], bytes: length as u64, siblings: 1 };
+            assert_eq!(sink.begin(&stream), Answer::Continue);
+            let bytes = vec![slot as u8; length];
+            let (begin, end) = bytes.split_at(length / 3);
+            for (offset, bytes, last) in [(0, begin, false), (begin.len(), end, true)] {
+                let piece = Piece { offset: offset as u64, bytes, last };
+                assert_eq!(sink.piece(&stream, piece), Answer::Continue);
+            }
+        }
+        let dump = keeper.dump();
+        let in_memory: Vec<bool> =
+            dump.tensors.iter().map(|tensor| matches!(tensor.location, Location::Memory(_))).collect();
+        assert_eq!(in_memory, [true, false, true, false, false]);
+        for (slot, (tensor, length)) in dump.tensors.iter().zip(lengths).enumerate() {
+            assert_eq!(tensor.read().expect("it was kept").bytes(), vec![slot as u8; length]);
+        }
+        let Location::Unnamed(file, _) = &dump.tensors[1].location else { panic!("it is in a file") };
+        assert_eq!(file.metadata().expect("a file").len(), 401 + 1 + 250, "they lie back to back");
     }
 }

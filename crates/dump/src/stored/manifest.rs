@@ -1,7 +1,5 @@
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
-
-use opscope_tensor::open_regular;
 
 use super::StoredDump;
 use crate::{MANIFEST, Manifest};
@@ -11,11 +9,11 @@ const LARGEST: u64 = 256 << 20;
 
 /// Returns the manifest of a directory; `None` where there is none.
 pub(crate) fn read(root: &Path) -> Result<Option<Manifest>, String> {
-    let file = match open_regular(&root.join(MANIFEST)) {
+    let text = match opscope_files::read(&root.join(MANIFEST), LARGEST) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|error| error.to_string())?,
+        text => text.map_err(|error| error.to_string())?,
     };
-    serde_json::from_reader(BufReader::new(file.take(LARGEST))).map(Some).map_err(|error| error.to_string())
+    serde_json::from_slice(&text).map(Some).map_err(|error| error.to_string())
 }
 
 /// Compares what the manifest counted with what is there: tensors that are whole, and their bytes. `place` is where they
@@ -31,5 +29,14 @@ pub(super) fn check(dump: &mut StoredDump, place: &str, tensors: u64, bytes: u64
             "{MANIFEST} counts {} tensors of {} bytes, {place} {tensors} of {bytes}",
             manifest.tensors, manifest.bytes
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_manifest_has_256_mib_at_most() {
+        // So much is too long for a test.
+        assert_eq!(super::LARGEST, 268_435_456);
     }
 }

@@ -16,12 +16,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use opscope_files::open_regular;
 use opscope_model::LoopIteration;
 use opscope_onnx::CodeOrigin;
-use opscope_tensor::{DType, Tensor, npy, open_regular};
+use opscope_tensor::{DType, Tensor, npy};
 use opscope_text::counted;
 
 use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
+pub(crate) use index::LONGEST_LINE;
 pub use kept::{KeepSink, Keeper};
 
 /// A dump that was taken before: its tensors, in the order in which they came, without their data.

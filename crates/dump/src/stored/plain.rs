@@ -6,7 +6,7 @@ use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::Io;
 use crate::sinks::ascend::FileName;
 
-/// Returns the `.npy` files among these. A file's path below the directory is taken as its value's name.
+/// Opens the `.npy` files among these. A file's path below the directory is taken as its value's name.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Npy, ..StoredDump::default() };
     for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "npy")) {

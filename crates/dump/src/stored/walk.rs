@@ -31,3 +31,12 @@ pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
     found.sort();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_dump_has_a_million_files_at_most() {
+        // So much is too long for a test.
+        assert_eq!(super::MOST_FILES, 1_000_000);
+    }
+}

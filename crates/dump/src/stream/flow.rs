@@ -57,8 +57,9 @@ impl Policy {
 }
 
 impl Flow {
-    /// The default cap: 256 MiB.
-    pub const DEFAULT_CAP: usize = 256 << 20;
+    /// The default cap: 224 MiB. With the tensor that waits for room and what the allocator needs beside, a dump makes a process
+    /// grow by less than 256 MiB.
+    pub const DEFAULT_CAP: usize = 224 << 20;
     /// The default patience.
     pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(60);
     /// The smallest cap; a smaller one is taken as this.

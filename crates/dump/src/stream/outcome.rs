@@ -109,3 +109,49 @@ impl SubscriptionReport {
         self.losses.count() == 0 && self.errors.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::Fidelity;
+    use opscope_model::testing::GraphBuilder;
+    use opscope_onnx::ValueId;
+
+    use super::*;
+    use crate::{DumpInfo, Io, Manifest, Origin};
+
+    #[test]
+    fn all_losses_are_counted_and_the_first_100_000_are_named() {
+        let graph =
+            GraphBuilder::new("one").input("x", &[1]).operator("op", "Relu", &["x"], &["y"]).output("y").build();
+        let graph = Arc::new(graph);
+        let missing = |slot| Missing {
+            origin: Origin {
+                graph: Arc::clone(&graph),
+                plan: 0,
+                run: None,
+                operator: OperatorId::new(0),
+                path: Box::default(),
+                io: Io::Output,
+                slot,
+                value: ValueId::new(1),
+            },
+            reason: String::new(),
+        };
+        let mut losses = Losses::default();
+        (0..100_000).for_each(|slot| losses.add(missing(slot)));
+        assert_eq!((losses.count(), losses.named().len()), (100_000, 100_000));
+        losses.add(missing(100_000));
+        losses.add(missing(100_001));
+        assert_eq!((losses.count(), losses.named().len()), (100_002, 100_000));
+        assert_eq!(losses.named().last().map(|missing| missing.origin.slot), Some(99_999));
+        let mut manifest = Manifest::begun(&DumpInfo::new(&graph, Fidelity::Exact, "an engine", "1"), "tensors");
+        manifest.end(&Ending { losses: losses.clone(), ..Ending::default() }, &[]);
+        assert_eq!((manifest.missing_count, manifest.missing.len()), (100_002, 100_000));
+        assert_eq!(manifest.errors, ["only the first 100000 missing tensors are named"]);
+        let report = SubscriptionReport { losses, ..SubscriptionReport::default() };
+        assert!(!report.is_complete() && SubscriptionReport::default().is_complete());
+        let failed = SubscriptionReport { errors: vec!["it failed".into()], ..SubscriptionReport::default() };
+        assert!(!failed.is_complete());
+        assert!(!DumpReport { subscriptions: vec![SubscriptionReport::default(), failed] }.is_complete());
+    }
+}

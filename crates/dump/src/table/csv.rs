@@ -68,4 +68,10 @@ mod tests {
             prop_assert_eq!(read(&String::from_utf8(table.into_inner().unwrap()).unwrap()).unwrap(), rows);
         }
     }
+
+    #[test]
+    fn a_table_has_ten_million_rows_at_most() {
+        // So much is too long for a test.
+        assert_eq!(MOST_ROWS, 10_000_000);
+    }
 }

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use opscope_model::testing::skipped;
+
 /// Runs a test where it may mount disks: in a namespace of its own, in which this very program runs the test of this name
-/// once more. Where the system allows nobody that, which `.ci/run` does not accept, nothing is tested.
+/// once more. Where the system does not allow that, the test is skipped.
 pub fn with_disks(name: &str, test: impl FnOnce()) {
     const IS_WITHIN: &str = "OPSCOPE_TEST_MAY_MOUNT";
     const ALONE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
@@ -13,7 +15,7 @@ pub fn with_disks(name: &str, test: impl FnOnce()) {
     }
     let can_mount = Command::new("unshare").args(ALONE).args(["mount", "-t", "tmpfs", "none", "/mnt"]).output();
     if !can_mount.is_ok_and(|mounted| mounted.status.success()) {
-        return eprintln!("not tested: `unshare {} mount` is not allowed here", ALONE.join(" "));
+        return skipped(format_args!("`unshare {} mount` is not allowed here", ALONE.join(" ")));
     }
     // Its whole name, if it is part of a module.
     let thread = std::thread::current();

@@ -68,7 +68,10 @@ impl Api {
         self.env.as_ptr()
     }
 
-    /// Returns the error of a status, and frees it.
+    /// Frees a status.
+    ///
+    /// # Errors
+    /// The status' message, if it reports an error.
     ///
     /// # Safety
     /// The status is one that the library has just returned.

@@ -1,5 +1,6 @@
 use std::ffi::{CString, c_int};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::ptr::{self, NonNull};
 
 use ort_sys::{
@@ -81,11 +82,16 @@ impl SessionOptions {
         unsafe { call!(self.api, AddCustomOpDomain(self.raw.as_ptr(), domain)) }
     }
 
-    /// Gives the library the contents of files with external data, by the names that the model has for them.
+    /// Gives the library the files with external data: the directory from which it reads them, or else their contents, by the names that
+    /// the model has for them.
     ///
     /// # Safety
     /// The contents live until the last session that is made with these options is gone, and nothing writes to them.
-    pub unsafe fn external_files(&mut self, files: &[(String, &[u8])]) -> Result<(), String> {
+    pub unsafe fn external_files(&mut self, directory: Option<&Path>, files: &[(String, &[u8])]) -> Result<(), String> {
+        if let Some(directory) = directory {
+            let path = directory.to_str().ok_or_else(|| format!("{}: its name is no text", directory.display()))?;
+            return self.config("session.model_external_initializers_file_folder_path", path);
+        }
         let names: Vec<CString> = files.iter().map(|(name, _)| text(name)).collect();
         let names: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
         let contents: Vec<_> = files.iter().map(|(_, bytes)| bytes.as_ptr().cast_mut().cast()).collect();

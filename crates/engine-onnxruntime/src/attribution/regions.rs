@@ -9,8 +9,8 @@ use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
 use super::carried::{Carried, Carrying, named};
 use super::written::WrittenGraph;
 
-/// Returns for each node the operators that it stands for, the one that its time counts for first. None for a conversion of the
-/// library's own.
+/// Returns for each node the operators that it stands for, the one that its time counts for first. A conversion of the library's
+/// own counts for the operator that it serves; none for a copy between providers.
 pub(super) fn attribute(graph: &Graph, written: &WrittenGraph, carrying: &Carrying<'_>) -> Vec<Vec<Attribution>> {
     let regions = Regions::of(graph, written, carrying);
     let owners = regions.owners();
@@ -19,6 +19,7 @@ pub(super) fn attribute(graph: &Graph, written: &WrittenGraph, carrying: &Carryi
     // What is left was left out of the graph, because it changes nothing: an Identity, or a Dropout.
     let needed = needed(graph);
     place_the_rest(graph, &mut groups, |operator| needed[operator.id.index()] && regions.runs(operator));
+    regions.credit(&mut groups);
     groups
 }
 
@@ -131,6 +132,36 @@ impl<'a> Regions<'a> {
             let before = || self.operators[index].iter().next_back().copied();
             let found = first.map(|first| first.operator).or_else(before);
             groups[index] = found.map(|operator| Attribution { operator, exact: false }).into_iter().collect();
+        }
+    }
+
+    /// Gives each change of layout to the operator for whose kernel the library made it: one that undoes a layout to the operator
+    /// that made the value in it, any other one to the operator that takes its value. Copies between providers serve none.
+    fn credit(&self, groups: &mut [Vec<Attribution>]) {
+        let nodes = &self.written.nodes;
+        let (mut makers, mut takers) = (HashMap::new(), HashMap::new());
+        for (index, node) in nodes.iter().enumerate() {
+            node.given().for_each(|output| _ = makers.entry(output.as_str()).or_insert(index));
+            node.inputs.iter().for_each(|input| _ = takers.entry(input.as_str()).or_insert(index));
+        }
+        let is_change =
+            |index: usize| self.carrying.layouts.contains_key(&index) && !nodes[index].op_type.starts_with("Memcpy");
+        let unserved: Vec<usize> =
+            (0..nodes.len()).filter(|&index| groups[index].is_empty() && is_change(index)).collect();
+        for index in unserved {
+            // Several conversions may follow one another.
+            let served = |next: &dyn Fn(usize) -> Option<usize>| {
+                let path =
+                    std::iter::successors(next(index), |&at| if groups[at].is_empty() { next(at) } else { None });
+                path.take(nodes.len()).find_map(|at| groups[at].first().map(|first| first.operator))
+            };
+            let before = || served(&|at| makers.get(nodes[at].inputs.first()?.as_str()).copied());
+            let behind = || served(&|at| nodes[at].given().find_map(|output| takers.get(output.as_str()).copied()));
+            let operator = match nodes[index].op_type.as_str() {
+                "ReorderOutput" => before().or_else(behind),
+                _ => behind().or_else(before),
+            };
+            groups[index] = operator.map(|operator| Attribution { operator, exact: false }).into_iter().collect();
         }
     }
 }

@@ -5,10 +5,15 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use opscope_files::{open_regular, read_text};
+
 use super::{LibraryError, Skipped};
 
 /// The name under which the linker knows the library.
 const SONAME: &str = "libonnxruntime.so.1";
+
+/// More bytes than a setting of Python's has.
+const LARGEST_TEXT: u64 = 64 << 10;
 
 /// The virtual environments of a project, as people name them.
 const HERE: &str = "in ./venv and ./.venv";
@@ -142,7 +147,7 @@ fn packages_under(root: &Path) -> Vec<PathBuf> {
     if debian.is_dir() && !places.contains(&debian) {
         places.push(debian);
     }
-    if let Ok(config) = fs::read_to_string(root.join("pyvenv.cfg"))
+    if let Ok(config) = read_text(&root.join("pyvenv.cfg"), LARGEST_TEXT)
         && setting(&config, "include-system-site-packages").is_some_and(|value| value.eq_ignore_ascii_case("true"))
         && let Some(base) = setting(&config, "home").and_then(|home| Path::new(home).parent().map(Path::to_owned))
         && base != root
@@ -171,7 +176,7 @@ fn setting<'a>(config: &'a str, key: &str) -> Option<&'a str> {
 fn pyenv_root(path: &[PathBuf]) -> Option<PathBuf> {
     let shims = path.iter().find(|directory| directory.join("python3").is_file())?;
     let root = shims.parent().filter(|_| shims.ends_with("shims"))?;
-    let version = fs::read_to_string(root.join("version")).ok()?;
+    let version = read_text(&root.join("version"), LARGEST_TEXT).ok()?;
     Some(root.join("versions").join(version.lines().next()?.trim()))
 }
 
@@ -195,7 +200,7 @@ fn library_in(directory: &Path) -> Option<PathBuf> {
 /// to the loader, which says why.
 fn processor_of(path: &Path) -> Option<String> {
     let mut head = [0; 20];
-    fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).ok()?;
+    open_regular(path).and_then(|mut file| file.read_exact(&mut head)).ok()?;
     let machine = u16::from_le_bytes([head[18], head[19]]);
     (head.starts_with(b"\x7fELF") && machine != OWN_MACHINE).then(|| {
         let known = MACHINES.iter().find(|(number, _)| *number == machine);

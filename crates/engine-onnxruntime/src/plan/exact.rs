@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    DeviceTensors, EngineError, Fidelity, Interest, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver,
-    check_inputs,
+    DeviceTensors, EngineError, Fidelity, Interest, Kernel, LoadBudget, LoadOptions, Model, Plan, RunId, RunMemory,
+    RunObserver, check_inputs,
 };
 use opscope_onnx::{Graph, OnnxError, OperatorId, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -34,6 +34,7 @@ pub(crate) struct ExactModel {
 }
 
 struct Loaded {
+    budget: LoadBudget,
     setup: Setup,
     threads: NonZeroUsize,
     layout: Layout,
@@ -61,11 +62,12 @@ struct HeldSession {
 impl ExactModel {
     pub fn load(setup: &Setup, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
         let failed = |reason: String| load_error(&reason, &graph);
-        let model = named(&graph).map_err(failed)?;
+        let mut model = named(&graph).map_err(failed)?;
         let files = ExternalFiles::map(&graph, &model).map_err(failed)?;
+        files.name_in(&mut model);
         let plain = || setup.session_options(options.threads, GraphOptimizationLevel::Disable, true);
         let types = Types::of(&graph, &model, plain);
-        limits::check(&graph, |value| types.for_inputs(&graph, &Sizes::default(), value))?;
+        limits::check(&graph, options.budget, |value| types.for_inputs(&graph, &Sizes::default(), value))?;
         let making =
             Making { setup, graph: &graph, threads: options.threads, named: &model, types: &types, files: &files };
         let mut first_error = None;
@@ -74,6 +76,7 @@ impl ExactModel {
                 Ok(Tapped { session: shared, taps, order, .. }) => {
                     let kernels = kernels::exact(&graph, &taps, &order);
                     let loaded = Loaded {
+                        budget: options.budget,
                         setup: setup.clone(),
                         threads: options.threads,
                         layout: Layout::new(graph, taps, kernels),
@@ -131,7 +134,7 @@ impl Making<'_> {
         #[allow(unsafe_code)]
         unsafe {
             options.add_domain(domain.raw())?;
-            options.external_files(&self.files.contents())?;
+            options.external_files(self.files.directory(), &self.files.contents())?;
         }
         let (inputs, outputs) = names::of_ends(self.graph);
         let bytes = model.encode_to_vec();
@@ -170,7 +173,8 @@ impl Loaded {
     fn again(&self, memory: Memory) -> Result<Tapped, String> {
         let Self { setup, threads, types, files, .. } = self;
         let graph = &self.layout.graph;
-        let named = named(graph)?;
+        let mut named = named(graph)?;
+        files.name_in(&mut named);
         Making { setup, graph, threads: *threads, named: &named, types, files }.session(self.apart, memory)
     }
 }
@@ -181,13 +185,15 @@ impl ExactModel {
         let graph = &self.loaded.layout.graph;
         takes_as_declared(graph, inputs)?;
         let sizes = Sizes::new(graph, inputs);
-        limits::check(graph, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
+        limits::check(graph, self.loaded.budget, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
         let types = types_in_plan(graph, &self.loaded.setup, inputs);
         let kernels = kernels::sized(&self.loaded.layout.kernels, types);
+        let memory = run_memory(graph, &kernels, inputs);
+        memory.check(graph, &kernels)?;
         Ok(ExactPlan {
             loaded: Arc::clone(&self.loaded),
             expected: Expected::of(inputs),
-            memory: run_memory(graph, &kernels, inputs),
+            memory,
             kernels,
             made: (start, Ticks::now()),
         })

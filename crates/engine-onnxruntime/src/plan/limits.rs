@@ -3,13 +3,17 @@
 //! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred bytes can ask for
 //! terabytes, and then the system ends the process.
 
-use opscope_model::{EngineError, LoadBudget, TensorType, memory_of_machine};
+use opscope_model::{EngineError, LoadBudget, MadeOfNumbers, TensorType, memory_of_machine};
 use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
 use opscope_tensor::DType;
 use opscope_text::shown_size;
 
 /// Operators that a model may have.
 const MOST_OPERATORS: usize = 50_000;
+
+/// What every model may make in a run of numbers in its file, and what it may make besides for each byte of its weights.
+const MADE: u64 = 1 << 30;
+const MADE_OF_BYTE: u64 = 8;
 
 /// Refuses a model of so many operators that the library would take too long to load it.
 pub(crate) fn check_operators(graph: &Graph, budget: LoadBudget) -> Result<(), EngineError> {
@@ -27,27 +31,50 @@ pub(crate) fn check_operators(graph: &Graph, budget: LoadBudget) -> Result<(), E
 }
 
 /// Checks every value of the main graph whose type and shape are known.
-pub(super) fn check(graph: &Graph, type_of: impl Fn(ValueId) -> TensorType) -> Result<(), EngineError> {
+pub(super) fn check(
+    graph: &Graph,
+    budget: LoadBudget,
+    type_of: impl Fn(ValueId) -> TensorType,
+) -> Result<(), EngineError> {
     let most = memory_of_machine();
     for value in &graph.values {
         let Producer::Operator(operator, _) = value.producer else { continue };
-        let TensorType { dtype: Some(dtype), shape } = type_of(value.id) else { continue };
-        // Strings have no fixed size, but at least a byte.
-        let of = |elements| if dtype == DType::String { Some(elements) } else { dtype.bytes_of(elements) };
-        let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
-        let bytes = elements.and_then(of).map_or(u64::MAX, |bytes| bytes as u64);
-        if bytes > most {
+        let found = type_of(value.id);
+        if let Some(bytes) = bytes_of(&found).filter(|bytes| *bytes > most) {
+            let TensorType { dtype, shape } = found;
             return Err(EngineError::OverBudget {
                 node: Some(graph.operator(operator).name.clone()),
                 reason: format!(
-                    "its output, {dtype} {shape:?}, would take {}, and the machine has {}",
+                    "its output, {} {shape:?}, would take {}, and the machine has {}",
+                    dtype.map_or("?", DType::name),
                     shown_size(bytes),
                     shown_size(most)
                 ),
             });
         }
     }
+    let allowed = MADE.saturating_add(weights(graph).saturating_mul(MADE_OF_BYTE));
+    let mut made = MadeOfNumbers::within(allowed.saturating_mul(u64::from(budget.factor())), budget.factor());
+    for operator in &graph.operators {
+        // Types of inputs that are not known take no part: their sizes are those of data.
+        let sum = |values: &mut dyn Iterator<Item = ValueId>, unknown: u64| {
+            values.fold(0u64, |all, value| all.saturating_add(bytes_of(&type_of(value)).unwrap_or(unknown)))
+        };
+        let inputs = sum(&mut operator.inputs.iter().flatten().copied(), u64::MAX);
+        let outputs = sum(&mut operator.outputs.iter().flatten().copied(), 0);
+        let too_much = |reason| EngineError::OverBudget { node: Some(operator.name.clone()), reason };
+        made.add(&operator.op_type, inputs, outputs).map_err(too_much)?;
+    }
     Ok(())
+}
+
+/// Returns the bytes of a tensor; `None` where its type is not known.
+fn bytes_of(TensorType { dtype, shape }: &TensorType) -> Option<u64> {
+    let dtype = (*dtype)?;
+    // Strings have no fixed size, but at least a byte.
+    let of = |elements| if dtype == DType::String { Some(elements) } else { dtype.bytes_of(elements) };
+    let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+    Some(elements.and_then(of).map_or(u64::MAX, |bytes| bytes as u64))
 }
 
 /// Returns the bytes of a model's weights, as far as the file states their types and shapes.

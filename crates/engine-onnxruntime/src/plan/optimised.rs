@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    DeviceTensors, EngineError, Fidelity, Interest, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver,
-    check_inputs,
+    DeviceTensors, EngineError, Fidelity, Interest, Kernel, LoadBudget, LoadOptions, Model, Plan, RunId, RunMemory,
+    RunObserver, check_inputs,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -34,6 +34,7 @@ pub(crate) struct OptimisedModel {
 }
 
 struct Loaded {
+    budget: LoadBudget,
     graph: Arc<Graph>,
     setup: Setup,
     session: Session,
@@ -63,15 +64,16 @@ impl OptimisedModel {
         level: GraphOptimizationLevel,
     ) -> Result<Self, EngineError> {
         let failed = |reason: String| load_error(&reason, &graph);
-        let model = named(&graph).map_err(failed)?;
+        let mut model = named(&graph).map_err(failed)?;
         let files = ExternalFiles::map(&graph, &model).map_err(failed)?;
+        files.name_in(&mut model);
         let mut session = setup.session_options(options.threads, level, false).map_err(failed)?;
         // SAFETY: the files are kept as long as the session, and are mapped for reading.
         #[allow(unsafe_code)]
-        unsafe { session.external_files(&files.contents()) }.map_err(failed)?;
+        unsafe { session.external_files(files.directory(), &files.contents()) }.map_err(failed)?;
         let plain = || setup.session_options(options.threads, GraphOptimizationLevel::Disable, true);
         let types = Types::of(&graph, &model, plain);
-        limits::check(&graph, |value| types.for_inputs(&graph, &Sizes::default(), value))?;
+        limits::check(&graph, options.budget, |value| types.for_inputs(&graph, &Sizes::default(), value))?;
         let (inputs, outputs) = names::of_ends(&graph);
         let (session, written) =
             written::load(&model.encode_to_vec(), limits::weights(&graph), &mut session, &inputs, &outputs)
@@ -84,7 +86,7 @@ impl OptimisedModel {
         let setup = setup.clone();
         Ok(Self {
             plans: Made::default(),
-            loaded: Arc::new(Loaded { graph, setup, session, types, kernels, _files: files }),
+            loaded: Arc::new(Loaded { budget: options.budget, graph, setup, session, types, kernels, _files: files }),
         })
     }
 }
@@ -97,12 +99,13 @@ impl OptimisedModel {
         let not_written = self.loaded.kernels.is_none().then(|| NOT_WRITTEN.to_owned());
         let notes = not_written.into_iter().collect();
         let sizes = Sizes::new(graph, inputs);
-        limits::check(graph, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
+        limits::check(graph, self.loaded.budget, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
         let kernels = match &self.loaded.kernels {
             Some(known) => known.attributed.kernels(graph, types_in_plan(graph, &self.loaded.setup, inputs)),
             None => Arc::new([]),
         };
         let memory = run_memory(graph, &kernels, inputs);
+        memory.check(graph, &kernels)?;
         Ok(OptimisedPlan {
             loaded: Arc::clone(&self.loaded),
             expected: Expected::of(inputs),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::mem::transmute;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_onnx::Dim;
 use ort_sys::{
     ONNXTensorElementDataType, OrtApi, OrtCustomOp, OrtCustomOpDomain, OrtCustomOpInputOutputCharacteristic,
-    OrtKernelContext, OrtKernelInfo, OrtShapeInferContext, OrtStatusPtr,
+    OrtKernelContext, OrtKernelInfo, OrtShapeInferContext, OrtStatusPtr, OrtTensorTypeAndShapeInfo,
 };
 
 use super::current::{at_tap, is_watched};
@@ -44,8 +45,8 @@ unsafe impl Sync for Domain {}
 struct TapOp {
     op: OrtCustomOp,
     api: Api,
-    /// The number of the element type of a tap for a single value.
-    element: i32,
+    /// The element type of a tap for a single value.
+    element: ONNXTensorElementDataType,
 }
 
 /// A node with the operator.
@@ -91,8 +92,32 @@ impl Domain {
     }
 }
 
-/// The numbers of the element types that tensors can have: all of ONNX but complex numbers, which the library does not have.
-const ELEMENTS: [i32; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22];
+/// The element types that tensors can have: all of ONNX but complex numbers, which the library does not have.
+const ELEMENTS: [ONNXTensorElementDataType; 20] = {
+    use ONNXTensorElementDataType::*;
+    [
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4,
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4,
+    ]
+};
 
 /// A tap whose values have the types that the model declares, which need not say how many dimensions these have.
 fn of_declared(api: Api, memory: Memory) -> TapOp {
@@ -102,7 +127,7 @@ fn of_declared(api: Api, memory: Memory) -> TapOp {
 }
 
 /// A tap for a single value, whose type the library then knows by itself.
-fn of_one(api: Api, memory: Memory, element: i32) -> TapOp {
+fn of_one(api: Api, memory: Memory, element: ONNXTensorElementDataType) -> TapOp {
     let any = operator(api, memory);
     let op = OrtCustomOp {
         GetName: Some(name_of_one),
@@ -146,7 +171,7 @@ fn operator(api: Api, memory: Memory) -> TapOp {
         GetAliasMap: if shared { Some(slots) } else { None },
         ReleaseAliasMap: if shared { Some(release_slots) } else { None },
     };
-    TapOp { op, api, element: 0 }
+    TapOp { op, api, element: ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED }
 }
 
 extern "system" fn name_of_declared(_: *const OrtCustomOp) -> *const c_char {
@@ -160,9 +185,8 @@ extern "system" fn name_of_one(_: *const OrtCustomOp) -> *const c_char {
 }
 
 unsafe extern "system" fn element_type(op: *const OrtCustomOp, _: usize) -> ONNXTensorElementDataType {
-    // SAFETY: the library passes the operator that it was given, which is the first field of ours. Every element type
-    // of ours is one of the library's.
-    unsafe { read_type(&(*op.cast::<TapOp>()).element) }
+    // SAFETY: the library passes the operator that it was given, which is the first field of ours.
+    unsafe { (*op.cast::<TapOp>()).element }
 }
 
 extern "system" fn required(_: *const OrtCustomOp, _: usize) -> OrtCustomOpInputOutputCharacteristic {
@@ -348,7 +372,7 @@ unsafe fn infer_one(
         let sizes: Vec<i64> = dims.iter().map(size).collect();
         let mut output = ptr::null_mut();
         call!(api, CreateTensorTypeAndShapeInfo(&mut output))?;
-        let set = call!(api, SetTensorElementType(output, read_type(&element)))
+        let set = set_element_type(api, output, element)
             .and_then(|()| call!(api, SetDimensions(output, sizes.as_ptr(), sizes.len())))
             .and_then(|()| call!(api, SetSymbolicDimensions(output, names.as_mut_ptr(), names.len())))
             .and_then(|()| call!(api, ShapeInferContext_SetOutputTypeShape(context, slot, output)));
@@ -357,11 +381,16 @@ unsafe fn infer_one(
     }
 }
 
-/// Returns the type with this number.
+/// Sets the element type by its number, which may be one that the binding does not know: it is only handed back.
 ///
 /// # Safety
-/// The library has a type with this number. One that the binding does not know is not looked at, only handed back.
-unsafe fn read_type(number: &i32) -> ONNXTensorElementDataType {
-    // SAFETY: the type is an `i32` in C; by the contract of this function the number is one of its values.
-    unsafe { ptr::from_ref(number).cast::<ONNXTensorElementDataType>().read() }
+/// The description is valid.
+unsafe fn set_element_type(api: Api, info: *mut OrtTensorTypeAndShapeInfo, number: i32) -> Result<(), String> {
+    type OfEnum = unsafe extern "system" fn(*mut OrtTensorTypeAndShapeInfo, ONNXTensorElementDataType) -> OrtStatusPtr;
+    type OfNumber = unsafe extern "system" fn(*mut OrtTensorTypeAndShapeInfo, i32) -> OrtStatusPtr;
+    // SAFETY: the type is an `i32` in C, so the function takes any number; the caller promises the rest.
+    unsafe {
+        let set = transmute::<OfEnum, OfNumber>((*api.table().as_ptr()).SetTensorElementType);
+        api.check(set(info, number))
+    }
 }

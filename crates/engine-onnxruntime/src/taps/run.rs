@@ -228,7 +228,7 @@ impl<'a> Watched<'a> {
                 Action::Stop(reason) => return Err(self.stop(reason)),
                 Action::ReplaceInputs(tensors) => self.replace_inputs(id, &tensors, passed)?,
                 Action::Skip(tensors) => begun.skipped = Some(tensors),
-                _ => {}
+                Action::Continue | Action::Replace(_) => {}
             }
         }
         if is_shown && self.interest.keep_inputs.contains(kernel.id) {
@@ -280,7 +280,7 @@ impl<'a> Watched<'a> {
         match action {
             Action::Stop(reason) => Err(self.stop(reason)),
             Action::Replace(tensors) => self.replace_outputs(id, &tensors, passed),
-            _ => Ok(()),
+            Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) => Ok(()),
         }
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
+use opscope_files::{open_directory, open_regular};
 use rustix::process::getuid;
 
 /// A directory that only this user can read, in memory or in the system's directory for temporary files. It is removed when this is
@@ -66,7 +67,7 @@ impl ProfileDirectory {
                 Err(error) => return Err(error),
             }
             let path = place.join(name);
-            let named = File::open(&unlocked).and_then(|directory| {
+            let named = open_directory(&unlocked).and_then(|directory| {
                 // On file systems without locks nobody can find out that it is abandoned.
                 let _ = directory.lock();
                 fs::rename(&unlocked, &path)?;
@@ -99,7 +100,7 @@ fn remove_abandoned(place: &Path) {
         }
         let path = entry.path();
         // Locked until it is gone.
-        let Ok(directory) = File::open(&path) else { continue };
+        let Ok(directory) = open_directory(&path) else { continue };
         if directory.try_lock().is_err() {
             continue;
         }
@@ -128,7 +129,7 @@ impl ProfilePath<'_> {
     /// Opens the profile, and removes its name.
     pub fn open(&self) -> io::Result<File> {
         let path = self.written()?.ok_or(io::ErrorKind::NotFound)?;
-        let file = File::open(&path)?;
+        let file = open_regular(&path)?;
         fs::remove_file(&path)?;
         self.is_removed.set(true);
         Ok(file)

@@ -3,6 +3,7 @@
 mod attribution;
 mod bodies;
 mod changes;
+mod external;
 mod files;
 mod keeping;
 mod order;

@@ -135,6 +135,11 @@ impl Budget {
         self.memory
     }
 
+    /// Returns the factor that multiplies what every model may take.
+    pub(crate) fn factor(self) -> u32 {
+        self.factor
+    }
+
     /// Does the work, and ends it with an error where it takes too much.
     pub(crate) fn spend<T: Send + 'static>(
         self,

@@ -347,8 +347,8 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Returns the engine follows a tree's nodes without a look at where they lead to, and takes their ids as their
-    /// places.
+    /// Checks the trees of an ensemble: the engine follows a tree's nodes without checking where they lead, and takes their
+    /// ids as their positions.
     fn check_trees(&self) -> Result<(), String> {
         let list = |name: &'static str| self.numbers(Attribute(name)).unwrap_or_default();
         let (trees, nodes, features) = (list("nodes_treeids"), list("nodes_nodeids"), list("nodes_featureids"));

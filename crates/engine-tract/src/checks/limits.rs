@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use opscope_model::MadeOfNumbers;
 use opscope_text::shown_size;
 use tract_onnx::ops::logic::If;
 use tract_onnx::pb::{GraphProto, NodeProto};
@@ -23,8 +24,19 @@ use crate::rewrite::branches;
 pub(crate) struct Memory {
     /// A single one.
     of_machine: u64,
-    /// All together that depend on no input, so that they are computed at load.
+    /// All together that depend on no input, so that they are computed at load; and so many of those that a run makes of numbers.
     at_load: u64,
+    /// The factor of the load budget.
+    factor: u32,
+}
+
+/// The bytes that a node takes and computes.
+#[derive(Default)]
+struct Sizes {
+    inputs: u64,
+    outputs: u64,
+    /// Whether all inputs are known, so that the outputs are computed at load.
+    is_known: bool,
 }
 
 /// Outputs of known inputs are computed here up to this many bytes, to know the sizes that later operators make of them.
@@ -33,7 +45,7 @@ const LARGEST_COMPUTED: u64 = 1 << 16;
 impl Memory {
     /// Returns the machine's memory for one value, and what a load may take for those that are computed then.
     pub(crate) fn of(budget: Budget) -> Self {
-        Self { of_machine: opscope_model::memory_of_machine(), at_load: budget.memory() }
+        Self { of_machine: opscope_model::memory_of_machine(), at_load: budget.memory(), factor: budget.factor() }
     }
 
     /// Checks every value of a model before anything of it is computed. On the way it notes what it learns of types,
@@ -44,12 +56,14 @@ impl Memory {
         let protos = graph.map_or(&[][..], |graph| &graph.node);
         let by_name: HashMap<&str, &NodeProto> = protos.iter().map(|node| (&*node.name, node)).collect();
         let mut computed_at_load = 0u64;
+        let mut made = MadeOfNumbers::within(self.at_load, self.factor);
         for node in model.eval_order()? {
             let name = model.node(node).name.clone();
             budget::at(Some(&name))?;
             let proto = by_name.get(&*name).copied();
             self.check_bodies(model, node, proto)?;
-            let at_load = self.check_node(model, node, proto)?;
+            let sizes = self.check_node(model, node, proto)?;
+            let at_load = if sizes.is_known { sizes.outputs } else { 0 };
             computed_at_load = computed_at_load.saturating_add(at_load);
             if computed_at_load > self.at_load {
                 let reason = format!(
@@ -58,6 +72,10 @@ impl Memory {
                     shown_size(self.at_load)
                 );
                 return Err(Refused { node: name, reason }.into());
+            }
+            if let Some(proto) = proto.filter(|_| !sizes.is_known) {
+                let too_much = |reason| Refused { node: name, reason };
+                made.add(&proto.op_type, sizes.inputs, sizes.outputs).map_err(too_much)?;
             }
         }
         budget::at(None)
@@ -77,8 +95,8 @@ impl Memory {
     }
 
     /// Checks a node's outputs, notes what its rules say, and computes the outputs where all inputs are known. Returns
-    /// how many bytes of outputs are computed at load.
-    fn check_node(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<u64> {
+    /// how many bytes it takes and computes.
+    fn check_node(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<Sizes> {
         let observed = model.node(node).op.observe_outlets(model, model.node(node))?;
         let observed: TVec<InferenceFact> =
             observed.iter().map(|outlet| model.outlet_fact(*outlet).cloned()).collect::<TractResult<_>>()?;
@@ -95,13 +113,17 @@ impl Memory {
         let Ok(mut inferred) =
             op.infer_facts(inputs.iter().collect(), outputs.iter().collect(), observed.iter().collect())
         else {
-            return Ok(0);
+            return Ok(Sizes::default());
         };
         let name = model.node(node).name.clone();
         let mut bytes = 0u64;
         for output in &inferred.1 {
             bytes = bytes.saturating_add(self.check_fact(&name, output)?);
         }
+        let taken = inferred
+            .0
+            .iter()
+            .try_fold(0u64, |all, input| Some(all.saturating_add(self.check_fact(&name, input).ok()?)));
         let is_known = !inputs.is_empty() && inferred.0.iter().all(|input| input.value.is_concrete());
         // Only small values can be the sizes of others.
         if is_known && bytes <= LARGEST_COMPUTED {
@@ -118,7 +140,7 @@ impl Memory {
                 model.set_outlet_fact(outlet, unified)?;
             }
         }
-        Ok(if is_known { bytes } else { 0 })
+        Ok(Sizes { inputs: taken.unwrap_or(u64::MAX), outputs: bytes, is_known })
     }
 
     /// Checks the graphs inside of a node, with what is known of the values around it.

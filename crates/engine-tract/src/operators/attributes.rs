@@ -9,7 +9,7 @@ use tract_onnx::tract_core::internal::{AxisOp, OutletId, TractResult, bail};
 use tract_onnx::tract_core::ops::array::Slice;
 use tract_onnx::tract_core::ops::binary::TypedBinOp;
 use tract_onnx::tract_core::ops::cast::cast;
-use tract_onnx::tract_core::ops::logic::{Iff, comp_eq, comp_lt};
+use tract_onnx::tract_core::ops::logic::{Iff, comp_lt};
 use tract_onnx::tract_core::ops::math::{abs, add, div, max, min, mul, pow, round_half_to_even, sub};
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 
@@ -21,7 +21,6 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("DFT", dft);
     framework.op_register.insert("DequantizeLinear", dequantize);
     framework.op_register.insert("Dropout", dropout);
-    framework.op_register.insert("DynamicQuantizeLinear", dynamic_quantize);
     framework.op_register.insert("Einsum", einsum);
     framework.op_register.insert("GatherND", counted_from_the_end);
     framework.op_register.insert("GlobalLpPool", global_lp_pool);
@@ -94,22 +93,7 @@ fn dropout(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Returns where all is zero the scale is one; tract's is zero.
-fn dynamic_quantize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
-    let (op, closures) = build(tracts(), context, node)?;
-    let wire = Rewired::new(op, |name, target, inputs, inner| {
-        let mut outputs = inner(target, inputs)?;
-        let zero = target.add_const(format!("{name}.zero"), tensor0(0f32))?;
-        let one = target.add_const(format!("{name}.one"), tensor0(1f32))?;
-        let is_zero = TypedBinOp(comp_eq(), None);
-        let is_zero = target.wire_node(format!("{name}.is_zero"), is_zero, &[outputs[1], zero])?[0];
-        outputs[1] = target.wire_node(format!("{name}.scale"), Iff, &[is_zero, one, outputs[1]])?[0];
-        Ok(outputs)
-    });
-    Ok((Box::new(wire), closures))
-}
-
-/// tract takes nothing behind the arrow as if there were no arrow.
+/// Refuses an equation with nothing behind the arrow, which tract reads as an equation without an arrow.
 fn einsum(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     if node.get_attr::<String>("equation")?.trim_end().ends_with("->") {
         bail!("the engine has no Einsum whose result is a scalar");
@@ -154,7 +138,7 @@ fn counted_from_the_end(context: &ParsingContext, node: &NodeProto) -> TractResu
     Ok((Box::new(wire), closures))
 }
 
-/// Returns the norm over all places; tract divides by their number.
+/// Computes the norm over all positions. tract's own also divides by their number.
 fn global_lp_pool(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let p = node.get_attr_opt::<i64>("p")?.unwrap_or(2) as f32;
@@ -192,7 +176,7 @@ fn non_max_suppression(context: &ParsingContext, node: &NodeProto) -> TractResul
     build(tracts(), context, node)
 }
 
-/// Returns what is padded by less than nothing is cut off.
+/// Cuts off where a padding is negative, which tract's own does not.
 fn pad(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     if context.onnx_operator_set_version < 11 {

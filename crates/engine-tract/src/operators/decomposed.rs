@@ -50,8 +50,8 @@ fn celu(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Returns a discrete Fourier transform is computed in fp64: what cancels out leaves an error of the size of what went
-/// in.
+/// Computes a discrete Fourier transform in fp64. In fp32, terms that cancel out would leave an error of the size of the
+/// input.
 pub(super) fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     // Without an axis it is the last but one; tract takes the second.
@@ -101,8 +101,7 @@ fn log_sum_exp(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
     Ok((Box::new(wire), closures))
 }
 
-/// Returns the largest of nothing is minus infinity, the smallest is infinity; tract gives the largest numbers there
-/// are.
+/// Gives minus infinity as the largest of nothing and infinity as the smallest. tract gives the largest finite numbers.
 fn extreme(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let of_nothing = if node.op_type == "ReduceMax" { f32::NEG_INFINITY } else { f32::INFINITY };

@@ -2,8 +2,8 @@
 //!
 //! tract has few kernels for fp16: most operators are slow with it, and some do not load or are wrong. So an operator with
 //! fp16 inputs gets them widened to fp32, and what it computes is narrowed again: each value of the file keeps the type
-//! that the file gives it. Optimised plans hand fp32 from one such operator
-//! to the next, rounded to what fp16 holds.
+//! that the file gives it. Optimised plans hand fp32 from one such operator to the next, rounded to what fp16 holds. They
+//! round a convolution or a product, and the arithmetic with constants behind it, once at its end: it becomes one kernel.
 
 use std::collections::HashMap;
 
@@ -19,8 +19,12 @@ use tract_onnx::tract_core::internal::{
     TypedOp, Validation, tvec,
 };
 use tract_onnx::tract_core::ops::array::{MultiBroadcastTo, Slice, TypedConcat};
+use tract_onnx::tract_core::ops::binary::TypedBinOp;
+use tract_onnx::tract_core::ops::cnn::Conv;
+use tract_onnx::tract_core::ops::einsum::EinSum;
 use tract_onnx::tract_core::ops::identity::Identity;
 use tract_onnx::tract_core::ops::logic::Iff;
+use tract_onnx::tract_core::ops::math::{Add, Div, Max, Min, Mul, Sub};
 use tract_onnx::tract_core::{as_op, not_a_typed_op};
 use tract_onnx::tract_hir::infer::{Factoid, GenericFactoid};
 use tract_onnx::tract_hir::internal::{InferenceModelPatch, InferenceNode, InferenceOp};
@@ -290,6 +294,7 @@ impl Translate<TypedFact, Box<dyn TypedOp>, TypedFact, Box<dyn TypedOp>> for Kep
         let mut inputs: TVec<OutletId> = node.inputs.iter().map(|outlet| mapping[outlet]).collect();
         let datum = |target: &TypedModel, outlet| Ok::<_, TractError>(target.outlet_fact(outlet)?.datum_type);
         match node.op_as::<Halves>() {
+            Some(Halves::Narrow) if is_rounded_later(source, node)? => return Ok(inputs),
             Some(Halves::Narrow) => return target.wire_node(&node.name, Halves::Round, &inputs),
             Some(Halves::Widen) if datum(target, inputs[0])? == DatumType::F32 => return Ok(inputs),
             _ => {}
@@ -323,6 +328,42 @@ impl Translate<TypedFact, Box<dyn TypedOp>, TypedFact, Box<dyn TypedOp>> for Kep
         }
         target.wire_node(&node.name, node.op.clone(), &inputs)
     }
+}
+
+/// Returns whether a value is within what becomes one kernel: a convolution or a product, and the arithmetic with constants behind it.
+fn is_rounded_later(model: &TypedModel, narrow: &TypedNode) -> TractResult<bool> {
+    let is_output = model.output_outlets()?.iter().any(|outlet| outlet.node == narrow.id);
+    let wide = model.single_succ(narrow.id)?.filter(|next| !is_output && next.op_as() == Some(&Halves::Widen));
+    let Some(wide) = wide else { return Ok(false) };
+    let Some(next) = model.single_succ(wide.id)? else { return Ok(false) };
+    if argument(model, next)?.is_none() {
+        return Ok(false);
+    }
+    let mut before = model.node(narrow.inputs[0].node);
+    loop {
+        if before.op_is::<Conv>() || before.op_is::<EinSum>() {
+            return Ok(true);
+        }
+        let argument = if before.op_is::<Halves>() { Some(before.inputs[0]) } else { argument(model, before)? };
+        let Some(argument) = argument else { return Ok(false) };
+        before = model.node(argument.node);
+    }
+}
+
+/// Returns what arithmetic is done with a constant; `None` for another operator. A comparison is none: it would see a number that
+/// fp16 does not have.
+fn argument(model: &TypedModel, node: &TypedNode) -> TractResult<Option<OutletId>> {
+    let Some(TypedBinOp(op, _)) = node.op_as() else { return Ok(None) };
+    let is_arithmetic = op.is::<Add>() || op.is::<Sub>() || op.is::<Mul>() || op.is::<Div>();
+    if !is_arithmetic && !op.is::<Max>() && !op.is::<Min>() {
+        return Ok(None);
+    }
+    let is_constant = |outlet: &OutletId| Ok::<_, TractError>(model.outlet_fact(*outlet)?.konst.is_some());
+    Ok(match (is_constant(&node.inputs[0])?, is_constant(&node.inputs[1])?) {
+        (false, true) => Some(node.inputs[0]),
+        (true, false) => Some(node.inputs[1]),
+        _ => None,
+    })
 }
 
 /// Returns whether an operator of tract's takes values of any type and only moves them.

@@ -10,7 +10,9 @@ mod decomposed;
 mod fp16;
 mod fp16_as_fp32;
 mod indices;
+mod integers;
 mod non_finite;
+mod quantised_conv;
 mod recurrence;
 mod rnn_directions;
 mod sequence;
@@ -28,6 +30,7 @@ use tract_onnx::tract_hir::internal::InferenceOp;
 pub(crate) use fp16_as_fp32::{widened, without_casts};
 pub(crate) use indices::{OutOfRange, sources_of_indices, with_checked_indices};
 pub(crate) use non_finite::with_special_values;
+pub(crate) use quantised_conv::ToBytes;
 
 /// What a builder returns: the operator, and the values that its bodies take from outside.
 type Built = (Box<dyn InferenceOp>, Vec<String>);
@@ -61,6 +64,8 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
         bit_shift::register(&mut framework);
         sequence::register(&mut framework);
         attributes::register(&mut framework);
+        integers::register(&mut framework);
+        quantised_conv::register(&mut framework, fidelity);
         framework
     })
 }

@@ -2,6 +2,8 @@
 //!
 //! `docs/decisions/402-rewrites-that-are-held-back.md` says what tract does wrong, with a minimal model for each.
 
+mod branches;
+mod convolution;
 pub(crate) mod provenance;
 
 use std::fmt;
@@ -25,6 +27,7 @@ use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::optim::{Optimizer, OptimizerSession, TypedPass};
 
 use crate::{budget, operators};
+use branches::Branches;
 use provenance::Followed;
 
 /// How far tract may rewrite a model.
@@ -232,13 +235,33 @@ fn declutter(
     Ok(patch.filter(|patch| !negates_too_little(model, node, patch) && !extracts_a_loop(node, patch)))
 }
 
-/// Returns the better form of an operator. The bodies of loops are optimised like the graph around them.
+/// Returns the better form of an operator. The bodies of loops and branches are optimised like the graph around them.
 fn codegen(form: Form, model: &TypedModel, node: &TypedNode) -> TractResult<Option<TypedModelPatch>> {
-    let Some(scan) = node.op_as::<Scan>() else { return node.op.codegen(model, node) };
-    let mut body = optimise(scan.body.clone(), form)?;
-    operators::with_checked_indices(&mut body);
-    let scan = Scan { body, ..scan.clone() };
-    TypedModelPatch::replace_single_op(model, node, &node.inputs, scan.to_codegen_op(false)?).map(Some)
+    let rewritten = |body: TypedModel| -> TractResult<TypedModel> {
+        let mut body = optimise(body, form)?;
+        operators::with_checked_indices(&mut body);
+        Ok(body)
+    };
+    if let Some(scan) = node.op_as::<Scan>() {
+        let scan = Scan { body: rewritten(scan.body.clone())?, ..scan.clone() };
+        return TypedModelPatch::replace_single_op(model, node, &node.inputs, scan.to_codegen_op(false)?).map(Some);
+    }
+    if let Some(branches) = node.op_as::<IfThenElse>() {
+        let branches = Branches::of(node, branches, rewritten)?;
+        return TypedModelPatch::replace_single_op(model, node, &node.inputs, branches).map(Some);
+    }
+    if let Some(conv) = node.op_as::<Conv>()
+        && let Some(patch) = convolution::patch(model, node, conv)?
+    {
+        return Ok(Some(patch));
+    }
+    if let Some(ElementWiseOp(op, _)) = node.op_as()
+        && model.outlet_fact(node.inputs[0])?.datum_type == f32::datum_type()
+        && let Some(bytes) = operators::ToBytes::of(&**op)
+    {
+        return TypedModelPatch::replace_single_op(model, node, &node.inputs, bytes).map(Some);
+    }
+    node.op.codegen(model, node)
 }
 
 /// Returns whether a dequantization is followed by operators that tract would make a table of 256 values, although there is

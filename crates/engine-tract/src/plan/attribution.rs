@@ -211,7 +211,7 @@ impl<'a> Regions<'a> {
         matrix.or(named).or(candidates.last().copied())
     }
 
-    /// Returns a step whose output is no value of the file.
+    /// Returns what a step stands for whose output is no value of the file.
     fn inner_group(&self, step: usize) -> Vec<Attribution> {
         let candidates = self.candidates(step);
         let Some(operator) = self.counts_for(step) else {
@@ -226,7 +226,7 @@ impl<'a> Regions<'a> {
         vec![Attribution { operator, exact }]
     }
 
-    /// Returns a step that gives a value of the file. What inner steps have taken is theirs.
+    /// Returns what a step stands for that computes a value of the file, without what inner steps have `taken`.
     fn outer_group(&self, step: usize, taken: &BTreeSet<OperatorId>, is_shared: bool) -> Vec<Attribution> {
         let all = &self.operators[step];
         let Some(first) = self.counts_for(step) else {

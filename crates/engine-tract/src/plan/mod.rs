@@ -99,6 +99,7 @@ impl TractPlan {
         let flushed =
             build_flush_list(model, plan.order_without_consts(), &model.outputs, |node| !node.op_is::<Const>());
         let memory = run_memory(model, plan.order_without_consts(), &flushed, &kernel_of);
+        memory.check(&graph, &kernels)?;
         let shapes_are_known =
             model.nodes().iter().flat_map(|node| &node.outputs).all(|output| output.fact.shape.is_concrete());
         let inputs = inputs.iter().enumerate().map(|(slot, tensor)| ExpectedInput {

@@ -246,7 +246,7 @@ impl Observed<'_> {
                 Ok(NodeExecution::Execute { inputs, replaced: true })
             }
             Action::Skip(tensors) => Ok(NodeExecution::Skip { inputs, outputs: self.outputs_of(node, &tensors)? }),
-            _ => Ok(NodeExecution::Execute { inputs, replaced: false }),
+            Action::Continue | Action::Replace(_) => Ok(NodeExecution::Execute { inputs, replaced: false }),
         }
     }
 
@@ -278,7 +278,7 @@ impl Observed<'_> {
         match action {
             Action::Stop(reason) => Err(Stopped(reason).into()),
             Action::Replace(tensors) => Ok(Some(self.outputs_of(node, &tensors)?)),
-            _ => Ok(None),
+            Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) => Ok(None),
         }
     }
 

@@ -15,7 +15,7 @@ fn op_type<'a>(graph: &'a Graph, kernel: &Kernel) -> &'a str {
 }
 
 fn is_matrix_kernel(kernel: &Kernel) -> bool {
-    kernel.op.starts_with("OptMatMul") && !kernel.op.contains("Pack")
+    kernel.op == "Conv" || kernel.op.starts_with("OptMatMul") && !kernel.op.contains("Pack")
 }
 
 #[test]
@@ -68,11 +68,14 @@ fn a_fused_kernel_stands_for_the_operators_between_the_values_that_it_takes_and_
     };
     let fused = [("/conv1/Conv".to_owned(), true), ("/bn1/BatchNormalization".to_owned(), true)];
     assert_eq!(names(conv), fused, "the normalization is in the weights of {}", conv.name);
-    // What follows only shows the product in its real shape: the value is the normalization's, not the convolution's.
-    let given = plan.kernels().iter().find(|kernel| !kernel.outputs.concat().is_empty()).unwrap();
-    let values: Vec<_> = given.outputs.concat().iter().map(|&value| graph.value(value).name.clone()).collect();
-    assert_eq!(values, ["/bn1/BatchNormalization_output_0"]);
-    assert_eq!(names(given), fused);
+    let values = |kernel: &Kernel| -> Vec<String> {
+        kernel.outputs.concat().iter().map(|&value| graph.value(value).name.clone()).collect()
+    };
+    assert_eq!(values(conv), ["/bn1/BatchNormalization_output_0"], "it is the normalization's, not the convolution's");
+    let product = plan.kernels().iter().find(|kernel| op_type(&graph, kernel) == "Gemm" && is_matrix_kernel(kernel));
+    let fused = [("/fc1/Gemm".to_owned(), true), ("/relu4/Relu".to_owned(), true)];
+    assert_eq!(names(product.unwrap()), fused);
+    assert_eq!(values(product.unwrap()), ["/relu4/Relu_output_0"]);
 
     let (graph, _, plan) = planned("tiny_transformer", Fidelity::Optimised);
     let bias = plan.kernels().iter().filter(|kernel| is_matrix_kernel(kernel)).find(|kernel| {

@@ -1,13 +1,17 @@
 //! Sizes that no machine has: an error that names the operator, and nothing is allocated.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use opscope_model::{EngineError, Plan};
+use opscope_engine_tract::TractEngine;
+use opscope_model::{Engine, EngineError, Fidelity, LoadOptions, Plan};
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, Tensor};
+use tract_onnx::pb::AttributeProto;
+use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
 
-use crate::builder::{Builder, D, floats, int, ints, subgraph, tensor};
+use crate::builder::{Builder, D, attribute, floats, int, ints, subgraph, tensor};
 use crate::files::{FIDELITIES, load};
 
 const HUGE: i64 = 1 << 23;
@@ -80,6 +84,39 @@ fn numbers_that_the_engine_would_cut_to_32_bits_are_refused() {
         .initializer(floats("step", &[], &[1.0]))
         .node("fill", "Range", &["start", "limit", "step"], &["huge"]);
     assert_refused(&beside_input(range).graph(), &[one()], "fill");
+}
+
+#[test]
+fn what_a_run_makes_of_numbers_in_the_file_is_in_the_load_budget() {
+    let x = || Builder::default().input("x", DataType::Float, &[D::N(1)]);
+    let pad = |size: i64| {
+        x().initializer(ints("pads", &[2], &[0, size - 1]))
+            .node("fill", "Pad", &["x", "pads"], &["y"])
+            .output("y")
+            .graph()
+    };
+    let random = |size: i64| {
+        let shape = AttributeProto { r#type: AttributeType::Ints as i32, ints: vec![size], ..attribute("shape") };
+        let graph = x().node_with("fill", "RandomNormal", &[], &["noise"], vec![shape]);
+        graph.node("add", "Add", &["x", "noise"], &["y"]).output("y").graph()
+    };
+    for graph in [&pad as &dyn Fn(i64) -> Arc<Graph>, &random] {
+        // 2 GiB, and half a GiB.
+        for outcome in plan(&graph(1 << 29), &[one()]) {
+            match outcome {
+                Err(EngineError::Load { node: Some(node), reason }) => {
+                    assert_eq!(node, "fill", "{reason}");
+                    assert!(reason.ends_with("a load budget of 2 allows it"), "{reason}");
+                }
+                Err(other) => panic!("{other}"),
+                Ok(_) => panic!("it was not refused"),
+            }
+        }
+        plan(&graph(1 << 27), &[one()]).into_iter().for_each(|outcome| drop(outcome.unwrap()));
+        let options =
+            LoadOptions { budget: "2".parse().unwrap(), ..LoadOptions::new(Fidelity::Optimised, NonZeroUsize::MIN) };
+        TractEngine.load(graph(1 << 29), &options).and_then(|model| model.plan(&[one()])).unwrap();
+    }
 }
 
 #[test]
@@ -186,4 +223,31 @@ fn sizes_that_attributes_ask_for_are_checked() {
         .output("y")
         .graph();
     assert_refused(&graph, &[Tensor::from_f32(vec![1, 1], &[1.0]).unwrap()], "pad");
+}
+
+#[test]
+fn a_loop_runs_up_to_1024_times_and_no_more() {
+    let graph = |times: i64| {
+        let body = Builder::default()
+            .input("i", DataType::Int64, &[])
+            .input("continues", DataType::Bool, &[])
+            .input("before", DataType::Float, &[D::N(1)])
+            .node("same", "Identity", &["continues"], &["goes_on"])
+            .node("add", "Add", &["before", "before"], &["after"])
+            .output("goes_on")
+            .output("after");
+        Builder::default()
+            .input("x", DataType::Float, &[D::N(1)])
+            .initializer(ints("times", &[], &[times]))
+            .node_with("outer", "Loop", &["times", "", "x"], &["y"], vec![subgraph("body", body)])
+            .output("y")
+            .graph()
+    };
+    for outcome in plan(&graph(1024), &[one()]) {
+        outcome.unwrap();
+    }
+    for outcome in plan(&graph(1025), &[one()]) {
+        let error = outcome.err().expect("it was not refused").to_string();
+        assert!(error.contains("up to 1024 times"), "{error}");
+    }
 }

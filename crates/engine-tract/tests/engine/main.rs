@@ -13,6 +13,7 @@ mod memory;
 mod observers;
 mod one_operator;
 mod operators;
+mod ours;
 mod plans;
 mod refusals;
 mod rewrites;

@@ -384,6 +384,43 @@ fn roundings_to_fp16_that_a_file_asks_for_are_kept_at_every_fidelity() {
 }
 
 #[test]
+fn a_product_in_fp16_and_the_constant_added_to_it_are_rounded_once_in_an_optimised_plan() {
+    let half = |name: &str, shape: &[i64], bits: &[i32]| tract_onnx::pb::TensorProto {
+        name: name.to_owned(),
+        dims: shape.to_vec(),
+        data_type: DataType::Float16 as i32,
+        int32_data: bits.to_vec(),
+        ..Default::default()
+    };
+    let graph = |op_type: &str, is_product_read_twice: bool| {
+        let graph = Builder::default()
+            .input("x", DataType::Float16, &dims(&[1, 2]))
+            .initializer(half("ones", &[2, 1], &[0x3c00, 0x3c00]))
+            .initializer(half("one", &[1], &[0x3c00]))
+            .initializer(half("even", &[1], &[0x6800]))
+            .node("product", "MatMul", &["x", "ones"], &["p"])
+            .node("next", op_type, &["p", if op_type == "Add" { "one" } else { "even" }], &["y"])
+            .output("y");
+        if is_product_read_twice { graph.output("p") } else { graph }.graph()
+    };
+    // 2048 + 1 is 2048 in fp16, and so is adding 1 to that; 2050 is what one rounding makes of 2048 + 1 + 1.
+    let input = [halves(&[1, 2], &[0x6800, 0x3c00])];
+    let (even, next) = (halves(&[1, 1], &[0x6800]), halves(&[1, 1], &[0x6801]));
+    assert_eq!(outputs(&graph("Add", false), &input, Fidelity::Exact)[0].bytes(), even.bytes());
+    assert_eq!(outputs(&graph("Add", false), &input, Fidelity::Optimised)[0].bytes(), next.bytes());
+    for fidelity in FIDELITIES {
+        let found = outputs(&graph("Add", true), &input, fidelity);
+        assert_eq!(
+            [found[0].bytes(), found[1].bytes()],
+            [even.bytes(); 2],
+            "{fidelity}: the product is an output, too"
+        );
+        // Nothing rounds what a comparison gets, so the product is rounded before it.
+        assert_eq!(outputs(&graph("Greater", false), &input, fidelity)[0].bytes(), [0], "{fidelity}: 2048 > 2048");
+    }
+}
+
+#[test]
 fn a_softmax_of_fp16_rounds_where_onnx_does() {
     let graph = Builder::default()
         .input("x", DataType::Float16, &dims(&[2, 3]))

@@ -1,8 +1,8 @@
 //! The data of initializers: a model's weights.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use opscope_files::open_regular;
 use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
@@ -79,7 +79,7 @@ impl Graph {
         };
         let (file, offset) = external::locate(&self.source.path, proto, needed as u64).map_err(unusable)?;
         let mut bytes = vec![0; needed];
-        File::open(&file)
+        open_regular(&file)
             .and_then(|file| file.read_exact_at(&mut bytes, offset))
             .map_err(|error| unusable(format!("{}: {error}", file.display())))?;
         Ok(bytes)

@@ -13,8 +13,8 @@ pub(crate) mod names;
 pub(crate) mod order;
 pub(crate) mod proto;
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use prost::Message;
@@ -25,6 +25,9 @@ use crate::{Graph, OnnxError, Source};
 use build::{build, onnx_domain};
 use file_kind::other_than_a_file;
 use proto::ModelProto;
+
+/// The most bytes of an `.onnx` file: lengths in Protocol Buffers have 31 bits.
+pub const LARGEST_FILE: u64 = i32::MAX as u64;
 
 impl Graph {
     /// Reads an `.onnx` file and checks that it is a valid graph: names resolve, every value has one producer, there is
@@ -81,11 +84,13 @@ fn read(path: &Path) -> Result<Bytes, OnnxError> {
     if let Some(kind) = other_than_a_file(&fs::metadata(path).map_err(failed)?.file_type()) {
         return Err(OnnxError::NotAFile { path: path.to_owned(), kind });
     }
-    let mut file = File::open(path).map_err(failed)?;
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om")) {
+        opscope_files::open_regular(path).map_err(failed)?;
         return Err(OnnxError::OfflineModel(path.to_owned()));
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    Ok(Bytes::from(bytes))
+    match opscope_files::read(path, LARGEST_FILE) {
+        Ok(bytes) => Ok(Bytes::from(bytes)),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => Err(OnnxError::TooLarge(path.to_owned())),
+        Err(error) => Err(failed(error)),
+    }
 }

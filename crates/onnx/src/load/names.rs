@@ -95,5 +95,7 @@ mod tests {
     fn a_long_name_is_not_repeated_in_full_in_each_name_inside() {
         let names = UniqueNames::default().of_nodes(Some(&"ü".repeat(100_000)), &vec![named(""); 3]);
         assert!(names.iter().all(|name| name.len() < 600 && name.contains("ü/Add_")), "{names:?}");
+        let of = |length: usize| UniqueNames::default().of_value(Some(&"o".repeat(length)), "x").len();
+        assert_eq!([of(511), of(512), of(513), of(9999)], [513, 514, 514, 514]);
     }
 }

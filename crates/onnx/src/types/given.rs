@@ -9,7 +9,7 @@ pub(super) type Outputs = Option<Vec<Option<TensorInfo>>>;
 pub(super) struct Given<'a, C> {
     pub operator: &'a Operator,
     pub inputs: &'a [Option<TensorInfo>],
-    /// Returns the integers of a small input, by slot.
+    /// A function that returns the integers of a small input, by slot.
     pub contents: C,
 }
 

@@ -10,17 +10,17 @@ use prost::bytes::Bytes;
 use crate::wire::{self, Message};
 
 /// A graph of a node, and the types of its inputs.
-struct Case {
-    op_type: &'static str,
-    inputs: &'static [&'static [usize]],
-    attributes: Vec<Message>,
-    domain: &'static str,
-    dtype: DType,
+pub struct Case {
+    pub op_type: &'static str,
+    pub inputs: &'static [&'static [usize]],
+    pub attributes: Vec<Message>,
+    pub domain: &'static str,
+    pub dtype: DType,
     /// What it gives, where that does not follow from the shapes of the inputs.
-    output: Option<&'static [usize]>,
+    pub output: Option<&'static [usize]>,
 }
 
-fn case(op_type: &'static str, inputs: &'static [&'static [usize]]) -> Case {
+pub fn case(op_type: &'static str, inputs: &'static [&'static [usize]]) -> Case {
     Case { op_type, inputs, attributes: Vec::new(), domain: "", dtype: DType::F32, output: None }
 }
 
@@ -30,23 +30,23 @@ fn of_runtime(op_type: &'static str, inputs: &'static [&'static [usize]], output
 }
 
 impl Case {
-    fn int(mut self, name: &str, value: i64) -> Self {
+    pub fn int(mut self, name: &str, value: i64) -> Self {
         self.attributes.push(Message::default().text(1, name).int(3, value).int(20, 2));
         self
     }
 
-    fn ints(mut self, name: &str, values: &[i64]) -> Self {
+    pub fn ints(mut self, name: &str, values: &[i64]) -> Self {
         let named = Message::default().text(1, name);
         self.attributes.push(values.iter().fold(named, |message, value| message.int(8, *value)).int(20, 7));
         self
     }
 
-    fn text(mut self, name: &str, value: &str) -> Self {
+    pub fn text(mut self, name: &str, value: &str) -> Self {
         self.attributes.push(Message::default().text(1, name).text(4, value).int(20, 3));
         self
     }
 
-    fn cost(self) -> GroupCost {
+    pub fn cost(self) -> GroupCost {
         let names: Vec<String> = (0..self.inputs.len()).map(|slot| format!("i{slot}")).collect();
         // An input without dimensions that is not the only one stands for one that is omitted.
         let is_given = |slot: &usize| !self.inputs[*slot].is_empty() || self.inputs.len() == 1;
@@ -69,7 +69,7 @@ impl Case {
         CostGraph::new(&graph, &types).cost(&[graph.operators[0].id])
     }
 
-    fn flops(self) -> Option<u64> {
+    pub fn flops(self) -> Option<u64> {
         self.cost().flops
     }
 }

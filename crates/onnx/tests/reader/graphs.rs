@@ -158,5 +158,84 @@ fn what_is_no_model_is_told_apart() {
     let offline = load("net.om", b"IMOD");
     assert!(offline.to_string().contains("pass the .onnx file that it was converted from"), "{offline}");
     assert!(matches!(Graph::load(directory.path()).unwrap_err(), OnnxError::NotAFile { .. }));
+    // A file of holes takes no room.
+    let large = directory.path().join("large.onnx");
+    std::fs::File::create(&large).unwrap().set_len(1 << 31).unwrap();
+    assert!(matches!(Graph::load(&large).unwrap_err(), OnnxError::TooLarge(path) if path == large));
     assert!(matches!(Graph::load(&directory.path().join("nowhere.onnx")).unwrap_err(), OnnxError::Read { .. }));
+}
+
+#[test]
+fn a_long_cycle_is_named_by_its_first_four_nodes() {
+    let cycle = |length: usize| {
+        let name = |index: usize| format!("v{}", index % length);
+        let nodes: Vec<_> =
+            (0..length).map(|index| node(&format!("n{index}"), "Relu", &[&name(index)], &[&name(index + 1)])).collect();
+        from_bytes(model(graph(&nodes, &["x"], &["v0"]))).unwrap_err().to_string()
+    };
+    assert!(cycle(1).contains("the node 'n0' takes its own output"), "{}", cycle(1));
+    assert!(cycle(4).contains("the nodes 'n0', 'n1', 'n2', 'n3' wait for each other's outputs in a cycle"));
+    assert!(cycle(5).contains("the nodes 'n0', 'n1', 'n2', 'n3', ... wait for each other's outputs in a cycle"));
+}
+
+#[test]
+fn values_depend_on_an_input_unless_only_its_shape_is_taken() {
+    let nodes = [
+        node("a", "Relu", &["x"], &["a"]),
+        node("s", "Shape", &["a"], &["s"]),
+        node("t", "Cast", &["s"], &["t"]),
+        node("b", "Add", &["t", "a"], &["b"]),
+        node("c", "ConstantOfShape", &["t"], &["c"]),
+        node("d", "Add", &["c", "t"], &["d", "e"]),
+    ];
+    let graph = from_bytes(model(graph(&nodes, &["x"], &["b", "d"]))).unwrap();
+    let depends = graph.depends_on_input();
+    let of = |name: &str| depends[graph.value_named(name).unwrap().id.index()];
+    assert_eq!(["x", "a", "b"].map(of), [true; 3]);
+    assert_eq!(["s", "t", "c", "d", "e"].map(of), [false; 5]);
+    assert!(graph.value_named("nothing").is_none() && graph.operator_named("a").is_some());
+}
+
+#[test]
+fn attributes_and_sizes_are_shown_as_people_read_them() {
+    let tensor = |dtype| Attribute::Tensor(opscope_onnx::TensorInfo { dtype, shape: vec![2, 3] });
+    for (attribute, text) in [
+        (Attribute::Float(0.5), "0.5"),
+        (Attribute::Int(-7), "-7"),
+        (Attribute::String("a\n".into()), "\"a\\n\""),
+        (tensor(Some(DType::F32)), "float32 [2, 3]"),
+        (tensor(None), "a tensor [2, 3]"),
+        (Attribute::Floats(vec![1.0, 2.5]), "[1.0, 2.5]"),
+        (Attribute::Ints(vec![1, -2]), "[1, -2]"),
+        (Attribute::Strings(vec!["a".into()]), "[\"a\"]"),
+        (Attribute::Graph { name: "body".into(), operators: 3 }, "graph \"body\" of 3 operators"),
+        (Attribute::Other, "of a type that is not shown"),
+    ] {
+        assert_eq!(attribute.to_string(), text);
+    }
+    use opscope_onnx::Dim;
+    let dims = [Dim::Fixed(7), Dim::Symbol("batch".into()), Dim::Symbol(String::new())];
+    assert_eq!(dims.each_ref().map(ToString::to_string), ["7", "batch", "?"]);
+    assert!(Dim::any_open(&dims) && !Dim::any_open(&dims[..1]) && !Dim::any_open(&[]));
+}
+
+#[test]
+fn operators_of_one_type_in_one_module_are_numbered_and_single_ones_are_not() {
+    // Metadata is field 9 of a node, with a key and a value.
+    let within = |node: Message, scopes: &str| {
+        node.message(9, Message::default().text(1, "pkg.torch.onnx.name_scopes").text(2, scopes))
+    };
+    let nodes = [
+        within(node("a", "MatMul", &["x", "x"], &["a"]), "['', 'layers.0', 'q']"),
+        within(node("b", "MatMul", &["a", "x"], &["b"]), "['', 'layers.0', 'k']"),
+        within(node("c", "Add", &["b", "x"], &["c"]), "['', 'layers.0', 'sum']"),
+        within(node("d", "MatMul", &["c", "x"], &["d"]), "['', 'layers.1', 'q']"),
+        node("e", "Relu", &["d"], &["y"]),
+    ];
+    let graph = from_bytes(model(graph(&nodes, &["x"], &["y"]))).unwrap();
+    let names: Vec<_> = graph.operators.iter().map(|operator| operator.display_name()).collect();
+    assert_eq!(names, ["layers.0 (MatMul #1)", "layers.0 (MatMul #2)", "layers.0 (Add)", "layers.1 (MatMul)", "e"]);
+    assert_eq!(graph.operator_named("layers.0 (MatMul #2)").map(|operator| operator.name.as_str()), Some("b"));
+    let all: Vec<_> = graph.operators[0].names().collect();
+    assert_eq!(all, ["a", "layers.0 (MatMul #1)", "layers.0"]);
 }

@@ -5,4 +5,5 @@ mod damaged;
 mod external;
 mod files;
 mod graphs;
+mod weights;
 mod wire;

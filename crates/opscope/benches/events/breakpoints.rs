@@ -2,12 +2,14 @@
 
 use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger};
 use opscope::model::{Fidelity, Instrument, NoObserver};
+use opscope_bench::{Case, Contender, Goal, Rounds};
 use opscope_clock::Calibration;
 
 use super::detached::{info, run};
-use crate::support::{Case, Goal, Ready, median, models, nanos, pairs, smallest};
+use crate::support::{Ready, models, nanos, smallest};
 
-const PAIRS: usize = 120;
+/// How many rounds are measured at once.
+const ROUNDS: usize = 120;
 const RUNS: usize = 200;
 const BREAKPOINTS: usize = 100;
 
@@ -25,23 +27,37 @@ pub fn that_do_not_match(calibration: &Calibration) {
         let operators = &other.session.graph().operators;
         format!("name:{}", operators[index % operators.len()].name)
     };
-    case("100 breakpoints on another model's operators", 100.0, &ready, &other, calibration, &|attachment, index| {
-        let spec = BreakpointSpec::at(name_of(index).parse().expect("it is a place"));
-        attachment.add_breakpoint(spec).expect("it is set");
-    });
-    case("100 breakpoints for another run", 100.0, &ready, &other, calibration, &|attachment, index| {
+    case(
+        "100 breakpoints on another model's operators",
+        Goal::AtMost(100.0),
+        &ready,
+        &other,
+        calibration,
+        &|attachment, index| {
+            let spec = BreakpointSpec::at(name_of(index).parse().expect("it is a place"));
+            attachment.add_breakpoint(spec).expect("it is set");
+        },
+    );
+    case("100 breakpoints for another run", Goal::AtMost(100.0), &ready, &other, calibration, &|attachment, index| {
         let spec = BreakpointSpec { run: Some(u64::MAX), ..at(&ready, index) };
         attachment.add_breakpoint(spec).expect("it is set");
     });
     // Each dispatch is looked at: its tensors are shown, and the conditions of some breakpoints evaluated.
-    case("100 breakpoints with a false condition", 150.0, &ready, &other, calibration, &|attachment, index| {
-        attachment.add_breakpoint(at(&ready, index).when("rank == 9")).expect("it is set");
-    });
+    case(
+        "100 breakpoints with a false condition",
+        Goal::AtMost(150.0),
+        &ready,
+        &other,
+        calibration,
+        &|attachment, index| {
+            attachment.add_breakpoint(at(&ready, index).when("rank == 9")).expect("it is set");
+        },
+    );
 }
 
 fn case(
     name: &str,
-    goal: f64,
+    goal: Goal,
     ready: &Ready,
     other: &Ready,
     calibration: &Calibration,
@@ -55,31 +71,23 @@ fn case(
     let attachment = debugger.attach(AttachOptions::default()).expect("no other debugger is attached");
     (0..BREAKPOINTS).for_each(|index| add(&attachment, index));
     let each = |run: &dyn Fn()| nanos(calibration, || (0..RUNS).for_each(|_| run())) / RUNS as f64;
-    let measured = pairs(
-        PAIRS,
-        || each(&|| run(ready, &NoObserver)),
-        || {
-            each(&|| {
-                let info = info(ready);
-                run(ready, &*debugger.observe(&info));
-            })
-        },
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("without a debugger", || each(&|| run(ready, &NoObserver))),
+            Contender::new("with breakpoints", || {
+                each(&|| {
+                    let info = info(ready);
+                    run(ready, &*debugger.observe(&info));
+                })
+            }),
+        ],
     );
-    let dispatches = ready.plan.kernels().len() as f64;
-    let (value, interval) = measured.difference();
-    Case {
-        bench: "events",
-        case: format!("{name}, per dispatch"),
-        value: value / dispatches,
-        interval: Some((interval.0 / dispatches, interval.1 / dispatches)),
-        unit: "ns",
-        peer: "run without a debugger, us".to_owned(),
-        peer_value: median(&measured.first) / 1e3,
-        floor: Some(0.0),
-        goal: format!("<= {goal:.0} ns"),
-        met: Goal::AtMost(goal).met(value / dispatches, Some((interval.0 / dispatches, interval.1 / dispatches)), 0.0),
-    }
-    .print();
+    let judged = rounds.decide_difference(goal, 1, 0, 1.0 / ready.plan.kernels().len() as f64);
+    let peer = ("run without a debugger, us", rounds.cost(0).value / 1e3);
+    Case { bench: "events", case: format!("{name}, per dispatch"), judged, unit: "ns", peer, floor: None, goal }
+        .print();
+    drop(rounds);
     let stopped: u64 = attachment.breakpoints().expect("it is attached").iter().map(|point| point.hits).sum();
     assert_eq!(stopped, 0, "nothing matches");
     drop(attachment);

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use opscope::debug::Debugger;
 use opscope::model::{Dispatch, Fidelity, Instrument, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver};
+use opscope_bench::{Case, Contender, Goal, Rounds, not_measured};
 use opscope_clock::Calibration;
 
-use crate::support::{
-    self, Case, Goal, Pairs, Ready, light, median, models, nanos, not_measured, pairs, ready, smallest,
-};
+use crate::support::{NO_MODELS, Ready, light, models, nanos, ready, smallest};
 
-const PAIRS: usize = 120;
+/// How many rounds are measured at once.
+const ROUNDS: usize = 120;
 
 /// The debugger's observer against one that does nothing, called as an engine calls them.
 pub fn per_dispatch(calibration: &Calibration) {
@@ -47,92 +47,57 @@ pub fn per_dispatch(calibration: &Calibration) {
         time / (ROUNDS * dispatches.len()) as f64
     };
     let bare: &dyn RunObserver = black_box(&NoObserver);
-    let measured = pairs(PAIRS, || call(bare), || call(black_box(&*attachable)));
-    let (value, interval) = measured.difference();
-    Case {
-        bench: "events",
-        case: "detached, per dispatch".to_owned(),
-        value,
-        interval: Some(interval),
-        unit: "ns",
-        peer: "an observer that does nothing, ns".to_owned(),
-        peer_value: median(&measured.first),
-        floor: Some(0.0),
-        goal: "<= 1 ns more".to_owned(),
-        met: Goal::AtMost(1.0).met(value, Some(interval), 0.0),
-    }
-    .print();
+    let goal = Goal::AtMost(1.0);
+    let mut rounds = Rounds::new(
+        ROUNDS,
+        [
+            Contender::new("an observer that does nothing", || call(bare)),
+            Contender::new("the debugger's", || call(black_box(&*attachable))),
+        ],
+    );
+    let judged = rounds.decide_difference(goal, 1, 0, 1.0);
+    let peer = ("an observer that does nothing, ns", rounds.cost(0).value);
+    let case = "detached, more per dispatch".to_owned();
+    Case { bench: "events", case, judged, unit: "ns", peer, floor: Some(0.0), goal }.print();
 }
 
-/// Whole runs with the debugger and without, in turns, and without against without.
+/// Whole runs with the debugger and without.
 pub fn whole_runs(calibration: &Calibration) {
-    for (name, count) in [("squeezenet", PAIRS), ("resnet50", PAIRS / 4)] {
+    // A bound of exactly 1 could never be decided: a run is not faster because of a debugger.
+    let noise = Goal::AtMost(1.01);
+    for (name, step) in [("squeezenet", ROUNDS), ("resnet50", ROUNDS / 4)] {
+        let case = format!("detached run, {name}");
         match light(name) {
-            Some(path) => in_noise(name, &measure(&path, 1, count, calibration)),
-            None => not_measured("events", &format!("detached run, {name}"), "within the noise"),
+            Some(path) => whole_run(case, &path, (1, step), noise, calibration),
+            None => not_measured("events", &case, noise, "x", NO_MODELS),
         }
     }
-    // A run so short shows what a debugger costs it once, whatever it computes.
+    // A run of some microseconds shows what a debugger costs it once, whatever it computes.
     for (name, runs) in [("tiny_transformer", 20), ("digits_cnn", 200)] {
-        in_full(name, &measure(&models().join(format!("{name}.onnx")), runs, PAIRS, calibration));
+        let path = models().join(format!("{name}.onnx"));
+        whole_run(format!("detached run, {name}"), &path, (runs, ROUNDS), Goal::AtMost(1.03), calibration);
     }
 }
 
-/// Runs without and with a debugger, and before these the ratio of runs without to each other.
-struct Measured {
-    noise: (f64, f64),
-    runs: Pairs,
-}
-
-fn measure(path: &Path, runs: usize, count: usize, calibration: &Calibration) -> Measured {
+/// Measures `step` rounds at once, of so many runs each.
+fn whole_run(case: String, path: &Path, (runs, step): (usize, usize), goal: Goal, calibration: &Calibration) {
     let ready = ready(path, Fidelity::Optimised);
     let debugger = Debugger::new().expect("there are descriptors");
-    let plain = || each(runs, calibration, || run(&ready, &NoObserver));
-    let attachable = || {
-        each(runs, calibration, || {
-            let info = info(&ready);
-            run(&ready, &*debugger.observe(&info));
-        })
-    };
-    let (_, noise) = pairs(count, plain, plain).ratio();
-    Measured { noise, runs: pairs(count, plain, attachable) }
-}
-
-fn in_noise(name: &str, Measured { noise, runs }: &Measured) {
-    let (value, interval) = runs.ratio();
-    Case {
-        bench: "events",
-        case: format!("detached run, {name}"),
-        value,
-        interval: Some(interval),
-        unit: "x",
-        peer: "without a debugger, us".to_owned(),
-        peer_value: median(&runs.first) / 1e3,
-        floor: Some(1.0),
-        goal: format!("within the noise of the same against itself, {:.4} to {:.4}", noise.0, noise.1),
-        met: Goal::AtMost(1.0).met(value, Some(interval), support::noise(*noise, 1.0)),
-    }
-    .print();
-}
-
-fn in_full(name: &str, Measured { runs, .. }: &Measured) {
-    /// Of a run of some microseconds: what preparing an observer and asking it once for each kernel may cost.
-    const SHARE: f64 = 0.03;
-    let (value, interval) = runs.difference();
-    let plain = median(&runs.first);
-    Case {
-        bench: "events",
-        case: format!("detached run, {name}"),
-        value,
-        interval: Some(interval),
-        unit: "ns more",
-        peer: "without a debugger, us".to_owned(),
-        peer_value: plain / 1e3,
-        floor: Some(0.0),
-        goal: format!("<= {:.0} % of the run", SHARE * 100.0),
-        met: Goal::AtMost(SHARE * plain).met(value, Some(interval), 0.0),
-    }
-    .print();
+    let mut rounds = Rounds::new(
+        step,
+        [
+            Contender::new("without a debugger", || each(runs, calibration, || run(&ready, &NoObserver))),
+            Contender::new("with a debugger", || {
+                each(runs, calibration, || {
+                    let info = info(&ready);
+                    run(&ready, &*debugger.observe(&info));
+                })
+            }),
+        ],
+    );
+    let judged = rounds.decide_ratio(goal, 1, 0);
+    let peer = ("without a debugger, us", rounds.cost(0).value / 1e3);
+    Case { bench: "events", case, judged, unit: "x", peer, floor: Some(1.0), goal }.print();
 }
 
 fn each(runs: usize, calibration: &Calibration, mut run: impl FnMut()) -> f64 {

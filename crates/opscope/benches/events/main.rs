@@ -9,9 +9,12 @@ mod stop;
 #[path = "../support/mod.rs"]
 mod support;
 
-fn main() {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
     if child::is_one() {
-        return child::act();
+        child::act();
+        return ExitCode::SUCCESS;
     }
     let calibration = support::calibration();
     let groups: [(&str, &dyn Fn()); 5] = [
@@ -25,4 +28,5 @@ fn main() {
     for (_, measure) in groups.iter().filter(|(name, _)| asked.is_empty() || asked.iter().any(|word| word == name)) {
         measure();
     }
+    opscope_bench::finish()
 }

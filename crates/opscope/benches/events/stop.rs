@@ -11,19 +11,19 @@ use opscope::debug::Debugger;
 use opscope::debug::server::{Listen, ServerOptions};
 use opscope::model::{Action, Dispatch, EngineError, Fidelity, Instrument, Interest, RunObserver};
 use opscope::tensor::TensorView;
+use opscope_bench::{Case, Goal, Judged, Measured, median, times};
 use opscope_clock::{Calibration, Ticks};
 
 use super::child::{MESSAGE, Other};
 use super::detached::{info, run};
-use crate::support::{Case, Goal, median, ready, smallest};
-
-const STOPS: usize = 2_000;
+use crate::support::{ready, smallest};
 
 /// Between two of them, so that everybody has gone to sleep.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Stops a run again and again, and between two stops lets a message make its round trip: so both see the same machine.
 pub fn and_go(calibration: &Calibration) {
+    let stops = times(2_000, 20);
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let socket = directory.path().join("socket");
     let debugger = Debugger::new().expect("there are descriptors");
@@ -31,11 +31,11 @@ pub fn and_go(calibration: &Calibration) {
     let ready = ready(&smallest(), Fidelity::Exact);
     let _loaded = debugger.load(ready.session.graph(), Fidelity::Exact);
     debugger.planned(ready.session.graph(), Fidelity::Exact, ready.plan.kernels());
-    let mut other = Other::start("stops", &socket, STOPS as u64);
+    let mut other = Other::start("stops", &socket, stops as u64);
     other.wait_until_attached();
-    let mut echo = Echo::start(directory.path());
+    let mut echo = Echo::start(directory.path(), stops);
     let (mut ours, mut trips) = (Vec::new(), Vec::new());
-    for _ in 0..STOPS {
+    for _ in 0..stops {
         trips.push(echo.round_trip());
         sleep(PAUSE);
         let info = info(&ready);
@@ -51,28 +51,20 @@ pub fn and_go(calibration: &Calibration) {
     let both = ours.iter().zip(&theirs);
     let notified: Vec<f64> = both.clone().map(|((came, _), theirs)| nanos(came.as_raw(), theirs[0])).collect();
     let gone: Vec<f64> = both.map(|((_, went), theirs)| nanos(theirs[1], went.as_raw())).collect();
-    let trip = median(&trips);
-    case("stop to notification in another process", &notified, trip);
-    case("acknowledge to running again", &gone, trip);
+    case("stop to notification in another process", &notified, &trips);
+    case("acknowledge to running again", &gone, &trips);
 }
 
-fn case(name: &str, times: &[f64], trip: f64) {
-    let value = median(times) / 1e3;
-    let extremes = || times.iter().fold((f64::MAX, f64::MIN), |(low, high), time| (low.min(*time), high.max(*time)));
-    let (low, high) = opscope::benchmark::median_interval(times).unwrap_or_else(extremes);
-    Case {
-        bench: "events",
-        case: name.to_owned(),
-        value,
-        interval: Some((low / 1e3, high / 1e3)),
-        unit: "us",
-        peer: "round trip over a Unix socket, us".to_owned(),
-        peer_value: trip,
-        floor: Some(trip),
-        goal: format!("<= 3 x a round trip over a Unix socket = {:.1} us", 3.0 * trip),
-        met: Goal::AtMost(3.0 * trip).met(value, Some((low / 1e3, high / 1e3)), 0.0),
-    }
-    .print();
+/// Times in nanoseconds against round trips in microseconds, each beside the one that was measured just before it.
+fn case(case: &str, times: &[f64], trips: &[f64]) {
+    let goal = Goal::AtMost(3.0);
+    let ratios: Vec<f64> = times.iter().zip(trips).map(|(time, trip)| time / 1e3 / trip).collect();
+    // Every other round trip against its neighbour.
+    let noise: Vec<f64> = trips.chunks_exact(2).map(|pair| pair[1] / pair[0]).collect();
+    let judged = Judged { measured: Measured::of(&ratios), noise: Measured::of(&noise).reach_from(1.0) };
+    let trip = median(trips);
+    let peer = ("round trip over a Unix socket, us", trip);
+    Case { bench: "events", case: case.to_owned(), judged, unit: "x", peer, floor: Some(1.0), goal }.print();
 }
 
 /// Another process that answers messages, and sleeps until one comes.
@@ -82,10 +74,10 @@ struct Echo {
 }
 
 impl Echo {
-    fn start(directory: &Path) -> Self {
+    fn start(directory: &Path, stops: usize) -> Self {
         let socket = directory.join("echo");
         let listener = UnixListener::bind(&socket).expect("it can be listened at");
-        let other = Other::start("echo", &socket, STOPS as u64);
+        let other = Other::start("echo", &socket, stops as u64);
         let (stream, _) = listener.accept().expect("it connects");
         Self { other, stream }
     }

@@ -7,13 +7,15 @@ mod support;
 use std::cell::Cell;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use opscope::model::{Fidelity, NoObserver, RunId, RunInfo, RunObserver};
+use opscope_bench::{Case, Contender, Goal, Rounds, finish, median};
 use opscope_clock::Calibration;
-use support::{Case, Goal, Ready, calibration, median, models, nanos, noise, pairs, ready};
+use support::{Ready, calibration, models, nanos, ready};
 
-const PAIRS: usize = 120;
+/// How many rounds are measured at once.
+const ROUNDS: usize = 120;
 const RUNS: usize = 100;
 
 /// The case that this process measures, by its index.
@@ -44,15 +46,18 @@ const CASES: [Asked; 4] = [
     },
 ];
 
-fn main() {
+fn main() -> ExitCode {
     match std::env::var(CASE) {
-        Ok(index) => measure(&CASES[index.parse::<usize>().expect("the parent sets it")]),
-        Err(_) => (0..CASES.len()).for_each(start),
+        Ok(index) => {
+            measure(&CASES[index.parse::<usize>().expect("the parent sets it")]);
+            finish()
+        }
+        Err(_) => ExitCode::from((0..CASES.len()).map(start).max().unwrap_or_default()),
     }
 }
 
-/// Measures a case in a process of its own.
-fn start(index: usize) {
+/// Measures a case in a process of its own, and returns how it ended.
+fn start(index: usize) -> u8 {
     let place = tempfile::tempdir().expect("there is a temporary directory");
     if let Some(macros) = CASES[index].macros {
         compile(&place.path().join("librocprofiler-sdk.so.1"), macros);
@@ -64,14 +69,17 @@ fn start(index: usize) {
         .env("OPSCOPE_LIB_DIR", place.path())
         .status()
         .expect("it starts again");
-    assert!(status.success());
+    match status.code() {
+        Some(code @ 0..=1) => code as u8,
+        _ => panic!("the process of a case ends with {status}"),
+    }
 }
 
 fn compile(to: &Path, macros: &[&str]) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let status = Command::new("cc")
-        .args(["-std=c11", "-O2", "-shared", "-fPIC", "-I"])
-        .arg(here.join("../../abi/producer/include"))
+        .args(["-std=c11", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-I"])
+        .arg(here.join("../producer/include"))
         .arg(here.join("benches/producer/counter.c"))
         .args(macros)
         .arg("-o")
@@ -93,42 +101,44 @@ fn measure(asked: &Asked) {
         Some(_) => whole_runs(asked, &ready, &calibration, &fed_runs),
     }
     let dispatches = fed_runs.get() * ready.plan.kernels().len() as u64;
-    drop(ready);
     if attached > 0 {
-        let count = std::fs::read_to_string(PathBuf::from(std::env::var_os("COUNT").expect("the parent sets it")));
-        let count = count.ok().and_then(|count| count.parse().ok());
-        assert_eq!(count, Some(dispatches * asked.calls_per_dispatch), "every dispatch was counted");
+        let count = std::fs::read(PathBuf::from(std::env::var_os("COUNT").expect("the parent sets it")));
+        let count = count.expect("the consumer made it").try_into().expect("eight bytes");
+        assert_eq!(u64::from_ne_bytes(count), dispatches * asked.calls_per_dispatch, "every dispatch was counted");
     }
 }
 
 /// Without a consumer a run asks once whether there is one, and its dispatches pay nothing: what making an observer costs more
 /// than making none, spread over the dispatches.
 fn making_observers(asked: &Asked, ready: &Ready, calibration: &Calibration) {
-    const ROUNDS: usize = 20_000;
+    const CALLS: usize = 20_000;
     let info = info(ready);
-    let each = |make: &dyn Fn()| nanos(calibration, || (0..ROUNDS).for_each(|_| make())) / ROUNDS as f64;
-    let empty = || each(&|| drop(black_box(Box::new(NoObserver) as Box<dyn RunObserver>)));
-    let (_, control) = pairs(PAIRS, empty, empty).difference();
-    let measured = pairs(PAIRS, empty, || each(&|| drop(black_box(ready.session.observe(black_box(&info), &[])))));
-    report(asked, ready, &measured, control, ("making no observer, ns", 1.0));
+    let each = |make: &dyn Fn()| nanos(calibration, || (0..CALLS).for_each(|_| make())) / CALLS as f64;
+    let contenders = [
+        Contender::new("making no observer", || {
+            each(&|| drop(black_box(Box::new(NoObserver) as Box<dyn RunObserver>)))
+        }),
+        Contender::new("asking for one", || each(&|| drop(black_box(ready.session.observe(black_box(&info), &[]))))),
+    ];
+    report(asked, ready, contenders, ("making no observer, ns", 1.0));
 }
 
 fn whole_runs(asked: &Asked, ready: &Ready, calibration: &Calibration, fed_runs: &Cell<u64>) {
     let each = |run: &dyn Fn()| nanos(calibration, || (0..RUNS).for_each(|_| run())) / RUNS as f64;
-    let bare = || each(&|| run(ready, &NoObserver));
-    let fed = || {
-        fed_runs.set(fed_runs.get() + RUNS as u64);
-        each(&|| run(ready, &*ready.session.observe(&info(ready), &[])))
-    };
-    let (_, control) = pairs(PAIRS, bare, bare).difference();
-    let measured = pairs(PAIRS, bare, fed);
-    report(asked, ready, &measured, control, ("run without an observer, us", 1e3));
+    let contenders = [
+        Contender::new("without an observer", || each(&|| run(ready, &NoObserver))),
+        Contender::new("with a consumer", || {
+            fed_runs.set(fed_runs.get() + RUNS as u64);
+            each(&|| run(ready, &*ready.session.observe(&info(ready), &[])))
+        }),
+    ];
+    report(asked, ready, contenders, ("run without an observer, us", 1e3));
 }
 
-fn report(asked: &Asked, ready: &Ready, measured: &support::Pairs, control: (f64, f64), (peer, unit): (&str, f64)) {
-    let dispatches = ready.plan.kernels().len() as f64;
-    let (value, (low, high)) = measured.difference();
-    let (value, interval) = (value / dispatches, (low / dispatches, high / dispatches));
+fn report(asked: &Asked, ready: &Ready, contenders: [Contender<'_>; 2], (peer, unit): (&str, f64)) {
+    let goal = Goal::AtMost(asked.goal);
+    let mut rounds = Rounds::new(ROUNDS, contenders);
+    let judged = rounds.decide_difference(goal, 1, 0, 1.0 / ready.plan.kernels().len() as f64);
     // Each function gets a time: the begin takes one, the end two.
     let readings = match asked.calls_per_dispatch {
         0 => 0.0,
@@ -136,18 +146,14 @@ fn report(asked: &Asked, ready: &Ready, measured: &support::Pairs, control: (f64
     };
     let calibration = calibration();
     let reading = median(&(0..1000).map(|_| nanos(&calibration, || ())).collect::<Vec<_>>());
-    let noise = noise(control, 0.0) / dispatches;
     Case {
         bench: "producer",
         case: format!("{}, per dispatch", asked.name),
-        value,
-        interval: Some(interval),
+        judged,
         unit: "ns",
-        peer: peer.to_owned(),
-        peer_value: median(&measured.first) / unit,
+        peer: (peer, rounds.cost(0).value / unit),
         floor: Some(readings * reading),
-        goal: format!("<= {:.0} ns, whose noise is {noise:.2}", asked.goal),
-        met: Goal::AtMost(asked.goal).met(value, Some(interval), noise),
+        goal,
     }
     .print();
 }

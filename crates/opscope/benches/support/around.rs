@@ -4,14 +4,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use super::{Case, Goal, median};
+use opscope_bench::{Case, Goal, Judged, Measured, decide, median, times};
 
 /// The wall time of the command with `--profiler` and `options`, less what the engine did in it.
-pub fn around(bench: &'static str, name: &str, model: &Path, options: &[&str]) {
+pub fn around(bench: &str, name: &str, model: &Path, options: &[&str]) {
     let program = std::env::var_os("OPSCOPE_BIN").expect("OPSCOPE_BIN is the opscope program; scripts/bench sets it");
     let scratch = tempfile::tempdir().expect("there is a temporary directory");
-    let (mut around, mut whole) = (Vec::new(), Vec::new());
-    for round in 0..15 {
+    let once = |round: usize| {
         let start = Instant::now();
         let output = Command::new(&program)
             .arg("benchmark")
@@ -32,21 +31,19 @@ pub fn around(bench: &'static str, name: &str, model: &Path, options: &[&str]) {
             + runs("NPU_compute_time")
             + runs("H2D_latency")
             + runs("D2H_latency");
-        around.push(wall - engine);
-        whole.push(wall);
-    }
-    let (value, interval) = (median(&around), opscope::benchmark::median_interval(&around));
-    Case {
-        bench,
-        case: format!("start, parse, report, {name}"),
-        value,
-        interval,
-        unit: "ms",
-        peer: "whole command, ms".to_owned(),
-        peer_value: median(&whole),
-        floor: None,
-        goal: "<= 100 ms".to_owned(),
-        met: Goal::AtMost(100.0).met(value, interval, 0.0),
-    }
-    .print();
+        (wall - engine, wall)
+    };
+    let (mut around, mut whole) = (Vec::new(), Vec::new());
+    let goal = Goal::AtMost(100.0);
+    let judged = decide(goal, || {
+        for _ in 0..times(15, 1) {
+            let (beside, wall) = once(around.len());
+            around.push(beside);
+            whole.push(wall);
+        }
+        Judged::alone(Measured::of(&around))
+    });
+    let peer = ("whole command, ms", median(&whole));
+    let case = format!("start, parse, report, {name}");
+    Case { bench, case, judged, unit: "ms", peer, floor: None, goal }.print();
 }

@@ -28,6 +28,14 @@ pub struct DumpSection {
     pub level: DumpLevel,
 }
 
+/// What a section asks for.
+pub(super) enum Captured {
+    /// Tensors of models.
+    Tensors(DumpSection),
+    /// What an operator used when the device had an exception, in a directory. Here no device has one.
+    Exceptions(PathBuf),
+}
+
 /// What is written of a tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DumpContent {
@@ -119,7 +127,7 @@ const NO_EFFECT: &[NoEffect] = &[
 ];
 
 /// Reads the section. Returns `None` if it has a problem or captures nothing; the report then says so.
-pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<DumpSection> {
+pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<Captured> {
     let object = section.object(KEYS, report)?;
     no_effect::check(&object, NO_EFFECT, report);
     let single_operators = object.says("dump_op_switch", "on");
@@ -162,7 +170,8 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     let path = path(&object, needs_path, working_dir, report);
     if scene.is_some() {
         report.warning(&object.pointer_of("dump_scene"), "with a \"dump_scene\" nothing will be dumped here");
-        return None;
+        let directory = || path.unwrap_or_else(|| working_dir.join("./"));
+        return (!watcher).then(|| Captured::Exceptions(directory()));
     }
     let mut models = models?;
     // Either switch without a list means every model, as with the vendor.
@@ -178,7 +187,8 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         return None;
     }
     let mode = if overflow { IoSelection::All } else { mode? };
-    Some(DumpSection { path: path?, models, mode, overflow, content: content?, runs: runs?, level: level? })
+    let (path, content, runs, level) = (path?, content?, runs?, level?);
+    Some(Captured::Tensors(DumpSection { path, models, mode, overflow, content, runs, level }))
 }
 
 fn conflict(object: &Object<'_>, key: &str, what: &str, report: &mut Report) {

@@ -15,9 +15,7 @@ mod problem;
 mod profiler_section;
 mod selected_slots;
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use dump_list::{DumpedModel, Excluded, NameRange};
 pub use dump_section::{DumpContent, DumpLevel, DumpSection, Statistic};
@@ -26,6 +24,7 @@ pub use problem::{Location, Note, NoteKind, Problem, ProblemKind};
 pub use profiler_section::{HostUsage, ProfilerSection, SampleRate, TaskTime};
 pub use selected_slots::SelectedSlots;
 
+use dump_section::Captured;
 use field::{Field, Report};
 use no_effect::{NoEffect, Rule};
 
@@ -41,6 +40,9 @@ pub const DEEPEST_NESTING: usize = 10;
 pub struct AclConfig {
     /// What to dump; `None` if the file has no `dump` section or one that captures nothing.
     pub dump: Option<DumpSection>,
+    /// Where programs put what belongs to exceptions of the device, of which there are none: `dump_path`, or the working directory, with
+    /// a `dump_scene` of exceptions.
+    pub exceptions: Option<PathBuf>,
     /// What to profile; `None` if the file has no `profiler` section or one that is not switched on.
     pub profiler: Option<ProfilerSection>,
     /// Whether a program is told the failures of all its threads by any of them: `err_msg_mode` is `1`.
@@ -119,7 +121,12 @@ fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclCo
             .map(|key| NoEffect::new(key, Rule::Integer(0, u64::MAX), reason));
         no_effect::check_section(&stack, &rules, report);
     }
-    let dump = object.get("dump").and_then(|field| dump_section::read(&field, working_dir, report));
+    let captured = object.get("dump").and_then(|field| dump_section::read(&field, working_dir, report));
+    let (dump, exceptions) = match captured {
+        Some(Captured::Tensors(dump)) => (Some(dump), None),
+        Some(Captured::Exceptions(directory)) => (None, Some(directory)),
+        None => (None, None),
+    };
     let profiler = object.get("profiler").and_then(|field| profiler_section::read(&field, working_dir, report));
     if dump.is_some() && profiler.is_some() && !report.as_vendor {
         report.problem(
@@ -133,7 +140,7 @@ fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclCo
         report.warning("", "there is neither a \"dump\" nor a \"profiler\" section, so nothing will be recorded");
     }
     let failures_of_process = object.says(FAILURES, "1");
-    AclConfig { dump, profiler, failures_of_process, notes: Vec::new() }
+    AclConfig { dump, exceptions, profiler, failures_of_process, notes: Vec::new() }
 }
 
 fn read_text(path: &Path) -> Result<String, Problem> {
@@ -142,21 +149,16 @@ fn read_text(path: &Path) -> Result<String, Problem> {
     };
     let unreadable = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => problem("there is no such file".to_owned(), "give the path of an acl.json"),
-        _ => problem(format!("it cannot be read: {error}"), "give a file that you may read"),
+        std::io::ErrorKind::FileTooLarge => problem(
+            format!("it is larger than {} MiB", LARGEST_FILE >> 20),
+            "give a smaller file; an acl.json names what to record, it holds no data",
+        ),
+        _ => problem(format!("it cannot be read: {error}"), "give a regular file that you may read"),
     };
-    // Before the file is opened, because opening a named pipe waits for its writer.
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(problem("it is not a regular file".to_owned(), "give the path of an acl.json"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path).map_err(unreadable)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        let what = format!("it is larger than {} MiB", LARGEST_FILE >> 20);
-        return Err(problem(what, "give a smaller file; an acl.json names what to record, it holds no data"));
-    }
-    json::decode(bytes)
+    json::decode(opscope_files::read(path, LARGEST_FILE).map_err(unreadable)?)
 }
 
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod tests;

@@ -354,7 +354,7 @@ fn a_file_that_is_missing_or_no_file_or_too_large_is_refused() {
     assert!(read(&dir.path().join("none.json")).contains("no such file"));
     assert!(read(dir.path()).contains("not a regular file"));
     let large = dir.path().join("large.json");
-    File::create(&large).unwrap().set_len(LARGEST_FILE + 1).unwrap();
+    std::fs::File::create(&large).unwrap().set_len(LARGEST_FILE + 1).unwrap();
     assert!(read(&large).contains("larger than 10 MiB"));
     let latin1 = dir.path().join("latin1.json");
     std::fs::write(&latin1, b"{\n\"dump\": \"\xe4\"}").unwrap();
@@ -396,6 +396,9 @@ fn a_model_is_known_by_its_files_name_up_to_the_first_dot_and_by_its_graphs_name
     assert_eq!(check(r#"[{"model_name": "digits_cnn"}]"#), Ok(vec![]));
     assert_eq!(check(r#"[{"model_name": "main_graph"}]"#), Ok(vec![]));
     assert_eq!(check("[{}]"), Ok(vec![]));
+    // A range may be of one operator.
+    let range = r#"[{"model_name": "digits_cnn", "opname_range": [{"begin": "/relu/Relu", "end": "/relu/Relu"}]}]"#;
+    assert_eq!(check(range), Ok(vec![]));
     let problems = check(r#"[{"model_name": "digits_cnn.onnx"}]"#).unwrap_err();
     assert!(problems[0].right.contains("\"digits_cnn\""), "{}", problems[0]);
     let notes = check(r#"[{"model_name": "other"}, {"model_name": "digits_cnn"}]"#).unwrap();

@@ -331,3 +331,57 @@ fn blacklist(graph: &Graph, values: &HashSet<ValueId>) -> Vec<BlacklistEntry> {
     };
     graph.all_operators().filter_map(entry).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::{FakePlan, GraphBuilder, kernels};
+
+    use super::*;
+
+    /// The names of what plans of these kernels do not show of `x -> a -> b`, where the operator of `b` has a body with a value.
+    fn hidden_of(groups: &[&[&str]], fidelity: Fidelity) -> Vec<String> {
+        let graph = GraphBuilder::new("body")
+            .input("x", &[4])
+            .operator("first", "Relu", &["x"], &["a"])
+            .operator("choice", "If", &["a"], &["b"])
+            .operator("last", "Neg", &["b"], &["y"])
+            .output("y")
+            .body("choice", "then_branch")
+            .operator("inner", "Neg", &["a"], &["c"])
+            .output("c");
+        let graph = Arc::new(graph.build());
+        let kernels = kernels(&graph, groups);
+        let plan = FakePlan::new(&graph, kernels, fidelity, |_, inputs| Ok(inputs.to_vec()));
+        let mut names: Vec<_> =
+            hidden(&graph, &plan, fidelity).iter().map(|id| graph.value(*id).name.clone()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn values_of_fused_operators_and_of_bodies_that_no_kernel_computes_are_hidden() {
+        let whole: &[&[&str]] = &[&["first"], &["choice"], &["last"]];
+        let fused: &[&[&str]] = &[&["first", "choice"], &["last"]];
+        let with_body: &[&[&str]] = &[&["first"], &["choice/inner"], &["choice"], &["last"]];
+        assert_eq!(hidden_of(whole, Fidelity::Optimised), ["choice/c"]);
+        assert_eq!(hidden_of(fused, Fidelity::Optimised), ["a", "choice/c"]);
+        assert_eq!(hidden_of(with_body, Fidelity::Optimised), Vec::<String>::new());
+        assert_eq!(hidden_of(whole, Fidelity::Exact), ["choice/c"]);
+        assert_eq!(hidden_of(with_body, Fidelity::Exact), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_plan_that_shows_outputs_alone_says_what_the_plan_within_says() {
+        let graph = GraphBuilder::new("two").input("x", &[4]).operator("first", "Relu", &["x"], &["a"]);
+        let graph = Arc::new(graph.operator("last", "Neg", &["a"], &["y"]).output("y").build());
+        let kernels = kernels(&graph, &[&["first"], &["last"]]);
+        let plan = FakePlan::new(&graph, kernels, Fidelity::Optimised, |_, inputs| Ok(inputs.to_vec()));
+        let plan: Arc<dyn Plan> = Arc::new(plan);
+        let outputs = OutputsOnly::of(Arc::clone(&plan), &graph);
+        assert_eq!(outputs.notes(), plan.notes());
+        assert_eq!(outputs.made(), plan.made());
+        let names: Vec<_> = outputs.kernels().iter().map(|kernel| (&*kernel.name, &*kernel.op)).collect();
+        assert_eq!(names, [("last", "Neg")]);
+        assert_eq!(outputs.kernels()[0].outputs, [vec![graph.outputs[0]]]);
+    }
+}

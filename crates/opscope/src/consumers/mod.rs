@@ -4,7 +4,7 @@
 //! they learn when a model is loaded and unloaded, and everything of its runs that they ask for. A consumer is called after all
 //! instruments, on the threads that run models. Without a consumer a run costs one load and one branch more.
 //!
-//! `abi/producer` has the C table through which they are fed, and tells how to write a consumer.
+//! `crates/producer` has the C table through which they are fed, and tells how to write a consumer.
 
 mod facts;
 mod model;

@@ -69,7 +69,7 @@ pub enum InputError {
         shape: String,
     },
     /// More bytes than the machine's memory.
-    #[error("input '{name}' would have the shape {shape:?}, which is more than this machine's memory")]
+    #[error("input '{name}' would have the shape {shape:?}, for which there is no memory")]
     TooLarge {
         /// The input.
         name: String,

@@ -1,10 +1,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use opscope_files::open_regular;
 use opscope_onnx::{Dim, Graph, Value};
 use opscope_tensor::npy::{self, Header};
 use opscope_tensor::npz::Npz;
-use opscope_tensor::{DType, Tensor, open_regular};
+use opscope_tensor::{DType, Tensor};
 
 use super::given::{Assigned, GivenFiles, Source};
 use super::shapes::join;

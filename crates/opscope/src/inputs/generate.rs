@@ -41,7 +41,7 @@ impl Data {
 /// A tensor for every input, of the given shapes.
 ///
 /// # Errors
-/// Returns an error if an input takes something that cannot be generated, or more than the machine's memory.
+/// Returns an error if an input takes something that cannot be generated, or more memory than there is.
 pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<Tensor>, InputError> {
     let mut random = match data {
         Data::Zero => None,
@@ -58,13 +58,17 @@ pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<
         if dtype == DType::String {
             return Err(no_data());
         }
-        let bytes =
-            dtype.bytes_of(elements).filter(|&bytes| bytes as u64 <= machine::memory()).ok_or_else(too_large)?;
-        let bytes = match &mut random {
-            None => vec![0; bytes],
-            Some(random) => fill(dtype, elements, indices(graph, value), random).ok_or_else(no_data)?,
+        let bytes = dtype
+            .bytes_of(elements)
+            .filter(|&bytes| bytes as u64 <= machine::available_memory())
+            .ok_or_else(too_large)?;
+        let mut data = Vec::new();
+        data.try_reserve_exact(bytes).map_err(|_| too_large())?;
+        match &mut random {
+            None => data.resize(bytes, 0),
+            Some(random) => fill(dtype, elements, indices(graph, value), random, &mut data).ok_or_else(no_data)?,
         };
-        Tensor::new(dtype, shape.clone(), bytes).map_err(|_| no_data())
+        Tensor::new(dtype, shape.clone(), data).map_err(|_| no_data())
     };
     graph.inputs.iter().zip(shapes).map(tensor).collect()
 }
@@ -91,8 +95,7 @@ fn indices(graph: &Graph, input: &Value) -> u64 {
     tables.min().unwrap_or(2).max(1)
 }
 
-fn fill(dtype: DType, elements: usize, indices: u64, random: &mut fastrand::Rng) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(dtype.bytes_of(elements)?);
+fn fill(dtype: DType, elements: usize, indices: u64, random: &mut fastrand::Rng, bytes: &mut Vec<u8>) -> Option<()> {
     for _ in 0..elements {
         match dtype {
             DType::F32 => bytes.extend(random.f32().to_le_bytes()),
@@ -109,7 +112,7 @@ fn fill(dtype: DType, elements: usize, indices: u64, random: &mut fastrand::Rng)
             _ => return None,
         }
     }
-    Some(bytes)
+    Some(())
 }
 
 #[cfg(test)]

@@ -58,7 +58,8 @@ impl RunObserver for Chain<'_> {
             match action {
                 Action::Stop(_) | Action::Skip(_) => return action,
                 Action::ReplaceInputs(tensors) => replaced = Some(tensors),
-                _ => {}
+                // Outputs cannot be replaced before there are any.
+                Action::Continue | Action::Replace(_) => {}
             }
         }
         replaced.map_or(Action::Continue, Action::ReplaceInputs)
@@ -81,7 +82,8 @@ impl RunObserver for Chain<'_> {
             match action {
                 Action::Stop(_) => return action,
                 Action::Replace(tensors) => replaced = Some(tensors),
-                _ => {}
+                // It is too late for the others.
+                Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) => {}
             }
         }
         replaced.map_or(Action::Continue, Action::Replace)

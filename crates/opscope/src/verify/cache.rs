@@ -1,9 +1,11 @@
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use opscope_tensor::{Tensor, open_regular};
+use opscope_model::Engine;
+use opscope_tensor::Tensor;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -38,15 +40,25 @@ const SCHEMA: &str = "opscope.verified/3";
 const LONGEST: u64 = 64 << 20;
 
 impl Cache {
-    pub fn of(session: &Session, inputs: &[Tensor], directory: Option<&Path>) -> Self {
+    pub fn of(
+        session: &Session,
+        reference: Option<&Arc<dyn Engine>>,
+        inputs: &[Tensor],
+        directory: Option<&Path>,
+    ) -> Self {
         let shapes: Vec<String> = inputs.iter().map(|input| format!("{} {:?}", input.dtype(), input.shape())).collect();
-        let engine = session.engine();
+        let described = |engine: &dyn Engine| {
+            let settings = engine.settings().into_iter().map(|(name, value)| format!(", {name} {value}"));
+            format!("{} {}{}", engine.name(), engine.version(), settings.collect::<String>())
+        };
+        // The exact plan is verified against another engine only.
+        let against =
+            reference.map(|engine| format!("; {} against {}", session.model().fidelity().name(), described(&**engine)));
         let key = format!(
-            "{:016x}; {} {}{}; opscope {}; {}; {} threads; {}",
+            "{:016x}; {}{}; opscope {}; {}; {} threads; {}",
             session.graph().source.xxh3,
-            engine.name(),
-            engine.version(),
-            engine.settings().iter().map(|(name, value)| format!(", {name} {value}")).collect::<String>(),
+            described(session.engine()),
+            against.unwrap_or_default(),
             env!("CARGO_PKG_VERSION"),
             machine::Machine::this().cpu,
             session.threads(),
@@ -61,8 +73,7 @@ impl Cache {
 
     /// Returns an earlier result. A file that cannot be read counts as none.
     pub fn read(&self) -> Option<Verification> {
-        let mut text = Vec::new();
-        open_regular(self.path.as_ref()?).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+        let text = opscope_files::read(self.path.as_ref()?, LONGEST).ok()?;
         let file: File = serde_json::from_slice(&text).ok()?;
         let is_ours = file.schema == SCHEMA && file.key == self.key && file.inputs == self.inputs;
         is_ours.then_some(Verification { kept_since: Some(file.verified), ..file.verification })

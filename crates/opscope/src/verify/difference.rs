@@ -243,3 +243,39 @@ fn sorted(tensor: &Tensor) -> Option<Tensor> {
     elements.sort_by(f32::total_cmp);
     Tensor::from_f32(vec![elements.len()], &elements).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use opscope_model::testing::GraphBuilder;
+
+    use super::*;
+
+    /// How far apart what a Sigmoid takes is in two trials.
+    fn apart(found: &Tensor, expected: &Tensor) -> Option<f64> {
+        let graph =
+            GraphBuilder::new("one").input("x", &[4]).operator("s", "Sigmoid", &["x"], &["y"]).output("y").build();
+        let x = graph.value_named("x").unwrap().id;
+        let trial = |tensor: &Tensor| Trial {
+            outputs: Vec::new(),
+            values: [(x, tensor.clone())].into(),
+            planning: Duration::ZERO,
+            time: Duration::ZERO,
+        };
+        OutputComparison::of(&graph).taken_apart(graph.operators[0].id, &trial(found), &trial(expected))
+    }
+
+    #[test]
+    fn what_functions_take_is_compared_in_order_or_sorted_if_it_is_as_many_numbers() {
+        let floats = |elements: &[f32]| Tensor::from_f32(vec![elements.len()], elements).unwrap();
+        let expected = floats(&[1.0, 2.0, 4.0]);
+        assert_eq!(apart(&floats(&[1.0, 2.5, 4.0]), &expected), Some(0.125));
+        assert_eq!(apart(&floats(&[4.0, 1.0, 2.0]), &expected), Some(0.0), "in another order");
+        assert_eq!(apart(&floats(&[1.0, f32::NAN, 4.0]), &expected), Some(f64::INFINITY));
+        assert_eq!(apart(&floats(&[1.0, 2.0]), &expected), None);
+        assert_eq!(apart(&floats(&[1.0, 2.0, 4.0, 4.0]), &expected), None);
+        let integers = Tensor::from_i64(vec![3], &[1, 2, 4]).unwrap();
+        assert_eq!((apart(&integers, &expected), apart(&expected, &integers)), (None, None));
+    }
+}

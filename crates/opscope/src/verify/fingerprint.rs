@@ -149,6 +149,117 @@ mod tests {
         })
     }
 
+    fn floats(elements: &[f32]) -> Fingerprint {
+        Fingerprint::of(&Tensor::from_f32(vec![elements.len()], elements).unwrap().view()).unwrap()
+    }
+
+    #[test]
+    fn the_numbers_are_sums_of_powers_and_a_projection_without_what_is_not_finite() {
+        let found = floats(&[1.0, -2.0, 3.0, f32::NAN, f32::NEG_INFINITY]);
+        // The first three numbers of SplitMix64 from 0, as in its authors' program, as shares of 2^63 - 1.
+        let weights = [-0.233_378_383_572_714_6, 0.863_055_994_097_02, 0.052_867_543_185_195_63];
+        let projection = weights[0] - 2.0 * weights[1] + 3.0 * weights[2];
+        assert!((found.projection - projection).abs() < 1e-14, "{}, not {projection}", found.projection);
+        let expected = Fingerprint {
+            elements: 5,
+            not_finite: 2,
+            sum: 2.0,
+            absolutes: 6.0,
+            squares: 14.0,
+            cubes: 20.0,
+            least: -2.0,
+            greatest: 3.0,
+            projection: found.projection,
+            dtype: DType::F32,
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn elements_are_distinctive_from_a_ten_thousandth_of_the_largest_and_from_ten_steps_on() {
+        for (elements, distinctive) in [
+            ([10_000.0, 10_000.99], false),
+            ([10_000.0, 10_001.01], true),
+            ([-10_000.0, -9_999.01], false),
+            ([-10_000.0, -9_998.98], true),
+        ] {
+            assert_eq!(floats(&elements).is_distinctive(Steps::NONE), distinctive, "{elements:?}");
+        }
+        // 5 % of elements that are 2 off have a variance of 0.2, and that of x and -x is x^2: a hundred times as much is 20.
+        let steps = Steps { size: 2.0, share: 0.05 };
+        assert!(!floats(&[4.47, -4.47]).is_distinctive(steps));
+        assert!(floats(&[4.48, -4.48]).is_distinctive(steps));
+        // NaN is no element of the mean.
+        assert!(floats(&[4.48, -4.48, f32::NAN]).is_distinctive(steps));
+        assert!(!floats(&[4.47, -4.47, f32::NAN]).is_distinctive(steps));
+    }
+
+    /// What may be added to a number of a fingerprint, up and down: its name, how to add to it, and how much.
+    type Bounds = [(&'static str, fn(&mut Fingerprint) -> &mut f64, f64); 6];
+
+    /// Checks that each number may be off by no more than its bound, and the projection by no more than this.
+    fn within(print: &Fingerprint, other: DType, steps: Steps, bounds: Bounds, projection: f64) {
+        let off = |number: fn(&mut Fingerprint) -> &mut f64, by: f64| {
+            let mut other = Fingerprint { dtype: other, ..print.clone() };
+            *number(&mut other) += by;
+            print.matches(&other, steps)
+        };
+        for (name, number, bound) in bounds {
+            for sign in [1.0, -1.0] {
+                assert_eq!(off(number, sign * bound * 0.999), Some(true), "{name} {sign}");
+                assert_eq!(off(number, sign * bound * 1.001), None, "{name} {sign}");
+            }
+        }
+        for sign in [1.0, -1.0] {
+            assert_eq!(off(|print| &mut print.projection, sign * projection * 0.999), Some(true), "projection {sign}");
+            assert_eq!(off(|print| &mut print.projection, sign * projection * 1.001), Some(false), "projection {sign}");
+        }
+    }
+
+    #[test]
+    fn each_number_may_be_off_by_its_share_of_rounding_and_by_what_the_steps_add() {
+        let print = Fingerprint {
+            elements: 100,
+            not_finite: 3,
+            sum: 10.0,
+            absolutes: 50.0,
+            squares: 400.0,
+            cubes: 20.0,
+            least: -1.0,
+            greatest: 2.0,
+            projection: 1.0,
+            dtype: DType::F32,
+        };
+        let bounds = |least: f64, greatest: f64, sum: f64, absolutes: f64, squares: f64, cubes: f64| -> Bounds {
+            [
+                ("least", |print| &mut print.least, least),
+                ("greatest", |print| &mut print.greatest, greatest),
+                ("sum", |print| &mut print.sum, sum),
+                ("absolutes", |print| &mut print.absolutes, absolutes),
+                ("squares", |print| &mut print.squares, squares),
+                ("cubes", |print| &mut print.cubes, cubes),
+            ]
+        };
+        // A ten thousandth of 10 times 2, of 50, of twice 400, of three times 400 times 2, and of 10 times the root of 400.
+        let plain = bounds(0.002, 0.002, 0.005, 0.005, 0.08, 0.24);
+        within(&print, DType::F32, Steps::NONE, plain, 0.02);
+        // A hundredth where either is float16.
+        within(&print, DType::F16, Steps::NONE, bounds(0.2, 0.2, 0.5, 0.5, 8.0, 24.0), 2.0);
+        // 5 of 100 elements are half a step off: the largest is 2.5 then. 5 / 2 of the sums, 5 / 2 times 2 times 2.5 of the squares, 5 / 2
+        // times 3 times 2.5^2 of the cubes, and 3 / 2 times the root of 5.
+        let steps = Steps { size: 0.5, share: 0.05 };
+        let stepped = bounds(0.502, 0.502, 2.505, 2.505, 12.58, 47.115);
+        within(&print, DType::F32, steps, stepped, 0.02 + 1.5 * 5f64.sqrt());
+        // One element at least.
+        let few = Fingerprint { elements: 10, ..print.clone() };
+        let stepped = bounds(0.502, 0.502, 0.505, 0.505, 2.58, 9.615);
+        within(&few, DType::F32, steps, stepped, 0.02 + 1.5);
+        let other = |elements: usize, not_finite: usize| Fingerprint { elements, not_finite, ..print.clone() };
+        assert_eq!(print.matches(&other(100, 3), Steps::NONE), Some(true));
+        assert_eq!(print.matches(&other(101, 3), Steps::NONE), None);
+        assert_eq!(print.matches(&other(100, 2), Steps::NONE), None);
+    }
+
     #[test]
     fn few_elements_that_differ_by_a_step_count_as_the_same_only_with_steps() {
         let right = looks(|_| ());

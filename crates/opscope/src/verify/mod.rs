@@ -19,9 +19,10 @@ mod values;
 mod verification;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use opscope_model::{EngineError, Fidelity, LoadOptions};
+use opscope_model::{Engine, EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
 
 pub use difference::OutputDifference;
@@ -30,6 +31,7 @@ pub use values::{FoundOutput, FoundValue, find_values, with_random_numbers};
 pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
 
 use crate::Session;
+use crate::engine::EngineSpec;
 use cache::Cache;
 use random::random_operator;
 use search::Search;
@@ -53,6 +55,8 @@ pub struct VerifyOptions {
     pub when: Verify,
     /// A directory of results, one file for each model and shapes; nothing is kept if `None`.
     pub cache_directory: Option<PathBuf>,
+    /// The engine whose exact plan is the reference; the same engine's if `None`.
+    pub reference: Option<EngineSpec>,
     /// How long runs are timed at least, however short one is.
     pub timed: Duration,
 }
@@ -71,25 +75,38 @@ impl Verify {
     }
 }
 
-/// Compares the session's optimised plan with the exact one, on `inputs`; those whose elements are all equal get random
-/// numbers. `runs` is how many runs will be timed at least. Returns the result, and the session to run if that is another one.
-///
-/// Returns `None` if the model does not run at all; the benchmark then reports why.
+/// As [`verify_against`], with the same engine's exact plan as the reference.
 pub fn verify(
     session: &Session,
     inputs: &[Tensor],
     runs: u64,
     options: &VerifyOptions,
 ) -> Option<(Verification, Option<Session>)> {
+    verify_against(None, session, inputs, runs, options)
+}
+
+/// Compares the session's optimised plan with the exact one of the `reference`, on `inputs`; those whose elements are all equal get random
+/// numbers. `runs` is how many runs will be timed at least. Returns the result, and the session to run if that is another one.
+///
+/// Returns `None` if the model does not run at all; the benchmark then reports why.
+pub fn verify_against(
+    reference: Option<&Arc<dyn Engine>>,
+    session: &Session,
+    inputs: &[Tensor],
+    runs: u64,
+    options: &VerifyOptions,
+) -> Option<(Verification, Option<Session>)> {
     let when = options.when;
-    if when == Verify::Off || session.model().fidelity() == Fidelity::Exact {
+    if when == Verify::Off || (session.model().fidelity() == Fidelity::Exact && reference.is_none()) {
         return None;
     }
+    let named = reference.map(|engine| format!("{} {}", engine.name(), engine.version()));
     if let Some(operator) = random_operator(session.graph()) {
         let because = format!("{} ({}) draws random numbers", operator.name, operator.op_type);
-        return Some((Verification::of(Outcome::Skipped { because }, Vec::new()), None));
+        let skipped = Verification::of(Outcome::Skipped { because }, Vec::new());
+        return Some((Verification { reference: named, ..skipped }, None));
     }
-    let cache = Cache::of(session, inputs, options.cache_directory.as_deref());
+    let cache = Cache::of(session, reference, inputs, options.cache_directory.as_deref());
     if when == Verify::Auto
         && let Some(found) = cache.read()
     {
@@ -97,7 +114,8 @@ pub fn verify(
         return Some((found, other));
     }
     let start = Instant::now();
-    let mut verification = Search::begin(session, inputs, runs, options).run()?;
+    let mut verification = Search::begin(session, reference, inputs, runs, options).run()?;
+    verification.reference = named;
     verification.seconds = start.elapsed().as_secs_f64();
     if !matches!(verification.outcome, Outcome::Skipped { .. }) {
         cache.write(&verification);

@@ -163,6 +163,13 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use opscope_model::testing::GraphBuilder;
+    use prost::Message;
+    use tract_onnx::pb::attribute_proto::AttributeType;
+    use tract_onnx::pb::tensor_proto::DataType;
+    use tract_onnx::pb::{
+        AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TypeProto, ValueInfoProto,
+        type_proto,
+    };
 
     use super::*;
 
@@ -238,5 +245,109 @@ mod tests {
         };
         assert_eq!(of(&graph("Softmax"), "y"), Some((1.0, Vec::new())), "only the main graph's functions are compared");
         assert_eq!(of(&graph("Exp"), "y"), None);
+    }
+
+    /// The scale of a Concat of a Sigmoid and a constant, which is stored as a weight or in an operator.
+    fn beside(constant: &[f32]) -> [Option<f64>; 2] {
+        let attribute = AttributeProto {
+            name: "value_floats".to_owned(),
+            r#type: AttributeType::Floats as i32,
+            floats: constant.to_vec(),
+            ..AttributeProto::default()
+        };
+        let (dims, data_type) = (vec![constant.len() as i64], DataType::Float as i32);
+        let weight = TensorProto {
+            name: "w".to_owned(),
+            dims,
+            data_type,
+            float_data: constant.to_vec(),
+            ..TensorProto::default()
+        };
+        let node = |op_type: &str, input: &[&str], output: &str, attribute: &[AttributeProto]| NodeProto {
+            name: output.to_owned(),
+            op_type: op_type.to_owned(),
+            input: input.iter().map(|&name| name.to_owned()).collect(),
+            output: vec![output.to_owned()],
+            attribute: attribute.to_vec(),
+            ..NodeProto::default()
+        };
+        let floats = type_proto::Tensor { elem_type: data_type, ..type_proto::Tensor::default() };
+        let floats = TypeProto { value: Some(type_proto::Value::TensorType(floats)), ..TypeProto::default() };
+        let value = |name: &str| {
+            vec![ValueInfoProto { name: name.to_owned(), r#type: Some(floats.clone()), ..ValueInfoProto::default() }]
+        };
+        let (sigmoid, concat) = (node("Sigmoid", &["x"], "s", &[]), node("Concat", &["s", "w"], "y", &[]));
+        let constant = node("Constant", &[], "w", &[attribute]);
+        [(vec![sigmoid.clone(), concat.clone()], vec![weight]), (vec![constant, sigmoid, concat], Vec::new())].map(
+            |(node, initializer)| {
+                let (name, input, output) = ("beside".to_owned(), value("x"), value("y"));
+                let graph = GraphProto { name, node, initializer, input, output, ..GraphProto::default() };
+                let opset_import = vec![OperatorSetIdProto { version: 17, ..OperatorSetIdProto::default() }];
+                let model = ModelProto { ir_version: 8, graph: Some(graph), opset_import, ..ModelProto::default() };
+                let path = std::path::Path::new("beside.onnx");
+                of(&Graph::from_bytes(path, model.encode_to_vec().into()).unwrap(), "y").map(|(scale, _)| scale)
+            },
+        )
+    }
+
+    #[test]
+    fn a_constant_beside_a_function_may_be_as_large_as_what_the_function_gives() {
+        assert_eq!(beside(&[0.0, -1.0, 1.0]), [Some(1.0); 2]);
+        assert_eq!(beside(&[]), [Some(1.0); 2]);
+        for beyond in [1.001, -1.001, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert_eq!(beside(&[0.5, beyond]), [None; 2], "{beyond}");
+        }
+        // One that is larger than that is not read.
+        assert_eq!(beside(&[0.5; 4096]), [Some(1.0); 2]);
+        assert_eq!(beside(&[0.5; 4097]), [None; 2]);
+    }
+
+    #[test]
+    fn what_is_padded_with_has_a_magnitude_of_one_at_most() {
+        let padded = |value: Attribute| {
+            let graph = GraphBuilder::new("pad").input("x", &[4]).operator("s", "Sigmoid", &["x"], &["s"]);
+            let graph = graph.operator("p", "Pad", &["s"], &["y"]).attribute("value", &value).build();
+            of(&graph, "y").map(|(scale, _)| scale)
+        };
+        for (value, scale) in [(0.0, Some(1.0)), (1.0, Some(1.0)), (-1.0, Some(1.0)), (1.001, None), (-1.001, None)] {
+            assert_eq!(padded(Attribute::Float(value)), scale, "{value}");
+        }
+        assert_eq!(padded(Attribute::Int(0)), None);
+        // Newer ones take it as their third input, behind the widths.
+        let taken = |value: &str| {
+            let graph = GraphBuilder::new("pad").input("x", &[4]).input("widths", &[2]);
+            let graph = graph.operator("s", "Sigmoid", &["x"], &["s"]).operator("a", "Atan", &["x"], &["a"]);
+            of(&graph.operator("p", "Pad", &["s", "widths", value], &["y"]).build(), "y").map(|(scale, _)| scale)
+        };
+        assert_eq!((taken("a"), taken("x"), taken("")), (Some(FRAC_PI_2), None, Some(1.0)));
+    }
+
+    /// The scale of an output of a Loop or a Scan, whose body computes what it carries by one function and what it collects by
+    /// another one, and which begins with the Tanh or with the input.
+    fn of_body(op_type: &str, [carrying, collecting]: [&str; 2], begins_with: &str, output: &str) -> Option<f64> {
+        let graph = GraphBuilder::new("body").input("x", &[4]).operator("t", "Tanh", &["x"], &["t"]);
+        let inputs: &[&str] = if op_type == "Loop" { &["x", "x", begins_with] } else { &[begins_with, "x"] };
+        let graph = graph.operator("o", op_type, inputs, &["carried", "collected"]);
+        let graph = graph.attribute("num_scan_inputs", &Attribute::Int(1)).body("o", "body");
+        let graph = if op_type == "Loop" { graph.input("n", &[]).input("go", &[]) } else { graph };
+        let graph = graph.input("state", &[4]).input("item", &[4]);
+        let graph =
+            graph.operator("carry", carrying, &["state"], &["p"]).operator("collect", collecting, &["state"], &["q"]);
+        let graph = if op_type == "Loop" { graph.output("go") } else { graph };
+        of(&graph.output("p").output("q").build(), output).map(|(scale, _)| scale)
+    }
+
+    #[test]
+    fn an_output_of_a_loop_has_the_scale_of_its_body_and_of_what_it_begins_with() {
+        for op_type in ["Loop", "Scan"] {
+            let of = |functions: [&str; 2], begins_with: &str| {
+                ["carried", "collected"].map(|output| of_body(op_type, functions, begins_with, output))
+            };
+            // Without an iteration, what is carried is what it began with; nothing is collected then.
+            assert_eq!(of(["Atan", "Sigmoid"], "t"), [Some(FRAC_PI_2), Some(1.0)], "{op_type}");
+            assert_eq!(of(["Atan", "Sigmoid"], "x"), [None, Some(1.0)], "{op_type}");
+            assert_eq!(of(["Exp", "Sigmoid"], "t"), [None, Some(1.0)], "{op_type}");
+            assert_eq!(of(["Sigmoid", "Exp"], "t"), [Some(1.0), None], "{op_type}");
+        }
     }
 }

@@ -1,11 +1,14 @@
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use opscope_model::{EngineError, Fidelity, LoadOptions, PlanForm};
-use opscope_onnx::ValueId;
+use opscope_clock::Clock;
+use opscope_model::{Engine, EngineError, Fidelity, LoadOptions, PlanForm};
+use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{DType, Tensor};
 use opscope_text::shown_size;
 
+use super::deadline::Deadline;
 use super::difference::OutputComparison;
 use super::trial::{Trial, Trying, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
@@ -24,34 +27,52 @@ const EXACT: &str = "the exact plan";
 /// The search for the fastest plan that is right.
 pub(super) struct Search<'a> {
     session: &'a Session,
+    /// Another engine, whose exact plan is the reference.
+    reference: Option<&'a Arc<dyn Engine>>,
     inputs: Vec<Tensor>,
     comparison: OutputComparison<'a>,
     /// The values that are compared beside the outputs.
     values: BTreeSet<ValueId>,
     /// The result of the engine's own plan.
     own: Result<Trial, EngineError>,
-    deadline: Option<Instant>,
+    deadline: Deadline,
     skipped: Option<String>,
 }
 
 impl<'a> Search<'a> {
     /// Runs the engine's own plan, and determines how long the rest may take.
-    pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, options: &VerifyOptions) -> Self {
+    pub fn begin(
+        session: &'a Session,
+        reference: Option<&'a Arc<dyn Engine>>,
+        inputs: &[Tensor],
+        runs: u64,
+        options: &VerifyOptions,
+    ) -> Self {
         let comparison = OutputComparison::of(session.graph());
-        let is_shown = |fidelity| session.engine().capabilities(fidelity).intermediates;
-        let is_shown = is_shown(Fidelity::Optimised) && is_shown(Fidelity::Exact);
+        let shows = |engine: &dyn Engine, fidelity| engine.capabilities(fidelity).intermediates;
+        let exact = reference.map_or_else(|| session.engine(), |engine| &**engine);
+        let is_shown = shows(session.engine(), session.model().fidelity()) && shows(exact, Fidelity::Exact);
         let values = if is_shown { comparison.taken() } else { BTreeSet::new() };
-        let twice = Trying { runs: 2, values: &values, deadline: None };
+        let twice = Trying { runs: 2, values: &values, deadline: Deadline::default() };
         let mut own = None;
         let mut used = inputs.to_vec();
         if let Some(varied) = varied(inputs) {
             // The graph may not accept these numbers; then the given ones are used.
-            if let Ok(trial) = run_until(session, &varied, twice) {
+            if let Ok(trial) = run_until(session, &varied, twice.clone()) {
                 (own, used) = (Some(trial), varied);
             }
         }
         let own = own.map_or_else(|| run_until(session, &used, twice), Ok);
-        let mut search = Self { session, inputs: used, comparison, values, own, deadline: None, skipped: None };
+        let mut search = Self {
+            session,
+            reference,
+            inputs: used,
+            comparison,
+            values,
+            own,
+            deadline: Deadline::default(),
+            skipped: None,
+        };
         if options.when == Verify::Auto {
             search.limit(runs, options.timed);
         }
@@ -62,15 +83,9 @@ impl<'a> Search<'a> {
     fn limit(&mut self, runs: u64, timed: Duration) {
         let own = self.own.as_ref().ok();
         let budget = budget(own.map_or(Duration::ZERO, |own| own.time), runs, timed);
-        // Making the exact plan takes at most as long as making the optimised one.
-        if own.is_some_and(|own| own.planning > budget) {
-            self.skipped = Some(TOO_LONG.to_owned());
-        }
-        let needed = exact_memory(self.session);
-        if needed > machine::available_memory() {
-            self.skipped = Some(format!("the exact plan would need {} of memory", shown_size(needed)));
-        }
-        self.deadline = Instant::now().checked_add(budget);
+        let planning = own.map_or(Duration::ZERO, |own| own.planning);
+        self.skipped = too_much((planning, budget), (exact_memory(self.session.graph()), machine::available_memory()));
+        self.deadline = Deadline::after(budget, &Clock::system());
     }
 
     /// Compares the forms in order until one is right. Returns `None` where the exact plan does not run either.
@@ -83,18 +98,30 @@ impl<'a> Search<'a> {
         if let Some(because) = self.skipped {
             return skipped(because);
         }
-        let exact = self.session.with_options(&self.session.options(Fidelity::Exact)).ok()?;
+        let options = self.session.options(Fidelity::Exact);
+        let exact = match self.reference {
+            None => self.session.with_options(&options).ok()?,
+            Some(engine) => {
+                match Session::with_engine(Arc::clone(engine), Arc::clone(self.session.graph()), &options) {
+                    Ok(exact) => exact,
+                    Err(error) => return skipped(format!("it does not run the model: {error}")),
+                }
+            }
+        };
         let (comparison, values) = (&self.comparison, &self.values);
-        let once = Trying { runs: 1, values, deadline: self.deadline };
+        let once = Trying { runs: 1, values, deadline: self.deadline.clone() };
         let reference = match run_until(&exact, &self.inputs, once) {
             Ok(reference) => reference,
             Err(EngineError::Stopped(_)) => return skipped(TOO_LONG.to_owned()),
+            Err(error @ EngineError::Memory { .. }) => return skipped(format!("the exact plan does not run: {error}")),
+            Err(error) if self.reference.is_some() => return skipped(format!("it does not run the model: {error}")),
             Err(_) => return None,
         };
         let compared =
             |form: &PlanForm, trial: Result<Trial, EngineError>| compare_form(comparison, form, &reference, trial);
-        let twice = Trying { runs: 2, values, deadline: None };
-        let forms = self.session.engine().forms();
+        let twice = Trying { runs: 2, values, deadline: Deadline::default() };
+        let is_exact = self.session.model().fidelity() == Fidelity::Exact;
+        let forms = if is_exact { vec![PlanForm::new(EXACT)] } else { self.session.engine().forms() };
         let (own, weaker) = forms.split_first()?;
         let mut wrong = Vec::new();
         let right = |form: &PlanForm, outputs: Vec<OutputDifference>| {
@@ -107,8 +134,10 @@ impl<'a> Search<'a> {
                 wrong.push(found);
                 let mut found = None;
                 for form in weaker {
-                    let trial =
-                        self.session.in_form(form.clone()).and_then(|session| run_until(&session, &self.inputs, twice));
+                    let trial = self
+                        .session
+                        .in_form(form.clone())
+                        .and_then(|session| run_until(&session, &self.inputs, twice.clone()));
                     match compared(form, trial) {
                         Ok(outputs) => {
                             found = Some(right(form, outputs));
@@ -117,15 +146,37 @@ impl<'a> Search<'a> {
                         Err(other) => wrong.push(other),
                     }
                 }
-                found.unwrap_or_else(|| right(&PlanForm::new(EXACT), Vec::new()))
+                match (found, self.reference) {
+                    (Some(found), _) => found,
+                    // Its outputs are the reference.
+                    (None, None) => right(&PlanForm::new(EXACT), Vec::new()),
+                    (None, Some(_)) if is_exact => Outcome::Wrong,
+                    (None, Some(_)) => {
+                        let form = PlanForm::new(EXACT);
+                        let trial = self.session.with_options(&options);
+                        match compared(&form, trial.and_then(|session| run_until(&session, &self.inputs, twice))) {
+                            Ok(outputs) => right(&form, outputs),
+                            Err(other) => {
+                                wrong.push(other);
+                                Outcome::Wrong
+                            }
+                        }
+                    }
+                }
             }
         };
         let mut verification = Verification::of(outcome, wrong);
-        let has_time =
-            self.deadline.is_none_or(|deadline| Instant::now() + reference.time * RUNS_FOR_VALUES < deadline);
+        let has_time = self.deadline.allows(reference.time.saturating_mul(RUNS_FOR_VALUES));
         let shows_values = self.session.engine().capabilities(Fidelity::Optimised).intermediates;
+        // The values of kernels are those of the engine's own exact plan.
+        let exact = match self.reference {
+            None => Some(exact),
+            Some(_) => self.session.with_options(&options).ok(),
+        };
         if shows_values
             && has_time
+            && !is_exact
+            && let Some(exact) = exact
             && let Some(session) = session_for(self.session, &verification)
         {
             let session = session.as_ref().unwrap_or(self.session);
@@ -138,19 +189,32 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Why a comparison is skipped.
+/// Returns why a comparison is not even begun: because making a plan takes longer than all of it may, or because of the memory that it
+/// needs. Making the exact plan takes at most as long as making the optimised one.
+fn too_much((planning, budget): (Duration, Duration), (needed, available): (u64, u64)) -> Option<String> {
+    match (planning > budget, needed > available) {
+        (_, true) => Some(format!("the exact plan would need {} of memory", shown_size(needed))),
+        (true, false) => Some(TOO_LONG.to_owned()),
+        (false, false) => None,
+    }
+}
+
 /// Returns how long a comparison may take where a run takes `own`: as long as the runs that are timed, and [`GRACE`].
 fn budget(own: Duration, runs: u64, timed: Duration) -> Duration {
     let runs = u32::try_from(runs).unwrap_or(u32::MAX);
     own.saturating_mul(runs).max(timed).saturating_add(GRACE)
 }
 
+/// Why a comparison is skipped.
 const TOO_LONG: &str = "that would take longer than the timed runs and two seconds; --verify on does it";
 
 /// Returns the session to run after a verification, or `Some(None)` if it is the same one. Returns `None` if the model cannot
 /// be loaded for it.
 pub(super) fn session_for(session: &Session, verification: &Verification) -> Option<Option<Session>> {
     let Outcome::Right { form, .. } = &verification.outcome else { return Some(None) };
+    if session.model().fidelity() == Fidelity::Exact {
+        return Some(None);
+    }
     if form == EXACT {
         return session.with_options(&session.options(Fidelity::Exact)).ok().map(Some);
     }
@@ -200,13 +264,31 @@ fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
 }
 
 /// An estimate of the bytes that a second plan takes: those of the file, and as many for what is made of it.
-fn exact_memory(session: &Session) -> u64 {
-    session.graph().source.bytes.len() as u64 * 2
+fn exact_memory(graph: &Graph) -> u64 {
+    graph.source.bytes.len() as u64 * 2
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comparison_is_skipped_where_planning_takes_too_long_or_memory_is_short() {
+        let second = Duration::from_secs(1);
+        let tick = Duration::from_nanos(1);
+        assert_eq!(too_much((second, second), (100, 100)), None);
+        assert_eq!(too_much((second + tick, second), (100, 100)).as_deref(), Some(TOO_LONG));
+        let memory = too_much((second, second), (3 << 20, (3 << 20) - 1));
+        assert_eq!(memory.as_deref(), Some("the exact plan would need 3.0 MiB of memory"));
+        assert_eq!(too_much((second * 2, second), (3 << 20, 0)), memory, "more time would not help");
+    }
+
+    #[test]
+    fn a_plan_takes_twice_the_bytes_of_the_file() {
+        let mut graph = opscope_model::testing::GraphBuilder::new("large").input("x", &[1]).build();
+        graph.source.bytes = vec![0; 1 << 20].into();
+        assert_eq!(exact_memory(&graph), 2 << 20);
+    }
 
     #[test]
     fn a_comparison_may_take_as_long_as_the_runs_that_are_timed_and_two_seconds() {

@@ -22,14 +22,14 @@ pub(super) struct Trial {
 }
 
 /// How a plan is tried.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Trying<'a> {
     /// The runs, of which the last counts: an engine may fail to reset its state between runs.
     pub runs: u64,
     /// The values to keep.
     pub values: &'a BTreeSet<ValueId>,
     /// When it stops, between two operators.
-    pub deadline: Option<Instant>,
+    pub deadline: Deadline,
 }
 
 /// Makes a plan and runs it.
@@ -40,7 +40,7 @@ pub(super) fn run_until(session: &Session, inputs: &[Tensor], trying: Trying<'_>
     let start = Instant::now();
     let plan = session.model().plan(inputs)?;
     let planning = start.elapsed();
-    let deadline = Deadline(trying.deadline);
+    let deadline = trying.deadline;
     if deadline.has_passed() {
         return Err(EngineError::Stopped("the deadline has passed".to_owned()));
     }

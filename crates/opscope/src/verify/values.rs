@@ -200,3 +200,38 @@ impl RunObserver for FingerprintObserver {
         Action::Continue
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::testing::{GraphBuilder, kernels};
+
+    use super::*;
+
+    #[test]
+    fn values_that_are_alike_are_given_to_as_many_kernels_in_the_order_of_the_file() {
+        // Both operators give the same, and the values are listed the other way round.
+        let graph = GraphBuilder::new("alike")
+            .input("x", &[4])
+            .operator("first", "Relu", &["x"], &["a"])
+            .operator("second", "Relu", &["a"], &["b"])
+            .output("b")
+            .build();
+        let kernels = kernels(&graph, &[&["first"], &["second"]]);
+        let value = |name: &str| FoundValue { value: graph.value_named(name).unwrap().id, same_order: name == "a" };
+        let output = |index: usize| FoundOutput {
+            kernel: kernels[index].id,
+            slot: 0,
+            values: vec![value("b"), value("a")],
+            distinctive: true,
+        };
+        let found = |outputs: &[FoundOutput]| -> Vec<(String, String, bool)> {
+            let found = kernel_outputs(&graph, &kernels, outputs);
+            found.into_iter().map(|output| (output.kernel, output.value, output.same_order)).collect()
+        };
+        let named = |index: usize, value: &str| (kernels[index].name.clone(), value.to_owned(), value == "a");
+        assert_eq!(found(&[output(0), output(1)]), [named(0, "a"), named(1, "b")]);
+        // One kernel has both, and one that cannot be told from others has none.
+        assert_eq!(found(&[output(1)]), [named(1, "b"), named(1, "a")]);
+        assert_eq!(found(&[FoundOutput { distinctive: false, ..output(1) }]), []);
+    }
+}

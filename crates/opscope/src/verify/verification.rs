@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::OutputDifference;
 
-/// The result of comparing the optimised plan with the exact one.
+/// The result of comparing the optimised plan with the exact one, or with that of another engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     /// The outcome.
@@ -17,6 +17,9 @@ pub struct Verification {
     /// The values that the plan's kernels compute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<KernelOutput>,
+    /// What the outputs were compared with, if that is another engine: `onnxruntime 1.25.0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// The day of the comparison, if the result comes from the cache: `2026-11-21`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_since: Option<String>,
@@ -49,6 +52,8 @@ pub enum Outcome {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<OutputDifference>,
     },
+    /// No form of the plan has the outputs of the other engine, nor has the exact plan. The engine's own plan runs.
+    Wrong,
     /// It was not compared.
     Skipped {
         /// The reason.
@@ -89,24 +94,31 @@ impl WrongForm {
 
 impl Verification {
     pub(super) fn of(outcome: Outcome, wrong: Vec<WrongForm>) -> Self {
-        Self { outcome, wrong, seconds: 0.0, kernels: Vec::new(), kept_since: None }
+        Self { outcome, wrong, seconds: 0.0, kernels: Vec::new(), reference: None, kept_since: None }
     }
 
     /// The result in one sentence.
     pub fn sentence(&self) -> String {
-        let (form, difference) = match &self.outcome {
-            Outcome::Right { form, largest_difference, .. } => (form, *largest_difference),
-            Outcome::Skipped { because } => {
-                return format!("the outputs were not compared with the exact plan's: {because}");
-            }
-        };
-        let within = within(difference);
+        let reference = self.reference();
         let found = match &self.kept_since {
             Some(day) => format!("found on {day}"),
             None => format!("compared in {:.2} s", self.seconds),
         };
+        let (form, difference) = match &self.outcome {
+            Outcome::Right { form, largest_difference, .. } => (form, *largest_difference),
+            Outcome::Wrong => {
+                let fault = self.wrong.first().map(|own| own.fault(1)).unwrap_or_default();
+                return format!(
+                    "no form of the plan gives the outputs of {reference}; the one that runs {fault} ({found})"
+                );
+            }
+            Outcome::Skipped { because } => {
+                return format!("the outputs were not compared with those of {reference}: {because}");
+            }
+        };
+        let within = within(difference);
         match self.wrong.first() {
-            None => format!("the outputs are those of the exact plan, {within} ({found})"),
+            None => format!("the outputs are those of {reference}, {within} ({found})"),
             Some(own) => {
                 let fault = own.fault(1);
                 format!("it runs with {form}, because the engine's own plan {fault} ({found})")
@@ -122,9 +134,18 @@ impl Verification {
         };
         let mut details: Vec<String> = self.wrong.iter().map(wrong).collect();
         if let (Outcome::Right { form, largest_difference, .. }, false) = (&self.outcome, details.is_empty()) {
-            details.push(format!("{form} gives the outputs of the exact plan, {}", within(*largest_difference)));
+            details.push(format!("{form} gives the outputs of {}, {}", self.reference(), within(*largest_difference)));
         }
         details
+    }
+
+    /// Returns whether outputs are wrong in every form of the plan.
+    pub fn is_wrong(&self) -> bool {
+        self.outcome == Outcome::Wrong
+    }
+
+    fn reference(&self) -> &str {
+        self.reference.as_deref().unwrap_or("the exact plan")
     }
 
     /// The values that the kernels compute, as an engine takes them.

@@ -39,6 +39,7 @@ impl Recording {
                 Item::Other(Fact::Allocation(allocation)) => {
                     collector.memory.add(&allocation);
                 }
+                // No part of an account, which says where the time and the memory of runs go.
                 Item::Other(_) => {}
             }
         }
@@ -254,7 +255,8 @@ impl Collector<'_> {
             added: share(|parts| parts.added),
             between,
             profile: share(|parts| parts.profile),
-            in_out: share(|parts| parts.run - parts.operators - parts.added - parts.between - parts.profile),
+            in_out: share(|parts| parts.in_out),
+            rest: share(RunParts::rest),
             dispatches_per_run: self.dispatches as f64 / self.runs.len() as f64,
             between_ns_per_dispatch: between.total_ns / self.dispatches as f64,
             median_between_ns_per_dispatch: self.median_of(|parts| parts.between / parts.dispatches.max(1) as f64),

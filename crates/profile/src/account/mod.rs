@@ -114,12 +114,20 @@ pub struct Shares {
     pub profile: Share,
     /// Before the first kernel and after the last one.
     pub in_out: Share,
+    /// What is in none of these parts, which are measured each on its own; below 0 where times are in two of them. More than
+    /// [`MOST_REST`](Self::MOST_REST) of a run is a fault of the engine's times.
+    pub rest: Share,
     /// Dispatches of a run, on average.
     pub dispatches_per_run: f64,
     /// The time between kernels, for each dispatch: all together.
     pub between_ns_per_dispatch: f64,
     /// The same, as the median over the runs.
     pub median_between_ns_per_dispatch: f64,
+}
+
+impl Shares {
+    /// The most that may be in no part of a run, in percent.
+    pub const MOST_REST: f64 = 1.0;
 }
 
 /// One part of the runs' time.

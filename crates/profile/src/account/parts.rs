@@ -3,13 +3,15 @@ use opscope_clock::Ticks;
 use crate::Recording;
 use crate::recording::{DispatchFact, RunFact, RunGroup};
 
-/// The parts of one run's time, in nanoseconds.
+/// The parts of one run's time, in nanoseconds. Each is measured on its own, so their sum is the run only if none is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct RunParts {
     pub run: f64,
     pub operators: f64,
     pub added: f64,
     pub between: f64,
+    /// Before the first dispatch and after the last one.
+    pub in_out: f64,
     /// What taking the times of the dispatches adds, between them.
     pub profile: f64,
     pub dispatches: u64,
@@ -21,11 +23,19 @@ pub(super) struct Divider<'a> {
     with_dispatches: bool,
 }
 
-/// The time during which at least one of some dispatches was executed.
+/// The time during which at least one of some dispatches was executed, and the time between them during which none was.
 #[derive(Default)]
 struct Busy {
     nanos: f64,
+    gaps: f64,
     until: Ticks,
+}
+
+impl RunParts {
+    /// What of the run is in no part; below 0 where a time is in two of them.
+    pub(super) fn rest(&self) -> f64 {
+        self.run - self.operators - self.added - self.between - self.profile - self.in_out
+    }
 }
 
 impl<'a> Divider<'a> {
@@ -56,15 +66,12 @@ impl<'a> Divider<'a> {
         if first < run.span.start || all.until > run.span.end {
             return None;
         }
-        let operators = match group.dispatches.iter().any(|dispatch| self.is_added(dispatch)) {
-            true => self.busy(&group.dispatches, |dispatch| !self.is_added(dispatch)).nanos,
-            false => all.nanos,
-        };
         Some(RunParts {
             run: whole,
-            operators,
-            added: all.nanos - operators,
-            between: (self.nanos(first, all.until) - all.nanos).max(0.0),
+            operators: self.busy(&group.dispatches, |dispatch| !self.is_added(dispatch)).nanos,
+            added: self.busy(&group.dispatches, |dispatch| self.is_added(dispatch)).nanos,
+            between: all.gaps,
+            in_out: self.nanos(run.span.start, first) + self.nanos(all.until, run.span.end),
             profile: 0.0,
             dispatches: group.dispatches.len() as u64,
         })
@@ -73,7 +80,10 @@ impl<'a> Divider<'a> {
     /// Returns how long dispatches took together. They are in the order of their start; those that overlap count once.
     fn busy(&self, dispatches: &[DispatchFact], counts: impl Fn(&DispatchFact) -> bool) -> Busy {
         let mut busy = Busy::default();
-        for dispatch in dispatches.iter().filter(|dispatch| counts(dispatch)) {
+        for (index, dispatch) in dispatches.iter().filter(|dispatch| counts(dispatch)).enumerate() {
+            if index > 0 && dispatch.span.start > busy.until {
+                busy.gaps += self.nanos(busy.until, dispatch.span.start);
+            }
             let from = dispatch.span.start.max(busy.until);
             if dispatch.span.end > from {
                 busy.nanos += self.nanos(from, dispatch.span.end);
@@ -89,5 +99,29 @@ impl<'a> Divider<'a> {
 
     fn nanos(&self, start: Ticks, end: Ticks) -> f64 {
         self.recording.calibration().nanos(start, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_what_no_part_has_and_negative_where_two_have_the_same() {
+        let parts = RunParts {
+            run: 1_000.0,
+            operators: 500.0,
+            added: 100.0,
+            between: 50.0,
+            in_out: 300.0,
+            profile: 30.0,
+            dispatches: 7,
+        };
+        assert_eq!(parts.rest(), 20.0);
+        assert_eq!(RunParts { operators: 530.0, ..parts }.rest(), -10.0);
+        assert_eq!(RunParts { added: 0.0, ..parts }.rest(), 120.0);
+        assert_eq!(RunParts { between: 0.0, ..parts }.rest(), 70.0);
+        assert_eq!(RunParts { in_out: 0.0, ..parts }.rest(), 320.0);
+        assert_eq!(RunParts { profile: 0.0, ..parts }.rest(), 50.0);
     }
 }

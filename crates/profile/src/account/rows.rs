@@ -247,3 +247,42 @@ fn add_new(list: &mut Vec<String>, text: &str) {
 pub(super) fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of the work of a row that was executed in runs with these times and operations, of so many runs.
+    fn work_of(executed: &[(f64, u64)], runs: usize, median: f64) -> Work {
+        let mut table = Table::default();
+        for &(nanos, flops) in executed {
+            let row = table.row((false, "op"), || ());
+            let cost = KernelCost {
+                flops: Some(flops),
+                bytes_read: Some(3_000),
+                bytes_written: Some(1_000),
+                dtype: Some("float32".to_owned()),
+            };
+            table.rows[row].add(nanos, Some(&cost));
+            table.end_run();
+        }
+        table.rows[0].work(runs, median).expect("there are costs")
+    }
+
+    #[test]
+    fn work_takes_the_median_time_if_every_run_did_the_same_and_the_mean_time_of_all_runs_otherwise() {
+        // 400 operations and 4000 bytes in 200 ns.
+        let same = work_of(&[(100.0, 400), (200.0, 400), (900.0, 400)], 3, 200.0);
+        assert_eq!((same.nanos, same.flops, same.bytes()), (200.0, Some(400.0), Some(4_000.0)));
+        assert_eq!((same.gflops_per_s, same.gbytes_per_s, same.flops_per_byte), (Some(2.0), Some(20.0), Some(0.1)));
+        // In two of four runs: 300 ns, 800 operations and 8000 bytes are a quarter each for a run.
+        let seldom = work_of(&[(100.0, 400), (200.0, 400)], 4, 150.0);
+        assert_eq!((seldom.nanos, seldom.flops, seldom.executions), (75.0, Some(200.0), 0.5));
+        assert_eq!((seldom.gflops_per_s, seldom.flops_per_byte), (Some(200.0 / 75.0), Some(0.1)));
+        // In every run, and another number of operations in one of them.
+        let varying = work_of(&[(100.0, 400), (300.0, 1_200)], 2, 150.0);
+        assert_eq!((varying.nanos, varying.flops, varying.gflops_per_s), (200.0, Some(800.0), Some(4.0)));
+        let seldom_and_varying = work_of(&[(100.0, 400), (300.0, 1_200)], 4, 150.0);
+        assert_eq!((seldom_and_varying.nanos, seldom_and_varying.flops), (100.0, Some(400.0)));
+    }
+}

@@ -100,7 +100,7 @@ impl<'a> SeriesBuilder<'a> {
         let counted = self.series.counted;
         self.series.counted += 1;
         let every = self.series.every;
-        if counted % every != chosen(counted / every, every) {
+        if !is_kept(counted, every) {
             return;
         }
         let at = self.series.runs.len();
@@ -177,6 +177,11 @@ impl<'a> SeriesBuilder<'a> {
     }
 }
 
+/// Returns whether a run is kept if one of so many successive ones is.
+fn is_kept(run: u64, every: u64) -> bool {
+    run % every == chosen(run / every, every)
+}
+
 /// Returns which one of so many successive runs is kept: another one of each group, as if by chance. Runs may take turns, and always
 /// the same one would stand for one kind of them.
 fn chosen(group: u64, of: u64) -> u64 {
@@ -205,6 +210,12 @@ mod tests {
         assert_eq!(series.outside, [200.0, 200.0]);
         let times: Vec<_> = series.operators.iter().map(|one| (one.op_type.as_str(), &one.times[..])).collect();
         assert_eq!(times, [("Conv", &[1_500.0, 1_500.0][..]), ("MatMul", &[1_500.0, 1_500.0])]);
+        // Two runs of 1500 ns each.
+        let totals: Vec<_> =
+            account.op_types.iter().map(|one| (one.op_type.as_str(), one.total_ns, one.mean_ns)).collect();
+        assert_eq!(totals, [("Conv", 3_000.0, 1_500.0), ("MatMul", 3_000.0, 1_500.0)]);
+        let names: Vec<_> = account.operators.iter().map(|one| (one.display_name(), one.total_ns)).collect();
+        assert_eq!(names, [("conv, \"the first\"\nof two", 3_000.0), ("/mm/MatMul", 3_000.0)]);
         let kernels = &series.operators[1].kernels;
         assert_eq!(kernels, &BTreeSet::from([BTreeSet::from(["/mm/Add".to_owned(), "/mm/MatMul".to_owned()])]));
     }
@@ -215,6 +226,18 @@ mod tests {
         let series = recording.series_of(4).unwrap();
         assert_eq!((series.every, series.counted, series.runs.len()), (2, 2, 1));
         assert!(series.operators.iter().all(|operator| operator.times.len() == 1));
+    }
+
+    #[test]
+    fn of_each_group_of_runs_exactly_one_is_kept() {
+        for every in [1, 2, 4, 64] {
+            for group in 0..200 {
+                let kept: Vec<u64> = (group * every..(group + 1) * every).filter(|&run| is_kept(run, every)).collect();
+                assert_eq!(kept, [group * every + chosen(group, every)], "group {group} of {every}");
+            }
+        }
+        // floor(2^64 / golden ratio) is 0x9e3779b97f4a7c15; the bits above the 32nd of its multiples, by Python.
+        assert_eq!([0, 1, 2, 3, 4].map(|group| chosen(group, 64)), [0, 57, 50, 44, 37]);
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use opscope_text::Column::{Beginnings, Ends, Numbers, Words};
 use opscope_text::{TextTable, shown_duration as duration, shown_size};
 
-use super::{Account, UntimedRuns};
+use super::{Account, Shares, UntimedRuns};
 use crate::recording::Direction;
 
 /// From which ratio of mean to median on a few runs distort what the shares say.
@@ -14,6 +14,8 @@ const ADDED: &str = "added by the engine";
 
 /// The row of what taking times adds, which is there only where it was measured.
 const PROFILE: &str = "engine's profile";
+/// What the parts of a run leave out.
+const REST: &str = "rest";
 
 impl Account {
     /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
@@ -62,10 +64,13 @@ impl Account {
                 ("between operators", shares.between, between),
                 (PROFILE, shares.profile, self.untimed.map(|untimed| untimed.note()).unwrap_or_default()),
                 ("in and out", shares.in_out, "before and after operators".to_owned()),
+                (REST, shares.rest, "in none of these parts, or in two".to_owned()),
             ];
             let is_there = |name: &str| match name {
                 ADDED => shares.added.total_ns > 0.0,
                 PROFILE => self.untimed.is_some(),
+                // What the last digit of a share shows.
+                REST => shares.rest.percent.abs() >= 0.005,
                 _ => true,
             };
             for (name, share, note) in rows.into_iter().filter(|(name, ..)| is_there(name)) {
@@ -91,6 +96,10 @@ impl Account {
         if self.shares.is_some() && self.time_resolution_ns > 1 {
             let resolution = self.precision().duration(self.time_resolution_ns as f64);
             let _ = writeln!(text, "The engine's times of operators have a resolution of {resolution}.");
+        }
+        if let Some(rest) = self.shares.map(|shares| shares.rest.percent).filter(|rest| rest.abs() > Shares::MOST_REST)
+        {
+            let _ = writeln!(text, "The parts miss the whole by {rest:.1} %: the engine's times contradict the runs'.");
         }
         if let Some(memory) = &self.tensor_memory {
             let _ = writeln!(text, "A run held at most {} for tensors.", shown_size(memory.peak_bytes));
@@ -234,5 +243,37 @@ mod tests {
         assert_eq!(percents, ["12.35 %", "12.35 %", "12.3 %", "12 %"]);
         let halves = Precision { nanos: 100_000.0, percent: 0.0 }.duration(1_234_567.0);
         assert_eq!(halves, "1.2 ms");
+    }
+
+    fn account() -> Account {
+        let directory = tempfile::tempdir().expect("a directory");
+        crate::recording::test_recording::write(directory.path());
+        crate::Recording::open(directory.path()).and_then(|recording| recording.account()).expect("an account")
+    }
+
+    #[test]
+    fn the_precision_is_what_a_time_is_of_a_run_unless_times_are_as_fine_as_the_clock() {
+        let mut account = account();
+        assert_eq!(account.run.mean_ns, 3_200.0);
+        for (resolution, percent) in [(0, 0.0), (1, 0.0), (2, 0.0625), (800, 25.0)] {
+            account.time_resolution_ns = resolution;
+            let precision = account.precision();
+            assert_eq!((precision.nanos, precision.percent), (resolution as f64, percent), "{resolution} ns");
+        }
+        account.run.mean_ns = 0.0;
+        assert_eq!(account.precision().percent, 0.0, "of a run without time nothing can be told");
+    }
+
+    #[test]
+    fn parts_that_are_not_there_have_no_rows() {
+        let mut account = account();
+        let has = |account: &Account, name: &str| account.to_text(9).contains(name);
+        assert!(has(&account, "between operators") && !has(&account, ADDED) && !has(&account, REST));
+        let shares = account.shares.as_mut().expect("dispatches were recorded");
+        shares.added.total_ns = 5.0;
+        shares.rest.percent = -0.005;
+        assert!(has(&account, ADDED) && has(&account, REST));
+        account.shares.as_mut().expect("they are there").rest.percent = 0.0049;
+        assert!(has(&account, ADDED) && !has(&account, REST));
     }
 }

@@ -97,11 +97,35 @@ fn number(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::work::Work;
     use super::number;
 
     #[test]
     fn numbers_have_three_digits() {
         let texts = [0.0, 1234.4, 12.345, 1.2345, 0.12345, 0.0012345, 0.00001].map(number);
         assert_eq!(texts, ["0", "1234", "12.3", "1.23", "0.123", "0.00123", "1.0e-5"]);
+    }
+
+    #[test]
+    fn the_total_says_at_least_where_operators_are_not_known_and_has_no_rate_without_a_time() {
+        let directory = tempfile::tempdir().expect("a directory");
+        crate::recording::test_recording::write(directory.path());
+        let recording = crate::Recording::open(directory.path()).expect("a recording");
+        let mut account = recording.account().expect("an account");
+        let mut total = |flops: [Option<f64>; 2], median: f64| {
+            for (row, flops) in account.operators.iter_mut().zip(flops) {
+                row.work = Some(Work { flops, ..Work::default() });
+            }
+            account.run.median_ns = median;
+            let mut text = String::new();
+            account.write_total(&mut text);
+            text
+        };
+        // 3 GFLOP in 2 s.
+        assert_eq!(total([Some(1e9), Some(2e9)], 2e9), "A run computes 3.00 GFLOP, 1.50 GFLOP/s at its median.\n");
+        assert_eq!(total([Some(1e9), Some(2e9)], 0.0), "A run computes 3.00 GFLOP.\n");
+        let least = "A run computes at least 2.00 GFLOP, 1.00 GFLOP/s at its median. The operations of 1 operator are not known.\n";
+        assert_eq!(total([None, Some(2e9)], 2e9), least);
+        assert_eq!(total([None, None], 2e9), "The operations of no operator are known.\n");
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), E
         let (level, name, span) = match fact? {
             Fact::Call(call) => ("engine", call.call.name(), call.span),
             Fact::Copy(copy) => ("memory", copy.direction.name(), copy.span),
+            // The table is about calls and copies only.
             _ => continue,
         };
         let (start, end) = recording.nanos_since_boot(span);

@@ -10,15 +10,14 @@ use super::nesting::Nesting;
 use super::{Excerpt, ExportError, ShownRuns};
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
-use crate::recording::{Fact, Item, MarkerFact, RunGroup, RunKind, Span};
+use crate::recording::{Item, MarkerFact, Note, RunGroup, RunKind, Shown, Slice, Span, run_label};
 
 /// What this version writes.
 const SCHEMA: &str = "opscope.timeline/1";
 
-/// Calls and copies have rows of their own, because they overlap with runs: their numbers are the thread's with this
-/// added, which is above every thread number of Linux (2^22).
-const CALLS: u64 = 1 << 24;
-const COPIES: u64 = 2 << 24;
+/// A row beside a thread's has the thread's number, and from this bit on the number of what the row shows. That is above every
+/// thread number of Linux (2^22).
+const SIDE_ROWS: u32 = 24;
 
 /// Writes an array of trace events: times are microseconds since boot with three decimals.
 pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
@@ -34,7 +33,7 @@ pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), E
         match item? {
             Item::Run(group) => {
                 if let Some(run) = group.record {
-                    let name = format!("{} {}", run.kind.label(), run.run);
+                    let name = format!("{} {}", run_label(run.kind), run.run);
                     nesting.place(run.thread, recording.nanos_since_boot(run.span));
                     let row = events.thread(run.thread);
                     let mut args = json!({"run": run.run, "plan": run.plan, "warm_up": run.kind == RunKind::WarmUp, "failed": run.failed});
@@ -46,38 +45,28 @@ pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), E
                 }
                 write_dispatches(&group, &mut events, &mut labels, &mut notes)?;
             }
-            Item::Other(Fact::Call(call)) => {
-                let row = events.side(CALLS, "engine calls", call.thread);
-                let mut args = json!({"run": call.run});
-                if call.failed {
-                    args["failed"] = true.into();
+            Item::Other(fact) => match fact.shown() {
+                Shown::Slice(slice) => events.side_slice(&slice)?,
+                Shown::Counter(sample) => {
+                    let (name, unit) = counter_title(recording, sample.counter);
+                    events.counter(&name, if unit.is_empty() { "value" } else { unit }, sample.at, sample.value)?;
                 }
-                events.slice(row, "engine_call", call.call.name(), call.span, &args.to_string())?;
-            }
-            Item::Other(Fact::Copy(copy)) => {
-                let row = events.side(COPIES, "copies", copy.thread);
-                let args = json!({"run": copy.run, "bytes": copy.bytes});
-                events.slice(row, "copy", copy.direction.name(), copy.span, &args.to_string())?;
-            }
-            Item::Other(Fact::Sample(sample)) => {
-                let (name, unit) = counter_title(recording, sample.counter);
-                events.counter(&name, if unit.is_empty() { "value" } else { unit }, sample.at, sample.value)?;
-            }
-            Item::Other(Fact::Allocation(allocation)) => {
-                let bytes = memory.add(&allocation) as f64;
-                let name = side_title(recording, "tensor memory", allocation.thread);
-                events.counter(&name, "bytes", allocation.at, bytes)?;
-            }
-            Item::Other(Fact::Retirement(_)) => {}
-            Item::Other(Fact::Marker(marker)) if marker.operation == MarkerOperation::Mark => events.mark(&marker)?,
-            Item::Other(Fact::Marker(marker)) => {
-                // Where slices begin at once, viewers of this format take the longer one for the outer one.
-                match nesting.place(marker.thread, recording.nanos_since_boot(marker.span)) {
-                    Some(_) => events.range(&marker)?,
-                    None => events.crossing_range(&marker)?,
+                Shown::Memory(allocation) => {
+                    let bytes = memory.add(allocation) as f64;
+                    let name = side_title(recording, "tensor memory", allocation.thread);
+                    events.counter(&name, "bytes", allocation.at, bytes)?;
                 }
-            }
-            Item::Other(Fact::Run(_) | Fact::Dispatch(_)) => unreachable!("grouped into runs"),
+                Shown::Marker(marker) if marker.operation == MarkerOperation::Mark => events.mark(marker)?,
+                Shown::Marker(marker) => {
+                    // Where slices begin at once, viewers of this format take the longer one for the outer one.
+                    match nesting.place(marker.thread, recording.nanos_since_boot(marker.span)) {
+                        Some(_) => events.range(marker)?,
+                        None => events.crossing_range(marker)?,
+                    }
+                }
+                Shown::Nothing => {}
+                Shown::InRun => unreachable!("grouped into runs"),
+            },
         }
     }
     events.end()?;
@@ -140,11 +129,20 @@ impl Events<'_> {
         row
     }
 
-    /// Returns the number of a row of its own, for what overlaps with runs.
-    fn side(&mut self, rows: u64, what: &str, thread: u32) -> u64 {
-        let row = rows + u64::from(thread);
-        self.rows.entry(row).or_insert_with(|| side_title(self.recording, what, thread));
-        row
+    /// Writes a slice on a row of its own, because it overlaps with runs.
+    fn side_slice(&mut self, slice: &Slice) -> io::Result<()> {
+        let row = (slice.track.number << SIDE_ROWS) + u64::from(slice.thread);
+        self.rows.entry(row).or_insert_with(|| side_title(self.recording, slice.track.title, slice.thread));
+        let notes = slice.notes.iter().map(|(name, note)| {
+            let value = match note {
+                Note::Number(number) => Value::from(*number),
+                Note::True => Value::Bool(true),
+                Note::Missing => Value::Null,
+            };
+            ((*name).to_owned(), value)
+        });
+        let args = Value::Object(notes.collect()).to_string();
+        self.slice(row, slice.category, slice.title, slice.span, &args)
     }
 
     fn slice(&mut self, row: u64, category: &str, name: &str, span: Span, args: &str) -> io::Result<()> {
@@ -174,7 +172,7 @@ impl Events<'_> {
         )
     }
 
-    /// Returns an asynchronous event, because slices of one row must not cross.
+    /// Writes a range that crosses another one as an asynchronous event, because slices of one row must not cross.
     fn crossing_range(&mut self, marker: &MarkerFact) -> io::Result<()> {
         let row = self.thread(marker.thread);
         let name = Value::from(self.recording.marker_name(marker.name));

@@ -47,3 +47,43 @@ pub(super) fn foreign<S: Serializer>(text: impl AsRef<str>, serializer: S) -> Re
 pub(super) fn thousandths<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{number:.3}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// A disk with room for so many bytes.
+    struct Disk(usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[derive(Serialize)]
+    struct Row {
+        name: &'static str,
+        count: u32,
+    }
+
+    #[test]
+    fn a_table_whose_last_rows_have_no_room_is_not_finished() {
+        let row = || Row { name: "one", count: 12 };
+        // The names of the columns are `name,count` and a line break, and a row is `one,12` and one.
+        for (room, is_whole) in [(11 + 2 * 7, true), (11 + 2 * 7 - 1, false), (11, false)] {
+            let Ok(mut table) = Table::new(Disk(room), row()) else { panic!("there is room for the names") };
+            // They stay in memory.
+            assert!(table.row(row()).is_ok() && table.row(row()).is_ok());
+            assert_eq!(table.finish().is_ok(), is_whole, "room for {room} bytes");
+        }
+        assert!(Table::new(Disk(10), row()).is_err());
+    }
+}

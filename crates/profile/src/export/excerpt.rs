@@ -8,7 +8,7 @@ use std::str::FromStr;
 use opscope_clock::Ticks;
 use opscope_trace::CorrelationId;
 
-use crate::recording::{Fact, Groups, Item, RunFact, RunGroup, RunKind, SampleFact, Span};
+use crate::recording::{Belonging, Fact, Groups, Item, RunFact, RunGroup, RunKind, SampleFact, Span};
 use crate::{ProfileError, Recording};
 
 /// How many runs timelines and the table of dispatches show. They show the first ones, the slowest (runs that failed
@@ -275,17 +275,14 @@ impl<'a> Filter<'a> {
     }
 
     fn items(mut self, runs: &HashMap<u64, Reason>) -> Result<Vec<Item>, ProfileError> {
-        let facts = self.recording.facts()?.filter(|fact| match fact {
-            Ok(Fact::Dispatch(dispatch)) => runs.contains_key(&dispatch.run),
-            Ok(Fact::Run(run)) => runs.contains_key(&run.run),
-            Ok(Fact::Copy(copy)) => runs.contains_key(&copy.run),
-            Ok(Fact::Call(call)) => call.run.is_none_or(|run| runs.contains_key(&run)),
-            Ok(Fact::Allocation(allocation)) => self.correlations.contains(&allocation.correlation.internal),
+        let facts = self.recording.facts()?.filter(|fact| match fact.as_ref().map(Fact::belonging) {
+            Ok(Belonging::Run(run)) => runs.contains_key(&run),
+            Ok(Belonging::Correlation(id)) => self.correlations.contains(&id),
             // Those around a run, within it, or across its beginning or its end.
-            Ok(Fact::Marker(marker)) => overlaps(&self.around, marker.span),
-            Ok(Fact::Sample(sample)) => self.shows_sample(sample),
-            Ok(Fact::Retirement(_)) => false,
-            Err(_) => true,
+            Ok(Belonging::Times(span)) => overlaps(&self.around, span),
+            Ok(Belonging::Sample(sample)) => self.shows_sample(sample),
+            Ok(Belonging::Everywhere) | Err(_) => true,
+            Ok(Belonging::Nowhere) => false,
         });
         Groups::new(facts).collect()
     }

@@ -1,16 +1,18 @@
 mod known;
+#[cfg(test)]
+mod time_tests;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope_clock::Ticks;
+use opscope_clock::{Clock, Ticks};
 use opscope_model::{Capabilities, Instrument, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_text::shown_size;
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operation,
-    Operations, PathLevel, Record, RunRecord, TraceError, current_correlation, open_ranges,
+    Operations, PathLevel, Record, TraceError, current_correlation, open_ranges,
 };
 
 use self::known::Known;
@@ -95,8 +97,18 @@ impl Profiler {
     /// # Errors
     /// Returns an error if the directory exists, a file cannot be written, or there is no memory or thread for records.
     pub fn create(directory: &Path, info: &RecordingInfo, options: &ProfilerOptions) -> Result<Self, ProfileError> {
+        Self::with_clock(directory, info, options, &Clock::system())
+    }
+
+    /// As [`create`](Self::create), but samples are taken and records written at intervals of this clock.
+    fn with_clock(
+        directory: &Path,
+        info: &RecordingInfo,
+        options: &ProfilerOptions,
+        clock: &Clock,
+    ) -> Result<Self, ProfileError> {
         let (writer, records) = RecordingWriter::create(directory, manifest(info, options))?;
-        Self::begin(directory, writer, records, info, options).inspect_err(|_| remove(directory))
+        Self::begin(directory, writer, records, info, options, clock).inspect_err(|_| remove(directory))
     }
 
     fn begin(
@@ -105,14 +117,15 @@ impl Profiler {
         records: Records,
         info: &RecordingInfo,
         options: &ProfilerOptions,
+        clock: &Clock,
     ) -> Result<Self, ProfileError> {
         let written = records.written();
         let records = Arc::new(Mutex::new(records));
         let refused = |error: TraceError| ProfileError::Trace(error.to_string());
-        let buffer = buffer(directory, options, Arc::clone(&records)).map_err(refused)?;
+        let buffer = buffer(directory, options, clock, Arc::clone(&records)).map_err(refused)?;
         let mut known = Known::default();
         known.graph(&info.graph, &writer);
-        let sampler = Sampler::start(options, &buffer)?;
+        let sampler = Sampler::start(options, &buffer, clock)?;
         let user = user_context(&buffer).map_err(refused)?;
         Ok(Self {
             switches: options.switches,
@@ -121,7 +134,7 @@ impl Profiler {
             records,
             writer,
             known: Mutex::new(known),
-            kind: AtomicU32::new(RunRecord::MEASURED.0),
+            kind: AtomicU32::new(RunKind::Measured as u32),
             written,
             budget: options.budget.map_or(u64::MAX, Bytes::get),
             runs_beyond_budget: AtomicU64::new(0),
@@ -136,12 +149,7 @@ impl Profiler {
 
     /// Says what the runs that begin from now on are for. At first they are measured.
     pub fn set_run_kind(&self, kind: RunKind) {
-        let operation = match kind {
-            RunKind::WarmUp => RunRecord::WARM_UP,
-            RunKind::Measured => RunRecord::MEASURED,
-            RunKind::Untimed => RunRecord::UNTIMED,
-        };
-        self.kind.store(operation.0, Ordering::Relaxed);
+        self.kind.store(kind as u32, Ordering::Relaxed);
     }
 
     /// Returns whether it takes the times of dispatches.
@@ -276,7 +284,7 @@ impl Instrument for Profiler {
         };
         let operation = Operation(self.kind.load(Ordering::Relaxed));
         let mut wanted = if self.has_room() { self.wanted() } else { WantedKinds::default() };
-        wanted.dispatches &= operation != RunRecord::UNTIMED;
+        wanted.dispatches &= operation != RunKind::Untimed.into();
         Box::new(RecordedRun::new(self, wanted, run.id, plan, operation))
     }
 }
@@ -317,13 +325,19 @@ fn user_context(buffer: &Buffer) -> Result<Context, TraceError> {
     Ok(context)
 }
 
-fn buffer(directory: &Path, options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buffer, TraceError> {
+fn buffer(
+    directory: &Path,
+    options: &ProfilerOptions,
+    clock: &Clock,
+    records: Arc<Mutex<Records>>,
+) -> Result<Buffer, TraceError> {
     let options = BufferOptions {
         size: options.buffer_size,
         watermark: options.watermark,
         policy: options.when_full,
         interval: Some(options.flush_interval),
-        thread: CallbackThread::create("opscope-profile"),
+        tells_drops: false,
+        thread: CallbackThread::with_clock("opscope-profile", clock.clone()),
         file: options.survives_crash.then(|| directory.join(BUFFER)),
     };
     Buffer::create(options, move |batch| records.lock().unwrap_or_else(PoisonError::into_inner).write(batch))

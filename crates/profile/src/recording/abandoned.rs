@@ -1,11 +1,12 @@
 //! Closes a recording in place of a process that ended before it could.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use opscope_clock::{ClockPair, Ticks};
+use opscope_files::{open_regular, open_to_append};
 use opscope_trace::{Category, CorrelationId, Kind, RecordRef, RecoverError, Recovered, recover};
 
 use super::fact::Fact;
@@ -52,8 +53,7 @@ pub fn close_abandoned(directory: &Path, reason: &str) -> Result<Manifest, Profi
 /// Adds the records that were not written, behind the last frame that is whole.
 fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
     let path = directory.join(RECORDS);
-    let read = |path: &Path| File::open(path).map_err(ProfileError::io("read", path));
-    let mut frames = FrameReader::new(read(&path)?).map_err(ProfileError::io("read", &path))?;
+    let mut frames = open_regular(&path).and_then(FrameReader::new).map_err(ProfileError::io("read", &path))?;
     // A callback that had written its batch may not have returned: those records are in both files.
     let (mut position, mut next, mut end) = (0, 0, FILE_HEADER);
     let mut written_twice: HashMap<Vec<u8>, u64> = HashMap::new();
@@ -66,7 +66,7 @@ fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
         }
         (next, end) = (frame.sequence + 1, frames.position());
     }
-    let file = OpenOptions::new().append(true).open(&path).map_err(ProfileError::io("write", &path))?;
+    let file = open_to_append(&path).map_err(ProfileError::io("write", &path))?;
     file.set_len(end).map_err(ProfileError::io("write", &path))?;
     let mut writer = FrameWriter::longer(file, next, end);
     let names = Arc::new(NamesFile::longer(directory)?);
@@ -106,26 +106,17 @@ fn in_order(recovered: &Recovered) -> Vec<RecordRef<'_>> {
         .collect();
     let retired: HashMap<CorrelationId, Ticks> = records
         .iter()
-        .filter_map(|(_, fact)| match fact {
-            Some(Fact::Retirement(retirement)) => Some((retirement.correlation, retirement.at)),
-            _ => None,
+        .filter_map(|(_, fact)| {
+            let Some(Fact::Retirement(retirement)) = fact else { return None };
+            Some((retirement.correlation, retirement.at))
         })
         .collect();
     let mut last = Ticks::default();
     let mut ordered: Vec<(Ticks, bool, RecordRef<'_>)> = Vec::with_capacity(records.len());
     for (record, fact) in records {
         last = match &fact {
-            Some(Fact::Run(run)) => {
-                let end = run.download.map_or(run.span.end, |download| download.end);
-                retired.get(&run.correlation.internal).copied().unwrap_or(end)
-            }
-            Some(Fact::Dispatch(dispatch)) => dispatch.span.end,
-            Some(Fact::Copy(copy)) => copy.span.end,
-            Some(Fact::Call(call)) => call.span.end,
-            Some(Fact::Marker(marker)) => marker.span.end,
-            Some(Fact::Sample(sample)) => sample.at,
-            Some(Fact::Allocation(allocation)) => allocation.at,
-            Some(Fact::Retirement(retirement)) => retirement.at,
+            Some(fact @ Fact::Run(run)) => retired.get(&run.correlation.internal).copied().unwrap_or(fact.end()),
+            Some(fact) => fact.end(),
             // A record that this version does not know stays behind the one before it.
             None => last,
         };

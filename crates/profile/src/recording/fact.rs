@@ -1,6 +1,20 @@
+//! The facts of a recording: what each kind of records says, how it is read from a record, which runs it belongs to, and how a
+//! timeline shows it. A new kind of records is a new fact here; readers and exporters follow.
+
 use opscope_clock::Ticks;
 use opscope_model::Iteration;
-use opscope_trace::{AllocationOperation, Correlation, CorrelationId, MarkerOperation};
+use opscope_onnx::OperatorId;
+use opscope_trace::{
+    AllocationOperation, AllocationRecord, CopyOperation, CopyRecord, Correlation, CorrelationId, CounterRecord,
+    DispatchRecord, EngineCallOperation, EngineCallRecord, Kind, MarkerOperation, MarkerRecord, PathLevel,
+    RetirementRecord, RunOperation, RunRecord,
+};
+use zerocopy::FromBytes;
+
+/// What an engine is called for.
+pub use opscope_trace::EngineCallOperation as Call;
+/// What a run is for.
+pub use opscope_trace::RunOperation as RunKind;
 
 /// Something that happened, as a recording holds it. All ticks are raw:
 /// [`Recording::calibration`](crate::Recording::calibration) turns them into time.
@@ -57,26 +71,12 @@ pub struct RunFact {
     pub failed: bool,
 }
 
-/// What a run is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RunKind {
-    /// It warms up.
-    WarmUp,
-    /// It is measured.
-    #[default]
-    Measured,
-    /// It is done without times of its dispatches, to show what taking those times costs.
-    Untimed,
-}
-
-impl RunKind {
-    /// `warm-up run`, `run`, or `run without times`.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Self::WarmUp => "warm-up run",
-            Self::Measured => "run",
-            Self::Untimed => "run without times",
-        }
+/// Returns what a reader calls such a run: `warm-up run`, `run`, or `run without times`.
+pub(crate) fn run_label(kind: RunKind) -> &'static str {
+    match kind {
+        RunKind::WarmUp => "warm-up run",
+        RunKind::Measured => "run",
+        RunKind::Untimed => "run without times",
     }
 }
 
@@ -142,23 +142,6 @@ pub struct CallFact {
     pub correlation: Correlation,
 }
 
-/// What an engine is called for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Call {
-    /// Read a graph.
-    Load,
-    /// Get ready for inputs of given shapes.
-    Plan,
-    /// Take inputs.
-    Upload,
-    /// Run once.
-    Run,
-    /// Give outputs.
-    Download,
-    /// Write and read the profile of its own that the times of a run are taken from.
-    Profile,
-}
-
 /// The value of a counter at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampleFact {
@@ -211,25 +194,6 @@ pub struct RetirementFact {
     pub at: Ticks,
 }
 
-impl Call {
-    /// Returns the name, as in `load`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Call::Load => "load",
-            Call::Plan => "plan",
-            Call::Upload => "upload",
-            Call::Run => "run",
-            Call::Download => "download",
-            Call::Profile => "profile",
-        }
-    }
-
-    /// Returns whether such a call is made for a run; the others are made for the whole model.
-    pub fn belongs_to_run(self) -> bool {
-        matches!(self, Call::Upload | Call::Run | Call::Download | Call::Profile)
-    }
-}
-
 impl Direction {
     /// Returns the name: `copy_in` or `copy_out`.
     pub fn name(self) -> &'static str {
@@ -238,4 +202,222 @@ impl Direction {
             Direction::Out => "copy_out",
         }
     }
+}
+
+impl Fact {
+    /// Returns what a record's payload says, as it stands in a file; `None` where this version knows no such fact, or
+    /// the payload has another length.
+    pub fn read(kind: Kind, payload: &[u8]) -> Option<Self> {
+        match kind {
+            Kind::OperatorDispatch => {
+                let (record, tail) = DispatchRecord::read_from_prefix(payload).ok()?;
+                Some(Fact::Dispatch(DispatchFact {
+                    run: record.run,
+                    plan: record.plan.0,
+                    kernel: record.kernel.0,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                    correlation: record.correlation,
+                    path: path(tail)?,
+                }))
+            }
+            Kind::Run => {
+                let record = RunRecord::read_from_bytes(payload).ok()?;
+                Some(Fact::Run(RunFact {
+                    run: record.run,
+                    plan: record.plan.0,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                    upload: span(record.upload_start, record.upload_end),
+                    download: span(record.download_start, record.download_end),
+                    correlation: record.correlation,
+                    kind: RunOperation::from_raw(record.operation).unwrap_or(RunKind::Measured),
+                    failed: record.failed != 0,
+                }))
+            }
+            Kind::TensorCopy => {
+                let record = CopyRecord::read_from_bytes(payload).ok()?;
+                let out = CopyOperation::from_raw(record.operation) == Some(CopyOperation::DeviceToHost);
+                Some(Fact::Copy(CopyFact {
+                    run: record.run,
+                    direction: if out { Direction::Out } else { Direction::In },
+                    bytes: record.bytes,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                    correlation: record.correlation,
+                }))
+            }
+            Kind::TensorAllocation => {
+                let record = AllocationRecord::read_from_bytes(payload).ok()?;
+                Some(Fact::Allocation(AllocationFact {
+                    operation: AllocationOperation::from_raw(record.operation)?,
+                    address: record.address,
+                    bytes: record.bytes,
+                    thread: record.thread.0,
+                    at: record.end,
+                    correlation: record.correlation,
+                }))
+            }
+            Kind::Marker => {
+                let record = MarkerRecord::read_from_bytes(payload).ok()?;
+                Some(Fact::Marker(MarkerFact {
+                    name: record.name.0,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                    correlation: record.correlation,
+                    operation: MarkerOperation::from_raw(record.operation)?,
+                }))
+            }
+            Kind::Counter => {
+                let record = CounterRecord::read_from_bytes(payload).ok()?;
+                Some(Fact::Sample(SampleFact { counter: record.name.0, at: record.time, value: record.value }))
+            }
+            Kind::EngineCall => {
+                let record = EngineCallRecord::read_from_bytes(payload).ok()?;
+                let call = EngineCallOperation::from_raw(record.operation)?;
+                Some(Fact::Call(CallFact {
+                    run: call.belongs_to_run().then_some(record.run),
+                    call,
+                    failed: record.failed != 0,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                    correlation: record.correlation,
+                }))
+            }
+            Kind::CorrelationRetirement => {
+                let record = RetirementRecord::read_from_bytes(payload).ok()?;
+                Some(Fact::Retirement(RetirementFact { correlation: record.correlation, at: record.time }))
+            }
+        }
+    }
+
+    /// Returns when its record was emitted, as far as the record says it. A run's record comes later, with the end of the run's
+    /// correlation.
+    pub(crate) fn end(&self) -> Ticks {
+        match self {
+            Fact::Run(run) => run.download.map_or(run.span.end, |download| download.end),
+            Fact::Dispatch(dispatch) => dispatch.span.end,
+            Fact::Copy(copy) => copy.span.end,
+            Fact::Call(call) => call.span.end,
+            Fact::Marker(marker) => marker.span.end,
+            Fact::Sample(sample) => sample.at,
+            Fact::Allocation(allocation) => allocation.at,
+            Fact::Retirement(retirement) => retirement.at,
+        }
+    }
+
+    /// Returns where a part of the recording that shows some of the runs has this fact.
+    pub(crate) fn belonging(&self) -> Belonging<'_> {
+        match self {
+            Fact::Run(run) => Belonging::Run(run.run),
+            Fact::Dispatch(dispatch) => Belonging::Run(dispatch.run),
+            Fact::Copy(copy) => Belonging::Run(copy.run),
+            Fact::Call(call) => call.run.map_or(Belonging::Everywhere, Belonging::Run),
+            Fact::Allocation(allocation) => Belonging::Correlation(allocation.correlation.internal),
+            Fact::Marker(marker) => Belonging::Times(marker.span),
+            Fact::Sample(sample) => Belonging::Sample(sample),
+            Fact::Retirement(_) => Belonging::Nowhere,
+        }
+    }
+
+    /// Returns how a timeline shows it.
+    pub(crate) fn shown(&self) -> Shown<'_> {
+        match self {
+            Fact::Run(_) | Fact::Dispatch(_) => Shown::InRun,
+            Fact::Call(call) => {
+                let run = call.run.map(Note::Number).unwrap_or(Note::Missing);
+                let mut notes = vec![("run", run)];
+                if call.failed {
+                    notes.push(("failed", Note::True));
+                }
+                let (track, title) = (Track { number: 1, title: "engine calls" }, call.call.name());
+                Shown::Slice(Slice {
+                    track,
+                    thread: call.thread,
+                    category: "engine_call",
+                    title,
+                    span: call.span,
+                    notes,
+                })
+            }
+            Fact::Copy(copy) => {
+                let notes = vec![("run", Note::Number(copy.run)), ("bytes", Note::Number(copy.bytes))];
+                let (track, title) = (Track { number: 2, title: "copies" }, copy.direction.name());
+                Shown::Slice(Slice { track, thread: copy.thread, category: "copy", title, span: copy.span, notes })
+            }
+            Fact::Sample(sample) => Shown::Counter(sample),
+            Fact::Allocation(allocation) => Shown::Memory(allocation),
+            Fact::Marker(marker) => Shown::Marker(marker),
+            Fact::Retirement(_) => Shown::Nothing,
+        }
+    }
+}
+
+/// Where a part of the recording that shows some of the runs has a fact.
+pub(crate) enum Belonging<'a> {
+    /// With this run.
+    Run(u64),
+    /// With the run that has this id.
+    Correlation(CorrelationId),
+    /// With the runs that it overlaps with.
+    Times(Span),
+    /// Near runs, and now and then between them.
+    Sample(&'a SampleFact),
+    /// With any runs.
+    Everywhere,
+    /// With none.
+    Nowhere,
+}
+
+/// How a timeline shows a fact.
+pub(crate) enum Shown<'a> {
+    /// As a part of its run: [`Groups`](super::Groups) takes it there.
+    InRun,
+    /// As a slice on a track beside its thread's, because it overlaps with runs.
+    Slice(Slice),
+    /// As the value of a counter.
+    Counter(&'a SampleFact),
+    /// As a change of the memory that the engine holds.
+    Memory(&'a AllocationFact),
+    /// As what the user's code marked.
+    Marker(&'a MarkerFact),
+    /// Not at all.
+    Nothing,
+}
+
+/// A slice on a track beside a thread's.
+pub(crate) struct Slice {
+    pub track: Track,
+    pub thread: u32,
+    pub category: &'static str,
+    pub title: &'static str,
+    pub span: Span,
+    pub notes: Vec<(&'static str, Note)>,
+}
+
+/// A sort of tracks, of which each thread may have one.
+pub(crate) struct Track {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What it shows.
+    pub title: &'static str,
+}
+
+/// What a slice says beside its title.
+pub(crate) enum Note {
+    Number(u64),
+    True,
+    Missing,
+}
+
+/// Returns the path behind the record of a dispatch, or `None` if these bytes are not whole levels.
+fn path(tail: &[u8]) -> Option<Box<[Iteration]>> {
+    let levels = tail.chunks(size_of::<PathLevel>()).map(|level| PathLevel::read_from_bytes(level).ok());
+    let iteration = |level: PathLevel| Iteration { operator: OperatorId::new(level.operator), index: level.iteration };
+    levels.map(|level| level.map(iteration)).collect()
+}
+
+/// Returns a span, or `None` if the record does not have it: its ticks are 0 then.
+fn span(start: Ticks, end: Ticks) -> Option<Span> {
+    (start.as_raw() != 0).then_some(Span { start, end })
 }

@@ -3,6 +3,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
 use opscope_clock::{ClockPair, Ticks, Timestamp};
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::packed::{self, pack, unpack};
@@ -181,6 +183,13 @@ impl FrameReader {
         // The next frame is mostly near.
         let mut window = SMALLEST_WINDOW;
         while position < self.length {
+            // A hole has no frames, and may be larger than any disk.
+            match seek(&self.file, SeekFrom::Data(position)) {
+                Ok(data) => position = data.max(position),
+                Err(Errno::NXIO) => return Ok(None),
+                // Not every file system knows.
+                Err(_) => {}
+            }
             let length = window.min(self.length - position) as usize;
             window = (window * 2).min(LARGEST_WINDOW);
             let Some(bytes) = self.bytes(position, length)? else { return Ok(None) };

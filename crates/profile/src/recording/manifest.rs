@@ -174,11 +174,14 @@ pub struct RecordCounts {
     pub runs_beyond_budget: u64,
 }
 
+/// The largest manifest that is read.
+const LARGEST: u64 = 256 << 20;
+
 impl Manifest {
     /// Reads the manifest of a recording.
     pub(crate) fn read(directory: &Path) -> Result<Self, ProfileError> {
         let path = directory.join(MANIFEST);
-        let text = match fs::read_to_string(&path) {
+        let text = match opscope_files::read_text(&path, LARGEST) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(ProfileError::NotARecording { path: directory.to_owned(), missing: MANIFEST });

@@ -3,7 +3,7 @@
 mod abandoned;
 #[cfg(test)]
 mod damage_tests;
-mod fact;
+pub(crate) mod fact;
 mod frame;
 mod groups;
 mod manifest;
@@ -20,10 +20,8 @@ mod threads;
 mod writer;
 
 pub use abandoned::close_abandoned;
-pub use fact::{
-    AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
-    RunKind, SampleFact, Span,
-};
+pub use fact::*;
+pub(crate) use fact::{Belonging, Note, Shown, Slice, run_label};
 pub use groups::{Groups, Item, RunGroup};
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
 pub use names::{CounterNames, FusedOperator, KernelCost, KernelNames, TensorKind};

@@ -1,16 +1,17 @@
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope_trace::{
-    CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Kind, MarkerRecord, NameId, RecordRef, RunRecord,
-    ThreadId, name_text,
-};
+use opscope_files::open_to_append;
+use opscope_trace::{Kind, NameId, RecordRef, ThreadId, name_text};
 
 use super::names::{NAMES, NamesLine};
 use super::threads::name_of_thread;
 use crate::ProfileError;
+
+/// The most bytes of the file that are read.
+pub(super) const LARGEST_NAMES: u64 = 1 << 30;
 
 /// The file of names while it grows. A write that fails ends the writing; what was whole stays.
 pub(crate) struct NamesFile(Mutex<State>);
@@ -45,9 +46,9 @@ impl NamesFile {
     /// Opens the file that another process left, without a line that it did not write to the end.
     pub(crate) fn longer(directory: &Path) -> Result<Self, ProfileError> {
         let path = directory.join(NAMES);
-        let text = fs::read(&path).map_err(ProfileError::io("read", &path))?;
+        let text = opscope_files::read(&path, LARGEST_NAMES).map_err(ProfileError::io("read", &path))?;
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let file = OpenOptions::new().append(true).open(&path).map_err(ProfileError::io("write", &path))?;
+        let file = open_to_append(&path).map_err(ProfileError::io("write", &path))?;
         file.set_len(whole as u64).map_err(ProfileError::io("write", &path))?;
         Ok(Self::of(file))
     }
@@ -103,25 +104,10 @@ impl Mentions {
 
     /// Names what this record refers to, where that is new.
     pub(crate) fn record(&mut self, record: &RecordRef<'_>) {
-        let thread = match record.kind() {
-            Some(Kind::OperatorDispatch) => record.get::<DispatchRecord>().map(|record| record.thread),
-            Some(Kind::Run) => record.get::<RunRecord>().map(|record| record.thread),
-            Some(Kind::TensorCopy) => record.get::<CopyRecord>().map(|record| record.thread),
-            Some(Kind::EngineCall) => record.get::<EngineCallRecord>().map(|record| record.thread),
-            Some(Kind::Marker) => record.get::<MarkerRecord>().map(|record| {
-                self.text(Kind::Marker, record.name, |name| NamesLine::marker(record.name, name));
-                record.thread
-            }),
-            // A counter belongs to the process, whichever thread reads it.
-            Some(Kind::Counter) => {
-                if let Some(record) = record.get::<CounterRecord>() {
-                    self.text(Kind::Counter, record.name, |name| NamesLine::counter(record.name, name));
-                }
-                None
-            }
-            _ => None,
-        };
-        if let Some(thread) = thread
+        if let (Some(kind), Some(name)) = (record.kind(), record.text()) {
+            self.text(kind, name);
+        }
+        if let Some(thread) = record.thread()
             && thread != self.thread
             && self.theirs.is_none()
         {
@@ -130,11 +116,14 @@ impl Mentions {
         }
     }
 
-    fn text(&mut self, kind: Kind, name: NameId, line: impl FnOnce(&str) -> NamesLine) {
+    fn text(&mut self, kind: Kind, name: NameId) {
         if self.texts.insert((kind, name))
             && let Some(text) = self.text_of(name)
         {
-            self.names.add(&line(&text));
+            // A counter's text has its unit, too. Every other text is a name and no more.
+            let is_counter = kind == Kind::Counter;
+            let line = if is_counter { NamesLine::counter(name, &text) } else { NamesLine::marker(name, &text) };
+            self.names.add(&line);
         }
     }
 

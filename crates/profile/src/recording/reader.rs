@@ -1,17 +1,18 @@
 use std::fmt;
-use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_clock::Calibration;
+use opscope_files::open_regular;
 use opscope_onnx::OperatorId;
 
 use super::frame::{Damage, FrameReader};
 use super::groups::{Groups, RunGroup};
 use super::manifest::{Manifest, RecordCounts};
 use super::names::{CounterNames, KernelNames, NAMES, Names};
+use super::names_file::LARGEST_NAMES;
 use super::record::StoredRecords;
 use super::writer::RECORDS;
 use super::{Fact, RunKind, Span};
@@ -224,8 +225,7 @@ impl fmt::Debug for Recording {
 
 impl Facts {
     fn open(path: PathBuf, progress: Option<Progress>, cancel: Arc<AtomicBool>) -> Result<Self, ProfileError> {
-        let file = File::open(&path).map_err(ProfileError::io("read", &path))?;
-        let frames = FrameReader::new(file).map_err(ProfileError::io("read", &path))?;
+        let frames = open_regular(&path).and_then(FrameReader::new).map_err(ProfileError::io("read", &path))?;
         Ok(Self { path, frames, records: StoredRecords::new(Vec::new()), progress, cancel })
     }
 }
@@ -264,7 +264,7 @@ struct RecordsCheck {
 
 fn check_records(directory: &Path, manifest: &Manifest) -> Result<RecordsCheck, ProfileError> {
     let path = directory.join(RECORDS);
-    let file = match File::open(&path) {
+    let file = match open_regular(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(ProfileError::NotARecording { path: directory.to_owned(), missing: RECORDS });
@@ -298,8 +298,8 @@ fn check_records(directory: &Path, manifest: &Manifest) -> Result<RecordsCheck, 
 
 fn read_names(directory: &Path) -> Result<Names, ProfileError> {
     let path = directory.join(NAMES);
-    match File::open(&path) {
-        Ok(file) => Names::read(BufReader::new(file)).map_err(ProfileError::io("read", path)),
+    match open_regular(&path) {
+        Ok(file) => Names::read(BufReader::new(file.take(LARGEST_NAMES))).map_err(ProfileError::io("read", path)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(ProfileError::NotARecording { path: directory.to_owned(), missing: NAMES })
         }

@@ -1,20 +1,9 @@
 //! Records as they stand in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), then the payload,
 //! filled up to a multiple of 8.
 
-use opscope_clock::Ticks;
-use opscope_model::Iteration;
-use opscope_onnx::OperatorId;
-use opscope_trace::{AllocationOperation, CopyOperation, EngineCallOperation, MarkerOperation};
-use opscope_trace::{
-    AllocationRecord, Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind,
-    MarkerRecord, Operation, PathLevel, Record, RetirementRecord, RunRecord,
-};
-use zerocopy::FromBytes;
+use opscope_trace::{Category, DispatchRecord, Header, Kind};
 
-use super::fact::{
-    AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
-    RunKind, SampleFact, Span,
-};
+use super::fact::Fact;
 
 const HEAD: usize = 8;
 
@@ -88,120 +77,11 @@ impl StoredRecords {
     }
 }
 
-impl Fact {
-    /// Returns what a record's payload says, as it stands in a file; `None` where this version knows no such fact, or
-    /// the payload has another length.
-    pub fn read(kind: Kind, payload: &[u8]) -> Option<Self> {
-        match kind {
-            DispatchRecord::KIND => DispatchRecord::read_from_prefix(payload).ok().and_then(|(record, tail)| {
-                Some(Fact::Dispatch(DispatchFact {
-                    run: record.run,
-                    plan: record.plan.0,
-                    kernel: record.kernel.0,
-                    thread: record.thread.0,
-                    span: Span { start: record.start, end: record.end },
-                    correlation: record.correlation,
-                    path: path(tail)?,
-                }))
-            }),
-            RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
-                Fact::Run(RunFact {
-                    run: record.run,
-                    plan: record.plan.0,
-                    thread: record.thread.0,
-                    span: Span { start: record.start, end: record.end },
-                    upload: span(record.upload_start, record.upload_end),
-                    download: span(record.download_start, record.download_end),
-                    correlation: record.correlation,
-                    kind: kind_of(record.operation()),
-                    failed: record.failed != 0,
-                })
-            }),
-            CopyRecord::KIND => CopyRecord::read_from_bytes(payload).ok().map(|record| {
-                let out = record.operation == CopyOperation::DeviceToHost as u32;
-                Fact::Copy(CopyFact {
-                    run: record.run,
-                    direction: if out { Direction::Out } else { Direction::In },
-                    bytes: record.bytes,
-                    thread: record.thread.0,
-                    span: Span { start: record.start, end: record.end },
-                    correlation: record.correlation,
-                })
-            }),
-            EngineCallRecord::KIND => EngineCallRecord::read_from_bytes(payload).ok().and_then(|record| {
-                let call = match record.operation {
-                    operation if operation == EngineCallOperation::Load as u32 => Call::Load,
-                    operation if operation == EngineCallOperation::Plan as u32 => Call::Plan,
-                    operation if operation == EngineCallOperation::Upload as u32 => Call::Upload,
-                    operation if operation == EngineCallOperation::Run as u32 => Call::Run,
-                    operation if operation == EngineCallOperation::Download as u32 => Call::Download,
-                    operation if operation == EngineCallOperation::Profile as u32 => Call::Profile,
-                    _ => return None,
-                };
-                Some(Fact::Call(CallFact {
-                    run: call.belongs_to_run().then_some(record.run),
-                    call,
-                    failed: record.failed != 0,
-                    thread: record.thread.0,
-                    span: Span { start: record.start, end: record.end },
-                    correlation: record.correlation,
-                }))
-            }),
-            CounterRecord::KIND => CounterRecord::read_from_bytes(payload).ok().map(|record| {
-                Fact::Sample(SampleFact { counter: record.name.0, at: record.time, value: record.value })
-            }),
-            MarkerRecord::KIND => MarkerRecord::read_from_bytes(payload).ok().and_then(|record| {
-                let known = [MarkerOperation::Mark, MarkerOperation::Range, MarkerOperation::OpenRange];
-                let operation = known.into_iter().find(|known| *known as u32 == record.operation)?;
-                Some(Fact::Marker(MarkerFact {
-                    name: record.name.0,
-                    thread: record.thread.0,
-                    span: Span { start: record.start, end: record.end },
-                    correlation: record.correlation,
-                    operation,
-                }))
-            }),
-            AllocationRecord::KIND => AllocationRecord::read_from_bytes(payload).ok().and_then(|record| {
-                let known = [AllocationOperation::Allocate, AllocationOperation::Free];
-                Some(Fact::Allocation(AllocationFact {
-                    operation: known.into_iter().find(|known| *known as u32 == record.operation)?,
-                    address: record.address,
-                    bytes: record.bytes,
-                    thread: record.thread.0,
-                    at: record.end,
-                    correlation: record.correlation,
-                }))
-            }),
-            RetirementRecord::KIND => RetirementRecord::read_from_bytes(payload)
-                .ok()
-                .map(|record| Fact::Retirement(RetirementFact { correlation: record.correlation, at: record.time })),
-            _ => None,
-        }
-    }
-}
-
-/// Returns the path behind the record of a dispatch, or `None` if these bytes are not whole levels.
-fn path(tail: &[u8]) -> Option<Box<[Iteration]>> {
-    let levels = tail.chunks(size_of::<PathLevel>()).map(|level| PathLevel::read_from_bytes(level).ok());
-    let iteration = |level: PathLevel| Iteration { operator: OperatorId::new(level.operator), index: level.iteration };
-    levels.map(|level| level.map(iteration)).collect()
-}
-
-/// Returns a span, or `None` if the record does not have it: its ticks are 0 then.
-fn kind_of(operation: Operation) -> RunKind {
-    match operation {
-        RunRecord::WARM_UP => RunKind::WarmUp,
-        RunRecord::UNTIMED => RunKind::Untimed,
-        _ => RunKind::Measured,
-    }
-}
-
-fn span(start: Ticks, end: Ticks) -> Option<Span> {
-    (start.as_raw() != 0).then_some(Span { start, end })
-}
-
 #[cfg(test)]
 mod tests {
+    use opscope_model::Iteration;
+    use opscope_onnx::OperatorId;
+    use opscope_trace::{PathLevel, Record};
     use proptest::prelude::*;
     use zerocopy::IntoBytes;
 

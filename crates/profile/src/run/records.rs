@@ -3,8 +3,8 @@
 use opscope_clock::Ticks;
 use opscope_model::{DeviceTensors, RunId, TensorMemory};
 use opscope_trace::{
-    AllocationOperation, AllocationRecord, CopyOperation, CopyRecord, Correlation, EngineCallOperation,
-    EngineCallRecord, MemoryId, current_thread,
+    AllocationOperation, AllocationRecord, CopyOperation, CopyRecord, Correlation, EngineCallRecord, MemoryId,
+    current_thread,
 };
 
 use crate::recording::{Call, Direction};
@@ -22,20 +22,12 @@ pub(crate) fn engine_call(
     (start, end): (Ticks, Ticks),
     failed: bool,
 ) -> EngineCallRecord {
-    let operation = match call {
-        Call::Load => EngineCallOperation::Load,
-        Call::Plan => EngineCallOperation::Plan,
-        Call::Upload => EngineCallOperation::Upload,
-        Call::Run => EngineCallOperation::Run,
-        Call::Download => EngineCallOperation::Download,
-        Call::Profile => EngineCallOperation::Profile,
-    };
     EngineCallRecord {
         run: run.map_or(0, |run| run.0),
         start,
         end,
         correlation,
-        operation: operation as u32,
+        operation: call as u32,
         thread: current_thread(),
         failed: u32::from(failed),
         ..EngineCallRecord::default()

@@ -1,10 +1,10 @@
 mod proc;
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use opscope_clock::Ticks;
+use opscope_clock::{Clock, Sleeper, Ticks};
 use opscope_trace::{Buffer, CounterRecord, NameId, current_thread, intern};
 
 use crate::{ProfileError, ProfilerOptions};
@@ -16,8 +16,8 @@ pub(crate) struct Sampler {
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Default)]
 struct Stop {
+    clock: Clock,
     asked: Mutex<bool>,
     changed: Condvar,
 }
@@ -29,8 +29,12 @@ struct Named {
 }
 
 impl Sampler {
-    /// Begins to sample the counters that are switched on; `None` where there are none.
-    pub(crate) fn start(options: &ProfilerOptions, buffer: &Buffer) -> Result<Option<Self>, ProfileError> {
+    /// Begins to sample the counters that are switched on, at intervals of this clock; `None` where there are none.
+    pub(crate) fn start(
+        options: &ProfilerOptions,
+        buffer: &Buffer,
+        clock: &Clock,
+    ) -> Result<Option<Self>, ProfileError> {
         if !options.switches.any_counter() {
             return Ok(None);
         }
@@ -40,7 +44,9 @@ impl Sampler {
             .into_iter()
             .map(|reading| Named { reading, name: intern(&format!("{} [{}]", reading.title(), reading.unit())) })
             .collect();
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(Stop { clock: clock.clone(), asked: Mutex::default(), changed: Condvar::new() });
+        let sleeper: Weak<Stop> = Arc::downgrade(&stop);
+        clock.register(sleeper);
         let (asked, buffer, interval) = (Arc::clone(&stop), buffer.clone(), options.sample_interval);
         let sample = move || {
             while {
@@ -71,16 +77,23 @@ impl Drop for Sampler {
 impl Stop {
     /// Waits that long. Returns whether to continue.
     fn wait(&self, interval: Duration) -> bool {
-        let deadline = Instant::now() + interval;
+        // An interval that is too long for the clock never ends.
+        let deadline = self.clock.after(interval);
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         while !*asked {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if deadline.is_some_and(|deadline| self.clock.has_come(deadline)) {
                 return true;
             }
-            asked = self.changed.wait_timeout(asked, left).unwrap_or_else(PoisonError::into_inner).0;
+            asked = self.clock.wait(&self.changed, asked, deadline);
         }
         false
+    }
+}
+
+impl Sleeper for Stop {
+    fn wake_up(&self) {
+        drop(self.asked.lock());
+        self.changed.notify_all();
     }
 }
 

@@ -5,7 +5,7 @@ mod plans;
 use opscope_clock::Ticks;
 use opscope_model::{Capabilities, Instrument, NoObserver, RunInfo, RunObserver};
 use opscope_trace::{
-    DispatchRecord, Kind, PathLevel, PlanId, Record, RunRecord, current_correlation, emit, emit_with_path, wanted,
+    DispatchRecord, Kind, PathLevel, PlanId, Record, RunOperation, current_correlation, emit, emit_with_path, wanted,
 };
 
 pub use self::plans::{PlanNames, plan_names};
@@ -35,7 +35,7 @@ impl Tracer {
         }
         let has_plan = wanted.runs || wanted.dispatches;
         let plan = if has_plan { plans::number(run) } else { PlanId::default() };
-        Some(Box::new(RecordedRun::new(&StartedContexts, wanted, run.id, plan, RunRecord::MEASURED)))
+        Some(Box::new(RecordedRun::new(&StartedContexts, wanted, run.id, plan, RunOperation::Measured.into())))
     }
 
     /// Emits a call of the engine that loaded a model or made a plan. The calls of a run are emitted by its observer.

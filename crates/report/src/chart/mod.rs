@@ -6,6 +6,8 @@ mod latency;
 mod magnitude;
 mod memory;
 mod roofline;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Display;
 use std::ops::Range;

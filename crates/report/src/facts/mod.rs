@@ -15,6 +15,8 @@ use opscope_onnx::Graph;
 use opscope_profile::{Account, Item, Layer, Manifest, MarkerFact, MemoryOverTime, Recording, RunFact, RunGroup};
 
 pub(crate) use self::dump::{DumpFacts, FirstBad, ValueRow};
+#[cfg(test)]
+pub(crate) use self::latency::Bar;
 pub(crate) use self::latency::{Latency, LatencySum, Step};
 pub(crate) use self::operators::{OperatorRow, Operators, TypeRow};
 pub(crate) use self::surroundings::Surroundings;

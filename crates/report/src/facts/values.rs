@@ -248,3 +248,44 @@ impl ValueDifference {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_dump::{MatchedBy, StoredOrigin};
+    use opscope_tensor::{DType, DifferenceAccumulator};
+
+    use super::*;
+
+    fn row(outcome: Outcome) -> Row {
+        Row {
+            place: StoredOrigin::default(),
+            reference: StoredOrigin::default(),
+            matched_by: MatchedBy::Value,
+            dtypes: (Some(DType::F64), Some(DType::F64)),
+            shapes: (vec![2], vec![2]),
+            outcome,
+            drop: None,
+        }
+    }
+
+    fn compared(found: [f64; 2], expected: [f64; 2]) -> Row {
+        let bytes = |numbers: [f64; 2]| numbers.map(f64::to_le_bytes).concat();
+        let mut accumulator = DifferenceAccumulator::new(DType::F64, DType::F64, 2, 0.0).expect("floats");
+        accumulator.update(&bytes(found), &bytes(expected));
+        row(Outcome::Compared { difference: accumulator.finish(), within: true })
+    }
+
+    #[test]
+    fn an_error_is_a_part_of_the_largest_element_and_has_no_size_where_there_is_none() {
+        assert_eq!(error(&compared([1.5, -4.0], [1.0, -4.0])), Some(0.125));
+        assert_eq!(error(&compared([1.0, -4.0], [1.0, -4.0])), Some(0.0));
+        assert_eq!(error(&compared([0.0, 1e-9], [0.0, 0.0])), Some(1.0), "what differs from zeros");
+        assert_eq!(error(&compared([0.0, 0.0], [0.0, 0.0])), Some(0.0));
+        assert_eq!(error(&compared([f64::NAN, 1.0], [1.0, 1.0])), Some(f64::INFINITY));
+        assert_eq!(error(&row(Outcome::Shapes)), Some(f64::INFINITY));
+        assert_eq!(error(&row(Outcome::Summarised(Summary::Different))), Some(f64::INFINITY));
+        assert_eq!(error(&row(Outcome::Summarised(Summary::Same))), Some(0.0));
+        assert_eq!(error(&row(Outcome::Summarised(Summary::Alike))), None);
+        assert_eq!(error(&row(Outcome::Unreadable("gone".to_owned()))), None);
+    }
+}

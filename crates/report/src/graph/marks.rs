@@ -21,7 +21,7 @@ pub(crate) struct Mark {
     /// Of a run in which it was executed, the median; of a module its share of a run that takes the median time.
     pub nanos: Option<f64>,
     /// Its share of a run that takes the median time, in nanoseconds: less than the median if not every run executes it.
-    part: f64,
+    pub(super) part: f64,
     /// The same in percent.
     pub percent: f64,
     /// The operator that its time counts for.
@@ -153,5 +153,56 @@ impl Colouring {
             Self::Error => &[1e-6, 1e-5, 1e-4, 1e-3, 1e-2],
             Self::Finite => &[],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_a_scale_begin_at_their_limits() {
+        let time = |percent| Mark { percent, ..Mark::default() }.step(Colouring::Time);
+        assert_eq!([0.0, 0.099, 0.1, 0.499, 0.5, 1.999, 2.0].map(time), [0, 0, 1, 1, 2, 2, 3]);
+        assert_eq!([9.999, 10.0, 29.999, 30.0, 100.0].map(time), [3, 4, 4, 5, 5]);
+        let error = |error| Mark { error: Some(error), ..Mark::default() }.step(Colouring::Error);
+        assert_eq!([0.0, 9.9e-7, 1e-6, 9.9e-6, 1e-5, 1e-4].map(error), [0, 0, 1, 1, 2, 3]);
+        assert_eq!([9.9e-4, 1e-3, 9.9e-3, 1e-2, f64::INFINITY].map(error), [3, 4, 4, 5, 5]);
+        assert_eq!(Mark::default().step(Colouring::Error), 0);
+        let finite = |nan, inf| Mark { nan, inf, ..Mark::default() }.step(Colouring::Finite);
+        assert_eq!([finite(0, 0), finite(0, 3), finite(1, 0), finite(1, 3)], [0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_module_has_the_sums_the_extremes_and_the_largest_error_of_its_nodes() {
+        let node = |nanos, part, percent, nan, inf, range, error| Mark {
+            nanos,
+            part,
+            percent,
+            nan,
+            inf,
+            range,
+            error,
+            ..Mark::default()
+        };
+        let mut module = Mark::default();
+        module.add(&node(Some(40.0), 10.0, 5.0, 1, 20, Some((-2.0, 3.0)), Some(0.5)));
+        module.add(&node(None, 0.0, 0.0, 0, 0, None, None));
+        module.add(&node(Some(7.0), 7.0, 3.5, 4, 300, Some((-1.0, 8.0)), Some(0.25)));
+        // Of 40 ns in a quarter of the runs, and 7 in each.
+        assert_eq!(module, node(Some(17.0), 17.0, 8.5, 5, 320, Some((-2.0, 8.0)), Some(0.5)));
+        let mut empty = Mark::default();
+        empty.add(&Mark::default());
+        assert_eq!(empty, Mark::default());
+    }
+
+    #[test]
+    fn an_input_that_several_operators_take_is_what_the_first_one_says() {
+        let mut marks = Marks::default();
+        marks.add_input("x", 1, 2, Some((-3.0, 4.0)));
+        marks.add_input("x", 9, 9, None);
+        marks.add_input("y", 0, 0, None);
+        assert_eq!(marks.inputs["x"], Mark { nan: 1, inf: 2, range: Some((-3.0, 4.0)), ..Mark::default() });
+        assert_eq!(marks.inputs["y"], Mark::default());
     }
 }

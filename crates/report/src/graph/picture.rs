@@ -321,3 +321,60 @@ fn facts(mark: &Mark) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_says_of_a_node_is_a_line_each() {
+        assert_eq!(facts(&Mark::default()), Vec::<String>::new());
+        let mark = Mark {
+            nanos: Some(1_500.0),
+            percent: 12.5,
+            fused_into: Some("/conv".to_owned()),
+            nan: 1,
+            inf: 2,
+            range: Some((-1.5, 3.0)),
+            error: Some(0.25),
+            ..Mark::default()
+        };
+        let lines = [
+            "1.500 µs, 12.50 % of a run's time",
+            "its time counts for /conv",
+            "differs by at most 0.2500 of the largest element",
+            "1 NaN, 2 infinite",
+            "values from -1.500 to 3.000",
+        ];
+        assert_eq!(facts(&mark), lines);
+        assert_eq!(facts(&Mark { nan: 3, ..Mark::default() }), ["3 NaN, 0 infinite"]);
+        assert_eq!(facts(&Mark { inf: 3, ..Mark::default() }), ["0 NaN, 3 infinite"]);
+        let without_size = facts(&Mark { error: Some(f64::INFINITY), ..Mark::default() });
+        assert_eq!(without_size, ["differs without a size: by NaN, infinity, shape or statistics"]);
+    }
+
+    #[test]
+    fn the_node_that_stands_out_most_is_the_first_of_the_largest() {
+        let mark =
+            |percent: f64, error: Option<f64>, nan: u64, inf: u64| Mark { percent, error, nan, inf, ..Mark::default() };
+        let marks =
+            [mark(0.0, None, 0, 0), mark(2.0, Some(0.5), 0, 0), mark(9.0, Some(0.5), 0, 1), mark(9.0, Some(0.1), 5, 0)];
+        let of = |colouring: Colouring| most(colouring, &marks);
+        assert_eq!([Colouring::Time, Colouring::Error, Colouring::Finite].map(of), [Some(2), Some(1), Some(2)]);
+        let none = |colouring: Colouring| most(colouring, &marks[..1]);
+        assert_eq!([Colouring::Time, Colouring::Error, Colouring::Finite].map(none), [None; 3]);
+        assert_eq!(most(Colouring::Finite, &[mark(0.0, None, 1, 0)]), Some(0));
+    }
+
+    #[test]
+    fn a_label_takes_6_pixels_a_letter_up_to_the_next_dozen() {
+        let line = |label: Option<&str>| Line {
+            from: 0,
+            to: 1,
+            points: Vec::new(),
+            label: label.map(|label| (Point { x: 0, y: 0 }, label.to_owned())),
+        };
+        let widths = [None, Some("1"), Some("12"), Some("1×3"), Some("1×3×224")].map(|label| line(label).label_width());
+        assert_eq!(widths, [0, 12, 12, 24, 48]);
+    }
+}

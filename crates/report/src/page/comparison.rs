@@ -227,7 +227,7 @@ fn signed_percent(percent: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, in_words, machine};
+    use super::{Change, in_words, machine, signed_duration, signed_percent};
 
     #[test]
     fn the_verdict_is_said_in_words() {
@@ -254,5 +254,14 @@ mod tests {
         assert_eq!(machine((0.97, 1.06)), None);
         assert!(machine((2.2, 2.6)).is_some_and(|text| text.starts_with("The machine was 2.4 times slower in B: ")));
         assert!(machine((0.45, 0.55)).is_some_and(|text| text.starts_with("The machine was 2.0 times slower in A: ")));
+    }
+
+    #[test]
+    fn changes_have_their_signs() {
+        assert_eq!([1.0, 0.0, -12.345].map(signed_percent), ["+1.00 %", "+0.00 %", "-12.35 %"].map(str::to_owned));
+        assert_eq!(
+            [1_500.0, 0.0, -1_500.0].map(signed_duration),
+            ["+1.500 µs", "0 ns", "-1.500 µs"].map(str::to_owned)
+        );
     }
 }

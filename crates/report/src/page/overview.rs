@@ -1,6 +1,6 @@
 //! The summary: the numbers that matter first. And what the run ran on.
 
-use opscope_profile::carries_percentile;
+use opscope_profile::{Share, carries_percentile};
 use opscope_text::shown_size;
 
 use super::Place;
@@ -231,6 +231,7 @@ fn types(html: &mut Html, run: &RunFacts) {
 /// The parts that are there only where an engine has them.
 const ADDED: &str = "Added by the engine";
 const PROFILE: &str = "The engine's own profile";
+const REST: &str = "In none of these parts";
 
 /// Where the time of a run goes, as a table whose rows have bars. The shares are those of medians, as in all tables.
 fn shares(html: &mut Html, run: &RunFacts) {
@@ -243,12 +244,18 @@ fn shares(html: &mut Html, run: &RunFacts) {
         ("Between operators", shares.between, "c2"),
         (PROFILE, shares.profile, "c4"),
         ("In and out", shares.in_out, "c3"),
+        (REST, shares.rest, "c5"),
     ];
+    let is_shown = |name: &str, share: &Share| match name {
+        ADDED | PROFILE => share.total_ns > 0.0,
+        REST => share.percent.abs() >= 0.005,
+        _ => true,
+    };
     html.element("h4", &[], "Where the time of a run goes");
     html.within("table", &[("class", "shares")], |html| {
         html.raw("<thead><tr><th scope=\"col\">Part</th><th scope=\"col\" class=\"n\">Median</th><th scope=\"col\" class=\"n\">Share</th><td></td></tr></thead>");
         html.within("tbody", &[], |html| {
-            for (name, share, class) in rows.into_iter().filter(|(name, share, _)| ![ADDED, PROFILE].contains(name) || share.total_ns > 0.0) {
+            for (name, share, class) in rows.into_iter().filter(|(name, share, _)| is_shown(name, share)) {
                 html.within("tr", &[], |html| {
                     html.element("th", &[("scope", "row")], name);
                     html.element("td", &[("class", "n")], duration(share.median_ns));

@@ -1,5 +1,3 @@
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use opscope::onnx::CodeOrigin;
@@ -159,12 +157,7 @@ impl Summary {
     /// Reads a summary.
     pub(crate) fn read(path: &Path) -> Result<Self, ReportError> {
         let wrong = |reason: String| ReportError::Summary { path: path.to_owned(), reason };
-        let mut text = Vec::new();
-        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-        let read = file.take(LARGEST + 1).read_to_end(&mut text).map_err(|error| wrong(error.to_string()))?;
-        if read as u64 > LARGEST {
-            return Err(wrong(format!("it has more than {LARGEST} bytes")));
-        }
+        let text = opscope_files::read(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
         let value: serde_json::Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
         if schema != "opscope.summary/1" {

@@ -10,10 +10,11 @@
 mod part;
 mod partition;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use opscope_files::open_directory;
 use opscope_profile::Recording;
 
 use self::part::Part;
@@ -130,5 +131,5 @@ impl Place<'_> {
 }
 
 fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
+    open_directory(directory)?.sync_all()
 }

@@ -1,9 +1,10 @@
 //! Files on their way into a set.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use opscope_files::open_regular;
 use tempfile::NamedTempFile;
 
 use crate::export::new_file;
@@ -65,7 +66,7 @@ pub(super) fn remove_abandoned(parts: &Path) -> io::Result<()> {
         if !is_part || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        let Ok(file) = File::open(entry.path()) else { continue };
+        let Ok(file) = open_regular(&entry.path()) else { continue };
         match file.try_lock() {
             Ok(()) => match fs::remove_file(entry.path()) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -76,4 +77,37 @@ pub(super) fn remove_abandoned(parts: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_published_unless_the_name_is_taken() {
+        let root = tempfile::tempdir().expect("room");
+        let path = root.path().join("table.parquet");
+        let part = |text: &str| {
+            let mut part = Part::create(root.path()).expect("room");
+            part.write_all(text.as_bytes()).expect("room");
+            part.complete().expect("a disk")
+        };
+        assert!(publish(part("first"), &path).expect("it is new"));
+        assert!(!publish(part("second"), &path).expect("it is there"));
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "first");
+        let nowhere = root.path().join("missing/table.parquet");
+        assert_eq!(publish(part("third"), &nowhere).expect_err("no directory").kind(), io::ErrorKind::NotFound);
+        assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 1, "no part stays");
+    }
+
+    #[test]
+    fn what_is_flushed_is_in_the_file() {
+        let root = tempfile::tempdir().expect("room");
+        let mut part = Part::create(root.path()).expect("room");
+        part.write_all(b"rows").expect("room");
+        let path = part.0.get_ref().path().to_owned();
+        assert_eq!(fs::read(&path).expect("a file"), b"");
+        part.flush().expect("room");
+        assert_eq!(fs::read(&path).expect("a file"), b"rows");
+    }
 }

@@ -74,6 +74,14 @@ mod tests {
         bytes.clear();
         encode(&[1, 0, 1], 1, &mut bytes);
         assert_eq!(bytes, [0b11, 0b101]);
+        bytes.clear();
+        // The sum of value << (9 * place), by Python: bits of one value on both sides of the 32nd and the 64th.
+        encode(&[300, 1, 511, 7, 256, 85, 170, 400], 9, &mut bytes);
+        assert_eq!(bytes, [3, 0x2c, 0x03, 0xfc, 0x3f, 0x00, 0xb0, 0x8a, 0x2a, 0xc8]);
+        bytes.clear();
+        encode(&[0xabcde, 1, 0xfffff, 0, 0x12345], 20, &mut bytes);
+        let packed = [0xde, 0xbc, 0x1a, 0x00, 0x00, 0xff, 0xff, 0x0f, 0x00, 0x00, 0x45, 0x23, 0x01];
+        assert_eq!((bytes[0], &bytes[1..14], &bytes[14..]), (3, &packed[..], &[0; 7][..]));
     }
 
     #[test]

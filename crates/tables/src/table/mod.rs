@@ -2,6 +2,8 @@
 
 mod column;
 mod hybrid;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::io::Write;

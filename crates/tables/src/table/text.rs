@@ -155,3 +155,23 @@ fn compressed(plain: &[u8], page: impl FnOnce(Bytes) -> Page) -> Result<Compress
     let buf = snap::raw::Encoder::new().compress_vec(plain).map_err(|error| ParquetError::External(Box::new(error)))?;
     Ok(CompressedPage::new(page(buf.into()), plain.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_looked_up_once_whatever_numbers_were_met_before() {
+        let mut column = TextColumn::default();
+        for (number, text) in [(3, "c"), (0, "a"), (3, "c"), (2, "b"), (0, "a")] {
+            column.push_numbered(number, text);
+        }
+        column.push("b");
+        assert_eq!(column.indices, [0, 1, 0, 2, 1, 2]);
+        assert_eq!(column.numbered, [2, 0, 3, 1]);
+        assert_eq!(column.plain, b"\x01\0\0\0c\x01\0\0\0a\x01\0\0\0b");
+        column.clear();
+        column.push_numbered(2, "z");
+        assert_eq!((column.indices, column.plain), (vec![0], b"\x01\0\0\0z".to_vec()));
+    }
+}

@@ -72,7 +72,9 @@ impl Tolerance {
             DType::F8E4M3Fn | DType::F8E4M3FnUz | DType::F8E5M2 | DType::F8E5M2FnUz | DType::F4E2M1 => {
                 floats(1e-2, 0.25, 0.1)
             }
-            _ => Self::EXACT,
+            DType::Bool | DType::String => Self::EXACT,
+            DType::U4 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => Self::EXACT,
+            DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => Self::EXACT,
         }
     }
 }

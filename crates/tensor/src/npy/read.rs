@@ -2,8 +2,10 @@ use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use opscope_files::open_regular;
+
 use super::{ByteOrder, Header, NpyError};
-use crate::{DType, Tensor, open_regular};
+use crate::{DType, Tensor};
 
 /// Reads a tensor from the bytes of a file. Big-endian and column-major data is converted to this crate's order.
 ///
@@ -151,4 +153,13 @@ fn row_major(shape: &[usize], size: usize, bytes: &[u8]) -> Vec<u8> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_turned_around_in_memory_has_a_gib_at_most() {
+        // So much is too long for a test.
+        assert_eq!(super::LARGEST_COLUMN_MAJOR, 1_073_741_824);
+    }
 }

@@ -19,6 +19,9 @@ pub enum TensorError {
     /// The shape has more elements than can be addressed.
     #[error("a tensor of shape {0:?} has more bytes than this machine can address")]
     TooLarge(Vec<usize>),
+    /// A copy does not fit into memory.
+    #[error("there is no memory for a copy of {0} bytes")]
+    Memory(usize),
     /// The type has no byte form.
     #[error("a tensor of {0} has no byte form here")]
     NoBytes(DType),

@@ -91,8 +91,15 @@ impl TensorView<'_> {
     /// The same as [`read`](TensorView::read).
     pub fn to_tensor(&self) -> Result<Tensor, TensorError> {
         let length = self.byte_len().ok_or(TensorError::NoBytes(self.dtype()))?;
-        let mut bytes = vec![0; length];
-        self.read(0..length, &mut bytes)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).map_err(|_| TensorError::Memory(length))?;
+        match self.bytes() {
+            Some(found) => bytes.extend_from_slice(found),
+            None => {
+                bytes.resize(length, 0);
+                self.read(0..length, &mut bytes)?;
+            }
+        }
         Tensor::new(self.dtype(), self.shape().to_vec(), bytes)
     }
 }

@@ -34,13 +34,14 @@ impl<'a> Batch<'a> {
         self.buffer
     }
 
-    /// Returns the number of records: at least 1, unless the callback was [requested](crate::Buffer::request_callback).
+    /// Returns the number of records: at least 1, unless the callback was [requested](crate::Buffer::request_callback) or only
+    /// [tells of drops](crate::BufferOptions::tells_drops).
     pub fn len(&self) -> u64 {
         self.batch.records
     }
 
     /// Returns whether there are no records, which is the case only in a callback that was
-    /// [requested](crate::Buffer::request_callback).
+    /// [requested](crate::Buffer::request_callback) or that only [tells of drops](crate::BufferOptions::tells_drops).
     pub fn is_empty(&self) -> bool {
         self.batch.records == 0
     }

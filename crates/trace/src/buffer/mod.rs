@@ -27,8 +27,10 @@ mod shared;
 #[allow(unsafe_code)]
 pub(crate) mod state;
 mod statistics;
+#[cfg(all(test, not(loom)))]
+mod time_tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub use batch::{Batch, Records};
@@ -48,6 +50,7 @@ use crate::sync::barrier;
 use batch::first_clocks;
 use callback_thread::Served;
 use emit::thread_writers;
+pub use emit::{drop_if_interrupting, interrupts_a_call};
 
 /// Where records wait for their callback. Clones are handles of the same buffer. It is destroyed with its last handle, or by
 /// [`destroy`](Self::destroy).
@@ -86,6 +89,8 @@ impl Buffer {
         barrier::prepare();
         first_clocks();
         let shared = Arc::new(SharedBuffer::new(options, Box::new(callback))?);
+        let sleeper: Weak<SharedBuffer> = Arc::downgrade(&shared);
+        shared.clock().register(sleeper);
         shared.begin_delivery()?;
         registry::add(&shared);
         Ok(Self { _handle: Arc::new(Handle(Arc::clone(&shared))), shared })
@@ -132,6 +137,10 @@ impl Buffer {
     pub fn emit_bytes(&self, category: Category, kind: u16, payload: &[u8]) -> Result<(), TraceError> {
         if emit_by_id(self.id(), category, kind, payload) {
             return Ok(());
+        }
+        self.shared.check_length(payload.len())?;
+        if drop_if_interrupting(self.id(), category, kind) {
+            return Err(TraceError::Interrupted);
         }
         self.shared.emit(None, header_word(category, kind, payload.len()), payload)
     }

@@ -2,8 +2,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::CallbackThread;
+use super::state::BufferState;
 use crate::TraceError;
-use crate::chunk::{MAX_SIZE, Policy};
+use crate::chunk::{MAX_SIZE, Policy, Region};
 use crate::record::Bytes;
 
 /// The options of a [`Buffer`](crate::Buffer).
@@ -18,6 +19,9 @@ pub struct BufferOptions {
     pub policy: Policy,
     /// The time after which records below the watermark are delivered, too.
     pub interval: Option<Duration>,
+    /// Whether a flush, and the end of the buffer, call the callback also where no record waits, but records were dropped since
+    /// the last call: with an empty batch.
+    pub tells_drops: bool,
     /// The thread that calls the callback. By default all buffers share one.
     pub thread: CallbackThread,
     /// A file that holds the records, so that they survive the process: [`recover`](crate::recover) reads it. It must not
@@ -34,6 +38,7 @@ impl Default for BufferOptions {
             watermark: Bytes::mib(1),
             policy: Policy::Lossless,
             interval: None,
+            tells_drops: false,
             thread: CallbackThread::shared(),
             file: None,
         }
@@ -41,6 +46,15 @@ impl Default for BufferOptions {
 }
 
 impl BufferOptions {
+    /// Returns the state of an empty buffer with these options.
+    pub(super) fn state(&self, region: Region) -> BufferState {
+        let mut state = BufferState::new(region, self.watermark.get() as usize, self.policy);
+        if self.tells_drops {
+            state.tell_drops();
+        }
+        state
+    }
+
     /// Checks whether a buffer can have these options.
     pub(super) fn check(&self) -> Result<(), TraceError> {
         let Self { size, watermark, interval, .. } = *self;
@@ -57,5 +71,27 @@ impl BufferOptions {
             return Err(TraceError::WatermarkAboveSize { watermark, size });
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_and_the_limits_are_those_of_their_descriptions() {
+        let default = BufferOptions::default();
+        assert_eq!((default.size.get(), default.watermark.get()), (8_388_608, 1_048_576));
+        assert_eq!((default.policy, default.interval, default.file.is_none()), (Policy::Lossless, None, true));
+        let checked = |size: u64, watermark: u64, interval| {
+            let (size, watermark) = (Bytes::new(size), Bytes::new(watermark));
+            BufferOptions { size, watermark, interval, ..BufferOptions::default() }.check()
+        };
+        assert!(checked(1, 0, None).is_ok() && checked(1, 1, None).is_ok());
+        assert!(checked(68_719_476_736, 68_719_476_736, Some(Duration::from_nanos(1))).is_ok());
+        assert!(matches!(checked(0, 0, None), Err(TraceError::ZeroSize)));
+        assert!(matches!(checked(68_719_476_737, 0, None), Err(TraceError::SizeTooLarge(_))));
+        assert!(matches!(checked(8, 9, None), Err(TraceError::WatermarkAboveSize { .. })));
+        assert!(matches!(checked(8, 8, Some(Duration::ZERO)), Err(TraceError::ZeroInterval)));
     }
 }

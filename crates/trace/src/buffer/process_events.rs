@@ -3,31 +3,33 @@
 //! The parent's buffers stay as they are. The child's are empty, in memory, and work; its callback threads start again
 //! with the first record.
 
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::callback_thread::{Worker, WorkerQueue, deadlock, hooks, workers};
-use super::emit::thread_writers;
+use super::emit::{count_dropped_in_handler, thread_writers};
 use super::registry;
 use super::shared::Protected;
-use super::state::BufferState;
 use super::{SharedBuffer, Statistics};
 use crate::chunk::{Geometry, Region};
 use crate::process::{HeldLocks, Registration};
 use crate::record::name;
+use crate::sync::MutexGuard;
+use crate::sync::inside::{Counter, set_counter};
 use crate::{TraceError, file};
 
 /// How long a process that exits without [`shutdown`](crate::shutdown) waits for its callbacks.
-const TIMEOUT_AT_EXIT: Duration = Duration::from_secs(5);
+pub(super) const TIMEOUT_AT_EXIT: Duration = Duration::from_secs(5);
 
 /// How long a fork waits for callbacks of other threads to return. A buffer whose callback did not return is destroyed in
 /// the child: the callback's thread is the parent's.
-const TIMEOUT_AT_FORK: Duration = Duration::from_secs(1);
+pub(super) const TIMEOUT_AT_FORK: Duration = Duration::from_secs(1);
 
 static REGISTRATION: Registration = Registration::new(|| Box::new(BufferLocks::take()), deliver_at_exit);
 
 /// Registers the buffers for forks and the exit of the process, once.
 pub(crate) fn register() -> Result<(), TraceError> {
+    set_counter(Counter::Buffers, count_dropped_in_handler);
     REGISTRATION.ensure()
 }
 
@@ -36,7 +38,7 @@ extern "C" fn deliver_at_exit() {
 }
 
 /// A held lock, and what the lock is part of. The guard is dropped first.
-struct Held<T: 'static, K> {
+pub(super) struct Held<T: 'static, K> {
     guard: MutexGuard<'static, T>,
     keeper: Arc<K>,
 }
@@ -65,11 +67,9 @@ struct BufferLocks {
 
 impl BufferLocks {
     fn take() -> Self {
-        let deadline = Instant::now() + TIMEOUT_AT_FORK;
         let registry = registry::lock();
-        let buffers = registry.iter().filter_map(Weak::upgrade);
-        let buffers =
-            buffers.map(|buffer| Held::new(buffer, |buffer| buffer.lock_between_callbacks(deadline))).collect();
+        let buffers: Vec<_> = registry.iter().filter_map(Weak::upgrade).map(ForkDeadline::of).collect();
+        let buffers = buffers.into_iter().map(ForkDeadline::hold).collect();
         let workers = workers::lock();
         let queues = workers.iter().filter_map(Weak::upgrade);
         let queues = queues.map(|worker| Held::new(worker, Worker::lock)).collect();
@@ -102,17 +102,30 @@ impl HeldLocks for BufferLocks {
     }
 }
 
+/// A buffer whose lock is taken for a fork, and until when that waits for its callback.
+pub(super) struct ForkDeadline(Arc<SharedBuffer>, Option<Instant>);
+
+impl ForkDeadline {
+    pub(super) fn of(buffer: Arc<SharedBuffer>) -> Self {
+        let deadline = buffer.clock().after(TIMEOUT_AT_FORK);
+        Self(buffer, deadline)
+    }
+
+    pub(super) fn hold(self) -> Held<Protected, SharedBuffer> {
+        Held::new(self.0, |buffer| buffer.lock_between_callbacks(self.1))
+    }
+}
+
 impl SharedBuffer {
     /// Takes the lock at a moment when no other thread is in the callback, or after the deadline at any moment.
-    fn lock_between_callbacks(&self, deadline: Instant) -> MutexGuard<'_, Protected> {
+    fn lock_between_callbacks(&self, deadline: Option<Instant>) -> MutexGuard<'_, Protected> {
         let mut locked = self.lock();
         while locked.delivering && !locked.callback_thread.is_current() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if deadline.is_some_and(|deadline| self.clock().has_come(deadline)) {
                 break;
             }
             locked.fork_waiters += 1;
-            locked = self.done.wait_timeout(locked, left).unwrap_or_else(PoisonError::into_inner).0;
+            locked = self.done.wait_until(self.clock(), locked, deadline);
             locked.fork_waiters -= 1;
         }
         // Callback threads wait for the fork, which holds the lock until it is over.
@@ -129,8 +142,7 @@ impl SharedBuffer {
             locked.ended = true;
             return;
         };
-        let state = BufferState::new(region, self.options().watermark.get() as usize, self.options().policy);
-        let before = std::mem::replace(&mut locked.state, state);
+        let before = std::mem::replace(&mut locked.state, self.options().state(region));
         before.abandon(locked.delivering);
         // A callback of another thread, which the child does not have, will not return.
         if destroyed {

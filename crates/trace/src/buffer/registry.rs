@@ -1,23 +1,37 @@
 //! All buffers of the process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use super::SharedBuffer;
 use crate::record::BufferId;
+use crate::sync::{Mutex, MutexGuard};
 
 static BUFFERS: Mutex<Vec<Weak<SharedBuffer>>> = Mutex::new(Vec::new());
 
 /// Destroys every buffer, and waits at most this long until everything is delivered. Returns the buffers that were not done
 /// then. Their callbacks continue.
 pub(crate) fn destroy_all(timeout: Duration) -> Vec<BufferId> {
+    let buffers = lock().iter().filter_map(Weak::upgrade).collect();
+    destroy(buffers, timeout)
+}
+
+/// Destroys these buffers, as [`destroy_all`] does all of them.
+pub(super) fn destroy(buffers: Vec<Arc<SharedBuffer>>, timeout: Duration) -> Vec<BufferId> {
     // A timeout that is too long for the clock means no deadline.
-    let deadline = Instant::now().checked_add(timeout);
-    let buffers = lock().iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
+    let deadline = |buffer: &Arc<SharedBuffer>| buffer.clock().after(timeout);
+    let buffers: Vec<_> = buffers.into_iter().map(|buffer| (deadline(&buffer), buffer)).collect();
     // All of them begin to deliver before the first one is waited for. A buffer that was destroyed before may still be
     // delivering.
-    buffers.iter().for_each(|buffer| drop(buffer.begin_destroy()));
-    buffers.iter().filter(|buffer| !buffer.await_end(deadline)).map(|buffer| buffer.id()).collect()
+    buffers.iter().for_each(|(_, buffer)| drop(buffer.begin_destroy()));
+    buffers.iter().filter(|(deadline, buffer)| !buffer.await_end(*deadline)).map(|(_, buffer)| buffer.id()).collect()
+}
+
+/// Returns the buffer of this number, if it still exists.
+pub(super) fn find(id: BufferId) -> Option<Arc<SharedBuffer>> {
+    // The others are let go without the lock: one of them may be the last handle of its buffer.
+    let all: Vec<_> = lock().iter().filter_map(Weak::upgrade).collect();
+    all.into_iter().find(|buffer| buffer.id() == id)
 }
 
 pub(super) fn add(buffer: &Arc<SharedBuffer>) {
@@ -30,6 +44,5 @@ pub(super) fn add(buffer: &Arc<SharedBuffer>) {
 pub(super) type Lock = MutexGuard<'static, Vec<Weak<SharedBuffer>>>;
 
 pub(super) fn lock() -> Lock {
-    // No code panics in the middle of a change.
-    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
+    BUFFERS.lock()
 }

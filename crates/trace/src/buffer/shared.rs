@@ -1,12 +1,15 @@
 use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+
+use opscope_clock::{Clock, Sleeper};
 
 use super::state::BufferState;
 use super::{Batch, BufferOptions, CallbackThread, Statistics};
 use crate::chunk::{Geometry, Region};
 use crate::record::{BufferId, ContextId};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::{TraceError, file};
 
 pub(super) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
@@ -71,7 +74,7 @@ impl SharedBuffer {
                 .map_err(|source| TraceError::File { path: path.clone(), source })?,
         };
         let protected = Protected {
-            state: BufferState::new(region, options.watermark.get() as usize, options.policy),
+            state: options.state(region),
             callback: Some(callback),
             callback_thread: options.thread.clone(),
             interval: options.interval,
@@ -104,6 +107,11 @@ impl SharedBuffer {
         &self.options
     }
 
+    /// Returns the clock that timeouts and stalls count on: that of the callback thread with which the buffer was created.
+    pub(super) fn clock(&self) -> &Clock {
+        self.options.thread.clock()
+    }
+
     /// Checks whether a record of this length can ever fit.
     pub(super) fn check_length(&self, length: usize) -> Result<(), TraceError> {
         if length == 0 {
@@ -129,8 +137,7 @@ impl SharedBuffer {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Protected> {
-        // No foreign code runs under the lock, and a panic of this crate leaves a state that can still be read.
-        self.protected.lock().unwrap_or_else(PoisonError::into_inner)
+        self.protected.lock()
     }
 
     pub(crate) fn is_destroyed(&self) -> bool {
@@ -152,6 +159,13 @@ impl Protected {
             self.room_made += 1;
             room.notify_all();
         }
+    }
+}
+
+impl Sleeper for SharedBuffer {
+    fn wake_up(&self) {
+        drop(self.lock());
+        self.done.notify_all();
     }
 }
 

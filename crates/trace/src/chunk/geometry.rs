@@ -63,7 +63,27 @@ mod tests {
             assert_eq!(geometry.stride % 64, 0);
             assert!(geometry.stride / 8 <= usize::from(u16::MAX), "the end of a segment is 16 bits wide");
         }
-        assert_eq!(Geometry::for_size(4096).share, 512);
-        assert_eq!(Geometry::for_size(8 << 20).share, 31 << 10);
+    }
+
+    #[test]
+    fn shares_strides_and_counts_are_those_that_were_worked_out_by_hand() {
+        // The size rounded up to 8; a sixteenth of it, 512 to 31,744 and not above the size; 64 + 3 shares + 8, rounded up to 64 or
+        // to pages; the shares in the size, rounded up, and 6.
+        for (asked, size, share, stride, count) in [
+            (1, 8, 8, 128, 7),
+            (100, 104, 104, 384, 7),
+            (512, 512, 512, 1664, 7),
+            (513, 520, 512, 1664, 8),
+            (4096, 4096, 512, 1664, 14),
+            (8192, 8192, 512, 1664, 22),
+            (8208, 8208, 512, 1664, 23),
+            (65_536, 65_536, 4096, 12_416, 22),
+            (65_656, 65_656, 4096, 12_416, 23),
+            (507_904, 507_904, 31_744, 98_304, 22),
+            (8 << 20, 8 << 20, 31_744, 98_304, 271),
+        ] {
+            assert_eq!(Geometry::for_size(asked), Geometry { size, share, stride, count }, "of {asked} bytes");
+        }
+        assert_eq!(Geometry::for_size(8 << 20).bytes(), 271 * 98_304);
     }
 }

@@ -1,9 +1,13 @@
+use super::registry;
 use super::routes::{current_version, traces};
 use super::thread_routes::with_routes;
 use crate::TraceError;
 use crate::buffer::emit::thread_writers::{append_by_buffer, append_by_kind, set_kind_shortcut};
+use crate::buffer::interrupts_a_call;
 use crate::chunk::header_word;
 use crate::record::{Category, DispatchRecord, Kind, Operation, PathLevel, Record};
+use crate::sync::Inside;
+use crate::sync::inside::{Counter, note_dropped};
 
 /// Returns whether a started context traces this kind. It costs one relaxed load and one branch.
 #[inline]
@@ -71,6 +75,10 @@ fn emit_bytes_by_routes(
     header: u64,
     payload: &[u8],
 ) -> Result<(), TraceError> {
+    if drop_if_interrupting(kind, operation) {
+        return Err(TraceError::Interrupted);
+    }
+    let _inside = Inside::enter();
     with_routes(version, |routes| {
         let mut result = Ok(());
         let mut services = routes.services.iter().filter(|service| service.kind == kind);
@@ -86,4 +94,24 @@ fn emit_bytes_by_routes(
         }
         result
     })
+}
+
+/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit, and counts it in
+/// the buffers that trace it. Returns whether it did.
+pub(super) fn drop_if_interrupting(kind: Kind, operation: Operation) -> bool {
+    let interrupts = interrupts_a_call();
+    if interrupts {
+        note_dropped(Counter::Contexts, u64::from(kind.as_raw()) << 8 | u64::from(operation.0 & 63));
+    }
+    interrupts
+}
+
+/// Counts records that [`drop_if_interrupting`] dropped, by the key that it noted.
+pub(super) fn count_dropped_in_handler(key: u64, records: u64) {
+    let (kind, operation) = ((key >> 8) as u16, key & 63);
+    for service in &registry::current_routes().services {
+        if service.kind.as_raw() == kind && service.operations >> operation & 1 != 0 {
+            service.buffer.count_dropped(header_word(Category::TRACING, kind, 0), records);
+        }
+    }
 }

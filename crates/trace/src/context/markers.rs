@@ -4,10 +4,12 @@ use std::marker::PhantomData;
 
 use opscope_clock::Ticks;
 
+use super::emit::drop_if_interrupting;
 use super::{emit, open_ranges, wanted};
+use crate::TraceError;
 use crate::record::{
-    Correlation, CounterRecord, Kind, MarkerOperation, MarkerRecord, NameId, current_correlation, current_thread,
-    intern,
+    Correlation, CounterRecord, Kind, MarkerOperation, MarkerRecord, NameId, Operation, current_correlation,
+    current_thread, intern,
 };
 
 /// A range of the thread that began it. It ends when it is dropped.
@@ -30,13 +32,13 @@ struct Open {
 /// Begins a named range of the calling thread. It looks the name up under a lock; [`range_named`] does not.
 #[inline]
 pub fn range(name: &str) -> Range {
-    if wanted(Kind::Marker) { range_named(intern(name)) } else { Range { open: None, _thread: PhantomData } }
+    if wanted(Kind::Marker) && !drops(MarkerOperation::Range) { range_named(intern(name)) } else { Range::NOT_TRACED }
 }
 
 /// As [`range`], by a name that [`intern`] returned. It costs two readings of the clock and a record.
 #[inline]
 pub fn range_named(name: NameId) -> Range {
-    let open = wanted(Kind::Marker).then(|| {
+    let open = (wanted(Kind::Marker) && !drops(MarkerOperation::Range)).then(|| {
         let (correlation, start) = (current_correlation(), Ticks::now());
         Open { name, depth: open_ranges::open(name, start, correlation), start, correlation }
     });
@@ -46,21 +48,40 @@ pub fn range_named(name: NameId) -> Range {
 /// Marks this moment. It looks the name up under a lock; [`mark_named`] does not.
 #[inline]
 pub fn mark(name: &str) {
-    if wanted(Kind::Marker) {
+    if wanted(Kind::Marker) && !drops(MarkerOperation::Mark) {
         mark_named(intern(name));
     }
 }
 
 /// As [`mark`], by a name that [`intern`] returned.
 pub fn mark_named(name: NameId) {
+    // The buffer counts a record that it could not take. The user's code has no use for the error.
+    let _ = try_mark_named(name);
+}
+
+/// As [`mark_named`], but returns what became of the record.
+///
+/// # Errors
+/// As [`emit`].
+pub fn try_mark_named(name: NameId) -> Result<(), TraceError> {
     let now = Ticks::now();
     let operation = MarkerOperation::Mark as u32;
-    emit_marker(MarkerRecord { start: now, end: now, name, operation, depth: open_ranges::depth(), ..here() });
+    emit(&MarkerRecord { start: now, end: now, name, operation, depth: open_ranges::depth(), ..here() })
 }
 
 /// Records the value of a counter, by a name that [`intern`] returned.
 #[inline]
 pub fn counter(name: NameId, value: f64) {
+    // As for a mark.
+    let _ = try_counter(name, value);
+}
+
+/// As [`counter`], but returns what became of the record.
+///
+/// # Errors
+/// As [`emit`].
+#[inline]
+pub fn try_counter(name: NameId, value: f64) -> Result<(), TraceError> {
     if wanted(Kind::Counter) {
         let record = CounterRecord {
             time: Ticks::now(),
@@ -70,9 +91,14 @@ pub fn counter(name: NameId, value: f64) {
             thread: current_thread(),
             ..CounterRecord::default()
         };
-        // The buffer counts a record that it could not take. The user's code has no use for the error.
-        let _ = emit(&record);
+        return emit(&record);
     }
+    Ok(())
+}
+
+/// Returns whether a marker was dropped, and counted: in a signal handler that interrupts another call.
+fn drops(operation: MarkerOperation) -> bool {
+    drop_if_interrupting(Kind::Marker, Operation(operation as u32))
 }
 
 fn here() -> MarkerRecord {
@@ -80,14 +106,20 @@ fn here() -> MarkerRecord {
 }
 
 fn emit_marker(record: MarkerRecord) {
-    // As for a counter: the buffer counts a record that it could not take.
+    // As for a mark.
     let _ = emit(&record);
+}
+
+impl Range {
+    const NOT_TRACED: Self = Self { open: None, _thread: PhantomData };
 }
 
 impl Drop for Range {
     #[inline]
     fn drop(&mut self) {
-        if let Some(Open { name, start, depth, correlation }) = self.open {
+        if let Some(Open { name, start, depth, correlation }) = self.open
+            && !drops(MarkerOperation::Range)
+        {
             open_ranges::close(name, start);
             let operation = MarkerOperation::Range as u32;
             emit_marker(MarkerRecord {

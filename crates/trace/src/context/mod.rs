@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 
 pub use correlation::{CorrelationGuard, correlate};
 pub use emit::{emit, emit_with_path, wanted};
-pub use markers::{Range, counter, mark, mark_named, range, range_named};
+pub use markers::{Range, counter, mark, mark_named, range, range_named, try_counter, try_mark_named};
 pub use open_ranges::{OpenRanges, open_ranges};
 pub use process_events::{register_process_events, shutdown};
 

@@ -3,14 +3,15 @@
 //! A range is recorded when it ends. So that a profile that ends before it can record it too, each thread publishes its open
 //! ranges in atomics that only it writes: that costs a few stores, where a lock would cost as much as a record.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::Arc;
 
 use opscope_clock::Ticks;
 
 use crate::record::{
     Correlation, CorrelationId, ExternalId, MarkerOperation, MarkerRecord, NameId, ThreadId, current_thread,
 };
-use crate::sync::{AtomicU32, AtomicU64, Ordering, fence, yield_now};
+use crate::sync::{AtomicU32, AtomicU64, Inside, Mutex, MutexGuard, Ordering, fence, yield_now};
 
 /// The depth to which open ranges are published. Programs rarely nest more than ten.
 const PUBLISHED: usize = if cfg!(loom) { 2 } else { 64 };
@@ -55,6 +56,8 @@ struct Published {
 
 thread_local! {
     static OWN: Own = Own::register();
+    /// The number of open ranges of the thread. It has no destructor, so a mark in a signal handler may look at it.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The registration of a thread, until the thread ends.
@@ -66,24 +69,27 @@ static THREADS: Mutex<Vec<Arc<ThreadRanges>>> = Mutex::new(Vec::new());
 pub(super) type Lock = MutexGuard<'static, Vec<Arc<ThreadRanges>>>;
 
 pub(super) fn threads() -> Lock {
-    // No code panics in the middle of a change, so a poisoned list is consistent.
-    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+    THREADS.lock()
 }
 
 /// Publishes a range of the calling thread and returns the number of open ranges around it.
 pub(super) fn open(name: NameId, start: Ticks, correlation: Correlation) -> u32 {
-    OWN.try_with(|own| own.0.open(name, start, correlation)).unwrap_or(0)
+    let _inside = Inside::enter();
+    let around = OWN.try_with(|own| own.0.open(name, start, correlation));
+    DEPTH.set(around.map_or(0, |around| around + 1));
+    around.unwrap_or(0)
 }
 
 /// Withdraws a range of the calling thread.
 pub(super) fn close(name: NameId, start: Ticks) {
+    let _inside = Inside::enter();
     // A thread that ends has withdrawn all of its ranges.
-    let _ = OWN.try_with(|own| own.0.close(name, start));
+    DEPTH.set(OWN.try_with(|own| own.0.close(name, start)).unwrap_or(0));
 }
 
 /// Returns the number of open ranges of the calling thread.
 pub(super) fn depth() -> u32 {
-    OWN.try_with(|own| own.0.count.load(Ordering::Relaxed)).unwrap_or(0)
+    DEPTH.get()
 }
 
 /// Called in the child of a fork: removes the ranges of all other threads, and stores the new number of the one that is left.
@@ -135,7 +141,8 @@ impl ThreadRanges {
         count
     }
 
-    fn close(&self, name: NameId, start: Ticks) {
+    /// Returns the number of ranges that stay open.
+    fn close(&self, name: NameId, start: Ticks) -> u32 {
         let count = self.count.load(Ordering::Relaxed);
         let published = &self.ranges[..PUBLISHED.min(count as usize)];
         self.change(|| {
@@ -148,6 +155,7 @@ impl ThreadRanges {
             }
             self.count.store(count.saturating_sub(1), Ordering::Relaxed);
         });
+        count.saturating_sub(1)
     }
 
     /// Changes the ranges so that a reader sees all of the change or nothing of it.

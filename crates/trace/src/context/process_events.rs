@@ -1,14 +1,15 @@
 //! What contexts do at a fork and at the exit of the process.
 
-use std::sync::MutexGuard;
 use std::time::Duration;
 
-use super::open_ranges;
 use super::registry::{self, Registry};
+use super::{emit, open_ranges};
 use crate::TraceError;
 use crate::buffer::{destroy_all, register_for_process_events};
 use crate::process::{HeldLocks, Registration};
 use crate::record::BufferId;
+use crate::sync::MutexGuard;
+use crate::sync::inside::{Counter, set_counter};
 
 /// Stops every context and destroys every buffer, and waits at most `patience` until everything is delivered. Returns the
 /// buffers that were not done then. Their callbacks continue.
@@ -35,6 +36,7 @@ pub fn register_process_events() -> Result<(), TraceError> {
 /// context's lock is taken before a buffer's, and contexts stop before buffers are destroyed.
 pub(super) fn register() -> Result<(), TraceError> {
     register_for_process_events()?;
+    set_counter(Counter::Contexts, emit::count_dropped_in_handler);
     REGISTRATION.ensure()
 }
 

@@ -1,11 +1,12 @@
 //! All contexts of the process.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::routes::{Routes, Service};
 use crate::TraceError;
 use crate::record::{BufferId, ContextId};
+use crate::sync::{Mutex, MutexGuard};
 
 #[derive(Debug)]
 pub(super) struct Registry {
@@ -91,6 +92,5 @@ impl Registry {
 }
 
 pub(super) fn lock() -> MutexGuard<'static, Registry> {
-    // No code panics in the middle of a change, so a poisoned registry is consistent.
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+    REGISTRY.lock()
 }

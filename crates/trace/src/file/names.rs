@@ -1,11 +1,11 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::layout::NAME_HEAD;
 use crate::record::name::{names_after, set_on_new_name};
 use crate::record::{BufferId, NameId};
+use crate::sync::{Mutex, MutexGuard};
 
 /// A file to whose end every name is written.
 pub(crate) struct Follower {
@@ -65,8 +65,7 @@ impl Follower {
 pub(crate) type FollowersLock = MutexGuard<'static, Vec<Follower>>;
 
 pub(crate) fn lock_followers() -> FollowersLock {
-    // No code panics in the middle of a change.
-    FOLLOWERS.lock().unwrap_or_else(PoisonError::into_inner)
+    FOLLOWERS.lock()
 }
 
 #[cfg(all(test, not(loom)))]

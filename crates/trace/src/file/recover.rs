@@ -1,11 +1,14 @@
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use opscope_clock::{Calibration, ClockPair, Ticks, Timestamp};
 
+use opscope_files::{open_regular, read_to_end};
+
 use super::layout::{HEAD_BYTES, MAGIC, NAME_HEAD, SOURCE_SYSTEM, VERSION, policy_of_number, word};
-use crate::chunk::{Cursor, Fill, Policy, START, Words, head};
+use crate::chunk::{Cursor, Fill, MAX_SIZE, Policy, START, Words, head};
 use crate::record::{Bytes, NameId, RecordRef, ThreadId};
 
 /// Why a file cannot be read as a buffer.
@@ -87,6 +90,9 @@ struct Part {
     upto: usize,
 }
 
+/// The most bytes of a file: the largest buffer, and as much again for the heads of its chunks and for names.
+const LARGEST: u64 = 2 * MAX_SIZE;
+
 /// Reads the file of a buffer whose process has ended in any way. The file is not changed.
 ///
 /// # Errors
@@ -94,14 +100,16 @@ struct Part {
 /// are returned, and [`Recovery::damage`] says what is lost.
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovered, RecoverError> {
     let path = path.as_ref();
-    // A pipe would block, and a device has no end.
-    let is_file = std::fs::metadata(path).and_then(|metadata| match metadata.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::other("it is no regular file")),
-    });
-    let bytes = is_file.and_then(|()| std::fs::read(path));
-    let bytes = bytes.map_err(|source| RecoverError::Read { path: path.to_owned(), source })?;
-    recover_bytes(&bytes)
+    let unreadable = |source| RecoverError::Read { path: path.to_owned(), source };
+    let mut file = open_regular(path).map_err(unreadable)?;
+    // A large file of another kind is not read as a whole.
+    let mut magic = [0; size_of::<u64>()];
+    match file.read_exact_at(&mut magic, 0) {
+        Ok(()) if u64::from_le_bytes(magic) == MAGIC => {}
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(unreadable(error)),
+        _ => return Err(RecoverError::NotABuffer),
+    }
+    recover_bytes(&read_to_end(&mut file, LARGEST).map_err(unreadable)?)
 }
 
 /// As [`recover`], from the bytes of a file.
@@ -229,5 +237,42 @@ impl Recovered {
                 starts.map(move |start| RecordRef::new(header, &bytes[start..start + usize::from(header.length)]))
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rate of a file's clock, in nanoseconds per tick, whose pairs are of these ticks and nanoseconds since the boot.
+    fn rate(first: (u64, u64), last: (u64, u64)) -> f64 {
+        let at = |offset: usize| match offset {
+            word::TICK_SOURCE => SOURCE_SYSTEM + 1,
+            offset if offset == word::FIRST_CLOCKS => first.0,
+            offset if offset == word::FIRST_CLOCKS + 8 => first.1,
+            offset if offset == word::LAST_CLOCKS => last.0,
+            offset if offset == word::LAST_CLOCKS + 8 => last.1,
+            _ => 0,
+        };
+        calibration(&at).nanos_per_tick()
+    }
+
+    #[test]
+    fn a_file_with_one_pair_of_clocks_takes_those_of_now_for_the_second() {
+        // 1000 ns in 4000 ticks.
+        assert!((rate((0, 0), (4_000, 1_000)) - 0.25).abs() < 1e-12);
+        // Of the pair that is there, 4e9 ticks and 2e9 ns ago: half a nanosecond for each.
+        let now = ClockPair::now();
+        let before =
+            (now.ticks.as_raw().wrapping_sub(4_000_000_000), now.time.as_nanos().saturating_sub(2_000_000_000));
+        let found = rate(before, before);
+        assert!((found - 0.5).abs() < 0.05, "{found}");
+        // Of another boot: a pair that has not come yet. What is between it and itself is no rate.
+        let later = (now.ticks.as_raw(), now.time.as_nanos() + (1 << 50));
+        let alone = Calibration::between(
+            ClockPair { ticks: Ticks::from_raw(later.0), time: Timestamp::from_nanos_since_boot(later.1) },
+            ClockPair { ticks: Ticks::from_raw(later.0), time: Timestamp::from_nanos_since_boot(later.1) },
+        );
+        assert_eq!(rate(later, later), alone.nanos_per_tick());
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use loom::sync::{Condvar, Mutex};
 
-use crate::buffer::state::{Appended, BufferState, NextBatch, OwnWriter};
+use crate::buffer::state::{Appended, BufferState, EmittingThread, NextBatch, OwnWriter};
 use crate::chunk::{Cursor, Geometry, Policy, Region, header_word};
 use crate::record::{Category, ThreadId};
 
@@ -26,8 +26,20 @@ struct TestBuffer {
     room: Condvar,
 }
 
+/// The right to write, and the thread that has it.
+struct TestWriter {
+    own: OwnWriter,
+    thread: Arc<EmittingThread>,
+}
+
+impl TestWriter {
+    fn try_append(&self, header: u64, payload: &[u8]) -> bool {
+        self.thread.try_append(&self.own, header, payload)
+    }
+}
+
 /// Sends the right to write to the one thread that uses it from then on.
-struct Sent(OwnWriter);
+struct Sent(TestWriter);
 
 // SAFETY: each test moves a `Sent` into one new thread, and leaves it there.
 unsafe impl Send for Sent {}
@@ -45,20 +57,22 @@ impl TestBuffer {
         self.state.lock().expect("no test panics under the lock")
     }
 
-    fn open_slot(&self, thread: u32) -> OwnWriter {
-        self.lock().open_slot(ThreadId(thread))
+    fn open_slot(&self, number: u32) -> TestWriter {
+        let thread = Arc::new(EmittingThread::new());
+        let own = self.lock().open_slot(ThreadId(number), &thread);
+        TestWriter { own, thread }
     }
 
     /// Emits a number as `emit` does: without the lock if that is enough, else with it, and waits for room.
-    fn emit(&self, writer: &OwnWriter, number: u64) {
+    fn emit(&self, writer: &TestWriter, number: u64) {
         let header = header_word(Category(1), 1, 8);
         let payload = number.to_le_bytes();
         if writer.try_append(header, &payload) {
             return;
         }
         let mut state = self.lock();
-        while state.append(Some(writer), header, &payload) == Appended::NoRoom {
-            if !state.reclaim(Some(writer)) {
+        while state.append(Some(&writer.own), header, &payload) == Appended::NoRoom {
+            if !state.reclaim(Some(&writer.own)) {
                 state.request_flush(false);
                 state = self.room.wait(state).expect("no test panics under the lock");
             }

@@ -13,7 +13,7 @@ fn what_a_thread_leaves_is_delivered_before_what_follows_it() {
             thread::spawn(move || {
                 let writer = buffer.open_slot(thread);
                 numbers.into_iter().for_each(|number| buffer.emit(&writer, number));
-                buffer.lock().close_slot(writer);
+                buffer.lock().close_slot(writer.own);
             })
         };
         let first = run(1, [1, 2]);

@@ -1,9 +1,10 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::record::thread;
+use crate::sync::inside::is_inside;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The locks of one room. They are held during a fork, so that the child gets no copy of something in the middle of a
 /// change, and are released when this is dropped.
@@ -54,7 +55,7 @@ impl ForkRoom {
     /// Registers the room. Calls after the first one that succeeded do nothing.
     ///
     /// # Errors
-    /// Returns an error if the system has no memory for the registration.
+    /// Returns an error if the system has no memory for the registration, or in a signal handler that interrupts a call.
     pub fn register(&self) -> io::Result<()> {
         self.register_with(|| Ok(()))
     }
@@ -63,6 +64,10 @@ impl ForkRoom {
     pub(super) fn register_with(&self, more: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         if self.is_registered.load(Ordering::Acquire) {
             return Ok(());
+        }
+        if is_inside() {
+            // A signal handler, whose thread may be registering this very room.
+            return Err(io::ErrorKind::WouldBlock.into());
         }
         let mut rooms = rooms();
         if self.is_registered.load(Ordering::Relaxed) {
@@ -103,6 +108,5 @@ extern "C" fn after_in_child() {
 }
 
 fn rooms() -> MutexGuard<'static, Rooms> {
-    // No code panics in the middle of a change.
-    ROOMS.lock().unwrap_or_else(PoisonError::into_inner)
+    ROOMS.lock()
 }

@@ -1,37 +1,25 @@
-//! What is recorded: kinds, headers, names, and one plain struct per kind. All integers are little-endian.
+//! What is recorded: headers, names, and the kinds in one table, each with a plain struct. All integers are little-endian.
 //!
 //! This room knows nothing of buffers. Every other room of the crate uses its types.
 
-mod allocation;
 mod bytes;
-mod copy;
-mod counter;
-mod dispatch;
-mod engine_call;
 mod header;
 mod ids;
 mod kind;
-mod marker;
 pub(crate) mod name;
+mod path;
 mod record_ref;
-mod retirement;
-mod run;
+mod table;
 pub(crate) mod thread;
 
-pub use allocation::{AllocationOperation, AllocationRecord};
 pub use bytes::Bytes;
-pub use copy::{CopyOperation, CopyRecord};
-pub use counter::CounterRecord;
-pub use dispatch::{DispatchRecord, PathLevel};
-pub use engine_call::{EngineCallOperation, EngineCallRecord};
 pub use header::{Category, Header};
 pub use ids::{BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PlanId, ThreadId};
-pub use kind::{Kind, Operation, Operations};
-pub use marker::{MarkerOperation, MarkerRecord};
+// Every kind's record and its operations, so that a new kind needs no line here.
+pub use kind::*;
 pub use name::{NameId, intern, name_text};
+pub use path::PathLevel;
 pub use record_ref::RecordRef;
-pub use retirement::RetirementRecord;
-pub use run::RunRecord;
 pub use thread::{current_correlation, current_thread, pop_external, push_external};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -46,4 +34,10 @@ pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {
 
     /// Returns the operation of this record: one of its kind's [`Kind::operations`].
     fn operation(&self) -> Operation;
+
+    /// Returns the thread whose name a reader of the record wants to know, if there is one.
+    fn thread(&self) -> Option<ThreadId>;
+
+    /// Returns the name that the record refers to, if there is one.
+    fn text(&self) -> Option<NameId>;
 }

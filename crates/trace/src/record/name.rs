@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::sync::inside::is_inside;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The number of a text: the message of a marker, the name of a counter. 0 is no text.
 #[derive(
@@ -30,7 +33,12 @@ static TOLD: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the number of a text: a new one at the first call, the same one at every later call. It takes a lock, so keep
 /// the number where it is needed often. Texts are kept until the process ends: intern names, not data.
+///
+/// In a signal handler that interrupts another call of its thread it returns 0, which is no text.
 pub fn intern(text: &str) -> NameId {
+    if is_inside() {
+        return NameId(0);
+    }
     let id = lock().get_or_insert_default().intern(text);
     // Also if another thread made it and has not come so far yet.
     if id.0 > TOLD.load(Ordering::Acquire)
@@ -78,8 +86,7 @@ impl Names {
 pub(crate) type Lock = MutexGuard<'static, Option<Names>>;
 
 pub(crate) fn lock() -> Lock {
-    // No code panics in the middle of a change, so poisoned names are consistent.
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+    NAMES.lock()
 }
 
 #[cfg(test)]

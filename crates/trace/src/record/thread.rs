@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Correlation, CorrelationId, ExternalId, ThreadId};
+use crate::sync::Inside;
 
 thread_local! {
     static THREAD: Cell<ThreadId> = const { Cell::new(ThreadId(0)) };
@@ -30,6 +31,7 @@ pub fn current_correlation() -> Correlation {
 
 /// Pushes a correlation id onto the calling thread's stack. Records carry the topmost one.
 pub(crate) fn push_correlation(id: CorrelationId) {
+    let _inside = Inside::enter();
     let below = INTERNAL.replace(id);
     // The stack is gone only while the thread ends.
     let _ = INTERNAL_BELOW.try_with(|ids| ids.borrow_mut().push(below));
@@ -37,6 +39,7 @@ pub(crate) fn push_correlation(id: CorrelationId) {
 
 /// Takes a correlation id off the calling thread's stack, wherever it is.
 pub(crate) fn remove_correlation(id: CorrelationId) {
+    let _inside = Inside::enter();
     let removed = INTERNAL_BELOW.try_with(|ids| {
         let mut ids = ids.borrow_mut();
         if INTERNAL.get() == id {
@@ -59,11 +62,13 @@ pub(crate) fn new_correlation() -> CorrelationId {
 /// Pushes an external id onto the calling thread's stack. Records carry the topmost one. A thread that is being torn down has no
 /// stack any more, and nothing is pushed.
 pub fn push_external(id: ExternalId) {
+    let _inside = Inside::enter();
     let _ = BELOW.try_with(|below| below.borrow_mut().push(EXTERNAL.replace(id)));
 }
 
 /// Pops the topmost external id off the calling thread's stack and returns it, or `None` if the stack is empty.
 pub fn pop_external() -> Option<ExternalId> {
+    let _inside = Inside::enter();
     let below = BELOW.try_with(|below| below.borrow_mut().pop()).ok()??;
     Some(EXTERNAL.replace(below))
 }
@@ -78,4 +83,36 @@ fn query_thread() -> ThreadId {
     let id = ThreadId(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
     THREAD.set(id);
     id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ids_of_a_threads_work_are_the_topmost_of_its_two_stacks() {
+        // A thread of its own has empty stacks.
+        std::thread::spawn(|| {
+            let current = || {
+                let Correlation { internal, external } = current_correlation();
+                (internal.0, external.0)
+            };
+            assert_eq!(current(), (0, 0));
+            push_correlation(CorrelationId(7));
+            push_external(ExternalId(70));
+            assert_eq!(current(), (7, 70));
+            push_correlation(CorrelationId(8));
+            assert_eq!(current(), (8, 70));
+            push_external(ExternalId(80));
+            remove_correlation(CorrelationId(8));
+            assert_eq!(current(), (7, 80));
+            assert_eq!(pop_external(), Some(ExternalId(80)));
+            assert_eq!(current(), (7, 70));
+            remove_correlation(CorrelationId(7));
+            assert_eq!((pop_external(), pop_external()), (Some(ExternalId(70)), None));
+            assert_eq!(current(), (0, 0));
+        })
+        .join()
+        .expect("all is as expected");
+    }
 }

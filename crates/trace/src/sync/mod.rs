@@ -1,13 +1,19 @@
-//! Synchronisation of threads: atomics, and a memory barrier.
+//! Synchronisation of threads: atomics, a memory barrier, and locks that signal handlers see.
 //!
 //! Under loom these are loom's, which tries every order in which threads can run and every value that they may see.
 
 pub(crate) mod barrier;
+pub(crate) mod inside;
+mod lock;
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+
+pub use inside::Inside;
+pub(crate) use lock::Condvar;
+pub use lock::{Mutex, MutexGuard};
 
 /// Lets another thread run while this one waits for it.
 pub(crate) fn yield_now() {

@@ -39,6 +39,55 @@ fn files_are_where_the_format_has_them() {
 }
 
 #[test]
+fn the_path_of_a_dump_is_told_whenever_one_is_configured() {
+    let told = |section: &str| {
+        let steps = ["init", "initdump", "setdump=acl.json", "path=4", "path=5", "finalizedump", "finalize"];
+        let paths = std::cell::RefCell::new(Vec::new());
+        Scene::new(&steps.join(" ")).dumps("acl.json", section).play(|played| {
+            *paths.borrow_mut() =
+                played.stdout.lines().filter_map(|line| line.strip_prefix("path ")).map(str::to_owned).collect();
+        });
+        paths.into_inner()
+    };
+    for section in [
+        r#"{"dump_path": "dump", "dump_list": [], "dump_op_switch": "on"}"#,
+        r#"{"dump_path": "dump", "dump_op_switch": "on"}"#,
+        r#"{"dump_path": "dump", "dump_debug": "on"}"#,
+        ALL_OUTPUTS,
+    ] {
+        let paths = told(section);
+        assert!(paths.len() == 2 && paths.iter().all(|path| path[3..].starts_with("dump/20")), "{section}: {paths:?}");
+    }
+    assert_eq!(told(r#"{"dump_path": "dump", "dump_list": []}"#), ["4: NULL", "5: NULL"]);
+}
+
+#[test]
+fn the_directory_of_exceptions_is_told_where_a_scene_of_theirs_is_configured() {
+    let off = "exceptions: 500001 EP0008: the dump of exceptions is not on: a dump_scene of exceptions in the file switches it on\n";
+    let scene = |steps: &str, section: &str| Scene::new(steps).dumps("acl.json", section);
+    scene("init=acl.json exceptions finalize", ALL_OUTPUTS).prints(off);
+    let norm = r#"{"dump_path": "dump", "dump_scene": "aic_err_norm_dump"}"#;
+    for steps in
+        ["init=acl.json exceptions path=1 finalize", "init initdump setdump=acl.json exceptions path=1 finalize"]
+    {
+        scene(steps, norm).play(|played| {
+            let told = "exceptions: dump/extra-info/data-dump/0/\npath 1: dump/extra-info/data-dump/\n";
+            assert_eq!(played.stdout, told, "{steps}: {}", played.stderr);
+            assert!(played.directory.path().join("dump/extra-info/data-dump/0").is_dir());
+        });
+    }
+    // Without a path of its own, and where a variable has another one.
+    let lite = r#"{"dump_scene": "lite_exception"}"#;
+    scene("init=acl.json exceptions finalize", lite).prints("exceptions: ./extra-info/data-dump/0/\n");
+    let other = scene("init=acl.json exceptions finalize", norm).variable("ASCEND_DUMP_PATH", "other");
+    other.prints("exceptions: other/extra-info/data-dump/0/\n");
+    // It ends with the library, and with another configuration.
+    scene("init=acl.json finalize exceptions", norm).prints(off);
+    let both = scene("init=acl.json initdump setdump=other.json exceptions finalize", norm);
+    both.dumps("other.json", ALL_OUTPUTS).play(|played| assert!(played.stdout.ends_with(off), "{}", played.stdout));
+}
+
+#[test]
 fn two_models_are_dumped_with_settings_of_their_own() {
     let f = ["init", "initdump", "setdump=acl.json", LOAD, RUN, "finalizedump", "unload=0"];
     let second = [

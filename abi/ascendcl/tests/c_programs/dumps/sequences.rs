@@ -54,6 +54,31 @@ fn a_callback_gets_everything_in_the_order_of_its_own_page() {
     delivered(steps(&a), &digits(1, 1));
 }
 
+/// Checks that a program that is told of a product registers a callback, which gets every tensor, and is refused another flag.
+fn has_the_function(product: &'static str) {
+    let [load, run] = DIGITS;
+    let all = ["init", "soc", "initdump", "regflag=1", "reg", load, run, "unreg", "files", "finalizedump", "finalize"];
+    steps(&all).variable("OPSCOPE_SOC_NAME", product).play(|played| {
+        let files = played.streams.len();
+        let lines: Vec<&str> = played.stdout.lines().collect();
+        let [soc, refused, whole] = lines[..] else { panic!("{}", played.stdout) };
+        assert_eq!((soc, files), (&*format!("soc: {product}"), 16));
+        assert!(refused.starts_with("regflag: 500001 EP0006"), "{refused}");
+        assert_eq!(whole, format!("{files} of {files} files are whole"));
+        played.content().is(&digits(1, 1));
+    });
+}
+
+#[test]
+fn a_program_on_an_a2_product_registers_a_callback_that_gets_every_tensor() {
+    ["Ascend910B1", "Ascend910B3", "Ascend910B4"].into_iter().for_each(has_the_function);
+}
+
+#[test]
+fn a_program_on_an_a3_product_registers_a_callback_that_gets_every_tensor() {
+    ["Ascend910_9391", "Ascend910_9392"].into_iter().for_each(has_the_function);
+}
+
 #[test]
 fn a_callback_gets_everything_in_the_order_of_the_other_pages() {
     let [load, run] = DIGITS;

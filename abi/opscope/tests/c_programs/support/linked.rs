@@ -35,11 +35,12 @@ pub fn link(root: &Path, package: &str) -> PathBuf {
     output
 }
 
-/// Returns the files that describe the crate's library, or each of several.
+/// Returns the files that describe the crate's library, or each of several, and the sources in C of what is installed beside it.
 fn descriptions(root: &Path) -> impl Iterator<Item = PathBuf> {
     let several = fs::read_dir(root.join("libraries")).into_iter().flatten().flatten().map(|entry| entry.path());
     let places = iter::once(root.to_owned()).chain(several);
-    places.flat_map(|place| [place.join("library"), place.join("exports.map")])
+    let beside = fs::read_dir(root.join("libcuda")).into_iter().flatten().flatten().map(|entry| entry.path());
+    places.flat_map(|place| [place.join("library"), place.join("exports.map")]).chain(beside)
 }
 
 /// Returns the archive that cargo built along with this test's program: the newest beside it.

@@ -29,7 +29,7 @@ pub fn compile(file: &str, language: Language, include: &Path) -> PathBuf {
         .arg("-I")
         .arg(include)
         .arg("-I")
-        .arg(root().join("../producer/include"))
+        .arg(root().join("../../crates/producer/include"))
         .arg("-rdynamic")
         .arg(&source)
         .arg("-o")

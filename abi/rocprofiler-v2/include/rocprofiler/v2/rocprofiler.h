@@ -5,6 +5,9 @@
 // rocprofiler_start_session, ..., rocprofiler_terminate_session, rocprofiler_flush_data,
 // rocprofiler_destroy_session, rocprofiler_finalize. The id of a session, filter or buffer is
 // never 0.
+//
+// No function of this library is for signal handlers. Those of a ROCTx runtime are: their records
+// never wait for a call that the handler interrupts.
 #ifndef ROCPROFILER_V2_ROCPROFILER_H
 #define ROCPROFILER_V2_ROCPROFILER_H
 

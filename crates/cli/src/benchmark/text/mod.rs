@@ -26,10 +26,10 @@ pub struct View {
     pub bars: BarStyle,
 }
 
-/// The report as text.
-pub fn render(report: &Report, job: &Job, view: View) -> String {
+/// The report as text. A screen also says how much faster another engine is.
+pub fn render(report: &Report, job: &Job, faster: Option<&str>, view: View) -> String {
     match view.form {
-        TextForm::Screen => screen::render(report, job, view),
+        TextForm::Screen => screen::render(report, job, faster, view),
         TextForm::Details | TextForm::OtherTools => details::render(report, view),
     }
 }

@@ -7,9 +7,9 @@ mod info;
 mod modify;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::client::Client;
@@ -62,6 +62,9 @@ struct Reported;
 
 /// How deeply command files may be nested. A file that runs itself is stopped by this.
 const DEEPEST: usize = 16;
+
+/// The largest file of commands.
+const LARGEST_FILE: u64 = 16 << 20;
 
 impl Console {
     /// Makes the console of a session with another program, or with a model of this process.
@@ -129,7 +132,11 @@ impl Console {
         if self.depth == DEEPEST {
             bail!("{} is the {DEEPEST}th file within files; does one run itself?", path.display());
         }
-        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let read = || -> io::Result<String> {
+            let text = opscope::files::read_to_end(&mut opscope::files::open_given(path)?, LARGEST_FILE)?;
+            String::from_utf8(text).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+        };
+        let text = read().with_context(|| format!("{} cannot be read", path.display()))?;
         self.depth += 1;
         let outcome = self.lines(&path.display().to_string(), text.lines().map(|line| Ok(line.to_owned())));
         self.depth -= 1;

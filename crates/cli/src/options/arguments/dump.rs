@@ -51,7 +51,7 @@ pub struct DumpArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = DUMPED)]
     pub dump_histograms: Option<bool>,
-    /// The memory for tensors that wait to be written [default: 256M]
+    /// The memory for tensors that wait to be written [default: 224M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = DUMPED)]
     pub dump_cap: Option<Bytes>,
     /// What happens when it is full: the run waits, the tensor is left out and named, or it waits in a file [default: block]

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use opscope::benchmark::OutputFormat;
+use opscope::engine::EngineName;
 use opscope::model::LoadBudget;
 use opscope::verify::Verify;
 
@@ -75,6 +76,10 @@ pub struct BenchmarkArguments {
     #[arg(long, value_parser = one_of(Verify::ALL, |verify| verify.name()), ignore_case = true, value_name = "WHEN")]
     #[arg(help_heading = MEASURING)]
     pub verify: Option<Verify>,
+    /// The engine whose outputs are the reference of --verify: tract or onnxruntime (short: ort); exit code 4 if no form of
+    /// the plan gives them [default: the same engine, exactly as the file says]
+    #[arg(long, value_name = "ENGINE", value_parser = engine_name(), help_heading = MEASURING)]
+    pub reference_engine: Option<EngineName>,
     /// Samples in a run: sets the batch dimension that the model leaves open [also: --batch]
     // Not among the spellings, because `debug --batch` is another option.
     #[arg(long, alias = "batch", value_name = "N", help_heading = MODEL)]

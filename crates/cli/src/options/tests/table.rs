@@ -35,6 +35,12 @@ pub(super) const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("until-stable", "2.5%", "m.onnx", Works(|r| r.job.repetition.until_stable == Some(2.5))),
     ("duration", "2.5", "m.onnx", Works(|r| r.job.repetition.duration == Some(Duration::from_millis(2500)))),
     ("verify", "Off", "m.onnx", Works(|r| r.job.verify.when == Verify::Off)),
+    (
+        "reference-engine",
+        "ort",
+        "m.onnx --verify on",
+        Works(|r| r.job.verify.reference.as_ref().is_some_and(|spec| spec.name == EngineName::OnnxRuntime)),
+    ),
     ("load-budget", "4", "m.onnx", Works(|r| r.job.load_budget.factor() == 4)),
     ("threads", "4", "m.onnx", Works(|r| r.job.repetition.concurrent.get() == 4)),
     ("engine-threads", "2", "m.onnx", Works(|r| r.job.engine_threads.get() == 2)),
@@ -151,7 +157,7 @@ pub(super) const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         Works(|r| matches!(r.job.capture, CaptureSpec::Dump { format, .. } if format == &DumpFormat::ASCEND)),
     ),
     ("dump-cap", "64M", "m.onnx -o o --dump", Works(|r| policy(r).0 == 64 << 20 && policy(r).1.name() == "block")),
-    ("dump-policy", "spill", "m.onnx -o o --dump", Works(|r| policy(r) == (256 << 20, &Policy::all()[2]))),
+    ("dump-policy", "spill", "m.onnx -o o --dump", Works(|r| policy(r) == (224 << 20, &Policy::all()[2]))),
     (
         "dump-histograms",
         "1",

@@ -14,6 +14,9 @@ type ShapeSet = Vec<NamedShape>;
 /// The largest number of sets of shapes that a range may stand for.
 const MOST_SETS: usize = 10_000;
 
+/// The largest file of ranges.
+const LARGEST_FILE: u64 = 16 << 20;
+
 const SET: &str = "write the inputs and their dimensions, such as \"data:1,600;info:1,600\"";
 const RANGE: &str = "write ranges as a~b or a~b~step and alternatives with -, \
                      such as \"data:1,3,200~224,224-300;info:1~4\", \
@@ -43,7 +46,8 @@ pub fn shape_range(text: &str) -> Result<Vec<Vec<NamedShape>>, Refusal> {
     if !text.ends_with(".info") {
         return expand_range(text).map_err(refuse);
     }
-    let lines = std::fs::read_to_string(Path::new(text)).map_err(|error| refuse(format!("'{text}': {error}")))?;
+    let lines = opscope::files::read_text(Path::new(text), LARGEST_FILE)
+        .map_err(|error| refuse(format!("'{text}': {error}")))?;
     let mut sets = Vec::new();
     for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let more =

@@ -226,6 +226,20 @@ fn a_wrong_condition_says_where_and_what_would_be_right() {
 }
 
 #[test]
+fn of_a_long_condition_60_characters_are_shown_on_either_side_of_what_is_wrong() {
+    let long = format!("{}= 1", "zeros + ".repeat(30));
+    let error = Condition::parse(&long).expect_err("a sign that is none");
+    assert_eq!(error.column(), 241);
+    let shown = format!("{error:#}");
+    let lines: Vec<_> = shown.lines().collect();
+    assert_eq!(lines[1], format!("  {}= 1", &long[180..240]));
+    assert_eq!(lines[2], format!("  {}^", " ".repeat(60)));
+    let long = format!("= {}", "1 + ".repeat(30));
+    let shown = format!("{:#}", Condition::parse(&long).expect_err("a sign that is none"));
+    assert_eq!(shown.lines().nth(1), Some(&*format!("  {}", &long[..60])));
+}
+
+#[test]
 fn hostile_text_is_refused_before_it_costs_anything() {
     let nested = |depth: usize| format!("{}nan{}", "(".repeat(depth), ")".repeat(depth));
     assert!(Condition::parse(&nested(64)).is_ok());

@@ -3,10 +3,11 @@ use std::error::Error;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use opscope_clock::{Clock, Sleeper, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ use crate::sync::{EventDescriptor, lock, wait_until};
 /// The socket, and the threads that wait for its messages. One of them reads it for all. So in the common case no thread has
 /// to wake another one, which would take as long as the message from process to process.
 pub(super) struct Link {
+    /// The clock of timeouts.
+    clock: Clock,
     stream: UnixStream,
     /// Held while a frame is sent, so that frames do not mix.
     sending: Mutex<()>,
@@ -110,9 +113,10 @@ pub(super) fn not_understood(reason: impl Into<Box<dyn Error + Send + Sync>>) ->
 }
 
 impl Link {
-    pub fn open(stream: UnixStream) -> Result<Arc<Self>, DebugError> {
+    pub fn open(stream: UnixStream, clock: Clock) -> Result<Arc<Self>, DebugError> {
         let failed = |error: io::Error| ConnectionError::Unusable(Arc::new(error));
-        Ok(Arc::new(Self {
+        let link = Arc::new(Self {
+            clock,
             stream,
             sending: Mutex::new(()),
             frames: Mutex::new(FrameReader::new(FrameLimits::ANSWER)),
@@ -121,7 +125,10 @@ impl Link {
             waker: EventDescriptor::new().map_err(failed)?,
             notification: Notification::new().map_err(failed)?,
             listener: Mutex::new(None),
-        }))
+        });
+        let sleeper: Weak<Self> = Arc::downgrade(&link);
+        link.clock.register(sleeper);
+        Ok(link)
     }
 
     /// Returns the notification. From the first call on, a thread always reads.
@@ -143,12 +150,12 @@ impl Link {
 
     /// Returns why the connection has ended, if it has.
     pub fn gone(&self) -> Option<DebugError> {
-        self.until(Some(Instant::now()), |calls| calls.gone.clone())
+        self.until(Some(self.clock.now()), |calls| calls.gone.clone())
     }
 
     /// Waits until events wait, or the connection has ended. Returns `false` after the timeout, or when it is woken.
     pub fn wait(&self, timeout: Duration) -> bool {
-        let until = Instant::now().checked_add(timeout);
+        let until = self.clock.after(timeout);
         let ready = self.until(until, |calls| {
             let ready = calls.events_wait || !calls.delivered.is_empty() || calls.gone.is_some();
             (std::mem::take(&mut calls.woken) || ready).then_some(ready)
@@ -160,6 +167,11 @@ impl Link {
     pub fn wake(&self) {
         let mut calls = lock(&self.calls);
         calls.woken = true;
+        self.look_again(&calls);
+    }
+
+    /// Makes the threads that wait check what they wait for.
+    fn look_again(&self, calls: &Calls) {
         if calls.are_read {
             self.waker.signal();
         }
@@ -193,7 +205,7 @@ impl Link {
                 return Err(error);
             }
         }
-        let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let until = patience.and_then(|patience| self.clock.after(patience));
         let answer = self.until(until, |calls| {
             let answer = calls.waiting.get_mut(&id).and_then(|call| call.answer.take());
             let outcome = answer.map(Ok).or_else(|| calls.gone.clone().map(Err))?;
@@ -244,12 +256,12 @@ impl Link {
         let mut has_read = false;
         loop {
             let result = done(&mut calls);
-            let is_late = until.is_some_and(|until| Instant::now() >= until);
+            let is_late = until.is_some_and(|until| self.clock.has_come(until));
             if result.is_some() || is_late && (has_read || calls.are_read) {
                 return result;
             }
             if calls.are_read {
-                calls = wait_until(&self.changed, calls, until);
+                calls = wait_until(&self.clock, &self.changed, calls, until);
                 continue;
             }
             calls.are_read = true;
@@ -267,8 +279,8 @@ impl Link {
 
     /// Waits for bytes and reads at most a frame. Returns an error where the connection has ended.
     fn read(&self, until: Option<Instant>) -> Result<(), DebugError> {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let wait = until.map(|until| self.clock.begin_wait(until));
+        let left = wait.as_ref().and_then(Wait::left).and_then(|left| Timespec::try_from(left).ok());
         let mut fds = [PollFd::new(&self.stream, PollFlags::IN), PollFd::new(&self.waker, PollFlags::IN)];
         if let Ok(0) = poll(&mut fds, left.as_ref()) {
             return Ok(());
@@ -316,5 +328,11 @@ impl Link {
         lock(&self.calls).gone.get_or_insert(reason);
         self.changed.notify_all();
         self.notification.notify();
+    }
+}
+
+impl Sleeper for Link {
+    fn wake_up(&self) {
+        self.look_again(&lock(&self.calls));
     }
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use opscope_clock::Clock;
 use serde::de::DeserializeOwned;
 
 use crate::error::{ConnectionError, DebugError};
@@ -72,7 +73,15 @@ impl Client {
     /// Returns an error if the program does not answer within five seconds, or speaks another version of the
     /// protocol.
     pub fn over(stream: UnixStream) -> Result<Self, DebugError> {
-        let link = Link::open(stream)?;
+        Self::with_clock(stream, Clock::system())
+    }
+
+    /// As [`over`](Self::over), but timeouts count on this clock: for tests and simulated time.
+    ///
+    /// # Errors
+    /// As [`over`](Self::over).
+    pub fn with_clock(stream: UnixStream, clock: Clock) -> Result<Self, DebugError> {
+        let link = Link::open(stream, clock)?;
         let name = concat!("opscope ", env!("CARGO_PKG_VERSION"));
         let frame = link.call(&Request::Hello(HelloRequest::new(name)), &[], Some(PATIENCE));
         let hello = frame.and_then(|frame| link::read_answer(&frame));

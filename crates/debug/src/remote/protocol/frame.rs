@@ -265,4 +265,20 @@ mod tests {
         let error = reader.read(&mut &[2, 0, 0, 0, 1, 0, 0, 0][..]).unwrap_err();
         assert_eq!(error.to_string(), "a frame announces 1 bytes of raw data, and at most 0 are taken");
     }
+
+    #[test]
+    fn limits_that_become_tighter_hold_for_a_frame_that_has_begun() {
+        let mut reader = FrameReader::new(FrameLimits { json: 11, attachment: 0 });
+        // The head alone has come.
+        assert!(matches!(reader.read(&mut &[11, 0, 0, 0, 0, 0, 0, 0][..]), Err(FrameError::Cut)));
+        assert!(reader.check().is_ok());
+        reader.set_limits(FrameLimits { json: 10, attachment: 0 });
+        let error = reader.check().unwrap_err().to_string();
+        assert_eq!(error, "a frame announces 11 bytes of JSON, and at most 10 are taken");
+        // Of a part of a head nothing can be told.
+        let mut reader = FrameReader::new(FrameLimits { json: 11, attachment: 0 });
+        assert!(matches!(reader.read(&mut &[11, 0, 0][..]), Err(FrameError::Cut)));
+        reader.set_limits(FrameLimits { json: 0, attachment: 0 });
+        assert!(reader.check().is_ok());
+    }
 }

@@ -2,6 +2,7 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use opscope_clock::Clock;
 use opscope_text::shown_text;
 use rustix::event::{PollFd, PollFlags};
 use serde::Serialize;
@@ -13,6 +14,8 @@ use crate::session::Attachment;
 /// A debugger that is connected. Neither reading nor writing blocks.
 pub(super) struct Connection {
     stream: UnixStream,
+    /// The clock of its patience.
+    clock: Clock,
     /// When it connected.
     since: Instant,
     /// Its name and process, for the log.
@@ -53,17 +56,19 @@ pub fn is_hang_up(error: &std::io::Error) -> bool {
 }
 
 impl Connection {
-    pub fn new(stream: UnixStream, process: String) -> std::io::Result<Self> {
+    pub fn new(stream: UnixStream, process: String, clock: &Clock) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
+        let now = clock.now();
         Ok(Self {
             stream,
-            since: Instant::now(),
+            clock: clock.clone(),
+            since: now,
             peer: process.clone(),
             process,
             reader: FrameReader::new(FrameLimits::STRANGER),
             out: Vec::new(),
             sent: 0,
-            stuck: (Instant::now(), 0),
+            stuck: (now, 0),
             begun: None,
             greeted: false,
             attachment: None,
@@ -107,10 +112,10 @@ impl Connection {
 
     /// Checks its deadlines, and whether it was detached. Returns the reason where it has to be closed.
     pub fn review(&mut self) -> Option<String> {
-        if !self.greeted && self.since.elapsed() >= PATIENCE {
+        if !self.greeted && self.is_over(self.since) {
             return Some(format!("did not say hello for {} s", PATIENCE.as_secs()));
         }
-        if !self.is_sending() && self.begun.is_some_and(|(since, _)| since.elapsed() >= PATIENCE) {
+        if !self.is_sending() && self.begun.is_some_and(|(since, _)| self.is_over(since)) {
             return Some(format!("sent too little of a message for {} s", PATIENCE.as_secs()));
         }
         let is_attached = self.attachment.as_ref().is_some_and(Attachment::is_attached);
@@ -132,7 +137,7 @@ impl Connection {
         self.begun = match self.begun {
             _ if received == 0 => None,
             Some((since, before)) if frame.is_none() && received - before < PIECE => Some((since, before)),
-            _ => Some((Instant::now(), received)),
+            _ => Some((self.clock.now(), received)),
         };
         Ok(frame)
     }
@@ -143,7 +148,7 @@ impl Connection {
             return self.close_after("an answer is too long");
         };
         if self.out.is_empty() {
-            self.stuck = (Instant::now(), 0);
+            self.stuck = (self.clock.now(), 0);
         }
         self.out.reserve(head.len() + json.len() + attachment.len());
         self.out.extend_from_slice(&head);
@@ -168,11 +173,11 @@ impl Connection {
                 Ok(count) => {
                     self.sent += count;
                     if self.sent - self.stuck.1 >= PIECE {
-                        self.stuck = (Instant::now(), self.sent);
+                        self.stuck = (self.clock.now(), self.sent);
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let late = self.stuck.0.elapsed() >= PATIENCE;
+                    let late = self.is_over(self.stuck.0);
                     return late.then(|| format!("read too little of what it was sent for {} s", PATIENCE.as_secs()));
                 }
                 // It is the same end, whether it is noticed in sending or in reading.
@@ -182,11 +187,16 @@ impl Connection {
         }
         if !self.out.is_empty() {
             // Nothing was read from it meanwhile.
-            self.begun = self.begun.map(|(_, received)| (Instant::now(), received));
+            self.begun = self.begun.map(|(_, received)| (self.clock.now(), received));
         }
         // Frees the memory of a page of a tensor.
         (self.out, self.sent) = (Vec::new(), 0);
         self.closing.clone()
+    }
+
+    /// Returns whether the patience that began then is over.
+    fn is_over(&self, since: Instant) -> bool {
+        self.clock.elapsed(since) >= PATIENCE
     }
 
     fn is_sending(&self) -> bool {
@@ -202,4 +212,86 @@ pub(super) fn plain(name: &str) -> String {
 /// Returns the JSON of a message.
 pub(super) fn text(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).expect("a message has no maps with keys that are no text")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use opscope_clock::ManualClock;
+
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    /// A connection whose patience counts on a clock that is advanced, and the debugger's end of it.
+    fn connected(clock: &ManualClock) -> (Connection, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().expect("the system has descriptors");
+        theirs.set_nonblocking(true).expect("it is a socket");
+        let connection = Connection::new(ours, "a test".to_owned(), &Clock::manual(clock));
+        (connection.expect("it is a socket"), theirs)
+    }
+
+    /// Checks that a connection has to be closed in this time, and not a millisecond earlier.
+    fn ends_in(
+        connection: &mut Connection,
+        clock: &ManualClock,
+        time: Duration,
+        end: fn(&mut Connection) -> Option<String>,
+    ) -> String {
+        assert_eq!(connection.deadline(), Some(clock.now() + time));
+        clock.advance(time - MILLISECOND);
+        assert_eq!(end(connection), None, "a millisecond is left");
+        clock.advance(MILLISECOND);
+        end(connection).expect("its time is over")
+    }
+
+    #[test]
+    fn a_debugger_has_five_seconds_to_say_hello() {
+        let clock = ManualClock::create();
+        let (mut connection, _debugger) = connected(&clock);
+        let reason = ends_in(&mut connection, &clock, Duration::from_secs(5), Connection::review);
+        assert_eq!(reason, "did not say hello for 5 s");
+        connection.greeted = true;
+        assert_eq!((connection.review(), connection.deadline()), (None, None), "then it may say nothing for ever");
+    }
+
+    #[test]
+    fn a_debugger_has_five_seconds_for_each_64_kib_of_a_message() {
+        let clock = ManualClock::create();
+        let (mut connection, mut debugger) = connected(&clock);
+        connection.greeted = true;
+        let mut send = |connection: &mut Connection, bytes: &[u8]| {
+            debugger.write_all(bytes).expect("the socket has room");
+            assert!(connection.receive().expect("the message is right").is_none(), "it is not whole");
+        };
+        send(&mut connection, &frame_head(1 << 20, 0).expect("it is short"));
+        clock.advance(Duration::from_secs(3));
+        // One byte less than a piece changes nothing.
+        send(&mut connection, &[b' '; (64 << 10) - 1]);
+        assert_eq!(connection.deadline(), Some(clock.now() + Duration::from_secs(2)));
+        send(&mut connection, b" ");
+        let reason = ends_in(&mut connection, &clock, Duration::from_secs(5), Connection::review);
+        assert_eq!(reason, "sent too little of a message for 5 s");
+    }
+
+    #[test]
+    fn a_debugger_has_five_seconds_to_read_each_64_kib_of_an_answer() {
+        let clock = ManualClock::create();
+        let (mut connection, mut debugger) = connected(&clock);
+        connection.greeted = true;
+        clock.advance(Duration::from_secs(100));
+        // More than the socket has room for.
+        connection.answer(&vec![b' '; 4 << 20], &[]);
+        assert_eq!(connection.flush(), None);
+        clock.advance(Duration::from_secs(3));
+        let mut read = 0;
+        while let Ok(count) = debugger.read(&mut [0; 4096]) {
+            read += count;
+        }
+        assert!(read >= 64 << 10, "the socket took {read} bytes");
+        assert_eq!(connection.flush(), None);
+        let reason = ends_in(&mut connection, &clock, Duration::from_secs(5), Connection::flush);
+        assert_eq!(reason, "read too little of what it was sent for 5 s");
+    }
 }

@@ -2,6 +2,8 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 
+use opscope_clock::Sleeper;
+
 use crate::sync::{EventDescriptor, lock};
 
 /// How a [`Server`](super::Server) reaches its thread.
@@ -41,5 +43,11 @@ impl ServerControl {
         self.descriptor.clear();
         let mut pending = lock(&self.pending);
         Pending { connect: std::mem::take(&mut pending.connect), stop: pending.stop }
+    }
+}
+
+impl Sleeper for ServerControl {
+    fn wake_up(&self) {
+        self.descriptor.signal();
     }
 }

@@ -16,8 +16,9 @@ mod tensors;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::session::Debugger;
 use control::ServerControl;
@@ -45,6 +46,9 @@ pub enum Listen {
     Nowhere,
 }
 
+/// Makes a program wait for its debugger: for so many seconds, from 0.01 to 600.
+const WAIT: &str = "OPSCOPE_DEBUG_WAIT";
+
 /// A thread that serves debuggers over a Unix socket.
 ///
 /// It serves only processes of the same user, and of root. One debugger is attached at a time; when it closes the connection or dies, it
@@ -59,7 +63,8 @@ pub struct Server {
 }
 
 impl Debugger {
-    /// Starts a server, through which debuggers attach until it is dropped.
+    /// Starts a server, through which debuggers attach until it is dropped. With the variable `OPSCOPE_DEBUG_WAIT` it returns when one
+    /// is attached, or after so many seconds.
     ///
     /// # Errors
     /// Returns an error if the socket cannot be made, or its directory is not safe.
@@ -74,6 +79,8 @@ impl Debugger {
             move |error: io::Error| ServeError::System { action, path, error }
         };
         let control = Arc::new(ServerControl::new().map_err(system("get a descriptor for"))?);
+        let sleeper: Weak<ServerControl> = Arc::downgrade(&control);
+        self.clock().register(sleeper);
         let listener = match &socket {
             Some(socket) => Some(socket.listener().map_err(system("listen at"))?),
             None => None,
@@ -81,8 +88,20 @@ impl Debugger {
         let service = Service::new(self.clone(), listener, Arc::clone(&control));
         let thread = thread::Builder::new().name("opscope-debug-server".into()).spawn(move || service.run());
         let thread = thread.map_err(system("start a thread for"))?;
+        if let Some(patience) = wanted_wait().filter(|patience| !self.wait_until_attached(*patience)) {
+            let seconds = patience.as_secs_f64();
+            self.log(&format!(
+                "no debugger attached within {seconds} s ({WAIT}), so the program continues without one"
+            ));
+        }
         Ok(Server { control, thread: Some(thread), socket, process: std::process::id() })
     }
+}
+
+/// Returns how long to wait for a debugger.
+fn wanted_wait() -> Option<Duration> {
+    let seconds: f64 = std::env::var(WAIT).ok()?.parse().ok()?;
+    (0.01..=600.0).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
 }
 
 impl Server {

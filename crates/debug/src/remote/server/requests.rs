@@ -253,9 +253,10 @@ mod tests {
             ..AttachOptions::default()
         };
         let limited = within_limits(options);
-        assert_eq!((limited.lease, limited.timeout), (LONGEST_LEASE, Some(SHORTEST_TIMEOUT)));
+        assert_eq!((limited.lease, limited.timeout), (Duration::from_secs(600), Some(Duration::from_millis(10))));
         assert_eq!(limited.name, "two\\u{a}lines");
-        let small = AttachOptions { lease: Duration::from_millis(20), ..AttachOptions::default() };
-        assert_eq!(within_limits(small).lease, Duration::from_millis(20));
+        let (lease, timeout) = (Duration::from_millis(20), Some(Duration::from_millis(11)));
+        let small = within_limits(AttachOptions { lease, timeout, ..AttachOptions::default() });
+        assert_eq!((small.lease, small.timeout), (lease, timeout));
     }
 }

@@ -2,6 +2,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use opscope_clock::Wait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
@@ -69,11 +70,13 @@ impl Service {
     }
 
     fn wait(&mut self) -> Ready {
-        let now = Instant::now();
+        let clock = self.debugger.clock();
+        let now = clock.now();
         let listener = self.listener.as_ref().filter(|_| self.accept_again.is_none_or(|again| again <= now));
         let again = self.accept_again.filter(|again| *again > now);
         let deadline = self.connections.iter().filter_map(Connection::deadline).chain(again).min();
-        let left = deadline.and_then(|deadline| Timespec::try_from(deadline.saturating_duration_since(now)).ok());
+        let wait = deadline.map(|deadline| clock.begin_wait(deadline));
+        let left = wait.as_ref().and_then(Wait::left).and_then(|left| Timespec::try_from(left).ok());
 
         let mut fds = vec![PollFd::new(&self.control.descriptor, PollFlags::IN)];
         fds.extend(listener.map(|listener| PollFd::new(listener, PollFlags::IN)));
@@ -100,7 +103,7 @@ impl Service {
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::debug!("a debugger cannot be accepted: {error}");
-                self.accept_again = Some(Instant::now() + PAUSE);
+                self.accept_again = self.debugger.clock().after(PAUSE);
                 return;
             }
         };
@@ -114,19 +117,31 @@ impl Service {
                 let user = peer.uid.as_raw();
                 self.debugger.log(&format!("a debugger of user {user} was refused: it is another user's program"));
                 let message = format!("this program is user {}'s, and you are user {user}", own.as_raw());
-                refuse(stream, ErrorCode::NotAllowed, message);
+                self.refuse(stream, ErrorCode::NotAllowed, message);
             }
-            Err(error) => refuse(stream, ErrorCode::NotAllowed, format!("your user cannot be determined: {error}")),
+            Err(error) => {
+                let message = format!("your user cannot be determined: {error}");
+                self.refuse(stream, ErrorCode::NotAllowed, message);
+            }
         }
     }
 
     fn admit(&mut self, stream: UnixStream, peer: String) {
         if self.connections.len() >= MOST_CONNECTIONS {
             let message = format!("{MOST_CONNECTIONS} debuggers are connected, which is as many as there can be");
-            return refuse(stream, ErrorCode::Busy, message);
+            return self.refuse(stream, ErrorCode::Busy, message);
         }
-        if let Ok(connection) = Connection::new(stream, peer) {
+        if let Ok(connection) = Connection::new(stream, peer, self.debugger.clock()) {
             self.connections.push(connection);
+        }
+    }
+
+    /// Sends the reason why a connection is not served, and closes it.
+    fn refuse(&self, stream: UnixStream, code: ErrorCode, message: String) {
+        if let Ok(mut connection) = Connection::new(stream, String::new(), self.debugger.clock()) {
+            fail(&mut connection, None, &Refusal::new(code, message));
+            // A short message has room in a socket that is empty.
+            let _ = connection.flush();
         }
     }
 
@@ -176,11 +191,34 @@ fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: boo
     connection.flush()
 }
 
-/// Sends the reason why a connection is not served, and closes it.
-fn refuse(stream: UnixStream, code: ErrorCode, message: String) {
-    if let Ok(mut connection) = Connection::new(stream, String::new()) {
-        fail(&mut connection, None, &Refusal::new(code, message));
-        // A short message has room in a socket that is empty.
-        let _ = connection.flush();
+#[cfg(test)]
+mod tests {
+    use opscope_clock::{Clock, ManualClock};
+
+    use super::*;
+
+    #[test]
+    fn after_a_connection_that_the_system_could_not_accept_none_is_accepted_for_100_ms() {
+        let clock = ManualClock::create();
+        let debugger = Debugger::with_clock(Clock::manual(&clock), |_| ()).expect("the system has descriptors");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("socket");
+        let listener = UnixListener::bind(&path).expect("a new path");
+        listener.set_nonblocking(true).expect("it is a socket");
+        let control = Arc::new(ServerControl::new().expect("the system has descriptors"));
+        let mut service = Service::new(debugger, Some(listener), Arc::clone(&control));
+        // No connection waits to be accepted, which is an error as any other.
+        service.accept();
+        let debugger = UnixStream::connect(&path).expect("a service listens");
+        // Otherwise nothing would end the waits.
+        control.descriptor.signal();
+        clock.advance(Duration::from_millis(99));
+        assert!(!service.wait().listener, "a millisecond is left");
+        clock.advance(Duration::from_millis(1));
+        assert!(service.wait().listener);
+        service.accept();
+        assert_eq!(service.connections.len(), 1);
+        assert_eq!(service.accept_again, None);
+        drop(debugger);
     }
 }

@@ -164,3 +164,23 @@ fn unravel(flat: usize, shape: &[usize]) -> Vec<usize> {
     index.reverse();
     index
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_is_found_on_each_axis() {
+        for (flat, shape, index) in [
+            (0, &[2, 3, 4][..], &[0, 0, 0][..]),
+            (3, &[2, 3, 4], &[0, 0, 3]),
+            (4, &[2, 3, 4], &[0, 1, 0]),
+            (12, &[2, 3, 4], &[1, 0, 0]),
+            (23, &[2, 3, 4], &[1, 2, 3]),
+            (5, &[7], &[5]),
+            (0, &[], &[]),
+        ] {
+            assert_eq!(unravel(flat, shape), index, "element {flat} of {shape:?}");
+        }
+    }
+}

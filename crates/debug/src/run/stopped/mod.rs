@@ -1,3 +1,4 @@
+mod operands;
 mod skipping;
 
 use std::cell::OnceCell;
@@ -13,6 +14,7 @@ use super::plan::PlanInfo;
 use crate::error::DebugError;
 use crate::event::{Moment, RunPosition, Sequence};
 use crate::expression::{TensorRef, Tensors};
+use operands::is_engines_own;
 
 /// A job that a thread does for the client while it is stopped at an operator.
 pub(crate) type Job = Box<dyn FnOnce(&mut Stopped<'_>) + Send>;
@@ -135,7 +137,12 @@ impl<'a> Stopped<'a> {
                 Err(missing(there_are("input", self.input_count())))
             }
             TensorRef::Input(slot) => {
-                let input = self.input(*slot).ok_or_else(left_out)?;
+                let input = self.input(*slot).ok_or_else(|| match self.operator_kernels {
+                    Some(_) => left_out(),
+                    None => {
+                        missing("it is an operand of the engine's own, which the operator does not take".to_owned())
+                    }
+                })?;
                 let kept = || missing("the engine did not keep it".to_owned());
                 self.view_of(&input, Moment::Before, self.inputs).ok_or_else(kept)
             }
@@ -290,6 +297,9 @@ impl<'a> Stopped<'a> {
         let kernel = self.dispatch.kernel;
         if self.operator_kernels.is_none() {
             let KernelInput { value, constant } = *kernel.inputs.get(slot)?;
+            if is_engines_own(kernel, self.dispatch.graph, slot) {
+                return None;
+            }
             return Some(Slot { value, slot: Some(slot), form: kernel.input_types.get(slot), constant, holds: None });
         }
         let value = (*self.dispatch.operator().inputs.get(slot)?)?;

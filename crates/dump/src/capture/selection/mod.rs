@@ -81,7 +81,7 @@ impl Selection {
     /// A selection with a wrong name would silently capture less than was meant.
     ///
     /// # Errors
-    /// Returns all names that do not exist, or that nothing matches.
+    /// Every name that does not exist or that nothing matches, an error each.
     pub fn check(&self, graph: &Graph, runs: u64) -> Result<(), Vec<DumpError>> {
         let exact = self.operators.iter().filter_map(|pattern| match pattern {
             Pattern::Exact(name) => Some(name),

@@ -3,6 +3,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use opscope_files::open_to_append;
+
 use super::read::MAPPING;
 use super::{ChunkTarget, FileName};
 use crate::manifest::DumpInfo;
@@ -44,7 +46,8 @@ impl DirectoryTarget {
         Ok(())
     }
 
-    /// Returns a new file, under the name in the table where its own is too long.
+    /// Creates a file, under a name from the table if its own is too long. Returns the path in the dump, the path on disk, and the
+    /// file.
     fn create_file(&mut self, path: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
         let below = path.parent().unwrap_or(Path::new(""));
         whole_file::directory(&self.root, below)?;
@@ -54,7 +57,7 @@ impl DirectoryTarget {
         if name != full {
             let table = directory.join(MAPPING);
             let is_new = self.tables.insert(table.clone());
-            let table = if is_new { whole_file::file(&table)? } else { whole_file::longer(&table)? };
+            let table = if is_new { whole_file::file(&table)? } else { open_to_append(&table)? };
             csv::Writer::from_writer(table).write_record([name.as_str(), &full])?;
         }
         let on_disk = directory.join(name);

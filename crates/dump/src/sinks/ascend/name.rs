@@ -14,7 +14,7 @@ pub struct FileName {
     pub op_name: String,
     /// The task; ours count operators from 1.
     pub task: u64,
-    /// The stream; ours is 0.
+    /// The stream in which the run took place; 0 where runs have none.
     pub stream: u64,
     /// Microseconds since 1970.
     pub time: u64,
@@ -24,13 +24,13 @@ impl FileName {
     /// The most bytes that file systems take for a name.
     pub const LONGEST: usize = 255;
 
-    /// Returns the name for a tensor's operator, at this time in microseconds since 1970.
-    pub fn new(origin: &Origin, time: u64) -> Self {
+    /// Returns the name for a tensor's operator in this stream, at this time in microseconds since 1970.
+    pub fn new(origin: &Origin, stream: u64, time: u64) -> Self {
         let operator = origin.operator();
         let task = operator.id.index() as u64 + 1;
         let indices: String = origin.iterations().iter().map(|iteration| format!("_{}", iteration.index)).collect();
         let op_name = plain(&operator.name) + &indices;
-        Self { op_type: plain(&operator.op_type), op_name, task, stream: 0, time }
+        Self { op_type: plain(&operator.op_type), op_name, task, stream, time }
     }
 
     /// Reads a name, from the right: time, stream and task are its last three parts. A part before them that is a

@@ -1,13 +1,11 @@
 //! Operators that overflowed. The vendor's device has a flag for it; here an operator overflowed if one of its outputs has elements that
 //! are NaN or infinite.
 
-use std::path::PathBuf;
-
 use opscope_tensor::{DType, Statistics, TensorView};
 
 use super::proto::{DumpData, FORMAT_ND, OpOutput, Shape};
-use super::{FileName, data_type, directory};
-use crate::{Io, Origin, Stream};
+use super::{FileName, data_type};
+use crate::{Io, Stream};
 
 /// The bytes that a file has of an overflow: what the units of the device say of it, one behind the other.
 const BYTES: usize = 1048;
@@ -26,14 +24,14 @@ pub(super) fn is_in(stream: &Stream, bytes: &[u8]) -> bool {
     view.and_then(|view| Statistics::of(&view)).is_ok_and(|statistics| statistics.has_non_finite())
 }
 
-/// Returns the file that says that an operator overflowed: its path, and its content, whose fields that a CPU does not know are 0.
-pub(super) fn file(origin: &Origin, model: u32, time: u64) -> (PathBuf, Vec<u8>) {
-    let of = FileName::new(origin, time);
+/// Returns the file that says that the operator of a file overflowed: its name, and its content, whose fields that a CPU does not know
+/// are 0.
+pub(super) fn file(of: FileName, model: u32) -> (FileName, Vec<u8>) {
     let name = FileName { op_type: "Opdebug".into(), op_name: "Node_OpDebug".into(), ..of };
     let shape = || Some(Shape { dim: vec![BYTES as u64] });
     let data = DumpData {
         version: "2.0".into(),
-        dump_time: time,
+        dump_time: name.time,
         op_name: "Node_OpDebug".into(),
         output: vec![OpOutput {
             data_type: data_type(DType::U8),
@@ -53,5 +51,5 @@ pub(super) fn file(origin: &Origin, model: u32, time: u64) -> (PathBuf, Vec<u8>)
     }
     put(STATUS, 1);
     content.extend(overflow);
-    (directory(origin).join(name.full()), content)
+    (name, content)
 }

@@ -25,6 +25,10 @@ pub(super) struct DumpData {
     pub attr: Vec<OpAttr>,
     #[prost(message, repeated, tag = "8")]
     pub space: Vec<Workspace>,
+    /// A field of ours alone, far from the numbers that the vendor gives: its tools skip what they do not know. They take the first
+    /// attribute for JSON of their own, so what we have to say cannot be an attribute.
+    #[prost(message, optional, tag = "10001")]
+    pub own: Option<Own>,
 }
 
 impl DumpData {
@@ -96,6 +100,43 @@ pub(super) struct OriginalOp {
     pub format: i32,
 }
 
+/// What our files say of an operator beside what the format has fields for.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Own {
+    #[prost(string, tag = "1")]
+    pub op_type: String,
+    #[prost(message, repeated, tag = "2")]
+    pub iterations: Vec<OwnIteration>,
+    /// The inputs, in the order of the header.
+    #[prost(message, repeated, tag = "3")]
+    pub input: Vec<OwnTensor>,
+    /// The outputs, in the order of the header.
+    #[prost(message, repeated, tag = "4")]
+    pub output: Vec<OwnTensor>,
+}
+
+/// An iteration of a loop around the operator, from the outermost loop on.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct OwnIteration {
+    #[prost(string, tag = "1")]
+    pub operator: String,
+    #[prost(uint32, tag = "2")]
+    pub index: u32,
+}
+
+/// What the format has no field for, of a tensor.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct OwnTensor {
+    #[prost(uint64, tag = "1")]
+    pub slot: u64,
+    #[prost(string, tag = "2")]
+    pub value: String,
+    /// The name of its type, also of one that the format has no number for.
+    #[prost(string, tag = "3")]
+    pub dtype: String,
+}
+
+/// An attribute of an operator. Files that we write have none.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct OpAttr {
     #[prost(string, tag = "1")]

@@ -1,22 +1,28 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use opscope_files::open_regular;
 use opscope_model::LoopIteration;
-use opscope_tensor::{DType, open_regular};
+use opscope_tensor::DType;
 use prost::Message;
 
 use super::dtype;
-use super::proto::{DumpData, Shape};
+use super::proto::{DumpData, OwnTensor, Shape};
 use crate::{DumpError, Io};
 
 /// The table of a directory that gives the names of files whose own was too long: `digits,name`.
 pub const MAPPING: &str = "mapping.csv";
 
-/// The attribute that names the value of a tensor, before `input.0.float32`. Only our own files have it.
-pub(super) const VALUE_ATTRIBUTE: &str = "opscope.value.";
+// Files of earlier versions have what `Own` has in attributes.
 
-/// The attribute with the iterations of loops in which the operator was executed, as JSON. Only our own files have it.
-pub(super) const ITERATIONS_ATTRIBUTE: &str = "opscope.iterations";
+/// The attribute that names the value of a tensor, before `input.0.float32`.
+const VALUE_ATTRIBUTE: &str = "opscope.value.";
+
+/// The attribute with the iterations of loops in which the operator was executed, as JSON.
+const ITERATIONS_ATTRIBUTE: &str = "opscope.iterations";
+
+/// The attribute with the operator's type.
+const TYPE_ATTRIBUTE: &str = "op_type";
 
 /// The largest header that is read: no operator has tensors enough for more.
 const LARGEST_HEADER: u64 = 64 << 20;
@@ -107,22 +113,17 @@ impl AscendFile {
     /// Reads a header's message; `offset` is where the data begins, `length` where the file ends.
     fn parse(path: &Path, header: &[u8], offset: u64, length: u64) -> Result<Self, String> {
         let data = DumpData::decode(header).map_err(|error| format!("its header is damaged: {error}"))?;
-        let attribute = |name: &str| data.attr.iter().find(|attr| attr.name == name).map(|attr| attr.value.clone());
-        let own: Vec<Own> = data.attr.iter().filter_map(|attr| Own::parse(&attr.name, &attr.value)).collect();
+        let own = Own::of(&data)?;
         let mut file = Self {
             path: path.to_path_buf(),
             version: data.version.clone(),
             time: data.dump_time,
             op_name: data.op_name.clone(),
-            op_type: attribute("op_type"),
-            iterations: match attribute(ITERATIONS_ATTRIBUTE) {
-                Some(text) => {
-                    serde_json::from_str(&text).map_err(|error| format!("its iterations are damaged: {error}"))?
-                }
-                None => Vec::new(),
-            },
+            op_type: own.op_type,
+            iterations: own.iterations,
             tensors: Vec::new(),
         };
+        let own = own.tensors;
         let mut at = offset;
         for (index, input) in data.input.iter().enumerate() {
             let shape = input.original_shape.as_ref().or(input.shape.as_ref());
@@ -147,7 +148,7 @@ impl AscendFile {
         shape: Option<&Shape>,
         at: &mut u64,
         bytes: u64,
-        own: &[Own],
+        own: &[OwnValue],
     ) -> Result<(), String> {
         let offset = *at;
         *at = at.checked_add(bytes).ok_or_else(|| format!("{io} {index} is said to have {bytes} bytes"))?;
@@ -170,8 +171,17 @@ impl AscendFile {
     }
 }
 
-/// What our own files say of a tensor beside what the format has a field for.
+/// What our own files say beside what the format has fields for.
+#[derive(Default)]
 struct Own {
+    op_type: Option<String>,
+    iterations: Vec<LoopIteration>,
+    /// Those of the inputs and those of the outputs, each in the order of the header.
+    tensors: Vec<OwnValue>,
+}
+
+/// The same of a tensor.
+struct OwnValue {
     io: Io,
     slot: usize,
     dtype: Option<DType>,
@@ -179,7 +189,44 @@ struct Own {
 }
 
 impl Own {
-    fn parse(name: &str, value: &str) -> Option<Self> {
+    fn of(data: &DumpData) -> Result<Self, String> {
+        let Some(own) = &data.own else { return Self::of_attributes(data) };
+        let side = |io, tensors: &[OwnTensor]| tensors.iter().map(move |tensor| OwnValue::new(io, tensor)).collect();
+        let [inputs, outputs]: [Result<Vec<_>, _>; 2] = [side(Io::Input, &own.input), side(Io::Output, &own.output)];
+        let iterations = own.iterations.iter();
+        Ok(Self {
+            op_type: Some(own.op_type.clone()),
+            iterations: iterations
+                .map(|one| LoopIteration { operator: one.operator.clone(), index: one.index })
+                .collect(),
+            tensors: inputs?.into_iter().chain(outputs?).collect(),
+        })
+    }
+
+    /// Reads what files of earlier versions have in attributes.
+    fn of_attributes(data: &DumpData) -> Result<Self, String> {
+        let attribute = |name: &str| data.attr.iter().find(|attr| attr.name == name).map(|attr| attr.value.clone());
+        let iterations = attribute(ITERATIONS_ATTRIBUTE).map(|text| serde_json::from_str(&text)).transpose();
+        Ok(Self {
+            op_type: attribute(TYPE_ATTRIBUTE),
+            iterations: iterations.map_err(|error| format!("its iterations are damaged: {error}"))?.unwrap_or_default(),
+            tensors: data.attr.iter().filter_map(|attr| OwnValue::of_attribute(&attr.name, &attr.value)).collect(),
+        })
+    }
+}
+
+impl OwnValue {
+    fn new(io: Io, tensor: &OwnTensor) -> Result<Self, String> {
+        let slot = usize::try_from(tensor.slot);
+        Ok(Self {
+            io,
+            slot: slot.map_err(|_| format!("{io} {} is a slot that no operator has", tensor.slot))?,
+            dtype: tensor.dtype.parse().ok(),
+            value: tensor.value.clone(),
+        })
+    }
+
+    fn of_attribute(name: &str, value: &str) -> Option<Self> {
         let mut parts = name.strip_prefix(VALUE_ATTRIBUTE)?.split('.');
         let io = match parts.next()? {
             "input" => Io::Input,

@@ -3,13 +3,12 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use opscope_model::{Iteration, RunId};
+use opscope_model::{Iteration, LoopIteration, RunId};
 use opscope_onnx::OperatorId;
 use opscope_tensor::DType;
 use tempfile::SpooledTempFile;
 
-use super::proto::{DumpData, FORMAT_ND, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
-use super::read::{ITERATIONS_ATTRIBUTE, VALUE_ATTRIBUTE};
+use super::proto::{DumpData, FORMAT_ND, OpInput, OpOutput, OriginalOp, Own, OwnIteration, OwnTensor, Shape};
 use super::{FileName, data_type, directory, overflow};
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
@@ -42,14 +41,19 @@ struct Alone {
 
 /// Where chunks of files go.
 pub trait ChunkTarget: Send {
-    /// Returns the next chunk of a file; it is never empty, and the chunks of a file come in order. `path` is relative
-    /// to the dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
+    /// Takes the next chunk of a file. It is never empty, and the chunks of a file come in order. `path` is relative to the
+    /// dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
     ///
     /// # Errors
     /// Why it could not be taken. Nothing more comes then.
     fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String>;
 
-    /// Returns the file that was begun last gets no last chunk.
+    /// Returns the stream in which the run takes place, for the names of its files.
+    fn stream(&self) -> u64 {
+        0
+    }
+
+    /// Is called if the file that was begun last gets no last chunk.
     fn broken(&mut self, _path: &Path) {}
 
     /// Nothing more comes.
@@ -126,44 +130,53 @@ impl<T: ChunkTarget> AscendSink<T> {
     /// Returns the header of a file with these tensors.
     fn header(tensors: &[Arrived], time: u64) -> Vec<u8> {
         let mut data = DumpData { version: "2.0".into(), dump_time: time, ..DumpData::default() };
+        let mut own = Own::default();
+        if let Some(Arrived { origin, .. }) = tensors.first() {
+            data.op_name.clone_from(&origin.operator().name);
+            own.op_type.clone_from(&origin.operator().op_type);
+            let iterations = origin.iterations().into_iter();
+            own.iterations =
+                iterations.map(|LoopIteration { operator, index }| OwnIteration { operator, index }).collect();
+        }
         for tensor in tensors {
             let origin = &tensor.origin;
-            data.op_name.clone_from(&origin.operator().name);
             let shape = || Some(Shape { dim: tensor.shape.iter().map(|&dim| dim as u64).collect() });
             let (data_type, format) = (data_type(tensor.dtype), FORMAT_ND);
+            let own_tensor = OwnTensor {
+                slot: origin.slot as u64,
+                value: origin.value_name().into(),
+                dtype: tensor.dtype.to_string(),
+            };
             match origin.io {
-                Io::Input => data.input.push(OpInput {
-                    data_type,
-                    format,
-                    shape: shape(),
-                    size: tensor.bytes,
-                    original_shape: shape(),
-                }),
-                Io::Output => data.output.push(OpOutput {
-                    data_type,
-                    format,
-                    shape: shape(),
-                    original_op: Some(OriginalOp {
-                        name: origin.operator().name.clone(),
-                        output_index: origin.slot as u32,
+                Io::Input => {
+                    own.input.push(own_tensor);
+                    data.input.push(OpInput {
                         data_type,
                         format,
-                    }),
-                    size: tensor.bytes,
-                    original_shape: shape(),
-                }),
+                        shape: shape(),
+                        size: tensor.bytes,
+                        original_shape: shape(),
+                    });
+                }
+                Io::Output => {
+                    own.output.push(own_tensor);
+                    data.output.push(OpOutput {
+                        data_type,
+                        format,
+                        shape: shape(),
+                        original_op: Some(OriginalOp {
+                            name: origin.operator().name.clone(),
+                            output_index: origin.slot as u32,
+                            data_type,
+                            format,
+                        }),
+                        size: tensor.bytes,
+                        original_shape: shape(),
+                    });
+                }
             }
-            let name = format!("{VALUE_ATTRIBUTE}{}.{}.{}", origin.io, origin.slot, tensor.dtype);
-            data.attr.push(OpAttr { name, value: origin.value_name().into() });
         }
-        if let Some(first) = tensors.first() {
-            data.attr.push(OpAttr { name: "op_type".into(), value: first.origin.operator().op_type.clone() });
-            let iterations = first.origin.iterations();
-            if !iterations.is_empty() {
-                let value = serde_json::to_string(&iterations).unwrap_or_default();
-                data.attr.push(OpAttr { name: ITERATIONS_ATTRIBUTE.into(), value });
-            }
-        }
+        data.own = Some(own);
         data.with_length()
     }
 
@@ -176,7 +189,8 @@ impl<T: ChunkTarget> AscendSink<T> {
         }
         let origin = first.origin.clone();
         let time = self.time(&origin);
-        let path = path(&origin, time);
+        let name = FileName::new(&origin, self.target.stream(), time);
+        let path = directory(&origin).join(name.full());
         let mut chunk = Self::header(&group.tensors, time);
         let mut room = self.chunk;
         let last_tensor = group.tensors.iter().rposition(|tensor| tensor.bytes > 0);
@@ -201,7 +215,8 @@ impl<T: ChunkTarget> AscendSink<T> {
             }
         }
         let Some(model) = self.overflowed_of else { return Ok(()) };
-        let (path, content) = overflow::file(&origin, model, time);
+        let (name, content) = overflow::file(name, model);
+        let path = directory(&origin).join(name.full());
         let mut parts = content.chunks(self.chunk).peekable();
         while let Some(part) = parts.next() {
             self.target.chunk(&path, part, parts.peek().is_none())?;
@@ -222,7 +237,9 @@ impl<T: ChunkTarget> AscendSink<T> {
                     offset: 0,
                     bytes: stream.bytes,
                 };
-                Alone { path: path(&stream.origin, time), header: Self::header(&[tensor], time) }
+                let name = FileName::new(&stream.origin, self.target.stream(), time);
+                let path = directory(&stream.origin).join(name.full());
+                Alone { path, header: Self::header(&[tensor], time) }
             }
         };
         let mut chunk = std::mem::take(&mut alone.header);
@@ -319,10 +336,6 @@ impl<T: ChunkTarget> Sink for AscendSink<T> {
         closed.errors.extend(failed);
         closed
     }
-}
-
-fn path(origin: &Origin, time: u64) -> PathBuf {
-    directory(origin).join(FileName::new(origin, time).full())
 }
 
 fn now() -> u64 {

@@ -79,8 +79,9 @@ impl Table {
         let origin = &stream.origin;
         let operator = origin.operator();
         let number = |number: Option<f64>| number.map_or_else(|| "NA".into(), |number| number.to_string());
-        let max = if statistics.positive_infinite > 0 { Some(f64::INFINITY) } else { statistics.max };
-        let min = if statistics.negative_infinite > 0 { Some(f64::NEG_INFINITY) } else { statistics.min };
+        let (minus, plus) = (statistics.negative_infinite > 0, statistics.positive_infinite > 0);
+        let max = plus.then_some(f64::INFINITY).or(statistics.max).or(minus.then_some(f64::NEG_INFINITY));
+        let min = minus.then_some(f64::NEG_INFINITY).or(statistics.min).or(plus.then_some(f64::INFINITY));
         let shape: Vec<String> = stream.shape.iter().map(usize::to_string).collect();
         self.0.serialize(Row {
             run: origin.run.map_or_else(|| "-".into(), |run| run.0.to_string()),

@@ -62,6 +62,12 @@ mod tests {
         let deep = [on(&[7; 40]), on(&[[7; 39].as_slice(), &[8]].concat())];
         assert!(deep.iter().all(|text| text.starts_with(".7-") && text.len() <= LONGEST_ITERATIONS), "{deep:?}");
         assert_ne!(deep[0], deep[1]);
+        // The hash is that of the Python package xxhash.
+        assert_eq!(deep[0], ".7-0221bc9027cc9e10");
+        // 30 digits and 29 blanks are 59 bytes, 60 with a number of two digits.
+        let long = [[7; 29].as_slice(), &[10]].concat();
+        assert_eq!((on(&[7; 30]).len(), on(&long).len()), (60, 61), "a dot stands before");
+        assert_eq!(on(&[[7; 29].as_slice(), &[100]].concat()).len(), 19);
     }
 
     proptest! {

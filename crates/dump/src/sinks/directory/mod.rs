@@ -157,7 +157,7 @@ impl DirectorySink {
         table.add(stream, statistics)
     }
 
-    /// Returns one write per line: a reader never sees half of one, but for a full disk.
+    /// Writes a line of the index by a single write, so that a reader sees half a line only if the disk becomes full.
     fn write_line(&mut self, line: &IndexLine) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');

@@ -1,10 +1,11 @@
 //! The functions between the sums of a cell.
 
+use opscope_model::Fidelity;
 use tract_onnx::pb::NodeProto;
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
 use super::kind::Kind;
-use super::rational;
+use crate::arithmetic::{sigmoids, tanhs};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Activation {
@@ -23,8 +24,14 @@ pub(super) enum Activation {
     ThresholdedRelu(f32),
 }
 
-/// Returns what the file asks for, or the default, for each direction.
-pub(super) fn activations(node: &NodeProto, kind: Kind, directions: usize) -> TractResult<Vec<Activation>> {
+/// Returns what the file asks for, or the default, for each direction. Quotients of polynomials stand for sigmoid and tanh where
+/// that is allowed: they are many times faster.
+pub(super) fn activations(
+    node: &NodeProto,
+    kind: Kind,
+    directions: usize,
+    fidelity: Fidelity,
+) -> TractResult<Vec<Activation>> {
     let default: &[&str] = match kind {
         Kind::Rnn => &["Tanh"],
         Kind::Gru => &["Sigmoid", "Tanh"],
@@ -50,9 +57,9 @@ pub(super) fn activations(node: &NodeProto, kind: Kind, directions: usize) -> Tr
     let (mut alphas, mut betas) = (floats("activation_alpha").into_iter(), floats("activation_beta").into_iter());
     let mut alpha = |default| alphas.next().unwrap_or(default);
     let mut beta = |default| betas.next().unwrap_or(default);
-    // This one is ONNX Runtime's operator. The least difference in a state may become another step of the quantization, and
-    // from there grow.
-    let is_rational = node.op_type == "DynamicQuantizeLSTM";
+    // DynamicQuantizeLSTM is ONNX Runtime's operator. The least difference in a state may become another step of the
+    // quantization, and from there grow.
+    let is_rational = fidelity == Fidelity::Optimised || node.op_type == "DynamicQuantizeLSTM";
     let activation = |name: String| {
         Ok(match name.as_str() {
             "affine" => Activation::Affine(alpha(1.0), beta(0.0)),
@@ -75,20 +82,27 @@ pub(super) fn activations(node: &NodeProto, kind: Kind, directions: usize) -> Tr
 }
 
 impl Activation {
-    pub(super) fn apply(self, x: f32) -> f32 {
+    /// Replaces each value by that of the function.
+    pub(super) fn apply(self, values: &mut [f32]) {
+        match self {
+            Self::RationalSigmoid => sigmoids(values),
+            Self::RationalTanh => tanhs(values),
+            _ => values.iter_mut().for_each(|value| *value = self.of(*value)),
+        }
+    }
+
+    fn of(self, x: f32) -> f32 {
         match self {
             Self::Affine(alpha, beta) => alpha * x + beta,
             Self::Elu(alpha) if x < 0.0 => alpha * x.exp_m1(),
             Self::HardSigmoid(alpha, beta) => (alpha * x + beta).clamp(0.0, 1.0),
             Self::LeakyRelu(alpha) if x < 0.0 => alpha * x,
-            Self::RationalSigmoid => rational::sigmoid(x),
-            Self::RationalTanh => rational::tanh(x),
             Self::Relu if x < 0.0 => 0.0,
             Self::ScaledTanh(alpha, beta) => alpha * (beta * x).tanh(),
-            Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Self::Sigmoid | Self::RationalSigmoid => 1.0 / (1.0 + (-x).exp()),
             Self::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
             Self::Softsign => x / (1.0 + x.abs()),
-            Self::Tanh => x.tanh(),
+            Self::Tanh | Self::RationalTanh => x.tanh(),
             Self::ThresholdedRelu(alpha) if x <= alpha => 0.0,
             Self::Elu(_) | Self::LeakyRelu(_) | Self::Relu | Self::ThresholdedRelu(_) => x,
         }

@@ -1,15 +1,15 @@
 //! LSTM, GRU and RNN with what tract does not read: lengths that a run computes, other activations, clips and coupled
 //! gates. And `DynamicQuantizeLSTM`, which tract does not have.
 //!
-//! The steps are computed one by one in plain loops. Optimised plans take tract's own operator where it is right, because it
-//! is faster.
+//! One product has the inputs of all steps; then the steps are computed one by one.
 
 mod activation;
 mod cell;
 mod kind;
 mod node;
+mod prepared;
 mod products;
-mod rational;
+mod weights;
 
 use opscope_model::Fidelity;
 use tract_onnx::Onnx;
@@ -45,12 +45,11 @@ fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     general(context, node, Fidelity::Exact)
 }
 
-/// At optimised fidelity tract's own operator, where it is right. Its activations are approximations, whose errors add up
-/// over the steps, so that exact plans take ours.
+/// Ours for fp32. tract's runs a plan for each step, and its activations are approximations, whose errors add up over the steps.
 fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> TractResult<Built> {
     let is_default = rnn_directions::refuse_what_is_not_read(node).is_ok();
     let lengths = optional_inputs(node).nth(4).flatten();
-    let recurrence = Recurrence::of(node)?;
+    let recurrence = Recurrence::of(node, fidelity)?;
     let (inferred, closures) = build(tracts(), context, node)?;
     let wired = Rewired::new(inferred, move |name, target, inputs, inner| {
         let x = target.outlet_fact(inputs[0])?;
@@ -58,9 +57,8 @@ fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> Tr
         let time = x.shape[usize::from(recurrence.is_batch_first)].clone();
         let is_full = lengths.is_none_or(|slot| is_everywhere(target, inputs[slot], &time));
         match (is_default && is_full, is_ours) {
-            (true, false) => inner(target, inputs),
-            (true, true) if fidelity == Fidelity::Optimised => inner(target, inputs),
             (_, true) => target.wire_node(name, recurrence.clone(), inputs),
+            (true, false) => inner(target, inputs),
             (false, false) => bail!("the engine computes such a recurrence in float32 only"),
         }
     });
@@ -147,7 +145,7 @@ fn is_everywhere(model: &TypedModel, outlet: OutletId, number: &TDim) -> bool {
 }
 
 fn quantized(_: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
-    Ok((expand(Recurrence::of(node)?), vec![]))
+    Ok((expand(Recurrence::of(node, Fidelity::Exact)?), vec![]))
 }
 
 impl Op for Recurrence {
@@ -223,19 +221,10 @@ impl Recurrence {
     fn computed(&self, inputs: &[TValue]) -> TractResult<TVec<TValue>> {
         let shape = inputs[0].shape();
         let (time, batch) = if self.is_batch_first { (shape[1], shape[0]) } else { (shape[0], shape[1]) };
-        let size = shape[2];
         let hidden = self.hidden;
         let columns = self.kind.gates() * hidden;
         let count = self.directions.len();
-        let is_turned = self.scales.is_some();
-        let shape = |from: usize| if is_turned { [count, from, columns] } else { [count, columns, from] };
-        if inputs[1].shape() != shape(size) || inputs[2].shape() != shape(hidden) {
-            bail!(
-                "weights of {:?} and {:?} are given for {hidden} hidden numbers",
-                inputs[1].shape(),
-                inputs[2].shape()
-            );
-        }
+        let prepared = self.prepared(inputs)?;
         let x = match self.is_batch_first {
             true => floats(&inputs[0].clone().into_tensor().move_axis(0, 1)?)?,
             false => floats(&inputs[0])?,
@@ -251,18 +240,12 @@ impl Recurrence {
         }
         let mut steps = vec![0f32; time * count * batch * hidden];
         let mut last = [vec![0f32; count * batch * hidden], vec![0f32; count * batch * hidden]];
-        for (index, direction) in self.directions.iter().enumerate() {
-            let w = self.weights(&inputs[1], index, size, columns, 0, inputs)?;
-            let r = self.weights(&inputs[2], index, hidden, columns, 1, inputs)?;
-            let slice = |slot: Slot, length: usize| -> TractResult<Option<Vec<f32>>> {
-                let Some(slot) = slot else { return Ok(None) };
-                Ok(Some(floats(&inputs[slot])?[index * length..][..length].to_vec()))
-            };
-            let bias = slice(self.bias, 2 * columns)?.unwrap_or_else(|| vec![0.0; 2 * columns]);
-            let peepholes = slice(self.peepholes, 3 * hidden)?.unwrap_or_else(|| vec![0.0; 3 * hidden]);
+        for (index, (direction, prepared)) in self.directions.iter().zip(&*prepared).enumerate() {
             let mut projected = vec![0f32; time * batch * columns];
-            w.add_product(&x, time * batch, size, &mut projected);
-            let mut cell = Cell { recurrence: self, direction, bias, peepholes, r };
+            prepared.w.add_product(&x, &mut projected);
+            let activations = &direction.activations[..];
+            let (recurrent, gates) = (Vec::new(), Vec::new());
+            let mut cell = Cell { recurrence: self, activations, direction: prepared, recurrent, gates };
             let state = |slot: Slot| -> TractResult<Vec<f32>> {
                 let Some(slot) = slot else { return Ok(vec![0.0; batch * hidden]) };
                 let states = match self.is_batch_first {

@@ -1,5 +1,6 @@
 //! What a node of the file asks for.
 
+use opscope_model::Fidelity;
 use tract_onnx::model::{optional_inputs, optional_outputs};
 use tract_onnx::pb::NodeProto;
 use tract_onnx::prelude::{TDim, TVec, tvec};
@@ -7,6 +8,7 @@ use tract_onnx::tract_core::internal::{TractResult, bail};
 
 use super::activation::{Activation, activations};
 use super::kind::Kind;
+use super::prepared::Prepared;
 
 /// Where an input or output is, counting those that are there.
 pub(super) type Slot = Option<usize>;
@@ -30,6 +32,7 @@ pub(super) struct Recurrence {
     pub scales: Option<[[Slot; 2]; 2]>,
     /// All steps, the last state, the last cell.
     pub outputs: [Slot; 3],
+    pub prepared: Prepared,
 }
 
 impl Eq for Recurrence {}
@@ -41,7 +44,7 @@ pub(super) struct Direction {
 }
 
 impl Recurrence {
-    pub(super) fn of(node: &NodeProto) -> TractResult<Self> {
+    pub(super) fn of(node: &NodeProto, fidelity: Fidelity) -> TractResult<Self> {
         let kind = match node.op_type.as_str() {
             "RNN" => Kind::Rnn,
             "GRU" => Kind::Gru,
@@ -53,7 +56,7 @@ impl Recurrence {
             "bidirectional" => vec![false, true],
             other => bail!("the engine has no {} with the direction '{other}'", node.op_type),
         };
-        let mut activations = activations(node, kind, directions.len())?.into_iter();
+        let mut activations = activations(node, kind, directions.len(), fidelity)?.into_iter();
         let each = if kind == Kind::Lstm { 3 } else { kind.gates().min(2) };
         let directions = directions
             .into_iter()
@@ -78,6 +81,7 @@ impl Recurrence {
             peepholes: if kind == Kind::Lstm { input() } else { None },
             scales: is_quantized.then(|| [[input(), input()], [input(), input()]]),
             outputs: [output(), output(), output()],
+            prepared: Prepared::default(),
         })
     }
 

@@ -104,8 +104,8 @@ pub(super) fn multi_head(spelling: &mut Spelling<'_>) -> TractResult<()> {
     give_weighted(spelling, &parts, mask.as_deref(), bias)
 }
 
-/// Returns what is added to the scores for a mask of ones and zeros, as [batch, 1, 1, length]. A mask with another
-/// number of axes is none of those, and then the transposition does not load.
+/// Adds nodes that compute what is added to the scores for a mask of ones and zeros, as [batch, 1, 1, length]. Returns the name of
+/// the result. A mask with another number of axes is refused when the model loads, by the transposition.
 fn hidden(spelling: &mut Spelling<'_>, mask: &str) -> String {
     let value = spelling.float("mask_filter_value", HIDDEN);
     let checked = spelling.add("mask_rows", "Transpose", &[mask], vec![ints("perm", &[0, 1])]);

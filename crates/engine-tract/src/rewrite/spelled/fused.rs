@@ -5,7 +5,7 @@ use tract_onnx::tract_core::internal::{TractResult, bail};
 
 use super::spelling::{Spelling, float, text};
 
-/// Returns a convolution, what is added to it, and an activation.
+/// Spells out a convolution, what is added to it, and an activation.
 pub(super) fn conv(spelling: &mut Spelling<'_>) -> TractResult<()> {
     let attributes = spelling.attributes(&["auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"]);
     let inputs = [spelling.input(0)?, spelling.input(1)?, spelling.given(2).unwrap_or_default()];
@@ -17,7 +17,7 @@ pub(super) fn conv(spelling: &mut Spelling<'_>) -> TractResult<()> {
     activated(spelling, &value, parameters)
 }
 
-/// Returns a matrix product with a bias, and an activation.
+/// Spells out a matrix product with a bias, and an activation.
 pub(super) fn gemm(spelling: &mut Spelling<'_>) -> TractResult<()> {
     let attributes = spelling.attributes(&["alpha", "beta", "transA", "transB"]);
     let inputs = [spelling.input(0)?, spelling.input(1)?, spelling.given(2).unwrap_or_default()];
@@ -50,7 +50,7 @@ fn activated(spelling: &mut Spelling<'_>, value: &str, parameters: &[f32]) -> Tr
     Ok(())
 }
 
-/// Returns a matrix product of transposed operands.
+/// Spells out a matrix product of transposed operands.
 pub(super) fn matmul(spelling: &mut Spelling<'_>) -> TractResult<()> {
     spelling.refuse_unless("transBatchA", 0)?;
     spelling.refuse_unless("transBatchB", 0)?;

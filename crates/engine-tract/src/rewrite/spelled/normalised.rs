@@ -8,7 +8,7 @@ use super::spelling::{Spelling, float, int, ints, whole_numbers};
 /// What ONNX Runtime adds to the variance where the file says nothing.
 const EPSILON: f32 = 1e-12;
 
-/// Returns a sum of an input, what skipped some layers and a bias, normalised over the last axis.
+/// Spells out the sum of an input, a value from some layers before and a bias, normalised over the last axis.
 pub(super) fn skip(spelling: &mut Spelling<'_>) -> TractResult<()> {
     spelling.refuse_outputs(&[1, 2])?;
     let is_simple = spelling.op_type() == "SkipSimplifiedLayerNormalization";
@@ -28,7 +28,7 @@ pub(super) fn skip(spelling: &mut Spelling<'_>) -> TractResult<()> {
     Ok(())
 }
 
-/// Returns the embeddings of words, places and segments: their sum, normalised; how long each row is; and the sum.
+/// Spells out the embeddings of words, positions and segments: their normalised sum, the length of each row, and the sum.
 pub(super) fn embedding(spelling: &mut Spelling<'_>) -> TractResult<()> {
     let ids = spelling.input(0)?;
     let words = spelling.add("words", "Gather", &[spelling.input(2)?, ids], vec![]);

@@ -15,7 +15,7 @@ pub(super) fn speller(node: &NodeProto) -> Option<Speller> {
     })
 }
 
-/// Returns the root of the mean of the powers, times how many there are.
+/// Spells out a norm over windows: the root of the mean of the powers, times their number.
 fn pool(spelling: &mut Spelling<'_>) -> TractResult<()> {
     spelling.refuse_unless("ceil_mode", 0)?;
     let p = spelling.int("p", 2) as f32;

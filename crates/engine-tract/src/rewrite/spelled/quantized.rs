@@ -4,7 +4,7 @@ use tract_onnx::tract_core::internal::{TractResult, bail};
 
 use super::spelling::{Spelling, float, int, ints, to_float};
 
-/// Returns a value, its scale and its zero point, which stand beside each other.
+/// Adds a node that dequantizes a value, whose scale and zero point are the next inputs. Returns the name of the result.
 fn dequantized(spelling: &mut Spelling<'_>, what: &str, first: usize) -> TractResult<String> {
     let inputs = [spelling.input(first)?, spelling.input(first + 1)?, spelling.given(first + 2).unwrap_or_default()];
     Ok(spelling.add(what, "DequantizeLinear", &inputs, vec![]))
@@ -17,7 +17,7 @@ fn give_quantized(spelling: &mut Spelling<'_>, value: &str, scale: usize) -> Tra
     Ok(())
 }
 
-/// Returns what ONNX has under the same name.
+/// Spells out an operator that ONNX has under the same name.
 pub(super) fn same(spelling: &mut Spelling<'_>) -> TractResult<()> {
     let inputs = [spelling.input(0)?, spelling.input(1)?, spelling.given(2).unwrap_or_default()];
     let attributes = spelling.attributes(&["axis"]);
@@ -137,14 +137,14 @@ fn give_scaled(spelling: &mut Spelling<'_>, product: &str, a: &str, b: &str, bia
     Ok(())
 }
 
-/// Returns an integer product times both scales.
+/// Multiplies an integer product by both scales. Returns the name of the result.
 pub(super) fn scaled(spelling: &mut Spelling<'_>, product: &str, a: &str, b: &str) -> String {
     let float = spelling.add("as_float", "Cast", &[product], to_float());
     let scale = spelling.add("scale", "Mul", &[a, b], vec![]);
     spelling.add("scaled", "Mul", &[&float, &scale], vec![])
 }
 
-/// Returns a matrix product with a bias of integers, whose scale is that of the product.
+/// Spells out a matrix product with a bias of integers, which has the product's scale.
 pub(super) fn gemm(spelling: &mut Spelling<'_>) -> TractResult<()> {
     let mut operands = Vec::new();
     for (slot, name) in [(0, "transA"), (3, "transB")] {

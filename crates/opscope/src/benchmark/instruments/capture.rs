@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use opscope_dump::{Delivery, DumpError, DumpInfo, Dumper, InputEntry, Request};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
@@ -18,6 +19,10 @@ use crate::verify::Verification;
 
 /// The most records of which an account is made for a user who interrupted the runs: it takes a fraction of a second.
 const QUICK_RECORDS: u64 = 1_000_000;
+
+/// How long what waits for the files of a dump is still written for a user who interrupted the runs: who ends a container waits for
+/// ten seconds.
+const WRITING_AFTER_CANCEL: Duration = Duration::from_millis(1500);
 
 /// What captures the runs: a [`CaptureSpec`] at work.
 pub(super) enum Capture {
@@ -129,6 +134,9 @@ impl Capture {
             }
             Self::Dump(dumper) => {
                 shortfalls.iter().for_each(|reason| dumper.set_incomplete(reason));
+                if hooks.cancel.load(Ordering::Relaxed) {
+                    dumper.give_up_at(Instant::now() + WRITING_AFTER_CANCEL);
+                }
                 finished.finish_dump(&dumper, path);
             }
         }

@@ -235,7 +235,7 @@ impl<'a> Bench<'a> {
     }
 
     fn most_time(&self) -> Duration {
-        self.repetition.duration.unwrap_or(MOST_TIME)
+        most_time(self.repetition)
     }
 
     /// The goal to report after `done` runs.
@@ -409,5 +409,23 @@ impl<'a> Bench<'a> {
         }
         let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
         (measurement, failure.map_or(Ok(()), Err))
+    }
+}
+
+fn most_time(repetition: &Repetition) -> Duration {
+    repetition.duration.unwrap_or(MOST_TIME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn until_stable_ends_after_a_minute_unless_a_duration_is_given() {
+        let stable = Repetition { until_stable: Some(1.0), ..Repetition::default() };
+        assert_eq!(most_time(&stable), Duration::from_secs(60));
+        let limited = Repetition { duration: Some(Duration::from_secs(7)), ..stable };
+        assert_eq!(most_time(&limited), Duration::from_secs(7));
+        assert_eq!(MOST_RUNS, 100_000);
     }
 }

@@ -2,6 +2,8 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use opscope_files::open_directory;
+
 use super::disk::{OutputPathError, give_name, remove, remove_empty, take_place};
 use super::unfinished::{UnfinishedOutput, unfinished};
 
@@ -49,7 +51,7 @@ impl OutputPath {
         let made: Vec<_> = parent.ancestors().take_while(missing).map(Path::to_owned).collect();
         let made_above = fs::create_dir_all(parent).map_err(OutputPathError::io(parent));
         // On a file system without locks, two runs that reserve the same name at the same moment may both get here: one fails.
-        let naming = File::open(parent).ok().filter(|directory| directory.lock().is_ok());
+        let naming = open_directory(parent).ok().filter(|directory| directory.lock().is_ok());
         let name = Some(&target).filter(|_| existing == Existing::Stays);
         if existing == Existing::IsReplaced {
             Self::remove_abandoned(&target);
@@ -85,7 +87,7 @@ impl OutputPath {
 
     /// Ends the reservation once something has the partial name: other runs may reserve names in the same directory.
     pub fn begun(&mut self) {
-        self.writing = File::open(&self.partial).ok().filter(|file| file.try_lock().is_ok());
+        self.writing = open_directory(&self.partial).ok().filter(|file| file.try_lock().is_ok());
         self.naming = None;
     }
 
@@ -139,7 +141,7 @@ pub(super) fn partial_of(target: &Path) -> PathBuf {
 /// Returns whether no run writes this directory any more. On a file system without locks that is not known.
 fn is_abandoned(partial: &Path) -> bool {
     let is_directory = partial.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    is_directory && File::open(partial).is_ok_and(|directory| directory.try_lock().is_ok())
+    is_directory && open_directory(partial).is_ok_and(|directory| directory.try_lock().is_ok())
 }
 
 #[cfg(test)]

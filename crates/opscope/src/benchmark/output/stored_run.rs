@@ -1,9 +1,7 @@
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::open_regular;
 use serde_json::Value;
 
 use super::disk::OutputPathError;
@@ -171,9 +169,7 @@ pub(super) fn summary_of(run: &Path) -> PathBuf {
 const LARGEST: u64 = 256 << 20;
 
 fn document(path: &Path) -> Option<Value> {
-    let mut text = Vec::new();
-    open_regular(path).ok()?.take(LARGEST).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    serde_json::from_slice(&opscope_files::read(path, LARGEST).ok()?).ok()
 }
 
 fn has_schema(path: &Path, schema: &str) -> bool {

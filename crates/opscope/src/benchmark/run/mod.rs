@@ -10,9 +10,9 @@ mod shape_sets;
 mod snapshots;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use opscope_model::Fidelity;
+use opscope_model::{Engine, Fidelity};
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::Tensor;
 
@@ -26,9 +26,10 @@ use super::measure::{MeasureContext, MeasureError, Measurement, measure};
 use super::not_finite::NotFinite;
 use super::output::{FileNames, OutputPath, OutputWriter, RunPaths};
 use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
+use crate::engine::EngineSpec;
 use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
-use crate::verify::{Verification, Verify, VerifyOptions, verify};
-use crate::{Session, machine};
+use crate::verify::{Verification, Verify, VerifyOptions, verify_against};
+use crate::{Session, SessionError, machine};
 
 /// What was written of the outputs.
 #[derive(Default)]
@@ -57,6 +58,7 @@ impl Job {
     /// See [`JobError`].
     pub fn run_in(&self, session: &Session, hooks: &JobHooks<'_>) -> Result<Report, JobError> {
         let graph = session.graph();
+        let reference = self.verify.reference.as_ref().map(EngineSpec::open).transpose().map_err(SessionError::from)?;
         let sets = ShapeSets::of(self, graph)?;
         self.check_selection(graph, &sets)?;
         if let Some((_, inputs)) = sets.fitting.first() {
@@ -72,7 +74,7 @@ impl Job {
         let several = sets.fitting.iter().map(|(_, inputs)| inputs.len()).sum::<usize>() > 1;
         let all = sets.fitting.len();
         for (set, (shapes, inputs)) in sets.fitting.into_iter().enumerate() {
-            let (verification, other) = self.verified(session, &inputs, hooks).unzip();
+            let (verification, other) = self.verified(session, reference.as_ref(), &inputs, hooks).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
             let context = (&instruments, hooks, measurements.runs);
             let (measurement, written, outcome) =
@@ -130,14 +132,16 @@ impl Job {
         request.selection.check(graph, inputs.saturating_mul(loops)).map_err(JobError::Selection)
     }
 
-    /// Compares the plan for these inputs with the exact one. Returns the result, and the session to run if that is another.
+    /// Compares the plan for these inputs with the exact one, or with that of another engine. Returns the result, and the session to run if that is another.
     fn verified(
         &self,
         session: &Session,
+        reference: Option<&Arc<dyn Engine>>,
         inputs: &Inputs,
         hooks: &JobHooks<'_>,
     ) -> Option<(Verification, Option<Session>)> {
-        if self.verify.when == Verify::Off || session.model().fidelity() == Fidelity::Exact {
+        let is_exact = session.model().fidelity() == Fidelity::Exact;
+        if self.verify.when == Verify::Off || (is_exact && reference.is_none()) {
             return None;
         }
         (hooks.stage)(Stage::Verifying);
@@ -145,7 +149,7 @@ impl Job {
         let runs = self.repetition.loops.saturating_mul(inputs.len() as u64).saturating_add(self.repetition.warmups);
         let timed = self.repetition.warm_up.saturating_add(self.repetition.duration.unwrap_or_default());
         let options = VerifyOptions { timed, ..self.verify.clone() };
-        let found = verify(session, &batch.tensors, runs, &options);
+        let found = verify_against(reference, session, &batch.tensors, runs, &options);
         machine::forget_peak_memory();
         found
     }

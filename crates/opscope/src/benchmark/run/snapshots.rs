@@ -86,6 +86,7 @@ fn verification() -> Verification {
         ],
         seconds: 0.75,
         kernels: vec![KernelOutput { kernel: "mul.0".into(), slot: 0, value: "y".into(), same_order: true }],
+        reference: None,
         kept_since: Some("2026-11-21".into()),
     }
 }

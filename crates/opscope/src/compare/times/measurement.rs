@@ -1,10 +1,9 @@
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use opscope_profile::{Load, MedianEstimate, Recording};
-use opscope_tensor::open_regular;
 use serde_json::Value;
 
 use super::comparison::{MeasurementKind, Side};
@@ -132,13 +131,10 @@ impl Times {
     fn of_summary(path: &Path) -> Result<Self, TimesError> {
         let io = |source| TimesError::Io { path: path.to_owned(), source };
         let neither = |reason: String| TimesError::Neither { path: path.to_owned(), reason };
-        let file = open_regular(path).map_err(io)?;
-        let size = file.metadata().map_err(io)?.len();
-        if size > MOST_BYTES {
-            return Err(neither(format!("it has {size} bytes, and a summary has at most {MOST_BYTES}")));
-        }
-        let mut text = String::new();
-        file.take(MOST_BYTES).read_to_string(&mut text).map_err(io)?;
+        let text = opscope_files::read_text(path, MOST_BYTES).map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => neither(error.to_string()),
+            _ => io(error),
+        })?;
         let summary = SummaryFile::read(&text).map_err(neither)?;
         let runs: Vec<f64> = summary.times_ms.iter().map(|millis| millis * 1e6).collect();
         let side = Side {
@@ -252,8 +248,7 @@ fn is_summary(path: &Path) -> bool {
 
 /// Returns the schema of a small JSON file.
 fn schema_of(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    open_regular(path).ok()?.take(16 << 20).read_to_string(&mut text).ok()?;
+    let text = opscope_files::read_text(path, 16 << 20).ok()?;
     Some(serde_json::from_str::<Value>(&text).ok()?.get("schema")?.as_str()?.to_owned())
 }
 

@@ -31,6 +31,8 @@ mod pairing;
 mod snapshots;
 mod summary_file;
 mod surroundings;
+#[cfg(test)]
+mod tests;
 mod text;
 mod threshold;
 

@@ -11,7 +11,7 @@ use super::measurement::{Executed, ExecutedTimes, Times};
 use super::surroundings::Surroundings;
 
 /// An operator whose time in each of these many runs differs a little from the others.
-fn executed(kernels: &[&[&str]], op_type: &str, nanos: f32, runs: usize) -> Executed {
+pub(super) fn executed(kernels: &[&[&str]], op_type: &str, nanos: f32, runs: usize) -> Executed {
     let kernels: BTreeSet<BTreeSet<String>> =
         kernels.iter().map(|kernel| kernel.iter().map(|name| (*name).to_owned()).collect()).collect();
     Executed {
@@ -23,7 +23,7 @@ fn executed(kernels: &[&[&str]], op_type: &str, nanos: f32, runs: usize) -> Exec
     }
 }
 
-fn times(name: &str, threads: usize, reference: f64, operators: Vec<Executed>) -> Times {
+pub(super) fn times(name: &str, threads: usize, reference: f64, operators: Vec<Executed>) -> Times {
     let of = |operator: &Executed, run: usize| match &operator.times {
         ExecutedTimes::Runs(times) => f64::from(times[run]),
         ExecutedTimes::Median(median) => median.median,
@@ -59,7 +59,7 @@ fn times(name: &str, threads: usize, reference: f64, operators: Vec<Executed>) -
     }
 }
 
-fn comparison() -> TimesComparison {
+pub(super) fn comparison() -> TimesComparison {
     let a = vec![
         executed(&[&["/conv"]], "Conv", 40_000.0, 1_000),
         executed(&[&["/relu"]], "Relu", 9_000.0, 1_000),

@@ -15,7 +15,7 @@ use super::{Excerpt, ExportError};
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
 use crate::recording::{
-    AllocationFact, CallFact, CopyFact, Fact, Item, MarkerFact, RunFact, RunGroup, SampleFact, Span,
+    AllocationFact, Item, MarkerFact, Note, RunFact, RunGroup, SampleFact, Shown, Slice, Span, run_label,
 };
 use messages::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EventType, InternedData, InternedText, ProcessDescriptor,
@@ -31,11 +31,15 @@ const SEQUENCE: u32 = 1;
 /// Tracks by what they show; the low half of a track's number is a thread or a counter.
 const PROCESS_TRACK: u64 = 1;
 const THREAD_TRACKS: u64 = 1 << 32;
-const CALL_TRACKS: u64 = 2 << 32;
-const COPY_TRACKS: u64 = 3 << 32;
 const COUNTER_TRACKS: u64 = 4 << 32;
 const CROSSING_TRACKS: u64 = 5 << 32;
 const MEMORY_TRACKS: u64 = 6 << 32;
+
+/// Returns what the numbers of tracks of a sort begin with that lie beside those of threads.
+const fn side_tracks(sort: u64) -> u64 {
+    // The first two sorts are older than the tracks of counters, which come behind them.
+    (if sort <= 2 { 1 + sort } else { 4 + sort }) << 32
+}
 
 /// Writes the packets. Dispatches are slices within their run's slice.
 pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
@@ -46,13 +50,14 @@ pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), E
     for item in excerpt.items()? {
         match item? {
             Item::Run(group) => trace.run(&group, &mut labels)?,
-            Item::Other(Fact::Call(call)) => trace.call(&call)?,
-            Item::Other(Fact::Copy(copy)) => trace.copy(&copy)?,
-            Item::Other(Fact::Sample(sample)) => trace.sample(&sample)?,
-            Item::Other(Fact::Marker(marker)) => trace.marker(&marker)?,
-            Item::Other(Fact::Allocation(allocation)) => trace.allocation(&allocation)?,
-            Item::Other(Fact::Retirement(_)) => {}
-            Item::Other(Fact::Run(_) | Fact::Dispatch(_)) => unreachable!("grouped into runs"),
+            Item::Other(fact) => match fact.shown() {
+                Shown::Slice(slice) => trace.side_slice(&slice)?,
+                Shown::Counter(sample) => trace.sample(sample)?,
+                Shown::Memory(allocation) => trace.allocation(allocation)?,
+                Shown::Marker(marker) => trace.marker(marker)?,
+                Shown::Nothing => {}
+                Shown::InRun => unreachable!("grouped into runs"),
+            },
         }
     }
     Ok(())
@@ -167,7 +172,7 @@ impl<'a> Trace<'a> {
     fn begin_run(&mut self, run: &RunFact) -> io::Result<u64> {
         self.nesting.place(run.thread, self.recording.nanos_since_boot(run.span));
         let track = self.thread_track(run.thread)?;
-        let mut event = self.title("run", run.kind.label())?;
+        let mut event = self.title("run", run_label(run.kind))?;
         event.debug_annotations = vec![
             self.uint_note("run", run.run)?,
             self.uint_note("plan", run.plan)?,
@@ -195,24 +200,19 @@ impl<'a> Trace<'a> {
         Ok(event)
     }
 
-    fn call(&mut self, call: &CallFact) -> io::Result<()> {
-        let track = self.side_track(CALL_TRACKS | u64::from(call.thread), call.thread, "engine calls")?;
-        let mut event = self.title("engine_call", call.call.name())?;
-        if let Some(run) = call.run {
-            event.debug_annotations.push(self.uint_note("run", run)?);
-        }
-        if call.failed {
-            let note = DebugAnnotation { bool_value: Some(true), ..self.note("failed")? };
+    fn side_slice(&mut self, slice: &Slice) -> io::Result<()> {
+        let uuid = side_tracks(slice.track.number) | u64::from(slice.thread);
+        let track = self.side_track(uuid, slice.thread, slice.track.title)?;
+        let mut event = self.title(slice.category, slice.title)?;
+        for (name, note) in &slice.notes {
+            let note = match note {
+                Note::Number(number) => self.uint_note(name, *number)?,
+                Note::True => DebugAnnotation { bool_value: Some(true), ..self.note(name)? },
+                Note::Missing => continue,
+            };
             event.debug_annotations.push(note);
         }
-        self.slice(track, call.span, event).map(drop)
-    }
-
-    fn copy(&mut self, copy: &CopyFact) -> io::Result<()> {
-        let track = self.side_track(COPY_TRACKS | u64::from(copy.thread), copy.thread, "copies")?;
-        let mut event = self.title("copy", copy.direction.name())?;
-        event.debug_annotations = vec![self.uint_note("run", copy.run)?, self.uint_note("bytes", copy.bytes)?];
-        self.slice(track, copy.span, event).map(drop)
+        self.slice(track, slice.span, event).map(drop)
     }
 
     fn sample(&mut self, sample: &SampleFact) -> io::Result<()> {

@@ -4,7 +4,8 @@
 //! that would close a circle of callback threads that wait for each other.
 
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::sync::{Mutex, MutexGuard};
 
 thread_local! {
     /// The number of this callback thread; 0 on all other threads.
@@ -65,6 +66,5 @@ impl Drop for Wait {
 pub(in crate::buffer) type Lock = MutexGuard<'static, Vec<(u64, u64)>>;
 
 pub(in crate::buffer) fn lock() -> Lock {
-    // No code panics in the middle of a change.
-    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+    WAITS.lock()
 }

@@ -1,28 +1,66 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::Arc;
 
-type Hook = Box<dyn FnMut() + Send>;
+use crate::sync::inside::outside;
+use crate::sync::{Mutex, MutexGuard};
 
-static HOOKS: Mutex<Vec<(Hook, Hook)>> = Mutex::new(Vec::new());
+/// What is called around the creation of a thread.
+pub(in crate::buffer) struct Hook {
+    before: Box<dyn Fn() + Send + Sync>,
+    after: Box<dyn Fn() + Send + Sync>,
+}
+
+static HOOKS: Mutex<Vec<Arc<Hook>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// The hooks that this thread is in, a bit for each. It has no destructor, so every thread has it.
+    static INSIDE: Cell<u64> = const { Cell::new(0) };
+}
 
 /// Calls `before` and `after` around the creation of every later callback thread, on the thread that creates it, in the
-/// order in which they were registered. They cannot be removed, and must neither create a buffer nor fork.
-pub fn on_callback_thread_creation(before: impl FnMut() + Send + 'static, after: impl FnMut() + Send + 'static) {
-    lock().push((Box::new(before), Box::new(after)));
+/// order in which they were registered. They cannot be removed. Several threads may be in them at a time.
+///
+/// No lock is held meanwhile, so they may use everything here. Before the thread is created, they cannot wait for it: a flush of its
+/// buffers is [`Busy`](crate::TraceError::Busy). A hook that creates a callback thread itself is not called for that one; the other
+/// hooks are.
+pub fn on_callback_thread_creation(
+    before: impl Fn() + Send + Sync + 'static,
+    after: impl Fn() + Send + Sync + 'static,
+) {
+    lock().push(Arc::new(Hook { before: Box::new(before), after: Box::new(after) }));
 }
 
 /// Creates a thread between the hooks.
 pub(super) fn around_creation<T>(create: impl FnOnce() -> T) -> T {
-    let mut hooks = lock();
-    hooks.iter_mut().for_each(|hook| hook.0());
+    let hooks: Vec<Arc<Hook>> = lock().clone();
+    hooks.iter().enumerate().for_each(|(index, hook)| call(index, &hook.before));
     let created = create();
-    hooks.iter_mut().for_each(|hook| hook.1());
+    hooks.iter().enumerate().for_each(|(index, hook)| call(index, &hook.after));
     created
 }
 
+/// Calls a function of a hook, unless this thread is in that hook already.
+fn call(index: usize, function: &dyn Fn()) {
+    struct Inside(u64);
+    impl Drop for Inside {
+        fn drop(&mut self) {
+            INSIDE.set(self.0);
+        }
+    }
+    // There are few hooks. Those that have no bit of their own share the last one.
+    let bit = 1 << index.min(63);
+    let before = INSIDE.get();
+    if before & bit == 0 {
+        INSIDE.set(before | bit);
+        let _inside = Inside(before);
+        // The call that creates the thread holds nothing now, so what the hook emits is no signal handler's.
+        outside(function);
+    }
+}
+
 /// The locked list of hooks.
-pub(in crate::buffer) type Lock = MutexGuard<'static, Vec<(Hook, Hook)>>;
+pub(in crate::buffer) type Lock = MutexGuard<'static, Vec<Arc<Hook>>>;
 
 pub(in crate::buffer) fn lock() -> Lock {
-    // A hook that panicked leaves the list as it was.
-    HOOKS.lock().unwrap_or_else(PoisonError::into_inner)
+    HOOKS.lock()
 }

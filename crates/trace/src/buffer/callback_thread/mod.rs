@@ -9,14 +9,18 @@ mod worker;
 pub(in crate::buffer) mod workers;
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use opscope_clock::Clock;
 
 pub use hooks::on_callback_thread_creation;
 pub(in crate::buffer) use queue::{Served, WorkerQueue};
+pub(in crate::buffer) use thread::with_signals;
 pub(in crate::buffer) use worker::Worker;
 
 use crate::TraceError;
+use crate::record::current_thread;
 use deadlock::Wait;
 
 /// A thread that calls the callbacks of buffers. A slow callback delays the buffers of its own thread only.
@@ -38,9 +42,22 @@ impl CallbackThread {
     /// Creates a thread. It starts with the first buffer that it serves, or by [`start`](Self::start), and ends with the last handle
     /// and the last buffer that it serves.
     pub fn create(name: &str) -> Self {
-        let worker = Arc::new(Worker::new(name));
+        Self::with_clock(name, Clock::system())
+    }
+
+    /// Creates a thread whose intervals, and the timeouts of the buffers that are created with it, count on this clock: for tests
+    /// and simulated time.
+    pub fn with_clock(name: &str, clock: Clock) -> Self {
+        let worker = Arc::new(Worker::new(name, clock));
+        let sleeper: Weak<Worker> = Arc::downgrade(&worker);
+        worker.clock().register(sleeper);
         workers::add(&worker);
         Self { handle: Arc::new(Handle(worker)) }
+    }
+
+    /// Returns the clock that its intervals count on.
+    pub(in crate::buffer) fn clock(&self) -> &Clock {
+        self.handle.0.clock()
     }
 
     /// Starts the thread now, if it is not running.
@@ -48,8 +65,7 @@ impl CallbackThread {
     /// # Errors
     /// Returns an error if the system refuses a thread.
     pub fn start(&self) -> Result<(), TraceError> {
-        let worker = &self.handle.0;
-        worker.start(&mut worker.lock())
+        self.handle.0.start()
     }
 
     /// Returns its number within the process.
@@ -65,13 +81,12 @@ impl CallbackThread {
         interval: Option<Duration>,
     ) -> Result<(), TraceError> {
         let worker = &self.handle.0;
-        let mut queue = worker.lock();
-        worker.start(&mut queue)?;
+        worker.start()?;
         if let Some(interval) = interval
-            && let Some(next) = Instant::now().checked_add(interval)
+            && let Some(next) = worker.clock().after(interval)
         {
             let buffer = Arc::downgrade(buffer);
-            queue.add_interval(next, interval, buffer);
+            worker.lock().add_interval(next, interval, buffer);
             worker.wake();
         }
         Ok(())
@@ -79,8 +94,7 @@ impl CallbackThread {
 
     /// Starts the thread if it is not running, as in the child of a fork. If that fails, the next record tries again.
     pub(in crate::buffer) fn ensure_running(&self) {
-        let worker = &self.handle.0;
-        let _ = worker.start(&mut worker.lock());
+        let _ = self.handle.0.start();
     }
 
     /// Ends the interval at which this buffer is flushed.
@@ -96,10 +110,15 @@ impl CallbackThread {
     /// Puts a buffer on the thread's list, and wakes the thread if it sleeps.
     pub(in crate::buffer) fn schedule(&self, buffer: Arc<dyn Served>) {
         let worker = &self.handle.0;
+        let caller = current_thread();
         let mut queue = worker.lock();
-        let _ = worker.start(&mut queue);
-        if queue.push(buffer) {
-            drop(queue);
+        let is_claimed = queue.claim_start(caller);
+        let is_asleep = queue.push(buffer);
+        drop(queue);
+        if is_claimed {
+            // If that fails, the next record tries again.
+            let _ = worker.start_claimed();
+        } else if is_asleep {
             worker.wake();
         }
     }
@@ -110,7 +129,13 @@ impl CallbackThread {
     }
 
     /// Begins to wait for this thread. Returns `None` if the wait would never end.
+    ///
+    /// A thread that is starting this one, and comes here from a hook, would wait for itself.
     pub(in crate::buffer) fn begin_wait(&self) -> Option<Wait> {
+        let caller = current_thread();
+        if self.handle.0.lock().is_started_by(caller) {
+            return None;
+        }
         deadlock::begin_wait(self.number())
     }
 }

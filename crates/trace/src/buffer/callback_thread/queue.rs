@@ -2,10 +2,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use opscope_clock::{Clock, Sleeper};
+
 use crate::buffer::state::NextBatch;
+use crate::record::ThreadId;
 
 /// What a callback thread serves: a buffer.
-pub(in crate::buffer) trait Served: Send + Sync {
+pub(in crate::buffer) trait Served: Sleeper {
     /// Makes the next callback, on the callback thread. `batch` is lent for its memory.
     fn deliver(self: Arc<Self>, batch: &mut NextBatch);
 
@@ -13,10 +16,15 @@ pub(in crate::buffer) trait Served: Send + Sync {
     fn flush_later(self: Arc<Self>);
 }
 
+/// The buffers that the list has memory for from the beginning, so that emitting allocates nothing.
+const READY: usize = 64;
+
 /// What a callback thread has to do.
-#[derive(Default)]
 pub(in crate::buffer) struct WorkerQueue {
+    /// The thread runs, or another one is starting it.
     pub(super) running: bool,
+    /// The thread that is starting it.
+    starter: Option<ThreadId>,
     pub(super) sleeping: bool,
     /// The last handle was dropped.
     pub(super) closing: bool,
@@ -32,7 +40,34 @@ struct Interval {
     buffer: Weak<dyn Served>,
 }
 
+impl Default for WorkerQueue {
+    fn default() -> Self {
+        let ready = VecDeque::with_capacity(READY);
+        Self { running: false, starter: None, sleeping: false, closing: false, ready, intervals: Vec::new() }
+    }
+}
+
 impl WorkerQueue {
+    /// Returns whether the caller is to start the thread: it does not run, and no other thread is starting it.
+    pub(super) fn claim_start(&mut self, caller: ThreadId) -> bool {
+        let is_claimed = !std::mem::replace(&mut self.running, true);
+        if is_claimed {
+            self.starter = Some(caller);
+        }
+        is_claimed
+    }
+
+    /// Returns whether the caller is starting it.
+    pub(super) fn is_started_by(&self, caller: ThreadId) -> bool {
+        self.starter == Some(caller)
+    }
+
+    /// Ends the start that was claimed.
+    pub(super) fn end_start(&mut self, is_running: bool) {
+        self.running = is_running;
+        self.starter = None;
+    }
+
     /// Adds a buffer to look at. Returns whether the thread sleeps and must be woken.
     pub(super) fn push(&mut self, buffer: Arc<dyn Served>) -> bool {
         self.ready.push_back(buffer);
@@ -60,11 +95,11 @@ impl WorkerQueue {
     }
 
     /// Returns the buffers whose interval is over, and begins the next interval of each.
-    pub(super) fn take_due(&mut self) -> Vec<Arc<dyn Served>> {
+    pub(super) fn take_due(&mut self, clock: &Clock) -> Vec<Arc<dyn Served>> {
         if self.intervals.is_empty() {
             return Vec::new();
         }
-        let now = Instant::now();
+        let now = clock.now();
         let over = self.intervals.iter_mut().filter(|interval| interval.next <= now);
         over.filter_map(|interval| {
             interval.next = now + interval.length;
@@ -82,6 +117,7 @@ impl WorkerQueue {
     /// only one that the child has.
     pub(super) fn reset_after_fork(&mut self, is_this_thread: bool) {
         self.running &= is_this_thread;
+        self.starter = None;
         self.sleeping = false;
         self.ready.clear();
         self.intervals.retain(|interval| interval.buffer.strong_count() > 0);

@@ -1,25 +1,30 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+
+use opscope_clock::{Clock, Sleeper};
 
 use super::queue::{Served, WorkerQueue};
 use super::{deadlock, hooks, thread};
 use crate::TraceError;
 use crate::buffer::state::NextBatch;
+use crate::record::current_thread;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// What a callback thread and its handles share.
 pub(in crate::buffer) struct Worker {
     number: u64,
     name: String,
+    /// The clock of the intervals.
+    clock: Clock,
     queue: Mutex<WorkerQueue>,
     wake: Condvar,
 }
 
 impl Worker {
-    pub(super) fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str, clock: Clock) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { number, name: name.to_owned(), queue: Mutex::default(), wake: Condvar::new() }
+        Self { number, name: name.to_owned(), clock, queue: Mutex::default(), wake: Condvar::new() }
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -30,8 +35,12 @@ impl Worker {
         &self.name
     }
 
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     pub(in crate::buffer) fn lock(&self) -> MutexGuard<'_, WorkerQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     pub(super) fn wake(&self) {
@@ -45,14 +54,28 @@ impl Worker {
     }
 
     /// Starts the thread if it is not running.
-    pub(super) fn start(self: &Arc<Self>, queue: &mut WorkerQueue) -> Result<(), TraceError> {
-        if !queue.running {
+    pub(super) fn start(self: &Arc<Self>) -> Result<(), TraceError> {
+        let caller = current_thread();
+        let is_claimed = self.lock().claim_start(caller);
+        if is_claimed { self.start_claimed() } else { Ok(()) }
+    }
+
+    /// Starts the thread that the caller has [claimed](WorkerQueue::claim_start). The hooks run without the lock, because they may
+    /// use the buffers of this very thread.
+    pub(super) fn start_claimed(self: &Arc<Self>) -> Result<(), TraceError> {
+        let caller = current_thread();
+        let spawned = hooks::around_creation(|| {
+            let mut queue = self.lock();
+            if !queue.is_started_by(caller) {
+                // A hook forked, and this is the child. It starts its thread with its first record.
+                return Ok(());
+            }
             let worker = Arc::clone(self);
-            hooks::around_creation(|| thread::spawn(&self.name, move || worker.run()))
-                .map_err(|source| TraceError::System { what: "a callback thread", source })?;
-            queue.running = true;
-        }
-        Ok(())
+            let spawned = thread::spawn(&self.name, move || worker.run());
+            queue.end_start(spawned.is_ok());
+            spawned
+        });
+        spawned.map_err(|source| TraceError::System { what: "a callback thread", source })
     }
 
     /// Resets the queue in the child of a fork.
@@ -72,7 +95,7 @@ impl Worker {
     fn next(&self) -> Option<Arc<dyn Served>> {
         let mut queue = self.lock();
         loop {
-            let due = queue.take_due();
+            let due = queue.take_due(&self.clock);
             if !due.is_empty() {
                 drop(queue);
                 due.into_iter().for_each(Served::flush_later);
@@ -85,14 +108,16 @@ impl Worker {
                 return None;
             }
             queue.sleeping = true;
-            queue = match queue.next_due() {
-                None => self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner),
-                Some(next) => {
-                    let left = next.saturating_duration_since(Instant::now());
-                    self.wake.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            let next = queue.next_due();
+            queue = self.wake.wait_until(&self.clock, queue, next);
             queue.sleeping = false;
         }
+    }
+}
+
+impl Sleeper for Worker {
+    fn wake_up(&self) {
+        drop(self.lock());
+        self.wake();
     }
 }

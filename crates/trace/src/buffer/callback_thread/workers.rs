@@ -1,8 +1,9 @@
 //! All callback threads of the process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::worker::Worker;
+use crate::sync::{Mutex, MutexGuard};
 
 static WORKERS: Mutex<Vec<Weak<Worker>>> = Mutex::new(Vec::new());
 
@@ -16,6 +17,5 @@ pub(super) fn add(worker: &Arc<Worker>) {
 pub(in crate::buffer) type Lock = MutexGuard<'static, Vec<Weak<Worker>>>;
 
 pub(in crate::buffer) fn lock() -> Lock {
-    // No code panics in the middle of a change.
-    WORKERS.lock().unwrap_or_else(PoisonError::into_inner)
+    WORKERS.lock()
 }

@@ -1,8 +1,9 @@
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::buffer::SharedBuffer;
 use crate::buffer::shared::Protected;
+use crate::sync::MutexGuard;
 use crate::{TraceError, file};
 
 impl SharedBuffer {

@@ -1,4 +1,4 @@
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::TraceError;
@@ -9,7 +9,7 @@ impl SharedBuffer {
     /// Delivers everything that was emitted before, and returns when it is delivered or the time is over.
     pub(in crate::buffer) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
         // A timeout that is too long for the clock means no deadline.
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let deadline = timeout.and_then(|timeout| self.clock().after(timeout));
         let mut locked = self.lock();
         if locked.state.is_destroyed() {
             return Err(TraceError::BufferDestroyed(self.id()));
@@ -36,15 +36,11 @@ impl SharedBuffer {
     pub(super) fn wait_until(&self, deadline: Option<Instant>, holds: impl Fn(&Protected) -> bool) -> bool {
         let mut locked = self.lock();
         while !holds(&locked) {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
+            if deadline.is_some_and(|deadline| self.clock().has_come(deadline)) {
                 return false;
             }
             locked.flush_waiters += 1;
-            locked = match left {
-                Some(left) => self.done.wait_timeout(locked, left).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.done.wait(locked).unwrap_or_else(PoisonError::into_inner),
-            };
+            locked = self.done.wait_until(self.clock(), locked, deadline);
             locked.flush_waiters -= 1;
         }
         true

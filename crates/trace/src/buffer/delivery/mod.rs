@@ -5,9 +5,9 @@ mod flush;
 mod schedule;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use super::callback_thread::Served;
+use super::callback_thread::{Served, with_signals};
 use super::shared::Callback;
 use super::state::NextBatch;
 use super::{Batch, SharedBuffer};
@@ -25,7 +25,7 @@ impl Served for SharedBuffer {
         }
         // A fork comes before the next batch. Otherwise it could wait for one callback after the other.
         while locked.fork_waiters > 0 {
-            locked = self.done.wait(locked).unwrap_or_else(PoisonError::into_inner);
+            locked = self.done.wait(locked);
         }
         let flushes_before = locked.state.flushes_done();
         // SAFETY: the batch is read in the callback below, before `finish`. The buffer keeps its region until then; where
@@ -76,7 +76,7 @@ impl SharedBuffer {
     fn call_back(&self, callback: Option<Callback>, batch: &NextBatch) -> (Option<Callback>, bool) {
         let Some(mut callback) = callback else { return (None, false) };
         let batch = Batch::new(self.id(), batch);
-        let panicked = catch_unwind(AssertUnwindSafe(|| callback(&batch))).is_err();
+        let panicked = catch_unwind(AssertUnwindSafe(|| with_signals(|| callback(&batch)))).is_err();
         (Some(callback), panicked)
     }
 }

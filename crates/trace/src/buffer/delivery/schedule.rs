@@ -1,11 +1,12 @@
 //! Putting a buffer on the list of its callback thread, and moving it to another callback thread.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::TraceError;
 use crate::buffer::shared::Protected;
 use crate::buffer::{BufferOptions, CallbackThread, SharedBuffer};
+use crate::sync::MutexGuard;
 
 impl SharedBuffer {
     /// Starts the callback thread. From now on the buffer may be scheduled.

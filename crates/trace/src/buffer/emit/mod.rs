@@ -4,21 +4,56 @@
 mod reservation;
 pub(crate) mod thread_writers;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use super::SharedBuffer;
 use super::state::Appended;
+use super::{SharedBuffer, registry};
 use crate::TraceError;
-use crate::chunk::Policy;
+use crate::chunk::{Policy, header_word};
+use crate::record::{BufferId, Category};
+use crate::sync::Inside;
+use crate::sync::inside::{Counter, is_inside, note_dropped};
 
 #[cfg(not(loom))]
 pub use reservation::Reservation;
 
+/// Returns whether the caller is a signal handler that interrupted its thread inside of a call of opscope. Then a record that it
+/// emits is dropped and counted, because the interrupted call may hold what the record needs.
+#[inline]
+pub fn interrupts_a_call() -> bool {
+    is_inside() || thread_writers::is_writing()
+}
+
+/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit into the buffer
+/// of this number, and counts it. Returns whether it did. It takes no lock and allocates nothing.
+pub fn drop_if_interrupting(buffer: BufferId, category: Category, kind: u16) -> bool {
+    let interrupts = interrupts_a_call();
+    if interrupts {
+        note_dropped(Counter::Buffers, buffer.as_raw() << 24 | u64::from(category.0) << 16 | u64::from(kind));
+    }
+    interrupts
+}
+
+/// Counts records that [`drop_if_interrupting`] dropped, by the key that it noted.
+pub(super) fn count_dropped_in_handler(key: u64, records: u64) {
+    // A buffer that is gone counts nothing any more.
+    if let Some(buffer) = registry::find(BufferId::from_raw(key >> 24)) {
+        buffer.count_dropped(header_word(Category((key >> 16) as u8), key as u16, 0), records);
+    }
+}
+
 impl SharedBuffer {
+    /// Counts records of one kind as dropped.
+    pub(crate) fn count_dropped(&self, header: u64, records: u64) {
+        self.lock().state.count_dropped_times(header, records);
+    }
+
     /// Emits a record under the lock, and follows the policy where there is no room. `active` says whether the context that
     /// traces the record is still started. A record of a stopped context is not emitted.
+    ///
+    /// The caller knows that it does not [interrupt a call](interrupts_a_call).
     #[cold]
     #[inline(never)]
     pub(crate) fn emit(
@@ -28,6 +63,8 @@ impl SharedBuffer {
         payload: &[u8],
     ) -> Result<(), TraceError> {
         self.check_length(payload.len())?;
+        // Also while it waits for room: a handler that emits meanwhile would find none either.
+        let _inside = Inside::enter();
         // A thread that is being torn down has no writer. Its record goes into the shared chunk.
         let own = thread_writers::own_writer(self);
         let writer = own.as_ref().map(|own| own.writer());
@@ -45,7 +82,7 @@ impl SharedBuffer {
             }
             if locked.state.append(writer, header, payload) == Appended::Done {
                 if let Some(since) = stalled {
-                    locked.statistics.longest_stall = locked.statistics.longest_stall.max(since.elapsed());
+                    locked.statistics.longest_stall = locked.statistics.longest_stall.max(self.clock().elapsed(since));
                 }
                 self.schedule_if_due(locked);
                 return Ok(());
@@ -70,7 +107,7 @@ impl SharedBuffer {
                 return Err(TraceError::FullInCallback(self.id()));
             };
             if stalled.is_none() {
-                stalled = Some(Instant::now());
+                stalled = Some(self.clock().now());
                 locked.statistics.stalls += 1;
             }
             if !locked.delivering && !locked.state.has_work() {
@@ -82,7 +119,7 @@ impl SharedBuffer {
             self.schedule(locked);
             locked = self.lock();
             while locked.room_made == made && !locked.state.is_destroyed() {
-                locked = self.room.wait(locked).unwrap_or_else(PoisonError::into_inner);
+                locked = self.room.wait(locked);
             }
             locked.room_waiters -= 1;
         }

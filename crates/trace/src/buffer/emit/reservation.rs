@@ -3,12 +3,14 @@ use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::drop_if_interrupting;
 use super::thread_writers::{ThreadWriter, own_writer};
 use crate::TraceError;
 use crate::buffer::SharedBuffer;
 use crate::buffer::state::Place;
 use crate::chunk::header_word;
 use crate::record::Category;
+use crate::sync::Inside;
 
 /// A record that is being built in the buffer itself. Its bytes are zero at first. Dropped without
 /// [`commit`](Self::commit), it is not emitted.
@@ -46,6 +48,10 @@ impl SharedBuffer {
         length: usize,
     ) -> Result<Reservation<'a>, TraceError> {
         self.check_length(length)?;
+        if drop_if_interrupting(self.id(), category, kind) {
+            return Err(TraceError::Interrupted);
+        }
+        let _inside = Inside::enter();
         let header = header_word(category, kind, length);
         let memory = self.reserve(header, length)?;
         Ok(Reservation { buffer: Arc::clone(self), header, memory })

@@ -1,13 +1,13 @@
 //! The writers of the calling thread, and shortcuts to them.
 //!
-//! All pointers from thread-local memory into writers are in this file.
+//! All pointers from thread-local memory into writers are made and cleared in this file.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
 use crate::buffer::SharedBuffer;
-use crate::buffer::state::{OwnWriter, Writer};
+use crate::buffer::state::{EmittingThread, OwnWriter};
 use crate::record::{BufferId, Kind, Operation, ThreadId, current_thread};
 use crate::sync::barrier;
 
@@ -19,134 +19,147 @@ pub(crate) struct ThreadWriter {
     writer: Option<OwnWriter>,
 }
 
-/// From a kind to the writer at the one buffer that it is traced into.
-struct KindShortcut {
-    /// The version of the contexts' routes that it was found for; 0 for none.
-    version: Cell<u64>,
-    /// A bit for each operation that is traced.
-    operations: Cell<u64>,
-    writer: Cell<*const Writer>,
-}
-
-/// From a buffer to the writer at it.
-struct BufferShortcut {
-    /// The buffer's number; 0 for none.
-    buffer: Cell<u64>,
-    writer: Cell<*const Writer>,
-}
-
 /// The writers of a thread.
 struct Writers {
     list: Vec<Rc<ThreadWriter>>,
+    /// `None` before the first one.
+    thread: Option<Arc<EmittingThread>>,
 }
 
-const BUFFER_SHORTCUTS: usize = 8;
-
 thread_local! {
-    // The shortcuts have no destructor, so reaching them costs an addition. A shortcut that is in use points to a writer in
-    // `WRITERS`: `clear_shortcuts` is called before any writer is dropped.
-    static BY_KIND: [KindShortcut; Kind::COUNT] = const { [const { KindShortcut::empty() }; Kind::COUNT] };
-    static BY_BUFFER: [BufferShortcut; BUFFER_SHORTCUTS] =
-        const { [const { BufferShortcut::empty() }; BUFFER_SHORTCUTS] };
-    static WRITERS: RefCell<Writers> = const { RefCell::new(Writers { list: Vec::new() }) };
+    // It has no destructor, so reaching it costs an addition. It points to what `WRITERS` holds, or to `nobody`. A shortcut there
+    // that is in use points to a writer in `WRITERS`: all are cleared before any writer is dropped.
+    static THIS: Cell<*const EmittingThread> = const { Cell::new(nobody()) };
+    static WRITERS: RefCell<Writers> = const { RefCell::new(Writers { list: Vec::new(), thread: None }) };
+}
+
+#[cfg(not(loom))]
+const fn nobody() -> *const EmittingThread {
+    static NOBODY: EmittingThread = EmittingThread::nobody();
+    &raw const NOBODY
+}
+
+/// Loom's atomics are not constant, and its tests use no thread-local data.
+#[cfg(loom)]
+const fn nobody() -> *const EmittingThread {
+    std::ptr::null()
+}
+
+/// Returns the calling thread, if it has emitted before.
+#[inline(always)]
+fn this<'a>() -> &'a EmittingThread {
+    let this = THIS.get();
+    assert!(cfg!(not(loom)) || !this.is_null(), "loom's tests use no thread-local data");
+    // SAFETY: it leads to `nobody`, or to what `WRITERS` holds until it leads to `nobody` again, at the end of the thread.
+    // Callers use it at once, and do not leave the thread meanwhile.
+    unsafe { &*this }
+}
+
+/// Returns whether the thread is writing without a lock. In a signal handler it is the call that the handler interrupted.
+pub(super) fn is_writing() -> bool {
+    this().is_writing()
 }
 
 /// Appends a record to the one buffer that its kind is traced into, if this thread has a shortcut for it and nothing but
 /// writing is to be done. Returns whether the record is dealt with. `version` is that of the contexts' routes.
 #[inline(always)]
 pub(crate) fn append_by_kind(version: u64, kind: Kind, operation: Operation, header: u64, payload: &[u8]) -> bool {
-    let shortcuts = BY_KIND.with(std::ptr::from_ref);
-    // SAFETY: thread-local memory without a destructor lives as long as its thread, which does not leave this function
-    // meanwhile. (A closure around all of this would not be inlined.)
-    let shortcut = unsafe { &(*shortcuts)[kind.index()] };
-    if shortcut.version.get() != version {
+    let this = this();
+    // Before the shortcut is read: a handler that finds the thread writing drops no writer.
+    if !this.begin_writing() {
         return false;
     }
-    if shortcut.operations.get() >> (operation.0 & 63) & 1 == 0 {
-        return true;
-    }
-    // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`. Shortcuts by kind are used
-    // only where `barrier::is_one_sided`.
-    unsafe { (*shortcut.writer.get()).try_append(header, payload, barrier::none) }
+    let shortcut = this.by_kind(kind);
+    let done = shortcut.is_for(version)
+        && (!shortcut.traces(operation)
+            // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`. The thread is writing.
+            // Shortcuts by kind are used only where `barrier::is_one_sided`.
+            || unsafe { (*shortcut.writer()).try_append(header, payload, barrier::none) });
+    this.end_writing();
+    done
 }
 
 /// Appends a record to a buffer, if this thread has a shortcut to it and nothing but writing is to be done. Returns whether
 /// it did.
 #[inline(always)]
 pub(crate) fn append_by_buffer(buffer: BufferId, header: u64, payload: &[u8]) -> bool {
-    let shortcuts = BY_BUFFER.with(std::ptr::from_ref);
-    // SAFETY: as in `append_by_kind`.
-    let shortcut = unsafe { &(*shortcuts)[buffer.0 as usize % BUFFER_SHORTCUTS] };
-    // No buffer has the number 0, which stands for no shortcut.
-    if buffer.0 == 0 || shortcut.buffer.get() != buffer.0 {
+    let this = this();
+    // As in `append_by_kind`.
+    if !this.begin_writing() {
         return false;
     }
-    // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`.
-    unsafe { (*shortcut.writer.get()).try_append(header, payload, barrier::light) }
+    let shortcut = this.by_buffer(buffer);
+    // SAFETY: as in `append_by_kind`.
+    let done = shortcut.is_for(buffer) && unsafe { (*shortcut.writer()).try_append(header, payload, barrier::light) };
+    this.end_writing();
+    done
 }
 
 /// Returns this thread's writer at a buffer, and opens a slot for it if there is none. Returns `None` while the thread is
-/// being torn down.
+/// being torn down. The thread is inside of a call.
 pub(super) fn own_writer(buffer: &Arc<SharedBuffer>) -> Option<Rc<ThreadWriter>> {
-    let own = WRITERS.try_with(|writers| writers.borrow_mut().of(buffer)).ok()?;
-    BY_BUFFER.with(|shortcuts| {
-        let shortcut = &shortcuts[buffer.id().0 as usize % BUFFER_SHORTCUTS];
-        shortcut.writer.set(Arc::as_ptr(own.writer().writer()));
-        shortcut.buffer.set(buffer.id().0);
-    });
+    let (own, is_new) = WRITERS.try_with(|writers| writers.borrow_mut().of(buffer)).ok()?;
+    if is_new {
+        // In the child of a fork the callback thread starts with the first record. Its hooks may emit, so nothing is held here.
+        let thread = buffer.lock().callback_thread.clone();
+        thread.ensure_running();
+    }
+    this().by_buffer(buffer.id()).set(buffer.id(), Arc::as_ptr(own.writer().writer()));
     Some(own)
 }
 
-/// Sets the shortcut of a kind that is traced into one buffer.
+/// Sets the shortcut of a kind that is traced into one buffer. The thread is inside of a call.
 pub(crate) fn set_kind_shortcut(version: u64, kind: Kind, operations: u64, buffer: &Arc<SharedBuffer>) {
     if !barrier::is_one_sided() {
         return;
     }
     let Some(own) = own_writer(buffer) else { return };
-    BY_KIND.with(|shortcuts| {
-        let shortcut = &shortcuts[kind.index()];
-        shortcut.operations.set(operations);
-        shortcut.writer.set(Arc::as_ptr(own.writer().writer()));
-        shortcut.version.set(version);
-    });
+    this().by_kind(kind).set(version, operations, Arc::as_ptr(own.writer().writer()));
 }
 
 /// Drops every writer of this thread, in the child of a fork: they are for the parent's chunks.
 pub(in crate::buffer) fn reset_after_fork() {
-    clear_shortcuts();
     // A thread that is being torn down has no writers.
-    let _ = WRITERS.try_with(|writers| writers.borrow_mut().list.clear());
-}
-
-fn clear_shortcuts() {
-    BY_KIND.with(|shortcuts| shortcuts.iter().for_each(|shortcut| shortcut.version.set(0)));
-    BY_BUFFER.with(|shortcuts| shortcuts.iter().for_each(|shortcut| shortcut.buffer.set(0)));
+    let _ = WRITERS.try_with(|writers| {
+        let mut writers = writers.borrow_mut();
+        writers.clear_shortcuts();
+        writers.list.clear();
+    });
 }
 
 impl Writers {
-    fn of(&mut self, buffer: &Arc<SharedBuffer>) -> Rc<ThreadWriter> {
+    /// Returns the writer at a buffer, and whether its slot was opened now.
+    fn of(&mut self, buffer: &Arc<SharedBuffer>) -> (Rc<ThreadWriter>, bool) {
         let known = self.list.iter().find(|own| std::ptr::eq(own.buffer.as_ptr(), Arc::as_ptr(buffer)));
         if let Some(own) = known {
-            return Rc::clone(own);
+            return (Rc::clone(own), false);
         }
         if self.list.iter().any(|own| own.buffer.strong_count() == 0) {
-            clear_shortcuts();
+            self.clear_shortcuts();
             self.list.retain(|own| own.buffer.strong_count() > 0);
         }
-        let writer = Some(buffer.open_slot(current_thread()));
+        let thread = self.thread.get_or_insert_with(|| {
+            let thread = Arc::new(EmittingThread::new());
+            THIS.set(Arc::as_ptr(&thread));
+            thread
+        });
+        let writer = Some(buffer.open_slot(current_thread(), thread));
         let own = Rc::new(ThreadWriter { buffer: Arc::downgrade(buffer), writer });
         self.list.push(Rc::clone(&own));
-        own
+        (own, true)
+    }
+
+    fn clear_shortcuts(&self) {
+        if let Some(thread) = &self.thread {
+            thread.clear_shortcuts();
+        }
     }
 }
 
 impl SharedBuffer {
     /// Opens the slot of a thread that emits into the buffer for the first time.
-    fn open_slot(&self, thread: ThreadId) -> OwnWriter {
-        let mut locked = self.lock();
-        // In the child of a fork the callback thread starts with the first record.
-        locked.callback_thread.ensure_running();
-        locked.state.open_slot(thread)
+    fn open_slot(&self, number: ThreadId, thread: &Arc<EmittingThread>) -> OwnWriter {
+        self.lock().state.open_slot(number, thread)
     }
 
     /// Closes the slot of a thread that ends.
@@ -174,18 +187,7 @@ impl Drop for ThreadWriter {
 
 impl Drop for Writers {
     fn drop(&mut self) {
-        clear_shortcuts();
-    }
-}
-
-impl KindShortcut {
-    const fn empty() -> Self {
-        Self { version: Cell::new(0), operations: Cell::new(0), writer: Cell::new(std::ptr::null()) }
-    }
-}
-
-impl BufferShortcut {
-    const fn empty() -> Self {
-        Self { buffer: Cell::new(0), writer: Cell::new(std::ptr::null()) }
+        self.clear_shortcuts();
+        THIS.set(nobody());
     }
 }

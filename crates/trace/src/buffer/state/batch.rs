@@ -1,5 +1,5 @@
-use super::BufferState;
 use super::pending::PendingSpan;
+use super::{BufferState, SPARE_SPANS};
 use crate::chunk::{Chunk, Cursor, head};
 use crate::sync::Ordering;
 
@@ -35,7 +35,8 @@ impl BufferState {
     }
 
     /// Takes the next batch from the queue: as few records as reach the watermark, or all that a flush has to deliver.
-    /// Returns whether the callback is to be called with it. It is empty only where an empty one was requested.
+    /// Returns whether the callback is to be called with it. It is empty only where an empty one was requested, or
+    /// tells of drops.
     ///
     /// # Safety
     /// The batch is read before [`finish`](Self::finish) only, and while the region lives.
@@ -54,7 +55,9 @@ impl BufferState {
         batch.dropped = self.counts.dropped();
         batch.first = self.counts.delivered();
         let is_called = batch.records > 0 || self.flush_wants_callback();
-        if !is_called {
+        if is_called {
+            self.told_drops = self.told_drops.map(|_| batch.dropped);
+        } else {
             self.end_flush();
             self.free_delivered(batch.damaged);
             self.retire_empty();
@@ -74,6 +77,7 @@ impl BufferState {
         }
         self.free_delivered(batch.payload + batch.damaged);
         self.retire_empty();
+        self.pending.reserve(SPARE_SPANS);
         self.end_flush();
     }
 

@@ -14,7 +14,12 @@ impl BufferState {
 
     /// Counts a record as dropped.
     pub(crate) fn count_dropped(&mut self, header: u64) {
-        self.counts.of(Segment(header)).dropped += 1;
+        self.count_dropped_times(header, 1);
+    }
+
+    /// Counts records as dropped.
+    pub(crate) fn count_dropped_times(&mut self, header: u64, records: u64) {
+        self.counts.of(Segment(header)).dropped += records;
         file::note_dropped(&self.region, self.counts.dropped());
     }
 

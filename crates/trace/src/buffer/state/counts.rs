@@ -11,6 +11,11 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// Returns counts with room for more kinds than most buffers have, so that counting allocates nothing.
+    pub(super) fn with_room() -> Self {
+        Self { kinds: Vec::with_capacity(16), last: 0 }
+    }
+
     /// Returns the counts of the kind of a segment's records.
     pub(super) fn of(&mut self, segment: Segment) -> &mut KindStatistics {
         let header = segment.header();

@@ -41,7 +41,9 @@ impl BufferState {
 
     /// Returns whether the begun flush has to call the callback, whatever there is to deliver.
     pub(super) fn flush_wants_callback(&self) -> bool {
-        (self.flushes.done + 1..=self.flushes.begun).contains(&self.flushes.with_callback)
+        let begun = self.flushes.done + 1..=self.flushes.begun;
+        let tells_drops = || self.told_drops.is_some_and(|told| told < self.counts.dropped());
+        begun.contains(&self.flushes.with_callback) || (!begun.is_empty() && tells_drops())
     }
 
     /// Returns the payload at the front of the queue that the begun flush has to deliver.
@@ -66,7 +68,7 @@ impl BufferState {
                 }
             }
         }
-        self.take_away(idle);
+        self.take_away(&idle);
         self.trim();
         self.flushes.begun = self.flushes.requested;
         self.flushes.target = self.enqueued;

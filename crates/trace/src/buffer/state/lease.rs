@@ -73,7 +73,7 @@ impl BufferState {
     fn take_over(&mut self) -> bool {
         let takeable = self.leasing().filter(|(_, slot, _)| !slot.reserved);
         let Some((from, ..)) = takeable.min_by_key(|(_, slot, _)| !slot.is_vacant()) else { return false };
-        for from in self.lock_out(vec![from]) {
+        for from in self.lock_out(&[from]) {
             self.return_grant(from);
             self.slots[SHARED].lease = self.slots[from.index()].lease.take();
             self.slots[from.index()].last_shared = true;
@@ -113,11 +113,12 @@ impl BufferState {
     /// any.
     pub(crate) fn reclaim(&mut self, writer: Option<&OwnWriter>) -> bool {
         let own = self.own_slot_or_shared(writer).index();
-        let unused = self.leasing().filter(|(index, slot, lease)| {
-            *index != own && !slot.reserved && lease.granted > self.fill(lease).payload()
+        let others = self.find_leasing(|state, index, slot, lease| {
+            index != own && !slot.reserved && lease.granted > state.fill(lease).payload()
         });
-        let others = unused.map(|(index, ..)| index).collect();
-        self.lock_out(others).into_iter().map(|other| self.return_grant(other)).sum::<usize>() > 0
+        let returned = self.lock_out(&others).map(|other| self.return_grant(other)).sum::<usize>();
+        self.found = others;
+        returned > 0
     }
 
     /// Ends a lease: enqueues the whole chunk, and takes back what was granted and not used.
@@ -134,7 +135,7 @@ impl BufferState {
     }
 
     /// Ends the leases of these slots, whatever their threads are doing.
-    pub(super) fn take_away(&mut self, slots: Vec<usize>) {
+    pub(super) fn take_away(&mut self, slots: &[usize]) {
         for slot in self.lock_out(slots) {
             self.seal(slot);
         }

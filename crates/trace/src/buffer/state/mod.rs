@@ -12,6 +12,7 @@ mod append;
 mod batch;
 mod closing;
 mod counts;
+mod emitting;
 mod flush;
 mod lease;
 mod pending;
@@ -26,10 +27,11 @@ pub(crate) use append::Appended;
 pub(crate) use append::Place;
 pub(crate) use batch::{NextBatch, Piece};
 use counts::Counts;
+pub(crate) use emitting::EmittingThread;
 use flush::Flushes;
 use pending::PendingSpan;
 use slot::{SHARED, ThreadSlot};
-pub(crate) use writer::{OwnWriter, Writer};
+pub(crate) use writer::OwnWriter;
 
 /// Where the records of a buffer are, and how much room is left.
 #[derive(Debug)]
@@ -50,6 +52,8 @@ pub(crate) struct BufferState {
     free_chunks: VecDeque<usize>,
     chunks: Vec<ChunkState>,
     slots: Vec<ThreadSlot>,
+    /// Memory for a list of slots, so that a record that looks for room allocates nothing.
+    found: Vec<usize>,
     /// The number of times that a chunk was taken into use.
     chunks_taken: u64,
 
@@ -66,9 +70,14 @@ pub(crate) struct BufferState {
     in_callback: Counts,
     /// Records that were delivered or dropped.
     counts: Counts,
+    /// The drops that batches told of; `None` where drops alone make no flush call the callback.
+    told_drops: Option<u64>,
     flushes: Flushes,
     destroyed: bool,
 }
+
+/// The pending spans that there is memory for when a callback has returned, so that emitting allocates nothing.
+const SPARE_SPANS: usize = 256;
 
 /// What is known of a chunk.
 #[derive(Debug, Clone, Copy)]
@@ -100,15 +109,17 @@ impl BufferState {
             free_chunks: (0..geometry.count).rev().collect(),
             chunks: vec![ChunkState::empty(SHARED); geometry.count],
             slots: vec![ThreadSlot::shared()],
+            found: Vec::new(),
             chunks_taken: 0,
-            pending: VecDeque::new(),
+            pending: VecDeque::with_capacity(SPARE_SPANS + geometry.count),
             enqueued: 0,
             dequeued: 0,
             damaged: 0,
             partial_batch: 0,
             callback_due: false,
             in_callback: Counts::default(),
-            counts: Counts::default(),
+            counts: Counts::with_room(),
+            told_drops: None,
             flushes: Flushes::default(),
             destroyed: false,
             region,
@@ -122,6 +133,11 @@ impl BufferState {
     /// Makes the buffer refuse records from now on.
     pub(crate) fn set_destroyed(&mut self) {
         self.destroyed = true;
+    }
+
+    /// Lets a flush call the callback also where no record waits, but records were dropped since the last call.
+    pub(crate) fn tell_drops(&mut self) {
+        self.told_drops = Some(0);
     }
 
     /// Returns the number of records that callbacks received.

@@ -1,6 +1,8 @@
 use std::sync::Arc;
+use std::sync::atomic::compiler_fence;
 
 use super::BufferState;
+use super::emitting::EmittingThread;
 use super::writer::{OwnWriter, Writer};
 use crate::chunk::Fill;
 use crate::record::ThreadId;
@@ -15,6 +17,8 @@ pub(super) struct ThreadSlot {
     pub(super) writer: Arc<Writer>,
     /// `None` after the thread's end. The next thread takes the slot over, with its lease and its writer.
     pub(super) thread: Option<ThreadId>,
+    /// Who writes through the writer, as long as `thread` is there. The shared slot has nobody.
+    owner: Option<Arc<EmittingThread>>,
     pub(super) lease: Option<ChunkLease>,
     /// A record is being built in its chunk.
     pub(super) reserved: bool,
@@ -54,7 +58,7 @@ impl ThreadSlot {
 
     fn new(index: usize, thread: ThreadId) -> Self {
         let writer = Arc::new(Writer::new(index));
-        Self { writer, thread: Some(thread), lease: None, reserved: false, last_shared: false }
+        Self { writer, thread: Some(thread), owner: None, lease: None, reserved: false, last_shared: false }
     }
 
     /// Returns whether its thread has ended.
@@ -66,13 +70,16 @@ impl ThreadSlot {
 impl BufferState {
     /// Opens a slot for a thread that emits into the buffer for the first time. It continues the chunk of a thread that has
     /// ended, if there is one.
-    pub(crate) fn open_slot(&mut self, thread: ThreadId) -> OwnWriter {
+    pub(crate) fn open_slot(&mut self, thread: ThreadId, owner: &Arc<EmittingThread>) -> OwnWriter {
         let vacant = |leases| self.slots.iter().position(|slot| slot.is_vacant() && slot.lease.is_some() == leases);
         let index = vacant(true).or_else(|| vacant(false)).unwrap_or(self.slots.len());
         if index == self.slots.len() {
             self.slots.push(ThreadSlot::new(index, thread));
         }
         self.slots[index].thread = Some(thread);
+        self.slots[index].owner = Some(Arc::clone(owner));
+        // What a record needs under the lock is there before it, because a signal handler that emits must not allocate.
+        self.found.reserve(self.slots.len());
         // SAFETY: the slot is new, or vacant: `close_slot` consumed its last `OwnWriter`.
         unsafe { OwnWriter::new(Arc::clone(&self.slots[index].writer)) }
     }
@@ -81,7 +88,7 @@ impl BufferState {
     pub(crate) fn close_slot(&mut self, writer: OwnWriter) {
         let Some(slot) = self.own_slot(&writer) else { return };
         let index = slot.index();
-        self.slots[index].thread = None;
+        (self.slots[index].thread, self.slots[index].owner) = (None, None);
         self.slots[index].reserved = false;
         self.slots[index].writer.revoke_limit();
         // A thread that joins this one and emits then, into any chunk, comes after it.
@@ -92,34 +99,50 @@ impl BufferState {
         self.return_grant(slot);
     }
 
-    /// Returns the slot of the calling thread, or `None` if it was opened before a fork, for the parent's records.
+    /// Returns the slot of the calling thread, or `None` if it was opened before a fork, for the parent's records. The thread's
+    /// signal handlers do not write either, until the limit is set again.
     pub(super) fn own_slot(&self, writer: &OwnWriter) -> Option<QuietSlot> {
         let index = writer.writer().slot();
-        let own = self.slots.get(index).is_some_and(|slot| Arc::ptr_eq(&slot.writer, writer.writer()));
-        own.then_some(QuietSlot(index))
+        let own = self.slots.get(index).filter(|slot| Arc::ptr_eq(&slot.writer, writer.writer()))?;
+        own.writer.revoke_limit();
+        compiler_fence(Ordering::SeqCst);
+        Some(QuietSlot(index))
     }
 
     /// Makes the next record of each of these slots' threads take the lock. When this returns, none of them is writing
     /// without it.
-    pub(super) fn lock_out(&mut self, slots: Vec<usize>) -> Vec<QuietSlot> {
-        let has_owner = |index: usize| index != SHARED && !self.slots[index].is_vacant();
-        if slots.iter().any(|&index| has_owner(index)) {
+    pub(super) fn lock_out<'a>(&mut self, slots: &'a [usize]) -> impl Iterator<Item = QuietSlot> + use<'a> {
+        let owners = || slots.iter().filter_map(|&index| self.slots[index].owner.as_ref());
+        if owners().next().is_some() {
             slots.iter().for_each(|&index| self.slots[index].writer.revoke_limit());
             barrier::heavy();
-            slots.iter().for_each(|&index| self.slots[index].writer.wait_until_idle());
+            owners().for_each(|owner| owner.wait_until_idle());
         }
-        slots.into_iter().map(QuietSlot).collect()
+        slots.iter().copied().map(QuietSlot)
     }
 
     /// Makes every thread's next record take the lock. When this returns, no thread is writing without it.
     pub(crate) fn lock_all_out(&mut self) {
-        let leasing = self.leasing().map(|(index, ..)| index).collect();
-        self.lock_out(leasing);
+        let leasing = self.find_leasing(|_, _, _, _| true);
+        let _ = self.lock_out(&leasing);
+        self.found = leasing;
     }
 
     /// Returns the slots that lease a chunk.
     pub(super) fn leasing(&self) -> impl Iterator<Item = (usize, &ThreadSlot, &ChunkLease)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| Some((index, slot, slot.lease.as_ref()?)))
+    }
+
+    /// Returns the slots that lease a chunk and are meant. The list is put back into `found` after its use, for its memory.
+    pub(super) fn find_leasing(
+        &mut self,
+        is_meant: impl Fn(&Self, usize, &ThreadSlot, &ChunkLease) -> bool,
+    ) -> Vec<usize> {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let meant = self.leasing().filter(|(index, slot, lease)| is_meant(self, *index, slot, lease));
+        found.extend(meant.map(|(index, ..)| index));
+        found
     }
 
     /// Returns how far a leased chunk is filled. The load is an Acquire: another thread may have committed without the

@@ -4,9 +4,10 @@ use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use std::sync::atomic::compiler_fence;
 
 use crate::chunk::{Chunk, Fill, START, Segment};
-use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, yield_now};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// The distance in bytes at which the chunk's cache lines are requested ahead of a record: about 16 records, the time that
 /// a line needs to come back from the cache of the thread that read the last batch.
@@ -16,12 +17,10 @@ const AHEAD: usize = 1024;
 ///
 /// A writer belongs to the thread that has its [`OwnWriter`]. `limit` changes under the buffer's lock only: any thread may
 /// revoke it, the owner may raise it. A thread that revoked it calls `barrier::heavy` and
-/// [`wait_until_idle`](Self::wait_until_idle). From then on the owner's next record takes the lock.
+/// `EmittingThread::wait_until_idle`. From then on the owner's next record takes the lock.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Writer {
-    /// 1 while the owner may be writing without the lock.
-    busy: AtomicU32,
     /// The chunk's payload must stay below this for a record to be written without the lock: at the limit a callback is
     /// due, or the thread's grant ends. 0 where there is no chunk.
     limit: AtomicUsize,
@@ -58,19 +57,11 @@ impl OwnWriter {
     pub(in crate::buffer) fn writer(&self) -> &Arc<Writer> {
         &self.writer
     }
-
-    /// As [`Writer::try_append`]. Threads use their shortcuts instead, except under loom.
-    #[cfg(all(test, loom))]
-    pub(crate) fn try_append(&self, header: u64, payload: &[u8]) -> bool {
-        // SAFETY: this thread has the writer's `OwnWriter`.
-        unsafe { self.writer.try_append(header, payload, crate::sync::barrier::light) }
-    }
 }
 
 impl Writer {
     pub(super) fn new(slot: usize) -> Self {
         Self {
-            busy: AtomicU32::new(0),
             limit: AtomicUsize::new(0),
             header: AtomicU64::new(0),
             header_at: AtomicUsize::new(0),
@@ -87,24 +78,21 @@ impl Writer {
     /// Writes a record if it stays below the limit. Returns whether it did.
     ///
     /// # Safety
-    /// The calling thread has the writer's [`OwnWriter`]. `fence` is `barrier::light`, or `barrier::none` if
-    /// `barrier::is_one_sided` returned true before.
+    /// The calling thread has the writer's [`OwnWriter`], and is writing: `EmittingThread::begin_writing` returned true. `fence`
+    /// is `barrier::light`, or `barrier::none` if `barrier::is_one_sided` returned true before.
     #[inline(always)]
     pub(in crate::buffer) unsafe fn try_append(&self, header: u64, payload: &[u8], fence: impl Fn()) -> bool {
-        self.busy.store(1, Ordering::Relaxed);
         fence();
         let limit = self.limit.load(Ordering::Relaxed);
         // SAFETY: the caller is the owner. A limit above 0 means that it leases a chunk.
-        let fits = limit > 0 && unsafe { self.append_below(limit, header, payload) };
-        self.busy.store(0, Ordering::Release);
-        fits
+        limit > 0 && unsafe { self.append_below(limit, header, payload) }
     }
 
     /// # Safety
-    /// The caller is the owner, `busy` is raised, and `limit` was read after that and is above 0.
+    /// The caller is the owner, it is writing, and `limit` was read after that and is above 0.
     #[inline(always)]
     unsafe fn append_below(&self, limit: usize, header: u64, payload: &[u8]) -> bool {
-        // SAFETY: the field was written before the limit was raised above 0, and does not change while `busy` is raised.
+        // SAFETY: the field was written before the limit was raised above 0, and does not change while the owner is writing.
         let chunk = unsafe { (*self.chunk.get()).assume_init_ref() };
         let mut fill = Fill(chunk.committed().load(Ordering::Relaxed));
         let length = payload.len().next_multiple_of(8);
@@ -189,19 +177,13 @@ impl Writer {
     /// The caller holds the buffer's lock, the owner is not in `try_append`, its slot leases the chunk that was begun or
     /// taken over last, and no record below the limit reaches past the chunk's end.
     pub(super) unsafe fn set_limit(&self, limit: usize) {
+        // A signal handler of the owner may write from here on, and finds everything as it is to be.
+        compiler_fence(Ordering::SeqCst);
         self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Sets the limit to 0, under the buffer's lock. The owner may still be writing a record.
     pub(super) fn revoke_limit(&self) {
         self.limit.store(0, Ordering::Relaxed);
-    }
-
-    /// Waits until the owner is not writing without the lock. The limit was revoked and `barrier::heavy` was called
-    /// before, so an owner that is not seen writing here sees the limit.
-    pub(super) fn wait_until_idle(&self) {
-        while self.busy.load(Ordering::Acquire) != 0 {
-            yield_now();
-        }
     }
 }

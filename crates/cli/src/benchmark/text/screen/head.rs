@@ -79,6 +79,7 @@ fn checked(verification: &Verification) -> (&'static str, Option<String>) {
     match &verification.outcome {
         Outcome::Right { .. } if verification.wrong.is_empty() => ("outputs checked", None),
         Outcome::Right { .. } => ("outputs checked", sentence()),
+        Outcome::Wrong => ("outputs WRONG", sentence()),
         Outcome::Skipped { because } => ("outputs not checked", Some(format!("no: {}", shown_text(because)))),
     }
 }

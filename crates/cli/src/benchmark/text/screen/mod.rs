@@ -41,7 +41,7 @@ const MOST: [Most; 5] = [
 ];
 
 /// The report as text of at most 15 lines.
-pub fn render(report: &Report, job: &Job, view: View) -> String {
+pub fn render(report: &Report, job: &Job, faster: Option<&str>, view: View) -> String {
     let one = match &report.measurements[..] {
         [one] if report.dym_shape_range.is_none() => Some(one),
         _ => None,
@@ -51,6 +51,7 @@ pub fn render(report: &Report, job: &Job, view: View) -> String {
     let (mut times, mut end) = (Vec::new(), Vec::new());
     for most in MOST {
         lines = head::lines(report, view, most);
+        lines.extend(faster.into_iter().flat_map(|text| sentence("faster", text, view, most.sentence)));
         lines.push(String::new());
         times = one.map(|one| times::lines(one, report, job, view, most)).unwrap_or_default();
         end = next::lines(report, job, view, most);

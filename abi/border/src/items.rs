@@ -1,0 +1,292 @@
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+use crate::{Argument, ArgumentError};
+
+/// NULL, or an array of C that a function reads. It is read when its count is known: see [`Counted`].
+///
+/// C promises that as many elements as the count beside it can be read, and stay as they are, while the function is
+/// called.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Items<'a, T>(*const T, PhantomData<&'a [T]>);
+
+/// NULL, or bytes of C that a function reads: [`Items`] without a type.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Bytes<'a>(*const c_void, PhantomData<&'a [u8]>);
+
+/// NULL, or an array of C that a function writes. It is written when its count is known: see [`Room`].
+///
+/// C promises that as many elements as the count beside it can be written to while the function is called.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct ItemsOut<'a, T>(*mut T, PhantomData<&'a mut [T]>);
+
+/// An array of C with its count.
+#[derive(Debug)]
+pub struct Counted<'a, T> {
+    items: *const T,
+    count: usize,
+    lifetime: PhantomData<&'a [T]>,
+}
+
+/// Memory of C for results, with the count of those that it holds.
+#[derive(Debug)]
+pub struct Room<'a, T> {
+    items: *mut T,
+    count: usize,
+    lifetime: PhantomData<&'a mut [T]>,
+}
+
+/// A type in which C counts.
+pub trait Count {
+    /// Returns the count. One that does not fit is larger than every array; one that is negative is 0.
+    fn count(self) -> usize;
+}
+
+impl Count for usize {
+    #[inline]
+    fn count(self) -> usize {
+        self
+    }
+}
+
+impl Count for u32 {
+    #[inline]
+    fn count(self) -> usize {
+        self as usize
+    }
+}
+
+impl Count for u64 {
+    #[inline]
+    fn count(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
+
+impl Count for i32 {
+    #[inline]
+    fn count(self) -> usize {
+        usize::try_from(self).unwrap_or(0)
+    }
+}
+
+impl<T> Clone for Items<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Items<'_, T> {}
+
+impl<'a, T> Items<'a, T> {
+    /// No array.
+    pub const NULL: Self = Self(std::ptr::null(), PhantomData);
+
+    /// Returns the pointer.
+    #[inline]
+    pub fn as_ptr(self) -> *const T {
+        self.0
+    }
+
+    /// Returns the array with its count.
+    ///
+    /// # Safety
+    /// It is this array's.
+    #[inline]
+    pub unsafe fn counted(self, count: impl Count) -> Counted<'a, T> {
+        Counted { items: self.0, count: count.count(), lifetime: PhantomData }
+    }
+}
+
+impl<'a, T> From<&'a [T]> for Items<'a, T> {
+    /// Returns an array as C gets it: NULL where it is empty.
+    fn from(items: &'a [T]) -> Self {
+        if items.is_empty() { Self::NULL } else { Self(items.as_ptr(), PhantomData) }
+    }
+}
+
+impl<'a> Bytes<'a> {
+    /// Returns the pointer.
+    #[inline]
+    pub fn as_ptr(self) -> *const c_void {
+        self.0
+    }
+
+    /// Returns the bytes with their count.
+    ///
+    /// # Safety
+    /// It is that of these bytes.
+    #[inline]
+    pub unsafe fn counted(self, count: impl Count) -> Counted<'a, u8> {
+        Counted { items: self.0.cast(), count: count.count(), lifetime: PhantomData }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Bytes<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self(bytes.as_ptr().cast(), PhantomData)
+    }
+}
+
+impl<'a, T> ItemsOut<'a, T> {
+    /// Returns the memory with its count.
+    ///
+    /// # Safety
+    /// It is this memory's.
+    #[inline]
+    pub unsafe fn counted(self, count: impl Count) -> Room<'a, T> {
+        Room { items: self.0, count: count.count(), lifetime: PhantomData }
+    }
+}
+
+impl<T> Clone for Counted<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Counted<'_, T> {}
+
+impl<'a, T> Counted<'a, T> {
+    /// Takes an array of C that was passed in another way.
+    ///
+    /// # Safety
+    /// It is what [`Items`] promises, with its count.
+    pub const unsafe fn from_raw_parts(items: *const T, count: usize) -> Self {
+        Self { items, count, lifetime: PhantomData }
+    }
+
+    /// Returns the count.
+    #[inline]
+    pub fn count(self) -> usize {
+        self.count
+    }
+
+    /// Returns the pointer.
+    #[inline]
+    pub fn as_ptr(self) -> *const T {
+        self.items
+    }
+
+    /// Returns whether the pointer is NULL.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.items.is_null()
+    }
+
+    /// Returns the elements. The pointer may be NULL only where there are none.
+    #[inline]
+    pub fn get(self, name: &'static str) -> Result<&'a [T], ArgumentError> {
+        match self.count {
+            0 => Ok(&[]),
+            count if self.items.is_null() => Err(ArgumentError::Null { what: Argument::Items(count), name }),
+            _ if !self.items.is_aligned() => Err(ArgumentError::Misaligned(name)),
+            count if is_too_long::<T>(count) => Err(ArgumentError::TooLong(name)),
+            // SAFETY: it is neither NULL nor misaligned nor too long, and `Items` promises the rest.
+            count => Ok(unsafe { from_raw_parts(self.items, count) }),
+        }
+    }
+
+    /// Returns the elements, of which there are at most so many.
+    #[inline]
+    pub fn at_most(self, most: usize, name: &'static str) -> Result<&'a [T], ArgumentError> {
+        if self.count > most {
+            return Err(ArgumentError::TooMany { name, count: self.count, most });
+        }
+        self.get(name)
+    }
+}
+
+impl<'a, T> Room<'a, T> {
+    /// Returns how many elements there is room for.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns whether the pointer is NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.items.is_null()
+    }
+
+    /// Returns the memory. The pointer may be NULL only where it has no room.
+    #[inline]
+    pub fn get(self, name: &'static str) -> Result<&'a mut [MaybeUninit<T>], ArgumentError> {
+        match self.count {
+            0 => Ok(&mut []),
+            count if self.items.is_null() => Err(ArgumentError::Null { what: Argument::Items(count), name }),
+            _ if !self.items.is_aligned() => Err(ArgumentError::Misaligned(name)),
+            count if is_too_long::<T>(count) => Err(ArgumentError::TooLong(name)),
+            // SAFETY: it is neither NULL nor misaligned nor too long, and `ItemsOut` promises the rest.
+            count => Ok(unsafe { from_raw_parts_mut(self.items.cast(), count) }),
+        }
+    }
+}
+
+impl Room<'_, u8> {
+    /// Writes a text with a NUL at its end, for which there has to be room.
+    pub fn write_text(self, text: &[u8], name: &'static str) -> Result<(), ArgumentError> {
+        let room = self.get(name)?;
+        if room.len() <= text.len() {
+            return Err(ArgumentError::TooLong(name));
+        }
+        room.iter_mut().zip(text.iter().chain([&0])).for_each(|(to, byte)| _ = to.write(*byte));
+        Ok(())
+    }
+}
+
+fn is_too_long<T>(count: usize) -> bool {
+    count > isize::MAX as usize / size_of::<T>().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_is_read_if_it_can_be_one() {
+        let items = [1_u32, 2, 3];
+        let own = Items::from(&items[..]);
+        // SAFETY: there are three, and where the count is wrong the array is refused.
+        let counted = |items: Items<'static, u32>, count: usize| unsafe { items.counted(count) }.get("items");
+        // SAFETY: as above.
+        assert_eq!(unsafe { own.counted(3_u32) }.get("items"), Ok(&items[..]));
+        // SAFETY: as above.
+        let few = unsafe { own.counted(3_u64) }.at_most(2, "items");
+        assert_eq!(few, Err(ArgumentError::TooMany { name: "items", count: 3, most: 2 }));
+        assert_eq!(counted(Items::NULL, 0), Ok(&[][..]));
+        let null = ArgumentError::Null { what: Argument::Items(1), name: "items" };
+        assert_eq!(counted(Items::NULL, 1), Err(null));
+        let aligned = Items(std::ptr::without_provenance(8), PhantomData);
+        assert_eq!(counted(aligned, usize::MAX), Err(ArgumentError::TooLong("items")));
+        let misaligned = Items(std::ptr::without_provenance(9), PhantomData);
+        assert_eq!(counted(misaligned, 1), Err(ArgumentError::Misaligned("items")));
+    }
+
+    #[test]
+    fn a_text_is_written_with_its_end_or_not_at_all() {
+        let mut memory = [9_u8; 4];
+        let room = |memory: &mut [u8; 4], count: usize| {
+            // SAFETY: there are four, and the count is at most that.
+            unsafe { ItemsOut(memory.as_mut_ptr(), PhantomData).counted(count) }
+        };
+        assert_eq!(room(&mut memory, 3).write_text(b"npu", "path"), Err(ArgumentError::TooLong("path")));
+        assert_eq!(memory, [9; 4]);
+        assert_eq!(room(&mut memory, 4).write_text(b"acl", "path"), Ok(()));
+        assert_eq!(&memory, b"acl\0");
+    }
+
+    #[test]
+    fn counts_are_not_cut_off() {
+        assert_eq!(
+            (u64::MAX.count(), u32::MAX.count(), (-1_i32).count(), 7_usize.count()),
+            (usize::MAX, 0xffff_ffff, 0, 7)
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! The border between a C program and opscope's libraries: what a program passes, as typed values, and what every
+//! exported function does.
+//!
+//! A pointer of C is one of the types below. Each says what C promises for it, has one place that reads or writes
+//! through it, and checks it before. So the body of an exported function is safe Rust, and cannot forget a check:
+//!
+//! ```
+//! # use opscope_border::{ArgumentError, Failure, Items, Out, Text, exported};
+//! # struct Wrong(i32);
+//! # impl From<ArgumentError> for Wrong { fn from(_: ArgumentError) -> Self { Self(2) } }
+//! # impl Failure for Wrong {
+//! #     type Status = i32;
+//! #     fn success() -> i32 { 0 }
+//! #     fn panicked(_: &str) -> Self { Self(3) }
+//! #     fn report(self) -> i32 { self.0 }
+//! # }
+//! /// Writes how many of these numbers are even.
+//! #[exported]
+//! pub fn example_even(#[counted_by(count)] numbers: Items<'_, u32>, count: usize, even: Out<'_, usize>) -> Result<(),
+//! Wrong> {
+//!     let even = even.place("even")?;
+//!     even.write(numbers.get("numbers")?.iter().filter(|number| *number % 2 == 0).count());
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # `exported`
+//!
+//! The attribute makes `example_even` a function of C: `int example_even(const uint32_t *numbers, size_t count, size_t
+//! *even)`.
+//!
+//! - A function that returns a `Result` returns the status of its [`Failure`] to C. Its body runs in [`Answer::answer`], or in the
+//!   function that the attribute names, as in `#[exported(in_callback)]`: a panic becomes an error, an error is reported. Any
+//!   other function returns what it says, and its body runs as it is.
+//! - `#[counted_by(count)]` says which parameter is the count of an array. In the body, the array has its count.
+//! - The ABI is "C" unless the function names another one.
+//!
+//! A Rust program that calls such a function needs values that only C or `unsafe` code can make, so the function itself
+//! is safe.
+//!
+//! # Rooms
+//!
+//! | room | what |
+//! |---|---|
+//! | `answer` | bodies of exported functions: panics, statuses |
+//! | `sized` | structs that begin with their size |
+//! | `items` | arrays |
+//! | `value`, `text` | single values, places for results, texts |
+//! | `program` | calls of functions that a program gave |
+//! | `exception` | exceptions of C++ that such a function throws |
+//! | `entry` | functions in memory that a program overwrites |
+//! | `last` | references that change while threads look at them |
+//! | `unpadded` | structs as bytes |
+//! | `loader`, `system` | what other libraries export; calls of the system |
+//! | `error` | why an argument cannot be used |
+
+mod answer;
+mod entry;
+mod error;
+mod exception;
+mod items;
+mod last;
+pub mod loader;
+mod program;
+mod sized;
+pub mod system;
+mod text;
+mod unpadded;
+mod value;
+
+pub use answer::{Answer, Failure, answer, caught, value};
+pub use entry::Entry;
+pub use error::{Argument, ArgumentError};
+pub use items::{Bytes, Count, Counted, Items, ItemsOut, Room};
+pub use last::Last;
+pub use opscope_border_macros::exported;
+pub use program::{UserData, call_program, report, required};
+pub use sized::{SizedCounted, SizedIn, SizedItems, SizedOut, SizedPlace, SizedStruct};
+pub use text::Text;
+pub use unpadded::Unpadded;
+#[doc(hidden)]
+pub use unpadded::{size_of_pointee as __size_of_pointee, uninit as __uninit};
+pub use value::{In, InOut, Out, Place};

@@ -1,0 +1,222 @@
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::{Argument, ArgumentError};
+
+/// NULL, or where C has a value that a function reads.
+///
+/// C promises that what is not NULL can be read, and is a value of the type, while the function is called.
+#[repr(transparent)]
+pub struct In<'a, T>(*const T, PhantomData<&'a T>);
+
+/// NULL, or the place where C wants a result.
+///
+/// C promises that what is not NULL can be written to while the function is called.
+#[repr(transparent)]
+pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
+
+/// NULL, or where C has a value that a function reads and writes: what [`In`] and [`Out`] promise together.
+#[repr(transparent)]
+pub struct InOut<'a, T>(*mut T, PhantomData<&'a mut T>);
+
+/// A place that was found not to be NULL.
+#[must_use]
+pub struct Place<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
+
+impl<T> Clone for In<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for In<'_, T> {}
+
+impl<'a, T> In<'a, T> {
+    /// The pointer that leads nowhere.
+    pub const NULL: Self = Self(std::ptr::null(), PhantomData);
+
+    /// Takes a pointer of C.
+    ///
+    /// # Safety
+    /// It is what this type promises.
+    pub const unsafe fn from_ptr(pointer: *const T) -> Self {
+        Self(pointer, PhantomData)
+    }
+
+    /// Returns the pointer.
+    #[inline]
+    pub fn as_ptr(self) -> *const T {
+        self.0
+    }
+
+    /// Returns whether it is NULL.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Returns whether it is NULL or not aligned for its type.
+    #[inline]
+    pub fn is_unusable(self) -> bool {
+        self.0.is_null() || !self.0.is_aligned()
+    }
+}
+
+impl<'a, T: Copy> In<'a, T> {
+    /// Reads the value, unless it is NULL.
+    #[inline]
+    pub fn given(self) -> Option<T> {
+        // SAFETY: it is not NULL, and the type promises the rest. Nothing is said of its alignment.
+        (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
+    }
+
+    /// Reads the value, which has to be there.
+    #[inline]
+    pub fn get(self, name: &'static str) -> Result<T, ArgumentError> {
+        self.given().ok_or(ArgumentError::Null { what: Argument::Value, name })
+    }
+}
+
+impl<'a, T> From<&'a T> for In<'a, T> {
+    fn from(value: &'a T) -> Self {
+        Self(value, PhantomData)
+    }
+}
+
+impl<'a, T> Out<'a, T> {
+    /// Takes a pointer of C.
+    ///
+    /// # Safety
+    /// It is what this type promises.
+    pub const unsafe fn from_ptr(pointer: *mut T) -> Self {
+        Self(pointer, PhantomData)
+    }
+
+    /// Returns the pointer.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut T {
+        self.0
+    }
+
+    /// Returns whether it is NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Checks that it is not NULL, before the place is needed.
+    #[inline]
+    pub fn check_given(&self, name: &'static str) -> Result<(), ArgumentError> {
+        if self.is_null() { Err(ArgumentError::Null { what: Argument::Place, name }) } else { Ok(()) }
+    }
+
+    /// Returns the place, which has to be there.
+    #[inline]
+    pub fn place(self, name: &'static str) -> Result<Place<'a, T>, ArgumentError> {
+        self.given().ok_or(ArgumentError::Null { what: Argument::Place, name })
+    }
+
+    /// Returns the place, which has to be there and aligned for its type.
+    #[inline]
+    pub fn aligned_place(self, name: &'static str) -> Result<Place<'a, T>, ArgumentError> {
+        if !self.0.is_aligned() {
+            return Err(ArgumentError::Misaligned(name));
+        }
+        self.place(name)
+    }
+
+    /// Returns the place, unless it is NULL.
+    #[inline]
+    pub fn given(self) -> Option<Place<'a, T>> {
+        NonNull::new(self.0).map(|place| Place(place, PhantomData))
+    }
+
+    /// Writes a result to its place, unless that is NULL.
+    #[inline]
+    pub fn write_if_given(self, value: T) {
+        if let Some(place) = self.given() {
+            place.write(value);
+        }
+    }
+}
+
+impl<'a, T> From<&'a mut T> for Out<'a, T> {
+    fn from(place: &'a mut T) -> Self {
+        Self(place, PhantomData)
+    }
+}
+
+impl<'a, T> InOut<'a, T> {
+    /// Takes a pointer of C.
+    ///
+    /// # Safety
+    /// It is what this type promises.
+    pub const unsafe fn from_ptr(pointer: *mut T) -> Self {
+        Self(pointer, PhantomData)
+    }
+}
+
+impl<'a, T: Copy> InOut<'a, T> {
+    /// Reads the value, which has to be there and aligned for its type. Returns it with its place.
+    #[inline]
+    pub fn aligned_place(self, name: &'static str) -> Result<(T, Place<'a, T>), ArgumentError> {
+        let value = In(self.0.cast_const(), PhantomData).get(name)?;
+        Ok((value, Out(self.0, PhantomData).aligned_place(name)?))
+    }
+}
+
+impl<T> Place<'_, T> {
+    /// Writes the result.
+    #[inline]
+    pub fn write(&self, value: T) {
+        // SAFETY: the place is not NULL, and `Out` promises that it can be written to. Nothing is said of its
+        // alignment.
+        unsafe { self.0.write_unaligned(value) }
+    }
+
+    /// Writes only what the place begins with.
+    #[inline]
+    pub fn write_head<H>(&self, head: H) {
+        const { assert!(size_of::<H>() <= size_of::<T>()) };
+        // SAFETY: as in `write`, and the head is no longer.
+        unsafe { self.0.cast::<H>().write_unaligned(head) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_null_is_neither_read_nor_written() {
+        let null = Argument::Value;
+        assert_eq!(In::<u32>::NULL.given(), None);
+        assert_eq!(In::<u32>::NULL.get("size"), Err(ArgumentError::Null { what: null, name: "size" }));
+        // SAFETY: NULL is what the type promises.
+        let place = || unsafe { Out::<u32>::from_ptr(std::ptr::null_mut()) };
+        place().write_if_given(1);
+        assert!(matches!(place().place("to"), Err(ArgumentError::Null { what: Argument::Place, name: "to" })));
+        assert!(matches!(place().aligned_place("to"), Err(ArgumentError::Null { .. })));
+    }
+
+    #[test]
+    fn values_are_read_and_written_where_they_lie() {
+        let bytes = [0_u8, 1, 0, 0, 0, 9];
+        let mut places = [0_u8; 6];
+        // SAFETY: there are four bytes from the second on.
+        let (value, place) = unsafe {
+            (In::<u32>::from_ptr(bytes[1..].as_ptr().cast()), Out::<u32>::from_ptr(places[1..].as_mut_ptr().cast()))
+        };
+        place.place("to").expect("a place").write(value.get("from").expect("a value").to_le() + 1);
+        assert_eq!(places, [0, 2, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_misaligned_place_is_refused_where_that_is_asked_for() {
+        let mut places = [0_u64; 2];
+        // SAFETY: it is not written to.
+        let place = unsafe { Out::<u32>::from_ptr(places.as_mut_ptr().byte_add(2).cast()) };
+        assert!(matches!(place.aligned_place("to"), Err(ArgumentError::Misaligned("to"))));
+        assert!(Out::from(&mut places[0]).aligned_place("to").is_ok());
+    }
+}

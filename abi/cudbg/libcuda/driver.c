@@ -1,0 +1,74 @@
+// libcuda.so.1 for debuggers that look for their functions there. It lies in a directory of its own, which only those who ask for it have in
+// their path: programs that compute need NVIDIA's. It opens libcudadebugger.so.1, as NVIDIA's does, when the table is asked for.
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "cudadebugger.h"
+
+// What the driver answers without a device, and before it is initialized.
+enum { CUDA_ERROR_NOT_INITIALIZED = 3, CUDA_ERROR_NO_DEVICE = 100 };
+
+// Returns a function of the library; NULL if it is not there. It stays open.
+static void* function(const char* name)
+{
+    void* library = dlopen("libcudadebugger.so.1", RTLD_LAZY);
+    return library ? dlsym(library, name) : NULL;
+}
+
+CUDBGResult cudbgGetAPI(uint32_t major, uint32_t minor, uint32_t rev, CUDBGAPI* api)
+{
+    CUDBGResult (*get)(uint32_t, uint32_t, uint32_t, CUDBGAPI*);
+    *(void**)&get = function("GetCUDADebuggerAPI");
+    return get ? get(major, minor, rev, api) : CUDBG_ERROR_INTERNAL;
+}
+
+CUDBGResult cudbgGetAPIVersion(uint32_t* major, uint32_t* minor, uint32_t* rev)
+{
+    CUDBGResult (*get)(uint32_t*, uint32_t*, uint32_t*);
+    *(void**)&get = function("GetCUDADebuggerAPIVersion");
+    return get ? get(major, minor, rev) : CUDBG_ERROR_INTERNAL;
+}
+
+// There is no device that a program could compute with.
+int cuInit(unsigned flags)
+{
+    (void)flags;
+    cudbgDebuggerInitialized = 1;
+    return CUDA_ERROR_NO_DEVICE;
+}
+
+// cuda-gdb sets a breakpoint here.
+int cuMemAllocManaged(uint64_t* pointer, size_t size, unsigned flags)
+{
+    (void)pointer, (void)size, (void)flags;
+    return CUDA_ERROR_NOT_INITIALIZED;
+}
+
+// Functions that do nothing, with an address each: debuggers set breakpoints on some of them.
+#define EMPTY(number) __asm__ volatile("" ::"r"(number))
+
+void cudbgApiInit(uint32_t arg)
+{
+    (void)arg;
+    EMPTY(1);
+}
+
+void cudbgReportDriverApiError(void)
+{
+    EMPTY(2);
+}
+
+void cudbgReportDriverInternalError(void)
+{
+    EMPTY(3);
+}
+
+void cudbgReportAttachProcedureFinished(void)
+{
+    EMPTY(4);
+}
+
+void cudbgPreInit(void)
+{
+    EMPTY(5);
+}

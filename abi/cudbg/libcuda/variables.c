@@ -1,0 +1,30 @@
+// The variables that a debugger reads and writes in the program.
+#include "cudadebugger.h"
+
+uint32_t cudbgIpcFlag;
+uint32_t cudbgRpcEnabled;
+uint32_t cudbgApiClientPid;
+uint32_t cudbgApiClientRevision;
+uint32_t cudbgSessionId;
+uint32_t cudbgDebuggerCapabilities;
+uint32_t cudbgEnableLaunchBlocking;
+uint32_t cudbgEnableIntegratedMemcheck;
+uint32_t cudbgEnablePreemptionDebugging;
+uint32_t cudbgDetachSuspendedDevicesMask;
+uint32_t cudbgReportDriverApiErrorFlags;
+uint32_t cudbgDebuggerInitialized;
+uint32_t cudbgAttachHandlerAvailable;
+uint32_t cudbgResumeForAttachDetach;
+uint32_t cudbgUseExternalDebugger;
+uint32_t CUDBG_I_AM_DEBUGGER;
+int32_t  cudbgInitiateDebuggerAttachProcedureFd = -1;
+uint64_t cudbgReportedDriverApiErrorCode;
+uint64_t cudbgReportedDriverApiErrorFuncNameSize;
+uint64_t cudbgReportedDriverApiErrorFuncNameAddr;
+uint32_t cudbgReportedDriverApiErrorSource;
+uint64_t cudbgReportedDriverApiErrorNameSize;
+uint64_t cudbgReportedDriverApiErrorNameAddr;
+uint64_t cudbgReportedDriverApiErrorStringSize;
+uint64_t cudbgReportedDriverApiErrorStringAddr;
+uint64_t cudbgReportedDriverInternalErrorCode;
+char     cudbgInjectionPath[4096];

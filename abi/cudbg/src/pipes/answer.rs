@@ -1,0 +1,392 @@
+//! What the server answers: each command is a function of the table. An answer has all its outputs also where the function failed,
+//! as a debugger reads them before it looks at the result.
+
+use super::command::Command;
+use super::message::{Malformed, Reply, Request, room};
+use crate::border::{Status, call, last_message};
+use crate::calls;
+use crate::layout::device::DeviceInfoSizes;
+use crate::layout::dimensions::Dim3;
+use crate::layout::event::Event;
+use crate::layout::grid::GridInfo;
+use crate::layout::memory::{LoadedFunctionInfo, MemoryInfo};
+use crate::layout::warp::{WarpResources, WarpState};
+use crate::layout::zeroed;
+use crate::version::{MAJOR, MINOR, REVISION, request as request_version};
+
+/// Calls a function of the table whose outputs come last, and answers with them.
+macro_rules! outputs {
+    ($function:ident($($argument:expr),*), $($output:ident: $type:ty),+) => {{
+        $(let mut $output: $type = zeroed();)+
+        // SAFETY: the outputs are valid for writes of their types, which are those of the function's parameters.
+        let status = unsafe { calls::$function($($argument,)* $((&mut $output).into()),+) };
+        Reply::new(status)$(.and(&$output))+
+    }};
+}
+
+/// Calls a function of the table that writes to a buffer, and answers with all of it.
+macro_rules! buffer {
+    ($bytes:expr, |$buffer:ident| $call:expr) => {{
+        let mut bytes: Vec<u8> = $bytes;
+        let $buffer = bytes.as_mut_ptr();
+        // SAFETY: the buffer has as many bytes as the function is told.
+        let status = unsafe { $call };
+        Reply::new(status).and_bytes(&bytes)
+    }};
+}
+
+/// Answers a command.
+///
+/// # Errors
+/// Returns an error if its arguments are none of the command, or ask for more than any debugger would.
+pub fn answer(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
+    use Command as C;
+    Ok(match command {
+        C::Initialize => initialize(request)?,
+        C::Finalize => Reply::new(calls::finalize()),
+        C::ClearAttachState => Reply::new(calls::clear_attach_state()),
+        C::InitializeAttachStub => Reply::new(calls::initialize_attach_stub()),
+        C::RequestCleanupOnDetach => Reply::new(calls::request_cleanup_on_detach(request.u32()?)),
+        C::GetSupportedDebuggerCapabilities => outputs!(get_supported_debugger_capabilities(), flags: u32),
+        C::GetErrorStringEx => {
+            let text = last_message();
+            let size = text.len() as u32 + 1;
+            Reply::new(Status::Success).and(&size).and_bytes(text.as_bytes()).and_bytes(&[0])
+        }
+        // Notifications go over a pipe of their own.
+        C::SetNotifyNewEventCallback => Reply::new(Status::Success),
+        C::SuspendDevice => Reply::new(calls::suspend_device(request.u32()?)),
+        C::ResumeDevice => Reply::new(calls::resume_device(request.u32()?)),
+        C::AcknowledgeSyncEvents => Reply::new(calls::acknowledge_sync_events()),
+        C::SetKernelLaunchNotificationMode => Reply::new(calls::set_kernel_launch_notification_mode(request.u32()?)),
+        C::GetNextEvent => outputs!(get_next_event(request.u32()?), event: Event),
+        C::SetBreakpoint => Reply::new(calls::set_breakpoint(request.u32()?, request.u64()?)),
+        C::UnsetBreakpoint => Reply::new(calls::unset_breakpoint(request.u32()?, request.u64()?)),
+        C::SingleStepWarp41 | C::SingleStepWarp65 | C::SingleStepWarp | C::ResumeWarpsUntilPc => {
+            step(command, request)?
+        }
+        C::GetNumDevices => outputs!(get_num_devices(), count: u32),
+        C::GetDeviceType | C::GetSmType | C::GetDeviceName => device_text(command, request)?,
+        C::GetNumSms
+        | C::GetNumWarps
+        | C::GetNumLanes
+        | C::GetNumRegisters
+        | C::GetNumPredicates
+        | C::GetNumUniformRegisters
+        | C::GetNumUniformPredicates
+        | C::GetDevicePciBusInfo
+        | C::GetDeviceInfoSizes => of_device(command, request.u32()?),
+        C::GetDeviceInfo => device_info(request)?,
+        C::ReadDeviceExceptionState80 => outputs!(read_device_exception_state80(request.u32()?), mask: u64),
+        C::ReadDeviceExceptionState => {
+            let [dev, words] = request.u32s()?;
+            buffer!(room(words.into(), size_of::<u64>())?, |to| {
+                calls::read_device_exception_state(dev, to.cast(), words)
+            })
+        }
+        C::ReadBrokenWarps | C::ReadValidWarps | C::ReadSmException => of_multiprocessor(command, request.u32s()?),
+        C::ReadValidLanes
+        | C::ReadActiveLanes
+        | C::GetBlockDim
+        | C::GetTid
+        | C::ReadBlockIdx
+        | C::GetGridDim
+        | C::ReadGridId
+        | C::ReadErrorPc
+        | C::ReadWarpState60
+        | C::ReadWarpState120
+        | C::ReadWarpState127
+        | C::ReadClusterIdx
+        | C::GetClusterDim
+        | C::GetClusterExceptionTargetBlock
+        | C::ReadWarpResources => of_warp(command, request.u32s()?),
+        C::GetGridAttribute => {
+            let [dev, sm, wp, attribute] = request.u32s()?;
+            outputs!(get_grid_attribute(dev, sm, wp, attribute), value: u64)
+        }
+        C::ReadThreadIdx
+        | C::ReadPc
+        | C::ReadVirtualPc
+        | C::ReadLaneStatus
+        | C::ReadLaneException
+        | C::ReadCallDepth
+        | C::ReadSyscallCallDepth
+        | C::ReadAllVirtualReturnAddresses => of_lane(command, request.u32s()?),
+        C::ReadRegister => {
+            let [dev, sm, wp, ln, number] = request.u32s()?;
+            outputs!(read_register(dev, sm, wp, ln, number), value: u32)
+        }
+        C::ReadReturnAddress => {
+            let [dev, sm, wp, ln, level] = request.u32s()?;
+            outputs!(read_return_address(dev, sm, wp, ln, level), address: u64)
+        }
+        C::ReadVirtualReturnAddress => {
+            let [dev, sm, wp, ln, level] = request.u32s()?;
+            outputs!(read_virtual_return_address(dev, sm, wp, ln, level), address: u64)
+        }
+        C::ReadRegisterRange => {
+            let [dev, sm, wp, ln, first, count] = request.u32s()?;
+            buffer!(room(count.into(), size_of::<u32>())?, |to| {
+                calls::read_register_range60(dev, sm, wp, ln, first, count, to.cast())
+            })
+        }
+        C::GetGridStatus | C::GetGridInfo55 | C::GetGridInfo120 | C::GetGridInfo | C::GetClusterDim120 => {
+            of_grid(command, request.u32()?, request.u64()?)
+        }
+        C::GetElfImageByHandle | C::GetLoadedFunctionInfo118 | C::GetLoadedFunctionInfo => of_image(command, request)?,
+        C::IsDeviceCodeAddress => outputs!(is_device_code_address(request.u64()? as usize), is_code: bool),
+        C::GetAdjustedCodeAddress => {
+            let (dev, address, action) = (request.u32()?, request.u64()?, request.u32()?);
+            let mut adjusted = 0;
+            // SAFETY: the output is valid for writes.
+            let status = unsafe { calls::get_adjusted_code_address(dev, address, (&mut adjusted).into(), action) };
+            Reply::new(status).and(&adjusted)
+        }
+        C::Disassemble => {
+            let (dev, address, room_for_text) = (request.u32()?, request.u64()?, request.u32()?);
+            let mut text = room(room_for_text.into(), 1)?;
+            let mut size = 0;
+            // SAFETY: the buffer has so many bytes, and the output is valid for writes.
+            let status = unsafe {
+                calls::disassemble(dev, address, (&mut size).into(), text.as_mut_ptr().cast(), room_for_text)
+            };
+            Reply::new(status).and(&size).and_bytes(&text)
+        }
+        C::ReadConstMemory | C::ReadGenericMemory | C::ReadGlobalMemory => read_memory(command, request)?,
+        C::WriteGenericMemory | C::WriteGlobalMemory => write_memory(command, request)?,
+        C::GetManagedMemoryRegionInfo => {
+            let (start, capacity) = (request.u64()?, request.u32()?);
+            let mut regions = room(capacity.into(), size_of::<MemoryInfo>())?;
+            let mut count = 0;
+            // SAFETY: there is room for so many regions, and the output is valid for writes.
+            let status = unsafe {
+                calls::get_managed_memory_region_info(start, regions.as_mut_ptr().cast(), capacity, (&mut count).into())
+            };
+            Reply::new(status).and(&count).and_bytes(&regions)
+        }
+        C::GetApi
+        | C::GetApiVersion
+        | C::ReadCodeMemory
+        | C::ReadParamMemory
+        | C::ReadSharedMemory
+        | C::ReadLocalMemory
+        | C::WriteParamMemory
+        | C::WriteSharedMemory
+        | C::WriteLocalMemory
+        | C::WriteRegister
+        | C::LookupDeviceCodeSymbol
+        | C::GetGridAttributes
+        | C::ReadPinnedMemory
+        | C::WritePinnedMemory
+        | C::ReadTextureMemory
+        | C::GetHostAddrFromDeviceAddr
+        | C::ReadTextureMemoryBindless
+        | C::MemcheckReadErrorAddress
+        | C::ReadPredicates
+        | C::WritePredicates
+        | C::ReadCcRegister
+        | C::WriteCcRegister
+        | C::ReadUniformRegisterRange
+        | C::WriteUniformRegister
+        | C::ReadUniformPredicates
+        | C::WriteUniformPredicates
+        | C::GenerateCoredump
+        | C::GetConstBankAddress123
+        | C::GetConstBankAddress
+        | C::ExecuteInternalCommand => unsupported(command, request)?,
+    })
+}
+
+fn initialize(request: &mut Request) -> Result<Reply, Malformed> {
+    let [_, _, revision] = request.u32s()?;
+    let status = call(|| request_version(revision));
+    let status = if status == Status::Success { calls::initialize() } else { status };
+    Ok(Reply::new(status).and(&MAJOR).and(&MINOR).and(&REVISION))
+}
+
+fn step(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
+    if command == Command::ResumeWarpsUntilPc {
+        let ([dev, sm], mask, pc) = (request.u32s()?, request.u64()?, request.u64()?);
+        return Ok(Reply::new(calls::resume_warps_until_pc60(dev, sm, mask, pc)));
+    }
+    let [dev, sm, wp] = request.u32s()?;
+    Ok(match command {
+        Command::SingleStepWarp65 => outputs!(single_step_warp65(dev, sm, wp, request.u32()?), mask: u64),
+        Command::SingleStepWarp => {
+            let [lane, steps, flags] = request.u32s()?;
+            outputs!(single_step_warp(dev, sm, wp, lane, steps, flags), mask: u64)
+        }
+        _ => outputs!(single_step_warp41(dev, sm, wp), mask: u64),
+    })
+}
+
+fn device_text(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
+    let [dev, size] = request.u32s()?;
+    let function = match command {
+        Command::GetDeviceType => calls::get_device_type,
+        Command::GetSmType => calls::get_sm_type,
+        _ => calls::get_device_name,
+    };
+    Ok(buffer!(room(size.into(), 1)?, |to| function(dev, to.cast(), size)))
+}
+
+fn of_device(command: Command, dev: u32) -> Reply {
+    match command {
+        Command::GetNumSms => outputs!(get_num_sms(dev), count: u32),
+        Command::GetNumWarps => outputs!(get_num_warps(dev), count: u32),
+        Command::GetNumLanes => outputs!(get_num_lanes(dev), count: u32),
+        Command::GetNumRegisters => outputs!(get_num_registers(dev), count: u32),
+        Command::GetNumPredicates => outputs!(get_num_predicates(dev), count: u32),
+        Command::GetNumUniformRegisters => outputs!(get_num_uniform_registers(dev), count: u32),
+        Command::GetNumUniformPredicates => outputs!(get_num_uniform_predicates(dev), count: u32),
+        Command::GetDevicePciBusInfo => outputs!(get_device_pci_bus_info(dev), bus: u32, device: u32),
+        _ => outputs!(get_device_info_sizes(dev), sizes: DeviceInfoSizes),
+    }
+}
+
+fn device_info(request: &mut Request) -> Result<Reply, Malformed> {
+    let [dev, query, size] = request.u32s()?;
+    let mut bytes = room(size.into(), 1)?;
+    let mut written = 0;
+    // SAFETY: the buffer has so many bytes, and the output is valid for writes.
+    let status = unsafe { calls::get_device_info(dev, query, bytes.as_mut_ptr(), size, (&mut written).into()) };
+    Ok(Reply::new(status).and(&written).and_bytes(&bytes[..written as usize]))
+}
+
+fn of_multiprocessor(command: Command, [dev, sm]: [u32; 2]) -> Reply {
+    match command {
+        Command::ReadBrokenWarps => outputs!(read_broken_warps(dev, sm), mask: u64),
+        Command::ReadValidWarps => outputs!(read_valid_warps(dev, sm), mask: u64),
+        _ => outputs!(read_sm_exception(dev, sm), exception: u32, pc: u64, is_valid: bool),
+    }
+}
+
+fn of_warp(command: Command, [dev, sm, wp]: [u32; 3]) -> Reply {
+    match command {
+        Command::ReadValidLanes => outputs!(read_valid_lanes(dev, sm, wp), mask: u32),
+        Command::ReadActiveLanes => outputs!(read_active_lanes(dev, sm, wp), mask: u32),
+        Command::GetBlockDim => outputs!(get_block_dim(dev, sm, wp), dimensions: Dim3),
+        Command::GetTid => outputs!(get_tid(dev, sm, wp), thread: u32),
+        Command::ReadBlockIdx => outputs!(read_block_idx(dev, sm, wp), index: Dim3),
+        Command::GetGridDim => outputs!(get_grid_dim(dev, sm, wp), dimensions: Dim3),
+        Command::ReadGridId => outputs!(read_grid_id(dev, sm, wp), grid: u64),
+        Command::ReadErrorPc => outputs!(read_error_pc(dev, sm, wp), pc: u64, is_valid: bool),
+        Command::ReadWarpState60 => {
+            buffer!(vec![0; WarpState::BYTES_60], |to| calls::read_warp_state60(dev, sm, wp, to))
+        }
+        Command::ReadWarpState120 => {
+            buffer!(vec![0; WarpState::BYTES_120], |to| calls::read_warp_state120(dev, sm, wp, to))
+        }
+        Command::ReadWarpState127 => {
+            buffer!(vec![0; WarpState::BYTES_127], |to| calls::read_warp_state127(dev, sm, wp, to))
+        }
+        Command::ReadClusterIdx => outputs!(read_cluster_idx(dev, sm, wp), index: Dim3),
+        Command::GetClusterDim => outputs!(get_cluster_dim(dev, sm, wp), dimensions: Dim3),
+        Command::GetClusterExceptionTargetBlock => {
+            outputs!(get_cluster_exception_target_block(dev, sm, wp), block: Dim3, is_valid: bool)
+        }
+        _ => outputs!(read_warp_resources(dev, sm, wp), resources: WarpResources),
+    }
+}
+
+fn of_lane(command: Command, [dev, sm, wp, ln]: [u32; 4]) -> Reply {
+    match command {
+        Command::ReadThreadIdx => outputs!(read_thread_idx(dev, sm, wp, ln), index: Dim3),
+        Command::ReadPc => outputs!(read_pc(dev, sm, wp, ln), pc: u64),
+        Command::ReadVirtualPc => outputs!(read_virtual_pc(dev, sm, wp, ln), pc: u64),
+        Command::ReadLaneStatus => outputs!(read_lane_status(dev, sm, wp, ln), has_failed: bool),
+        Command::ReadLaneException => outputs!(read_lane_exception(dev, sm, wp, ln), exception: u32),
+        Command::ReadCallDepth => outputs!(read_call_depth(dev, sm, wp, ln), depth: u32),
+        Command::ReadSyscallCallDepth => outputs!(read_syscall_call_depth(dev, sm, wp, ln), depth: u32),
+        // No call is within another one, so no addresses follow.
+        _ => outputs!(
+            read_all_virtual_return_addresses(dev, sm, wp, ln, std::ptr::null_mut(), 0),
+            depth: u32,
+            system_calls: u32
+        ),
+    }
+}
+
+fn of_grid(command: Command, dev: u32, grid: u64) -> Reply {
+    match command {
+        Command::GetGridStatus => outputs!(get_grid_status(dev, grid), status: u32),
+        Command::GetClusterDim120 => outputs!(get_cluster_dim120(dev, grid), dimensions: Dim3),
+        Command::GetGridInfo55 => buffer!(vec![0; GridInfo::BYTES_55], |to| calls::get_grid_info55(dev, grid, to)),
+        Command::GetGridInfo120 => buffer!(vec![0; GridInfo::BYTES_120], |to| calls::get_grid_info120(dev, grid, to)),
+        _ => buffer!(vec![0; size_of::<GridInfo>()], |to| calls::get_grid_info(dev, grid, to)),
+    }
+}
+
+fn of_image(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
+    let (dev, handle) = (request.u32()?, request.u64()?);
+    if command == Command::GetElfImageByHandle {
+        let (image_type, size) = (request.u32()?, request.u64()?);
+        return Ok(buffer!(room(size, 1)?, |to| {
+            calls::get_elf_image_by_handle(dev, handle, image_type, to.cast(), size)
+        }));
+    }
+    let start = if command == Command::GetLoadedFunctionInfo { request.u32()? } else { 0 };
+    let count = request.u32()?;
+    Ok(buffer!(room(count.into(), size_of::<LoadedFunctionInfo>())?, |to| {
+        calls::get_loaded_function_info(dev, handle, to.cast(), start, count)
+    }))
+}
+
+fn read_memory(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
+    Ok(match command {
+        Command::ReadConstMemory => {
+            let (dev, address, size) = (request.u32()?, request.u64()?, request.u32()?);
+            buffer!(room(size.into(), 1)?, |to| calls::read_device_memory(dev, address, to.cast(), size))
+        }
+        Command::ReadGenericMemory => {
+            let ([dev, sm, wp, ln], address, size) = (request.u32s()?, request.u64()?, request.u32()?);
+            buffer!(room(size.into(), 1)?, |to| {
+                calls::read_generic_memory(dev, sm, wp, ln, address, to.cast(), size)
+            })
+        }
+        _ => {
+            let (address, size) = (request.u64()?, request.u32()?);
+            buffer!(room(size.into(), 1)?, |to| calls::read_global_memory(address, to.cast(), size))
+        }
+    })
+}
+
+fn write_memory(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
+    let place = if command == Command::WriteGenericMemory { Some(request.u32s()?) } else { None };
+    let (address, size) = (request.u64()?, request.u32()?);
+    let data = request.bytes(size)?.as_ptr().cast();
+    // SAFETY: the data has so many bytes.
+    let status = unsafe {
+        match place {
+            Some([dev, sm, wp, ln]) => calls::write_generic_memory(dev, sm, wp, ln, address, data, size),
+            None => calls::write_global_memory(address, data, size),
+        }
+    };
+    Ok(Reply::new(status))
+}
+
+/// Answers a command for something that no operator has, with outputs of zeros.
+fn unsupported(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
+    use Command as C;
+    // How many bytes of arguments are before the number of outputs, how many there are without such a number, and the size of each.
+    let (before, fixed, each) = match command {
+        C::ReadCodeMemory => (12, 0, 1),
+        C::ReadPinnedMemory => (8, 0, 1),
+        C::ReadParamMemory | C::ReadSharedMemory => (20, 0, 1),
+        C::ReadLocalMemory => (24, 0, 1),
+        C::ReadPredicates => (16, 0, 4),
+        C::ReadUniformRegisterRange => (16, 0, 4),
+        C::ReadUniformPredicates => (12, 0, 4),
+        C::GetHostAddrFromDeviceAddr | C::GetConstBankAddress123 => (0, 8, 0),
+        C::MemcheckReadErrorAddress | C::GetConstBankAddress => (0, 12, 0),
+        C::ReadCcRegister => (0, 4, 0),
+        _ => (0, 0, 0),
+    };
+    let count = if each > 0 {
+        request.bytes(before)?;
+        request.u32()?
+    } else {
+        0
+    };
+    Ok(Reply::new(Status::NotSupported).and_bytes(&[0; 12][..fixed]).and_bytes(&room(count.into(), each)?))
+}

@@ -1,0 +1,31 @@
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// Returns the directory in which a debugger has made the pipes of a session: `cuda-dbg/PID/sessionN` in its temporary directory.
+///
+/// # Errors
+/// Returns an error if there is none.
+pub fn of_session(debugger: i32, session: i32) -> io::Result<PathBuf> {
+    let places = [temporary_of(debugger), env::var_os("TMPDIR"), Some(OsString::from("/tmp"))];
+    let within = format!("cuda-dbg/{debugger}/session{session}");
+    let paths = places.into_iter().flatten().map(|place| Path::new(&place).join(&within));
+    let found = paths.filter(|path| path.is_absolute()).find(|path| is_directory(path));
+    found.ok_or_else(|| {
+        let text = format!("debugger {debugger} has no directory {within} in its temporary directory");
+        io::Error::new(io::ErrorKind::NotFound, text)
+    })
+}
+
+/// Returns the temporary directory that the debugger's environment names: that of the program may name another one.
+fn temporary_of(debugger: i32) -> Option<OsString> {
+    let environment = fs::read(format!("/proc/{debugger}/environ")).ok()?;
+    let value = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(b"TMPDIR="))?;
+    Some(OsString::from_vec(OsStr::from_bytes(value).as_bytes().to_vec()))
+}
+
+fn is_directory(path: &Path) -> bool {
+    // A link could lead to where somebody else makes pipes.
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}

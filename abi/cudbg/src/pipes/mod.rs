@@ -1,0 +1,186 @@
+//! The server for cuda-gdb, which speaks to the engine of a debuggee over named pipes. It runs in a process that the debugger does not
+//! stop, and connects to the program through its debug server.
+//!
+//! The debugger traces a process that waits for the program, and stops it when it is notified ([`Traced`]). The program runs on, and
+//! waits where its runs are stopped.
+
+mod answer;
+mod command;
+mod directory;
+mod message;
+mod transport;
+mod watch;
+
+use std::env;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::FromRawFd;
+use std::time::Duration;
+
+use opscope_border::report;
+use rustix::process::Pid;
+
+use self::command::Command;
+use self::message::Reply;
+use self::transport::{End, Notice, Pipes, notify};
+use self::watch::{Gone, Watch};
+use crate::LIBRARY;
+use crate::border::{Failure, Status};
+use crate::calls::{resume_device, suspend_device};
+use crate::layout::callback::CallbackData41;
+use crate::session::{self, Callback, Traced};
+use crate::version::request;
+
+/// Whom a server is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Served {
+    /// The process of the debugger, the revision that it was made for, and the number of its session.
+    pub debugger: i32,
+    pub revision: u32,
+    pub session: i32,
+    /// Whether the debugger has attached to a process, and not started it.
+    pub is_attached: bool,
+    /// Where one byte is written when a debugger can be served; negative for nowhere.
+    pub tell: i32,
+}
+
+/// Names the process that the debugger traces.
+const PROGRAM: &str = "OPSCOPE_CUDA_GDB_PROGRAM";
+
+/// How long to wait before the traced process is looked at again.
+const SOON: Duration = Duration::from_millis(2);
+
+/// How long to wait before the program is looked for again.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// After so many times somebody is told why nothing is shown yet.
+const TIMES_UNTIL_TOLD: u32 = 250;
+
+/// Serves one session, until the debugger ends it, or is gone, or the program is.
+///
+/// # Errors
+/// Returns an error if there is no such session, or the program cannot be debugged.
+pub fn serve(served: Served) -> Result<(), Failure> {
+    serve_session(served).inspect_err(|_| session::note_failure())
+}
+
+fn serve_session(served: Served) -> Result<(), Failure> {
+    let wrong = |text: String| Failure::new(Status::InvalidArgs, text);
+    let debugger = Pid::from_raw(served.debugger).filter(|_| served.debugger > 0);
+    let debugger = debugger.ok_or_else(|| wrong(format!("{} is the number of no process", served.debugger)))?;
+    let program =
+        env::var(PROGRAM).ok().and_then(|text| text.parse().ok()).filter(|pid| *pid > 0).and_then(Pid::from_raw);
+    let program =
+        program.ok_or_else(|| wrong(format!("{PROGRAM} has to be the number of the process that is traced")))?;
+    let directory = directory::of_session(served.debugger, served.session)
+        .map_err(|error| Failure::new(Status::CommunicationFailure, error.to_string()))?;
+    request(served.revision)?;
+
+    let thread = program.as_raw_nonzero().get().unsigned_abs();
+    Traced { thread, is_attached: served.is_attached }.set();
+    session::set_callback(Some(Callback::Cuda41(notified)));
+    let mut watch = Watch::new(debugger, program).map_err(gone)?;
+    open(&mut watch)?;
+    let mut pipes = Pipes::open(&directory).map_err(|error| {
+        let _ = session::close();
+        Failure::new(Status::CommunicationFailure, format!("a pipe in {} cannot be used: {error}", directory.display()))
+    })?;
+    tell(served.tell);
+    // The debugger looks for the pipes when it is notified.
+    notify(Notice::Events { thread, is_reminder: false });
+    let end = answer_all(&mut pipes, &mut watch);
+    // Unless the debugger has closed it.
+    let _ = session::close();
+    notify(Notice::Last);
+    match end {
+        Ok(()) | Err(End::Gone) => Ok(()),
+        Err(End::Malformed(reason)) => Err(wrong(reason.0)),
+        Err(End::System(error)) => Err(Failure::new(Status::CommunicationFailure, error.to_string())),
+    }
+}
+
+/// Attaches to the program as soon as it has a debug server.
+fn open(watch: &mut Watch) -> Result<(), Failure> {
+    let mut times = 0;
+    loop {
+        match session::open() {
+            Err(failure) if failure.code == Status::NoDeviceAvailable => {
+                times += 1;
+                if times == TIMES_UNTIL_TOLD {
+                    report(LIBRARY, format_args!("cuda-gdb shows no device yet: {}", failure.text));
+                }
+            }
+            opened => return opened,
+        }
+        watch.wait(None, Some(AGAIN)).map_err(gone)?;
+    }
+}
+
+fn answer_all(pipes: &mut Pipes, watch: &mut Watch) -> Result<(), End> {
+    let mut to_resume = None;
+    loop {
+        let request = pipes.next(watch, to_resume.map(|_| SOON))?;
+        if let Some(dev) = to_resume.take_if(|_| watch.is_program_waiting()) {
+            resume_device(dev);
+        }
+        let Some(mut request) = request else { continue };
+        let command = Command::of(request.command);
+        // A debugger resumes the device and then the traced process, also to call a function there. Were it stopped meanwhile by
+        // a breakpoint of the device, an old one or a new one, cuda-gdb would fail: so the device is resumed when the process is.
+        if let Some(dev) = to_resume.take() {
+            if command == Some(Command::SuspendDevice) {
+                if let Ok(session) = session::current() {
+                    session.state().forget_causes();
+                }
+                // It is suspended already, unless a detachment has let it go on.
+                let status = match suspend_device(dev) {
+                    Status::SuspendedDevice => Status::Success,
+                    other => other,
+                };
+                pipes.reply(&Reply::new(status).finish(), watch)?;
+                continue;
+            }
+            resume_device(dev);
+        }
+        let reply = match command {
+            Some(Command::ResumeDevice) => {
+                to_resume = Some(request.u32().map_err(End::Malformed)?);
+                Reply::new(Status::Success)
+            }
+            Some(command) => answer::answer(command, &mut request).map_err(End::Malformed)?,
+            // A newer debugger may read outputs, whose size is not known: there are more zeros than it can want.
+            None => Reply::new(Status::UnknownFunction).and_bytes(&[0; 4096]),
+        };
+        pipes.reply(&reply.finish(), watch)?;
+        if command == Some(Command::Finalize) {
+            return Ok(());
+        }
+    }
+}
+
+/// Called when events wait.
+extern "C-unwind" fn notified(data: *mut CallbackData41) {
+    let Some(thread) = session::traced_thread() else { return };
+    // SAFETY: the events' thread passes a structure that is valid during the call.
+    let is_reminder = unsafe { data.as_ref() }.is_some_and(|data| data.timeout != 0);
+    notify(Notice::Events { thread, is_reminder });
+}
+
+fn gone(gone: Gone) -> Failure {
+    let who = match gone {
+        Gone::Debugger => "the debugger",
+        Gone::Program => "the program",
+    };
+    Failure::new(Status::CommunicationFailure, format!("{who} has ended"))
+}
+
+/// Tells the traced process that a debugger can be served, and by the end of this process that it cannot any more.
+fn tell(descriptor: i32) {
+    if descriptor > 2 {
+        // SAFETY: whoever started this process has opened the descriptor for it, and nothing else here knows it.
+        let mut to = unsafe { File::from_raw_fd(descriptor) };
+        let _ = to.write_all(&[1]);
+        // It stays open as long as the process lives.
+        std::mem::forget(to);
+    }
+}

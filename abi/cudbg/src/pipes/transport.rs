@@ -1,0 +1,153 @@
+//! The named pipes of a session: `pipe.A.B` leads from A to B, and each end has its number.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkfifoat, open};
+use rustix::io::{Errno, read, write};
+
+use super::message::{Incoming, Malformed, Request};
+use super::watch::Watch;
+
+/// The end that answers, and that of the debugger; the ends of notifications.
+const SERVER: u32 = 999;
+const DEBUGGER: u32 = 1000;
+const SERVER_NOTICES: u32 = 1001;
+const DEBUGGER_NOTICES: u32 = 1002;
+
+/// The pipes of a session.
+pub struct Pipes {
+    requests: OwnedFd,
+    replies: OwnedFd,
+    /// The pipe that was made here.
+    path: PathBuf,
+    incoming: Incoming,
+}
+
+/// Where notifications go, once there are pipes.
+static NOTICES: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// Why no more requests come.
+#[derive(Debug)]
+pub enum End {
+    /// The debugger has ended or closed the pipes, or the program is gone.
+    Gone,
+    /// Something else than a debugger writes.
+    Malformed(Malformed),
+    System(io::Error),
+}
+
+/// What a notification says.
+#[derive(Debug, Clone, Copy)]
+pub enum Notice {
+    /// Events wait. `is_reminder` is whether an earlier notification got no response.
+    Events { thread: u32, is_reminder: bool },
+    /// No more notifications come.
+    Last,
+}
+
+impl Pipes {
+    /// Opens the pipes in a session's directory. From then on the debugger finds a server.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        // Opened in both directions, a pipe needs no debugger at its other end yet.
+        let replies = open_pipe(&pipe(directory, SERVER, DEBUGGER), OFlags::RDWR)?;
+        let notices = open_pipe(&pipe(directory, SERVER_NOTICES, DEBUGGER_NOTICES), OFlags::RDWR)?;
+        // This one comes last: a debugger that finds it writes at once. Opened for reading, it tells when the debugger closes it.
+        let path = pipe(directory, DEBUGGER, SERVER);
+        let requests = open_pipe(&path, OFlags::RDONLY)?;
+        // A debugger that is notified looks for that pipe.
+        *NOTICES.lock().unwrap_or_else(PoisonError::into_inner) = Some(notices);
+        Ok(Self { requests, replies, path, incoming: Incoming::default() })
+    }
+
+    /// Waits for the next request, at most for so long.
+    pub fn next(&mut self, watch: &mut Watch, most: Option<Duration>) -> Result<Option<Request>, End> {
+        let mut bytes = vec![0; 1 << 16];
+        loop {
+            if let Some(request) = self.incoming.take().map_err(End::Malformed)? {
+                return Ok(Some(request));
+            }
+            if !watch.wait(Some((self.requests.as_fd(), PollFlags::IN)), most).map_err(|_| End::Gone)? {
+                return Ok(None);
+            }
+            match read(&self.requests, &mut bytes) {
+                Ok(0) => {
+                    // It says so as well while no debugger has opened it yet.
+                    if is_hung_up(&self.requests) {
+                        return Err(End::Gone);
+                    }
+                }
+                Ok(count) => self.incoming.push(&bytes[..count]),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(End::System(error.into())),
+            }
+        }
+    }
+
+    /// Writes an answer.
+    pub fn reply(&self, mut bytes: &[u8], watch: &mut Watch) -> Result<(), End> {
+        while !bytes.is_empty() {
+            match write(&self.replies, bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    watch.wait(Some((self.replies.as_fd(), PollFlags::OUT)), None).map_err(|_| End::Gone)?;
+                    if is_hung_up(&self.requests) {
+                        return Err(End::Gone);
+                    }
+                }
+                Err(error) => return Err(End::System(error.into())),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pipes {
+    fn drop(&mut self) {
+        // A debugger that has opened it has removed its name already.
+        let _ = std::fs::remove_file(&self.path);
+        NOTICES.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Notifies the debugger. If it has left so many notifications unread that the pipe is full, one more would tell it nothing.
+pub fn notify(notice: Notice) {
+    let (thread, is_last, is_reminder) = match notice {
+        Notice::Events { thread, is_reminder } => (thread, false, is_reminder),
+        Notice::Last => (0, true, false),
+    };
+    let message = [thread, u32::from(is_last), u32::from(is_reminder)].map(u32::to_ne_bytes).concat();
+    if let Some(pipe) = &*NOTICES.lock().unwrap_or_else(PoisonError::into_inner) {
+        let _ = write(pipe, &message);
+    }
+}
+
+fn pipe(directory: &Path, from: u32, to: u32) -> PathBuf {
+    directory.join(format!("pipe.{from}.{to}"))
+}
+
+/// Opens a pipe, which is made if it is not there.
+fn open_pipe(path: &Path, access: OFlags) -> io::Result<OwnedFd> {
+    match mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let opened = open(path, flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&opened)?.st_mode) != FileType::Fifo {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{} is no pipe", path.display())));
+    }
+    Ok(opened)
+}
+
+/// Returns whether a debugger had opened the pipe, and has closed it.
+fn is_hung_up(pipe: &OwnedFd) -> bool {
+    let mut polled = [PollFd::new(pipe, PollFlags::IN)];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().contains(PollFlags::HUP)
+}

@@ -1,0 +1,113 @@
+//! The processes that a session is for. A server ends with either.
+
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
+
+/// Which process has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gone {
+    Debugger,
+    Program,
+}
+
+/// Tells when a process ends.
+pub struct Watch {
+    /// Readable when the debugger has ended; `None` if it has, or the system has no such descriptors.
+    debugger: Option<OwnedFd>,
+    program: Option<OwnedFd>,
+    program_pid: Pid,
+    /// When the server ends, because the program is gone.
+    until: Option<Instant>,
+}
+
+/// How long a debugger whose program is gone may take to close the session.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How often a program that has ended is looked at: a debugger may keep it in the table of processes for a while.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+impl Watch {
+    /// Watches a debugger and the process that it debugs.
+    ///
+    /// # Errors
+    /// Returns an error if one of them does not exist.
+    pub fn new(debugger: Pid, program: Pid) -> Result<Self, Gone> {
+        let descriptor = |pid, gone| match pidfd_open(pid, PidfdFlags::empty()) {
+            Err(Errno::SRCH) => Err(gone),
+            // Without it, the end of the debugger is seen at the pipes.
+            opened => Ok(opened.ok()),
+        };
+        Ok(Self {
+            debugger: descriptor(debugger, Gone::Debugger)?,
+            program: descriptor(program, Gone::Program)?,
+            program_pid: program,
+            until: None,
+        })
+    }
+
+    /// Waits until a descriptor is ready, at most for so long. Returns whether it is.
+    ///
+    /// # Errors
+    /// Returns an error if the debugger has ended, or the program is gone and the debugger has not closed the session in time.
+    pub fn wait(&mut self, ready: Option<(BorrowedFd<'_>, PollFlags)>, most: Option<Duration>) -> Result<bool, Gone> {
+        let end = most.map(|most| Instant::now() + most);
+        loop {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            let is_ending = self.program.is_none();
+            let timeout = if is_ending { Some(left.map_or(INTERVAL, |left| left.min(INTERVAL))) } else { left };
+            let timeout = timeout
+                .map(|timeout| Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() });
+            let processes = [&self.debugger, &self.program].map(|process| process.as_ref().map(AsFd::as_fd));
+            let known = processes.into_iter().flatten().map(|process| (process, PollFlags::IN));
+            let mut polled: Vec<PollFd<'_>> =
+                ready.into_iter().chain(known).map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags)).collect();
+            let _ = poll(&mut polled, timeout.as_ref());
+            let mut came = polled.iter().map(|fd| !fd.revents().is_empty());
+            let is_ready = ready.is_some() && came.next() == Some(true);
+            let debugger_ended = self.debugger.is_some() && came.next() == Some(true);
+            let program_ended = self.program.is_some() && came.next() == Some(true);
+            drop(came);
+            if program_ended {
+                self.program = None;
+            }
+            // What a debugger wrote before it ended is of no use to it.
+            if debugger_ended {
+                return Err(Gone::Debugger);
+            }
+            if is_ready {
+                return Ok(true);
+            }
+            if self.program.is_none() {
+                self.look_at_program()?;
+            }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Returns whether the program's process waits, as it does while the debugger lets it run. While it is stopped, and while the debugger
+    /// calls a function in it, it does not. One that has ended counts as waiting.
+    pub fn is_program_waiting(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.program_pid.as_raw_nonzero()));
+        // The state follows the command's name, which is in parentheses and may contain some itself.
+        let state = stat.ok().and_then(|stat| stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()));
+        !matches!(state, Some('t' | 'T' | 'R' | 'D'))
+    }
+
+    /// Returns an error if the program has been gone for so long that its debugger will not close the session any more.
+    fn look_at_program(&mut self) -> Result<(), Gone> {
+        if self.until.is_none() && test_kill_process(self.program_pid) == Err(Errno::SRCH) {
+            self.until = Some(Instant::now() + GRACE);
+        }
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(Gone::Program),
+            _ => Ok(()),
+        }
+    }
+}

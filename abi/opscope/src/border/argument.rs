@@ -1,0 +1,26 @@
+use opscope_border::Counted;
+
+use super::Failure;
+
+/// The most elements of an array that a caller passes. A count beyond it was never set, and nothing lies behind the
+/// pointer.
+const MOST_ELEMENTS: usize = 1 << 20;
+
+/// Returns an array that the caller passes.
+pub fn slice<'a, T>(items: Counted<'a, T>, name: &'static str) -> Result<&'a [T], Failure> {
+    Ok(items.at_most(MOST_ELEMENTS, name)?)
+}
+
+/// Checks that there is memory for a copy of so many bytes.
+pub fn check_copy(count: usize, name: &str) -> Result<(), Failure> {
+    let room = Vec::<u8>::new().try_reserve_exact(count);
+    room.map_err(|_| Failure::argument(format!("there is no memory for a copy of {name}, which has {count} bytes")))
+}
+
+/// Returns the value that a constant of C stands for: `values` has them in the order of their numbers, from 0.
+pub fn constant<T: Clone>(number: u32, name: &str, values: &[T]) -> Result<T, Failure> {
+    values
+        .get(number as usize)
+        .cloned()
+        .ok_or_else(|| Failure::argument(format!("{number} is no {name}; its numbers are 0 to {}", values.len() - 1)))
+}

@@ -1,0 +1,87 @@
+/// What the operators of a model make in a run of numbers that stand in its file.
+///
+/// `Pad` and `RandomNormal` make any size of next to nothing, so that a file of a hundred bytes can ask for all memory and minutes of
+/// time in each run. An engine counts what they make against what a model of its size may take.
+#[derive(Debug, Clone, Copy)]
+pub struct MadeOfNumbers {
+    made: u64,
+    most: u64,
+    factor: u32,
+}
+
+/// The operators whose attributes or small inputs say how large their outputs are.
+const SIZED: [&str; 12] = [
+    "CenterCropPad",
+    "ConstantOfShape",
+    "Expand",
+    "EyeLike",
+    "OneHot",
+    "Pad",
+    "RandomNormal",
+    "RandomUniform",
+    "Range",
+    "Resize",
+    "Tile",
+    "Upsample",
+];
+
+/// What has at most so many times the bytes of its inputs grows with the data.
+const GROWS: u64 = 64;
+
+impl MadeOfNumbers {
+    /// Creates a count of at most so many bytes, which a load budget of this factor allows.
+    pub fn within(most: u64, factor: u32) -> Self {
+        Self { made: 0, most, factor }
+    }
+
+    /// Adds an operator, with the bytes of its inputs and of its outputs.
+    ///
+    /// # Errors
+    /// Returns what is too much.
+    pub fn add(&mut self, op_type: &str, inputs: u64, outputs: u64) -> Result<(), String> {
+        if !SIZED.contains(&op_type) || outputs <= inputs.saturating_mul(GROWS) {
+            return Ok(());
+        }
+        self.made = self.made.saturating_add(outputs);
+        if self.made <= self.most {
+            return Ok(());
+        }
+        let needed = self.made.div_ceil((self.most / u64::from(self.factor)).max(1));
+        let (made, most) = (self.made >> 20, self.most >> 20);
+        Err(format!(
+            "what is made of numbers in the file would take {made} MiB of memory up to here, and a run of a model of this size may make \
+             {most} MiB of that; a load budget of {needed} allows it"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_of_numbers_is_counted_up_to_the_bound() {
+        let mut made = MadeOfNumbers::within(1 << 20, 1);
+        assert_eq!(made.add("Pad", 4, 1 << 19), Ok(()));
+        assert_eq!(made.add("RandomNormal", 0, 1 << 19), Ok(()));
+        let reason = made.add("Tile", 1, 65).unwrap_err();
+        assert!(reason.contains("a load budget of 2 allows it"), "{reason}");
+    }
+
+    #[test]
+    fn what_grows_with_the_data_is_not_counted() {
+        let mut made = MadeOfNumbers::within(0, 1);
+        assert_eq!(made.add("Pad", 100, 6400), Ok(()));
+        assert_eq!(made.add("MatMul", 1, 1 << 40), Ok(()));
+        assert!(made.add("Pad", 100, 6401).is_err());
+    }
+
+    #[test]
+    fn the_budget_that_is_named_allows_it() {
+        for factor in [1, 3] {
+            let reason = MadeOfNumbers::within(u64::from(factor) << 30, factor).add("Pad", 4, 10 << 30).unwrap_err();
+            assert!(reason.ends_with("a load budget of 10 allows it"), "{reason}");
+        }
+        assert_eq!(MadeOfNumbers::within(10 << 30, 10).add("Pad", 4, 10 << 30), Ok(()));
+    }
+}

@@ -1,0 +1,231 @@
+use std::ffi::c_char;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::announced::Announced;
+use super::text::Texts;
+use crate::consumers::{self, ConsumerSet};
+use crate::layout::{self, OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED, OPSCOPE_NO_OPERATOR};
+
+/// What a producer says of a model.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelFacts<'a> {
+    /// The name of its graph.
+    pub name: &'a str,
+    /// Its file.
+    pub path: &'a Path,
+    /// The engine.
+    pub engine: &'a str,
+    /// The engine's version.
+    pub engine_version: &'a str,
+    /// How the engine follows the file.
+    pub fidelity: Fidelity,
+}
+
+/// How an engine follows a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fidelity {
+    /// It may fuse and rewrite operators.
+    Optimised,
+    /// It executes every operator as the file has it.
+    Exact,
+}
+
+/// What a producer says of an operator.
+#[derive(Debug, Clone, Copy)]
+pub struct OperatorFacts<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its type.
+    pub op_type: &'a str,
+    /// The domain of its operator set.
+    pub domain: &'a str,
+}
+
+/// What a producer says of a kernel.
+#[derive(Debug, Clone)]
+pub struct KernelFacts<'a> {
+    /// The name of the operator that its time counts for; the engine's own name for a kernel that stands for none.
+    pub operator_name: &'a str,
+    /// The type of that operator; what the kernel does, if it stands for none.
+    pub operator_type: &'a str,
+    /// The engine's own name for it.
+    pub name: &'a str,
+    /// The engine's name for what it does.
+    pub op: &'a str,
+    /// The indices of the operators that it stands for, and whether the engine states it. Its time counts for the
+    /// first. Empty for a kernel that the engine added on its own.
+    pub operators: Vec<(u64, bool)>,
+    /// The type of the first output's elements; empty for a type of the engine's own.
+    pub output_dtype: &'a str,
+    /// The shape of the first output.
+    pub output_shape: Vec<u64>,
+}
+
+/// A model that is loaded, as its consumers see it. It is announced as unloaded when the model and its last plan are
+/// dropped.
+pub struct LoadedModel {
+    description: layout::Model,
+    announced: Announced,
+    /// The plans' descriptions live as long as the model, as consumers expect it.
+    plans: Mutex<Vec<Arc<Plan>>>,
+    _operators: Box<[layout::Operator]>,
+    _addresses: Box<[*const layout::Operator]>,
+    _texts: Texts,
+}
+
+/// A plan of a model, as the model's consumers see it.
+#[derive(Clone)]
+pub struct LoadedPlan {
+    pub(super) plan: Arc<Plan>,
+    pub(super) model: Arc<LoadedModel>,
+}
+
+pub(super) struct Plan {
+    pub description: layout::Plan,
+    announced: Announced,
+    kernels: Box<[layout::Kernel]>,
+    _addresses: Box<[*const layout::Kernel]>,
+    _operators: Vec<Box<[layout::Attribution]>>,
+    _shapes: Vec<Box<[u64]>>,
+    _texts: Texts,
+}
+
+// SAFETY: its pointers lead to memory that it owns and that no thread changes after it was made.
+unsafe impl Send for LoadedModel {}
+// SAFETY: as above.
+unsafe impl Sync for LoadedModel {}
+// SAFETY: its pointers lead to memory that it owns and that no thread changes after it was made.
+unsafe impl Send for Plan {}
+// SAFETY: as above.
+unsafe impl Sync for Plan {}
+
+static NEXT_MODEL: AtomicU64 = AtomicU64::new(1);
+static NEXT_PLAN: AtomicU64 = AtomicU64::new(1);
+
+impl LoadedModel {
+    /// Describes a model. It is announced by [`announce`](Self::announce), or with its first run.
+    pub fn new<'a>(facts: &ModelFacts<'_>, operators: impl IntoIterator<Item = OperatorFacts<'a>>) -> Arc<Self> {
+        let mut texts = Texts::default();
+        let operator = |(index, operator): (usize, OperatorFacts<'_>)| layout::Operator {
+            size: size_of::<layout::Operator>(),
+            id: index as u64,
+            name: texts.keep(operator.name),
+            r#type: texts.keep(operator.op_type),
+            domain: texts.keep(operator.domain),
+        };
+        let operators: Box<[_]> = operators.into_iter().enumerate().map(operator).collect();
+        let addresses: Box<[_]> = operators.iter().map(|operator| &raw const *operator).collect();
+        let description = layout::Model {
+            size: size_of::<layout::Model>(),
+            id: NEXT_MODEL.fetch_add(1, Ordering::Relaxed),
+            name: texts.keep(facts.name),
+            path: texts.keep(&facts.path.to_string_lossy()),
+            engine: texts.keep(facts.engine),
+            engine_version: texts.keep(facts.engine_version),
+            fidelity: match facts.fidelity {
+                Fidelity::Optimised => OPSCOPE_FIDELITY_OPTIMISED,
+                Fidelity::Exact => OPSCOPE_FIDELITY_EXACT,
+            },
+            operators: addresses.as_ptr(),
+            operator_count: addresses.len(),
+        };
+        Arc::new(Self {
+            description,
+            announced: Announced::default(),
+            plans: Mutex::default(),
+            _operators: operators,
+            _addresses: addresses,
+            _texts: texts,
+        })
+    }
+
+    /// Announces the model to the consumers that do not know it yet.
+    pub fn announce(&self) {
+        self.announce_to(consumers::wanting(|entries| entries.model_loaded.is_some()));
+    }
+
+    /// Returns whether these consumers know it now.
+    pub(super) fn announce_to(&self, wanting: ConsumerSet) -> bool {
+        self.announced.to(wanting, |consumer| {
+            let entries = consumer.entries();
+            entries.call(entries.model_loaded, &self.description);
+        })
+    }
+
+    /// Describes a plan of the model, with its kernels in order of execution. It is announced with its first run.
+    pub fn plan<'a>(self: &Arc<Self>, kernels: impl IntoIterator<Item = KernelFacts<'a>>) -> LoadedPlan {
+        let plan = Arc::new(Plan::new(self.description.id, kernels));
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&plan));
+        LoadedPlan { plan, model: Arc::clone(self) }
+    }
+}
+
+impl Drop for LoadedModel {
+    fn drop(&mut self) {
+        for consumer in self.announced.known_to() {
+            let entries = consumer.entries();
+            entries.call(entries.model_unloaded, &self.description);
+        }
+    }
+}
+
+impl Plan {
+    fn new<'a>(model: u64, kernels: impl IntoIterator<Item = KernelFacts<'a>>) -> Self {
+        let (mut texts, mut all_operators, mut shapes) = (Texts::default(), Vec::new(), Vec::new());
+        let kernel = |(index, kernel): (usize, KernelFacts<'_>)| {
+            let exact = |&(operator_id, exact): &(u64, bool)| layout::Attribution { operator_id, exact: exact.into() };
+            let operators: Box<[_]> = kernel.operators.iter().map(exact).collect();
+            let shape = kernel.output_shape.into_boxed_slice();
+            let mut keep = |text: &str| -> *const c_char { texts.keep(text) };
+            let description = layout::Kernel {
+                size: size_of::<layout::Kernel>(),
+                index: index as u64,
+                operator_id: operators.first().map_or(OPSCOPE_NO_OPERATOR, |first| first.operator_id),
+                name: keep(kernel.operator_name),
+                r#type: keep(kernel.operator_type),
+                kernel: keep(kernel.name),
+                op: keep(kernel.op),
+                operators: operators.as_ptr(),
+                operator_count: operators.len(),
+                output_dtype: keep(kernel.output_dtype),
+                output_shape: shape.as_ptr(),
+                output_rank: shape.len(),
+            };
+            all_operators.push(operators);
+            shapes.push(shape);
+            description
+        };
+        let kernels: Box<[_]> = kernels.into_iter().enumerate().map(kernel).collect();
+        let addresses: Box<[_]> = kernels.iter().map(|kernel| &raw const *kernel).collect();
+        let description = layout::Plan {
+            size: size_of::<layout::Plan>(),
+            id: NEXT_PLAN.fetch_add(1, Ordering::Relaxed),
+            model,
+            kernels: addresses.as_ptr(),
+            kernel_count: addresses.len(),
+        };
+        Self {
+            description,
+            announced: Announced::default(),
+            kernels,
+            _addresses: addresses,
+            _operators: all_operators,
+            _shapes: shapes,
+            _texts: texts,
+        }
+    }
+
+    pub fn announce_to(&self, wanting: ConsumerSet) {
+        self.announced.to(wanting, |consumer| {
+            let entries = consumer.entries();
+            entries.call(entries.plan_made, &self.description);
+        });
+    }
+
+    /// Returns the kernel with this index. The plan has none if the caller confuses plans.
+    pub fn kernel(&self, index: usize) -> Option<&layout::Kernel> {
+        self.kernels.get(index)
+    }
+}

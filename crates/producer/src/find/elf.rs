@@ -1,0 +1,82 @@
+use std::ffi::CStr;
+use std::fs::File;
+use std::path::Path;
+
+use object::Architecture;
+use object::read::{Object, ObjectKind, ObjectSymbol, ReadCache};
+use opscope_files::open_regular;
+
+/// Returns whether a library exports a symbol of its own under this name. Reads the file and loads nothing, so no code
+/// of the library is executed.
+///
+/// # Errors
+/// Returns the reason if the file cannot be read, or is no library.
+pub fn exports(path: &Path, name: &CStr) -> Result<bool, String> {
+    let cache = ReadCache::new(open_regular(path).map_err(|error| error.to_string())?);
+    let file = object::File::parse(&cache).map_err(|error| error.to_string())?;
+    let is_wanted = |symbol: object::Symbol<'_, '_, &ReadCache<File>>| {
+        symbol.is_definition() && symbol.is_global() && symbol.name_bytes() == Ok(name.to_bytes())
+    };
+    Ok(file.dynamic_symbols().any(is_wanted))
+}
+
+/// Checks that a file is a shared library for this processor. Reads the file and loads nothing.
+///
+/// # Errors
+/// Returns the reason if it is none.
+pub(super) fn check_library(path: &Path) -> Result<(), String> {
+    let cache = ReadCache::new(open_regular(path).map_err(|error| error.to_string())?);
+    let file = object::File::parse(&cache).map_err(|error| error.to_string())?;
+    if file.kind() != ObjectKind::Dynamic {
+        return Err("it is an object file, or a program".to_owned());
+    }
+    let here = match () {
+        () if cfg!(target_arch = "x86_64") => Architecture::X86_64,
+        () if cfg!(target_arch = "aarch64") => Architecture::Aarch64,
+        () => return Ok(()),
+    };
+    if file.architecture() == here { Ok(()) } else { Err("it is made for another processor".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_library_is_an_error() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("librocprofiler-sdk.so.1");
+        std::fs::write(&path, "/* GNU ld script */ INPUT(x)").expect("the disk has room");
+        assert!(exports(&path, c"malloc").is_err());
+        assert!(exports(directory.path(), c"malloc").is_err());
+        std::fs::write(&path, "").expect("the disk has room");
+        assert!(exports(&path, c"malloc").is_err());
+    }
+
+    #[test]
+    fn a_shared_library_is_told_from_other_files() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("libtool.so");
+        std::fs::write(&path, "no library").expect("the disk has room");
+        assert!(check_library(&path).is_err());
+        assert_eq!(check_library(directory.path()), Err("it is not a regular file but a directory".to_owned()));
+        // The C library is one.
+        let map = std::fs::read_to_string("/proc/self/maps").expect("a list of what is mapped");
+        let libc = map.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.contains("libc.so"));
+        let libc = Path::new(libc.expect("this program has the C library"));
+        assert_eq!(check_library(libc), Ok(()));
+        // The machine in its header.
+        let mut other = std::fs::read(libc).expect("a file");
+        other[18..20].copy_from_slice(&8_u16.to_le_bytes());
+        std::fs::write(&path, other).expect("the disk has room");
+        assert_eq!(check_library(&path), Err("it is made for another processor".to_owned()));
+    }
+
+    #[test]
+    fn an_import_is_no_export() {
+        // This program imports malloc, or takes it from a library that does, and defines no such function.
+        let program = std::env::current_exe().expect("this is a program");
+        assert_eq!(exports(&program, c"opscope_attach_producer"), Ok(false));
+        assert_eq!(exports(&program, c"malloc"), Ok(false));
+    }
+}

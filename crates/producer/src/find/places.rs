@@ -1,0 +1,55 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::objects;
+
+/// The names of libraries that may be consumers.
+pub const LIBRARY_NAMES: [&str; 2] = ["librocprofiler-sdk.so.1", "librocprofiler64.so.2"];
+
+/// The environment variable that names a directory of consumers.
+pub const LIBRARY_DIRECTORY: &str = "OPSCOPE_LIB_DIR";
+
+/// Where an installation has the libraries with vendors' names that were not asked for by name, below its `lib`.
+const VENDOR_DIRECTORY: &str = "opscope/vendor";
+
+/// Which libraries are looked for, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// The names of files. Of each name one library is attached: one that is loaded, or the first that is found.
+    pub names: Vec<String>,
+    /// The directory that the user named, which comes first.
+    pub named: Option<PathBuf>,
+    /// The directories that come with the producer.
+    pub beside: Vec<PathBuf>,
+    /// Tools that the user named: shared libraries that one of the consumers is to load.
+    pub tools: Vec<PathBuf>,
+}
+
+impl Search {
+    /// The [known names](LIBRARY_NAMES) in the places of this process: the directory that `OPSCOPE_LIB_DIR` names, and
+    /// those beside the producer. Beside an executable these are its directory, `../lib` and `../lib/opscope/vendor`,
+    /// beside a shared library its directory and `opscope/vendor` in it.
+    pub fn of_this_process() -> Self {
+        Self { names: LIBRARY_NAMES.map(str::to_owned).to_vec(), named: named(), beside: beside(), tools: Vec::new() }
+    }
+
+    /// Returns the directories that are looked into, in this order.
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
+        self.named.iter().chain(&self.beside).map(PathBuf::as_path)
+    }
+}
+
+/// Like the loader's own variables, this one does not count in a program with more rights than its user.
+fn named() -> Option<PathBuf> {
+    let value: OsString = std::env::var_os(LIBRARY_DIRECTORY)?;
+    (!value.is_empty() && !objects::has_more_rights_than_its_user()).then(|| PathBuf::from(value))
+}
+
+fn beside() -> Vec<PathBuf> {
+    let is_library = objects::own_library();
+    let file = is_library.clone().or_else(|| std::env::current_exe().ok()).and_then(|file| file.canonicalize().ok());
+    let Some(directory) = file.as_deref().and_then(Path::parent) else { return Vec::new() };
+    let lib = directory.parent().map(|prefix| prefix.join("lib")).filter(|_| is_library.is_none());
+    let vendor = lib.as_deref().unwrap_or(directory).join(VENDOR_DIRECTORY);
+    [directory.to_owned()].into_iter().chain(lib).chain([vendor]).collect()
+}

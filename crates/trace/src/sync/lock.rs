@@ -1,0 +1,85 @@
+//! Locks that a signal handler can see: a thread that holds one is inside of a call.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use opscope_clock::Clock;
+
+use super::Inside;
+
+/// A lock. A thread that waits for it or holds it is inside of a call, so a record that a signal handler of the thread emits
+/// meanwhile is dropped and counted, instead of waiting for the lock. A panic does not poison it.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(std::sync::Mutex<T>);
+
+/// The right to use what a [`Mutex`] protects.
+#[derive(Debug)]
+pub struct MutexGuard<'a, T> {
+    // Dropped in this order: the thread is inside until the lock is released.
+    guard: std::sync::MutexGuard<'a, T>,
+    inside: Inside,
+}
+
+impl<T> Mutex<T> {
+    /// Creates a lock.
+    pub const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    /// Waits for the lock.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let inside = Inside::enter();
+        // No code panics in the middle of a change, so what a poisoned lock protects is consistent.
+        MutexGuard { guard: self.0.lock().unwrap_or_else(PoisonError::into_inner), inside }
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
+
+/// Lets threads wait for a change of what a [`Mutex`] protects. They are inside of a call meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(std::sync::Condvar);
+
+impl Condvar {
+    pub(crate) const fn new() -> Self {
+        Self(std::sync::Condvar::new())
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+
+    pub(crate) fn wait<'a, T>(&self, MutexGuard { guard, inside }: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        MutexGuard { guard: self.0.wait(guard).unwrap_or_else(PoisonError::into_inner), inside }
+    }
+
+    /// As [`wait`](Self::wait), at most until a moment of a clock.
+    pub(crate) fn wait_until<'a, T>(
+        &self,
+        clock: &Clock,
+        MutexGuard { guard, inside }: MutexGuard<'a, T>,
+        until: Option<Instant>,
+    ) -> MutexGuard<'a, T> {
+        MutexGuard { guard: clock.wait(&self.0, guard, until), inside }
+    }
+}
