@@ -125,7 +125,12 @@ def _body(body):
 
 
 def _from_written(name, tensor):
-    return numpy_helper.from_array(np.array(tensor["values"], tensor["dtype"]).reshape(tensor["shape"]), name)
+    return numpy_helper.from_array(array(tensor), name)
+
+
+def array(tensor):
+    """The array that a tensor in JSON stands for."""
+    return np.array(tensor["values"], tensor["dtype"]).reshape(tensor["shape"])
 
 
 def _tensor(array):
