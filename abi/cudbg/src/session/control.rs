@@ -52,7 +52,7 @@ impl Session {
         let was_running = !std::mem::replace(&mut state.suspended, true);
         state.is_attended = true;
         drop(state);
-        self.update_subscription()?;
+        self.unless_it_ends(self.update_subscription())?;
         Ok(was_running)
     }
 
@@ -63,7 +63,7 @@ impl Session {
     pub fn resume_all(&self) -> Result<(), DebugError> {
         self.state().suspended = false;
         // First this: otherwise they would stop again at once.
-        self.update_subscription()?;
+        self.unless_it_ends(self.update_subscription())?;
         self.release(self.state());
         Ok(())
     }
@@ -106,7 +106,8 @@ impl Session {
         if self.state().is_released {
             return Ok(());
         }
-        let runs = self.client.status()?.runs;
+        let Some(status) = self.unless_it_ends(self.client.status().map(Some))? else { return Ok(()) };
+        let runs = status.runs;
         let is_running = |run: &&RunState| run.thread != 0 && run.stopped.is_none();
         let mut running: Vec<RunId> = runs.iter().filter(is_running).map(|run| run.run).collect();
         self.fetch_and_notify();

@@ -203,6 +203,18 @@ impl Session {
         }
     }
 
+    /// Returns what a request has answered, or nothing if the program has said meanwhile that it ends: then nothing is left
+    /// that could be stopped or continued, and events say so.
+    pub(super) fn unless_it_ends<T: Default>(&self, outcome: Result<T, DebugError>) -> Result<T, DebugError> {
+        match outcome {
+            Err(error @ DebugError::Connection(ConnectionError::Bye(_))) => {
+                self.end(&error);
+                Ok(T::default())
+            }
+            outcome => outcome,
+        }
+    }
+
     /// Renews the leases of what the client looks at. Reports the events of which it let the lease expire.
     fn watch_leases(&self) {
         let state = self.state();
