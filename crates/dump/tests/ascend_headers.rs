@@ -102,7 +102,8 @@ fn same() -> FakePlan {
 
 #[test]
 fn every_attribute_of_every_file_is_json_as_the_vendors_reader_takes_it() {
-    // It reads `json.loads(dump.attr[0].value)` where there is an attribute, and a key of its own in what that gives if it is not empty.
+    // It reads `json.loads(dump.attr[0].value)` where there is an attribute, and a key of its own in what that gives if
+    // it is not empty.
     let without_number = Tensor::new(DType::F8E4M3FnUz, vec![3], vec![0x40, 0x48, 0x4c]).unwrap();
     let overflowing = Tensor::from_f32(vec![3], &[1.0, f32::INFINITY, 3.0]).unwrap();
     let all = [

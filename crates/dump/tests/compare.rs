@@ -221,7 +221,8 @@ fn an_operator_is_not_blamed_alone_for_what_its_inputs_within_tolerance_may_expl
         tolerances: Tolerances { all, ..Tolerances::default() },
         ..CompareOptions::default()
     };
-    // By how much the input of the operator and its output differ. Relative to the largest elements, 16 times as much may be explained.
+    // By how much the input of the operator and its output differ. Relative to the largest elements, 16 times as much
+    // may be explained.
     for (brought, given, blame) in [
         (0.009, 0.011, Blame::Either),
         (0.001, 0.0155, Blame::Either),

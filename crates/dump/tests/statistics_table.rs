@@ -39,8 +39,8 @@ const NAN: f32 = f32::NAN;
 /// A row: maximum, minimum, mean, count, NaN, negative and positive infinities, L2 norm, standard deviation, zeros.
 type Numbers = (&'static str, &'static str, &'static str, [u64; 4], &'static str, &'static str, u64);
 
-/// By numpy: maximum and minimum of what is not NaN; mean, norm and deviation of what is finite, in double precision. `NA` is for what
-/// there is nothing of.
+/// By numpy: maximum and minimum of what is not NaN; mean, norm and deviation of what is finite, in double precision.
+/// `NA` is for what there is nothing of.
 const ROWS: [(&[f32], Numbers); 8] = [
     (&[1.5, -2.25, 0.0, 0.5], ("1.5", "-2.25", "-0.0625", [4, 0, 0, 0], "2.75", "1.3735788109897444", 1)),
     (

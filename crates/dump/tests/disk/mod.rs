@@ -5,8 +5,8 @@ use std::process::Command;
 
 use opscope_model::testing::skipped;
 
-/// Runs a test where it may mount disks: in a namespace of its own, in which this very program runs the test of this name
-/// once more. Where the system does not allow that, the test is skipped.
+/// Runs a test where it may mount disks: in a namespace of its own, in which this very program runs the test of this
+/// name once more. Where the system does not allow that, the test is skipped.
 pub fn with_disks(name: &str, test: impl FnOnce()) {
     const IS_WITHIN: &str = "OPSCOPE_TEST_MAY_MOUNT";
     const ALONE: [&str; 3] = ["--user", "--map-root-user", "--mount"];

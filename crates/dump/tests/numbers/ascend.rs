@@ -50,7 +50,8 @@ fn every_type_has_the_number_and_the_name_of_the_vendors_tools() {
             assert_eq!(dtype(number), Some(of));
         }
     }
-    // Undefined, two integers in one, quantised, a resource, 1 bit, a complex number of 32 bits, and what is not assigned.
+    // Undefined, two integers in one, quantised, a resource, 1 bit, a complex number of 32 bits, and what is not
+    // assigned.
     for unknown in [0, 14, 15, 18, 22, 23, 29, 32, 33, 36, 43, -1] {
         assert_eq!(dtype(unknown), None, "{unknown}");
     }
@@ -146,8 +147,9 @@ fn a_file_is_the_length_of_its_header_the_header_and_the_data() {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
     assert!(name.time <= since && since - name.time < 600_000_000, "microseconds since 1970: {}", name.time);
 
-    // Fields by the message definition: version 1, time 2, output 3, name 6. In an output: type 1, format 2 (ND), shape 3, original
-    // operator 4, size 6, original shape 7. Field 10001 is opscope's own: type 1, outputs 4, each with its value 2 and type 3.
+    // Fields by the message definition: version 1, time 2, output 3, name 6. In an output: type 1, format 2 (ND), shape
+    // 3, original operator 4, size 6, original shape 7. Field 10001 is opscope's own: type 1, outputs 4, each with its
+    // value 2 and type 3.
     let shape = field(1, &[2]);
     let original = [field(1, b"op"), vec![3 << 3, 1], vec![4 << 3, 2]].concat();
     let output = [vec![1 << 3, 1, 2 << 3, 2], field(3, &shape), field(4, &original), vec![6 << 3, 8], field(7, &shape)];
@@ -202,8 +204,8 @@ fn an_operator_that_overflowed_has_what_its_units_say_of_it() {
         let [tensor] = &file.tensors[..] else { panic!("one output") };
         assert_eq!((tensor.data_type, tensor.format, &*tensor.shape, tensor.bytes), (4, 2, &[1048][..], 1048));
         assert_eq!((file.version.as_str(), file.time, file.op_name.as_str()), ("2.0", name.time, "Node_OpDebug"));
-        // Two units for atomic additions have 128 bytes each; then come the AI Core's model, stream and task. Its status is behind
-        // 256 + 256 + 256 bytes more and two numbers.
+        // Two units for atomic additions have 128 bytes each; then come the AI Core's model, stream and task. Its
+        // status is behind 256 + 256 + 256 bytes more and two numbers.
         let mut expected = vec![0u8; 1048];
         expected[256..260].copy_from_slice(&[4, 3, 2, 1]);
         expected[272] = 1;

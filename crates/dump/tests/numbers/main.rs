@@ -1,5 +1,5 @@
-//! The numbers of dumps: what is written, what is judged, and where limits lie, against values that were computed by hand or by
-//! other programs.
+//! The numbers of dumps: what is written, what is judged, and where limits lie, against values that were computed by
+//! hand or by other programs.
 
 mod ascend;
 #[path = "../chain/mod.rs"]

@@ -15,7 +15,8 @@ use prost::bytes::Bytes;
 
 use crate::{arrays, floats};
 
-/// Returns a plan of three operators with these names and types, each of which adds one. The value behind each has its name, too.
+/// Returns a plan of three operators with these names and types, each of which adds one. The value behind each has its
+/// name, too.
 fn plan(operators: [(&str, &str); 3]) -> FakePlan {
     let begin = GraphBuilder::new("three").input("x", &[2]);
     let (graph, last) = operators.iter().fold((begin, "x".to_owned()), |(graph, before), (name, op_type)| {

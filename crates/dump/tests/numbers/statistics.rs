@@ -1,5 +1,5 @@
-//! What is noted of a tensor's numbers, in every place where it stands. The numbers are numpy's; the hashes are those of the Python
-//! package xxhash.
+//! What is noted of a tensor's numbers, in every place where it stands. The numbers are numpy's; the hashes are those
+//! of the Python package xxhash.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -49,7 +49,8 @@ fn statistics_agree_if_they_are_no_further_apart_than_every_element_may_be() {
 #[test]
 fn means_of_large_integers_may_be_rounded_and_are_not_the_same_otherwise() {
     let of = |values: &[i64]| Tensor::from_i64(vec![values.len()], values).unwrap();
-    // A billionth of the largest element would be 1, and the means are a quarter apart; a billionth of a thousandth is allowed.
+    // A billionth of the largest element would be 1, and the means are a quarter apart; a billionth of a thousandth is
+    // allowed.
     assert_eq!(outcome(of(&[0, 1_000_000_000, 5, 6]), of(&[0, 1_000_000_000, 5, 5])), Summary::Different);
     assert_eq!(outcome(of(&[0, 1_000_000_000, 5, 6]), of(&[0, 1_000_000_000, 6, 5])), Summary::Alike);
     let mut many = vec![0; 2000];
