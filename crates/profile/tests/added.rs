@@ -39,8 +39,8 @@ impl Converting {
         Profiler::create(directory, &info, &ProfilerOptions::default()).expect("a new directory")
     }
 
-    /// Reports a run of 100 parts of time: three kernels from 10 to 90, of which the last one takes 10 parts. After it the
-    /// engine works on its profile for 50 parts.
+    /// Reports a run of 100 parts of time: three kernels from 10 to 90, of which the last one takes 10 parts. After it
+    /// the engine works on its profile for 50 parts.
     fn run(&self, profiler: &Profiler, run: u64, untimed: u64) {
         self.run_with(profiler, run, untimed, [(10, 40), (40, 70), (80, 90)]);
     }

@@ -1,5 +1,5 @@
-//! What a recording knows of operators beside their times: what they compute and move, in which layer they are, how their times
-//! and their memory are distributed.
+//! What a recording knows of operators beside their times: what they compute and move, in which layer they are, how
+//! their times and their memory are distributed.
 
 mod support;
 
@@ -15,7 +15,8 @@ use opscope_profile::{Account, EngineInfo, Profiler, ProfilerOptions, Recording,
 use opscope_roofline::{Bandwidth, ComputePeak, Limit, Roofline};
 use support::{Paper, open};
 
-/// Two layers: a matrix product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of nobody's.
+/// Two layers: a matrix product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of
+/// nobody's.
 struct Layers {
     graph: Arc<Graph>,
     kernels: Arc<[Kernel]>,

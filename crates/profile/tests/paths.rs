@@ -14,7 +14,8 @@ use opscope_tensor::Tensor;
 use opscope_trace::Bytes;
 use support::open;
 
-/// Returns a plan of four kernels: `first`, `step` and `choice` in the body of `=loop`, and `choice` in that of `if`, too.
+/// Returns a plan of four kernels: `first`, `step` and `choice` in the body of `=loop`, and `choice` in that of `if`,
+/// too.
 fn looping(iterations: u32) -> FakePlan {
     let graph = GraphBuilder::new("looping")
         .input("x", &[2])

@@ -4,7 +4,8 @@ fn near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-12, "{found} is not {expected}");
 }
 
-/// 400 samples of which five in a row are equal. The numbers are those of numpy and the formulas of the comment in `interval.rs`.
+/// 400 samples of which five in a row are equal. The numbers are those of numpy and the formulas of the comment in
+/// `interval.rs`.
 #[test]
 fn an_interval_of_samples_that_depend_on_one_another() {
     let samples: Vec<f64> = (0..400).map(|index| f64::from((index / 5) * 37 % 41)).collect();

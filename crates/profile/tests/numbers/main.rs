@@ -89,8 +89,9 @@ impl Made {
         RunInfo { id: RunId(run), graph: &self.graph, kernels: &self.kernels, fidelity: Fidelity::Optimised }
     }
 
-    /// Makes run `run` at 1,000 ns times the run and one: 3 ns, the product (a nanosecond more in each run), 2 ns, the addition
-    /// (20 ns), 5 ns, the last operator (10 ns more in each run), 7 ns. The inputs take 13 ns before it, the outputs 17 after it.
+    /// Makes run `run` at 1,000 ns times the run and one: 3 ns, the product (a nanosecond more in each run), 2 ns, the
+    /// addition (20 ns), 5 ns, the last operator (10 ns more in each run), 7 ns. The inputs take 13 ns before it, the
+    /// outputs 17 after it.
     fn run(&self, profiler: &Profiler, run: u64) {
         let observer = profiler.observe(&self.run_info(run));
         let begin = 1_000 * (run + 1);
