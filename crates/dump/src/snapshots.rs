@@ -71,7 +71,7 @@ fn directory(root: &Path, plan: &FakePlan, contents: Contents) {
     run_into(plan, Box::new(sink.with_histograms().expect("a new file")));
 }
 
-/// Returns the manifest without the version.
+/// Returns the manifest with a fixed version of the writer.
 fn manifest(root: &Path) -> Vec<u8> {
     let manifest: Manifest = serde_json::from_slice(&read(root, MANIFEST)).expect("a manifest");
     serde_json::to_vec_pretty(&Manifest { writer: "opscope 0.1.0".to_owned(), ..manifest }).expect("data")

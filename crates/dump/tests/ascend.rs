@@ -103,7 +103,7 @@ fn constants_may_come_in_every_run_that_computes_something() {
     for run in 0..2 {
         chain.run_with(&dumper, run).unwrap();
     }
-    // This one fails at once, and the next after one operator.
+    // This run fails at once, and the next one after one operator.
     chain.fail_at(0).run_with(&dumper, 2).unwrap_err();
     let chain = chain_of(&["a", "b", "last"], &[2]).fail_at(1);
     dumper.add_plan(&chain, &chain).unwrap();
@@ -123,7 +123,7 @@ fn constants_may_come_in_every_run_that_computes_something() {
     assert_eq!(found, expected.map(|(run, name)| (run.to_owned(), name.to_owned())));
 }
 
-/// What a target was given: path, bytes, last.
+/// The chunks that a target got: path, bytes, last.
 type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
 #[test]
@@ -190,7 +190,7 @@ fn whole_file() -> Vec<u8> {
 #[test]
 fn a_shape_that_no_machine_can_address_is_a_reason_and_no_panic() {
     let dir = tempfile::tempdir().unwrap();
-    // A `DumpData` with one output of the type 1 and this shape, and four bytes of data.
+    // A `DumpData` with one output with type 1 and this shape, and four bytes of data.
     let dims: Vec<u8> = [[0x80; 8].as_slice(), &[0x80, 0x01]].concat().repeat(2);
     let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
     let output = [&[0x08, 1][..], &field(3, &field(1, &dims)), &[0x30, 4]].concat();

@@ -1,4 +1,4 @@
-//! Operators in the body of a loop, profiled, written, read back and exported.
+//! Operators in the body of a loop that are profiled, written, read back and exported.
 
 mod support;
 
@@ -140,7 +140,7 @@ fn a_path_that_no_record_holds_makes_the_recording_incomplete() {
     let root = tempfile::tempdir().expect("a directory");
     let options =
         ProfilerOptions { buffer_size: Bytes::kib(8), watermark: Bytes::kib(1), ..ProfilerOptions::default() };
-    // A record of 512 bytes has room for 56 levels.
+    // A record of 512 bytes holds 56 levels.
     let deep = (1..57).fold(looping(1), |plan, _| plan.with_body(2..3, "if", 1));
     let recording = profiled(&root.path().join("recording"), &deep, 1, &options);
     assert!(recording.problems()[0].contains("1 records were dropped"), "{:?}", recording.problems());

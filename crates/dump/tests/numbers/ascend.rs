@@ -14,7 +14,7 @@ use opscope_tensor::Tensor;
 use crate::chain::chain_of;
 use crate::{floats, giving, run_into};
 
-/// The number of each type in a header, 0 for those that the format lacks, and its name in tables.
+/// The number of each type in a header, 0 for types that the format lacks, and its name in tables.
 const TYPES: [(DType, i32, &str); 23] = [
     (F32, 1, "DT_FLOAT"),
     (U8, 4, "DT_UINT8"),
@@ -50,8 +50,8 @@ fn every_type_has_the_number_and_the_name_of_the_vendors_tools() {
             assert_eq!(dtype(number), Some(of));
         }
     }
-    // Undefined, two integers in one, quantised, a resource, 1 bit, a complex number of 32 bits, and what is not
-    // assigned.
+    // Undefined, two integers in one, quantised, a resource, 1 bit, a complex number of 32 bits, and unassigned
+    // numbers.
     for unknown in [0, 14, 15, 18, 22, 23, 29, 32, 33, 36, 43, -1] {
         assert_eq!(dtype(unknown), None, "{unknown}");
     }
@@ -74,7 +74,7 @@ fn a_name_has_255_bytes_at_most_and_is_32_digits_of_its_hash_otherwise() {
     assert_eq!(name(300).on_disk(), "12862321312880046056028431633867");
     assert_eq!(name(2).full(), "Add.xx.7.0.1700000000000000");
     assert_eq!(FileName::parse(&name(2).full()), Some(name(2)));
-    // Parts that are empty or no numbers, and a dump's number that is one.
+    // Parts that are empty or not numbers, and a dump's number that is valid.
     for wrong in
         ["Add..7.0.5", ".xx.7.0.5", "Add.xx.7.0.", "Add.xx..0.5", "Add.xx.7.-1.5", "Add.xx.y.7.0.5", "Add.7.0.5"]
     {
@@ -86,7 +86,7 @@ fn a_name_has_255_bytes_at_most_and_is_32_digits_of_its_hash_otherwise() {
     assert_eq!(FileName::parse("Add.xx.7.0.18446744073709551616"), None, "it has more than 64 bits");
 }
 
-/// What a target was given: path, bytes, last.
+/// The chunks that a target got: path, bytes, last.
 type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
 type Target = Chunks<Box<dyn FnMut(&Path, &[u8], bool) -> Result<(), std::string::String> + Send>>;
@@ -101,7 +101,7 @@ fn sink(chunk: usize) -> (Given, AscendSink<Target>) {
     (given, AscendSink::new(Chunks(Box::new(keep)), chunk))
 }
 
-/// Returns the files that a plan leaves, each with the sizes of its chunks.
+/// Returns the files of a plan, each with the sizes of its chunks.
 fn files(plan: &FakePlan, chunk: usize, overflowed_of: Option<u32>) -> Vec<(PathBuf, Vec<u8>, Vec<usize>)> {
     let (given, sink) = sink(chunk);
     let sink = match overflowed_of {
@@ -226,11 +226,11 @@ fn a_chunk_is_128_mib_at_most_one_byte_at_least_and_a_header_stands_before_a_pie
     let sizes = |elements| one(elements, usize::MAX).2;
     assert_eq!(sizes((1 << 20) - header), [1 << 20]);
     assert_eq!(sizes((1 << 20) - header + 1), [header, (1 << 20) - header + 1]);
-    // A chunk of 0 bytes is one of 1.
+    // A chunk size of 0 counts as 1.
     let (_, content, sizes) = one(5, 0);
     assert_eq!(sizes[1..], [1; 5]);
     assert_eq!(content.len(), sizes[0] + 5);
-    // The data is cut into chunks, and the last one is what is left.
+    // The data is cut into chunks, and the last one is the rest.
     assert_eq!(one(2500, 1000).2[1..], [1000, 1000, 500]);
     assert_eq!(one(2000, 1000).2[1..], [1000, 1000]);
 }
@@ -271,10 +271,10 @@ fn a_header_has_64_mib_at_most_and_its_tensors_end_with_the_file() {
     let of = |length: u64, rest: usize| [&length.to_le_bytes()[..], &vec![0; rest]].concat();
     assert_eq!(error(&of(9, 8)), "x: its header is said to have 9 bytes, the file has 8");
     let largest = 64 << 20;
-    // Zeros are no message, so the largest header is looked at, and one that is larger is not.
+    // Zeros are not a message. A header of the maximum size is parsed, and a larger one is not.
     assert!(error(&of(largest, largest as usize)).contains("its header is damaged"));
     assert!(error(&of(largest + 1, largest as usize + 1)).contains("said to have 67108865 bytes"));
-    // Space behind the tensors counts.
+    // Space after the tensors counts.
     let space = field(8, &[3 << 3, 5]);
     let buffer = field(5, &[3 << 3, 2]);
     let header = [space, buffer].concat();

@@ -1,4 +1,4 @@
-//! Tensors of which there are only hashes and statistics.
+//! Tensors with only hashes and statistics.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ fn outcome(found: Tensor, expected: Tensor) -> Summary {
 fn statistics_agree_if_they_are_no_further_apart_than_every_element_may_be() {
     use Summary::{Alike, Different, Same};
     let of = |found: &[f32], expected: &[f32]| outcome(floats(found), floats(expected));
-    // Of float32 and a largest element of 1: 1e-7 + 1e-4 + 5e-5. Of -2: twice that, but for the absolute part.
+    // For float32 and a largest element of 1: 1e-7 + 1e-4 + 5e-5. For -2: twice that, except for the absolute part.
     let expected = [-1.0, 0.0, 0.0, 1.0];
     assert_eq!(of(&expected, &expected), Same);
     assert_eq!(of(&[-1.0, 0.0, 0.0, 1.00015], &expected), Alike);
@@ -37,10 +37,10 @@ fn statistics_agree_if_they_are_no_further_apart_than_every_element_may_be() {
     assert_eq!(of(&[-1.000152, 0.0, 0.0, 1.0], &expected), Different);
     assert_eq!(of(&[-2.0, 0.0, 0.0, 1.0003], &[-2.0, 0.0, 0.0, 1.0]), Alike);
     assert_eq!(of(&[-2.0, 0.0, 0.0, 1.000302], &[-2.0, 0.0, 0.0, 1.0]), Different);
-    // The mean alone.
+    // Only the mean differs.
     assert_eq!(of(&[-1.0, 0.0003, 0.0003, 1.0], &expected), Alike);
     assert_eq!(of(&[-1.0, 0.000302, 0.000302, 1.0], &expected), Different);
-    // What is not finite, and nothing that is.
+    // Only elements that are not finite differ.
     assert_eq!(of(&[-1.0, f32::INFINITY, 0.0, 1.0], &expected), Different);
     assert_eq!(of(&[f32::NAN; 2], &[f32::INFINITY; 2]), Different);
     assert_eq!(of(&[f32::INFINITY; 2], &[f32::NEG_INFINITY; 2]), Alike, "an index counts them together");

@@ -7,7 +7,7 @@ fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} is not {expected}");
 }
 
-/// Total, mean, median and percent.
+/// Checks total, mean, median and percent.
 fn share(found: Share, total: f64, mean: f64, median: f64, percent: f64) {
     near(found.total_ns, total);
     near(found.mean_ns, mean);
@@ -48,7 +48,8 @@ fn operators_have_their_median_their_percentiles_and_their_share() {
     let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
     let names: Vec<_> = account.operators.iter().map(|row| row.operator.as_str()).collect();
     assert_eq!(names, ["last", "/encoder/layer.1/Add", "/encoder/layer.0/MatMul"]);
-    // 100 to 200, always 20, 1 to 11. Percentiles are numpy's, of the middles of buckets: 190 lies from 190 to 192.
+    // The times are 100 to 200, always 20, and 1 to 11. The percentiles are those of numpy for the middles of buckets:
+    // 190 lies in the bucket from 190 to 192.
     let expected = [
         (1_650.0, 150.0, 150.0, 191.0, 200.0, 100.0 * 150.0 / 193.0),
         (220.0, 20.0, 20.0, 20.5, 20.5, 100.0 * 20.0 / 193.0),
@@ -80,7 +81,7 @@ fn work_has_its_rates_at_the_median_time() {
     let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
     let work = |index: usize| account.operators[index].work.as_ref().unwrap();
     let product = work(2);
-    // 8 x 4 sums of 4 products, and 32 times Relu; 48 numbers are read and 32 written.
+    // 8 x 4 sums of 4 products, and 32 times Relu. 48 numbers are read and 32 are written.
     assert_eq!((product.flops, product.bytes_read, product.bytes_written), (Some(288.0), Some(192.0), Some(128.0)));
     near(product.flops_per_byte.unwrap(), 0.9);
     near(product.gflops_per_s.unwrap(), 48.0);
@@ -138,7 +139,7 @@ fn what_times_add_is_how_much_longer_runs_with_them_take() {
         }
     });
     let account = recording.account().unwrap();
-    // 193 ns are 5 more than 188; 7 ns between the operators of a run hold them.
+    // 193 ns are 5 ns more than 188 ns. They lie within the 7 ns between the operators of a run.
     assert_eq!(account.untimed, Some(UntimedRuns { count: 3, median_ns: 188.0 }));
     let shares = account.shares.unwrap();
     share(shares.profile, 55.0, 5.0, 5.0, 100.0 * 55.0 / 2_123.0);

@@ -26,7 +26,7 @@ fn the_table_of_dispatches_has_microseconds() {
         column("Run"),
         column("Warm Up"),
     ];
-    // Shapes hold commas; these columns stand before them or are counted from the end.
+    // Shapes contain commas, so these columns are before them or are counted from the end.
     let rows: Vec<Vec<String>> = lines
         .map(|cells| {
             let at = |index: usize| if index < 13 { index } else { cells.len() - titles.len() + index };
