@@ -4,7 +4,7 @@
 //! and [`finish`](Profiler::finish) it. It writes a recording: raw records, names and a manifest that says whether
 //! everything is there.
 //!
-//! Instead, or beside it, [`Tracer`] emits the same records into the buffers of a program's own contexts
+//! Instead or in addition, [`Tracer`] emits the same records into the buffers of a program's own contexts
 //! ([`opscope_trace::Context`]).
 //!
 //! *Afterwards*, [`Recording::open`] reads it, even if the process was killed. [`Recording::export`] writes timelines

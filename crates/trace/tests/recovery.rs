@@ -145,7 +145,7 @@ fn a_live_buffer_whose_file_is_overwritten_delivers_what_precedes_the_damage_and
         |kind: u16, number: u64| buffer.emit_bytes(Category(9), kind, &number.to_le_bytes()).expect("there is room");
     (0..10).for_each(|number| emit(1, number));
     (10..20).for_each(|number| emit(2, number));
-    // The head of the second segment, behind ten records of the first.
+    // The head of the second segment, after ten records of the first.
     let file = File::options().write(true).open(&path).expect("the file");
     let bytes = fs::read(&path).expect("the file");
     let stride = u64::from_le_bytes(bytes[32..40].try_into().expect("8 bytes")) as usize;

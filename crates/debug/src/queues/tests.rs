@@ -9,7 +9,7 @@ use super::{Account, Answer, Generation, Limits, Queues};
 use crate::event::{EventKind, Queue, Sequence};
 use crate::sync::EventDescriptor;
 
-/// Queues with a client whose leases expire at once.
+/// Returns queues with a client whose leases expire immediately.
 fn attached(capacity: usize) -> (Queues<()>, Generation) {
     let queues = Queues::new(Clock::system()).expect("the system has descriptors");
     let descriptor = Arc::new(EventDescriptor::new().expect("the system has descriptors"));

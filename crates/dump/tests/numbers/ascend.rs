@@ -205,7 +205,7 @@ fn an_operator_that_overflowed_has_what_its_units_say_of_it() {
         assert_eq!((tensor.data_type, tensor.format, &*tensor.shape, tensor.bytes), (4, 2, &[1048][..], 1048));
         assert_eq!((file.version.as_str(), file.time, file.op_name.as_str()), ("2.0", name.time, "Node_OpDebug"));
         // Two units for atomic additions have 128 bytes each; then come the AI Core's model, stream and task. Its
-        // status is behind 256 + 256 + 256 bytes more and two numbers.
+        // status comes after another 256 + 256 + 256 bytes and two numbers.
         let mut expected = vec![0u8; 1048];
         expected[256..260].copy_from_slice(&[4, 3, 2, 1]);
         expected[272] = 1;

@@ -9,7 +9,7 @@ use crate::{ProfileError, Recording};
 /// are excluded. All times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
-    /// How many runs of the recording each run here represents: 1, unless the recording has so many times that only
+    /// How many runs of the recording each run here represents: 1, unless the recording has too many times and only
     /// every second, fourth, ... run is kept.
     pub every: u64,
     /// The number of runs that count, including those that are not kept.

@@ -105,7 +105,7 @@ impl Recording {
         labels::path_text(self, dispatch)
     }
 
-    /// Returns a counter's name and unit; where they were lost, its number. The unit is empty where it has none.
+    /// Returns a counter's name and unit. If they were lost, the name is its number. The unit may be empty.
     pub fn counter_title(&self, counter: u32) -> (String, &str) {
         labels::counter_title(self, counter)
     }

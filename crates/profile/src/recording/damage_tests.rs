@@ -138,7 +138,7 @@ fn a_file_is_read_a_few_times_over_whatever_its_damage_is() {
         let (times, _) = effort(&beginnings);
         assert!(times < 20.0, "{times}");
     }
-    // A foreign byte in front of every small frame.
+    // There is a foreign byte before every small frame.
     let (whole, ends) = written(&vec![vec![7; 100]; 5_000]);
     let mut damaged = whole[..8].to_vec();
     for range in [8].iter().chain(&ends).zip(&ends) {

@@ -46,7 +46,7 @@ pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
     read_opened(header, file)
 }
 
-/// Reads the data behind a header that was [read](open), to its end.
+/// Reads all data after a header that was [read](open).
 ///
 /// # Errors
 /// Returns an error if the data cannot be read or does not end there, or memory is exhausted.

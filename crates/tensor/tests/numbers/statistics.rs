@@ -268,7 +268,7 @@ fn the_largest_elements_come_first_and_of_equal_ones_the_first() {
     let many = Tensor::from_f32(vec![100, 100], &many).unwrap();
     assert_eq!(places(&many, 3, TopBy::Value), [4096, 4095, 0]);
     assert_eq!(places(&many, 3, TopBy::Magnitude), [9999, 4096, 4095]);
-    // Infinity in a later block, behind smaller numbers, and larger than all that were kept.
+    // Infinity in a later block, after smaller numbers, and larger than all that were kept.
     for infinity in [f32::INFINITY, f32::NEG_INFINITY] {
         let mut many = vec![1.0f32; 10_000];
         many[9000] = infinity;

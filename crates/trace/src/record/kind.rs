@@ -32,7 +32,7 @@ record_kinds! {
         name: "operator_dispatch",
         /// What a dispatch did.
         operations: DispatchOperation {
-            /// The kernel came to its end.
+            /// The kernel completed.
             Complete = 0 => "complete",
         },
         operation: |record| record.operation,

@@ -16,7 +16,7 @@ pub struct Hello {
     pub pid: u32,
     /// The user that it runs as, by number.
     pub user: u32,
-    /// Its command line, cut where it is very long.
+    /// Its command line, shortened if it is very long.
     pub program: Vec<String>,
     /// The name of the debugger that is attached, if there is one.
     pub attached: Option<String>,

@@ -96,7 +96,7 @@ impl<'a> Stopped<'a> {
         &self.dispatch
     }
 
-    /// Returns where it is.
+    /// Returns its position.
     pub fn position(&self) -> &RunPosition {
         self.position.get_or_init(|| self.plan.position(&self.dispatch, self.moment))
     }

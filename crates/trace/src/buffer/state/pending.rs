@@ -108,7 +108,7 @@ impl BufferState {
         }
     }
 
-    /// Drops the oldest records that make up so many bytes. Returns whether there were any.
+    /// Drops the oldest records, this many bytes of them. Returns whether there were any.
     fn drop_pending(&mut self, bytes: usize) -> bool {
         let mut left = bytes;
         while left > 0 {

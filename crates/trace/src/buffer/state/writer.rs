@@ -22,9 +22,9 @@ const AHEAD: usize = 1024;
 #[repr(align(128))]
 pub(crate) struct Writer {
     /// The chunk's payload must stay below this for a record to be written without the lock: at the limit a callback is
-    /// due, or the thread's grant ends. 0 where there is no chunk.
+    /// due, or the thread's grant ends. 0 if there is no chunk.
     limit: AtomicUsize,
-    /// The header of the open segment; 0 where there is none.
+    /// The header of the open segment; 0 if there is none.
     header: AtomicU64,
     /// The offset of that header.
     header_at: AtomicUsize,
