@@ -219,7 +219,7 @@ impl<'a> Evaluation<'a> {
         let mut all = ScanResult::default();
         let mut left = query;
         for view in self.tensors.subjects() {
-            let found = look(view, left).map_err(|reason| EvaluateError::Data { part: None, reason })?;
+            let found = search(view, left).map_err(|reason| EvaluateError::Data { part: None, reason })?;
             all = all.join(found);
             left = left.without_present(&all);
         }
@@ -229,7 +229,7 @@ impl<'a> Evaluation<'a> {
     fn part(&self, part: &TensorPart, query: ScanQuery) -> Result<ScanResult, EvaluateError> {
         let view = self.view(part)?;
         let data = |reason| EvaluateError::Data { part: Some(part.clone()), reason };
-        let Some(slice) = &part.slice else { return look(&view, query).map_err(data) };
+        let Some(slice) = &part.slice else { return search(&view, query).map_err(data) };
         let region = slice.resolve(view.shape()).map_err(|reason| no_part(part, reason))?;
         match view.dtype() {
             DType::String => Ok(ScanResult::default()),
@@ -243,7 +243,7 @@ impl<'a> Evaluation<'a> {
 }
 
 /// Searches a tensor. Text has no bytes to search.
-fn look(view: &TensorView<'_>, query: ScanQuery) -> Result<ScanResult, TensorError> {
+fn search(view: &TensorView<'_>, query: ScanQuery) -> Result<ScanResult, TensorError> {
     match view.dtype() {
         DType::String => Ok(ScanResult::default()),
         _ => ScanResult::of(view, query),

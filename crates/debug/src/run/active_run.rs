@@ -135,6 +135,6 @@ impl Drop for ActiveRun {
         if was_changed {
             self.masks.clear();
         }
-        self.plan.give_back(Arc::clone(&self.masks));
+        self.plan.return_masks(Arc::clone(&self.masks));
     }
 }

@@ -83,7 +83,7 @@ impl PlanInfo {
     }
 
     /// Keeps the masks of a run that has ended, all off, unless an engine still uses them.
-    pub fn give_back(&self, masks: Arc<Masks>) {
+    pub fn return_masks(&self, masks: Arc<Masks>) {
         let mut spare = self.spare();
         if spare.len() < SPARE && masks.are_free() {
             spare.push(masks);
@@ -220,16 +220,16 @@ mod tests {
         let plan = PlanInfo::new(ModelId(0), &graph, &kernels(&graph, &[&["op"]]), Arc::default());
         let first = plan.masks();
         let place = Arc::as_ptr(&first);
-        plan.give_back(first);
+        plan.return_masks(first);
         let again = plan.masks();
         assert_eq!(Arc::as_ptr(&again), place);
         for mask in [&again.before, &again.after, &again.keep].map(Arc::clone) {
-            plan.give_back(Arc::clone(&again));
+            plan.return_masks(Arc::clone(&again));
             assert_eq!(plan.spare().len(), 0);
             drop(mask);
         }
         let many: Vec<_> = (0..70).map(|_| plan.masks()).collect();
-        many.into_iter().for_each(|masks| plan.give_back(masks));
+        many.into_iter().for_each(|masks| plan.return_masks(masks));
         assert_eq!(plan.spare().len(), 64);
     }
 }

@@ -70,11 +70,11 @@ impl Criteria {
             shown || options.reference_graph.is_some() && theirs.as_ref().is_some_and(|roundings| roundings.quantises);
         // Arrays do not say what computed them. They count as the original of a quantised model only if the user says
         // so.
-        let is_told =
+        let is_stated =
             options.least_sqnr.is_some() || reference.tensors.iter().any(|tensor| tensor.place.op_type.is_some());
         let quantised = match (ours_quantised, theirs_quantised) {
             _ if !options.tolerances.is_default() => None,
-            (true, false) if is_told => Some(Quantised::Tensors),
+            (true, false) if is_stated => Some(Quantised::Tensors),
             (false, true) => Some(Quantised::Reference),
             _ => None,
         };

@@ -3,7 +3,7 @@
 //! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred bytes can ask for
 //! terabytes, and then the system ends the process.
 
-use opscope_model::{EngineError, LoadBudget, GeneratedOutputs, TensorType, memory_of_machine};
+use opscope_model::{EngineError, GeneratedOutputs, LoadBudget, TensorType, memory_of_machine};
 use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
 use opscope_tensor::DType;
 use opscope_text::shown_size;

@@ -167,11 +167,11 @@ impl Link {
     pub fn wake(&self) {
         let mut calls = lock(&self.calls);
         calls.woken = true;
-        self.look_again(&calls);
+        self.wake_waiters(&calls);
     }
 
     /// Wakes the waiting threads, so that they check their conditions.
-    fn look_again(&self, calls: &Calls) {
+    fn wake_waiters(&self, calls: &Calls) {
         if calls.are_read {
             self.waker.signal();
         }
@@ -333,6 +333,6 @@ impl Link {
 
 impl Sleeper for Link {
     fn wake_up(&self) {
-        self.look_again(&lock(&self.calls));
+        self.wake_waiters(&lock(&self.calls));
     }
 }
