@@ -123,8 +123,7 @@ pub struct KernelNames {
     pub origin: Option<CodeOrigin>,
     /// Whether the engine added it on its own, so that it stands for no operator of the file.
     pub added: bool,
-    /// Whether the engine itself states that the kernel executes this operator; if not, that was inferred from the
-    /// graph.
+    /// Whether the engine states that the kernel executes this operator; if not, the graph suggests it.
     pub exact: bool,
     /// The other operators that it stands for.
     pub fused: Vec<FusedOperator>,
