@@ -88,7 +88,7 @@ fn a_name_longer_than_a_file_systems_is_mapped_and_found_again() {
 
 #[test]
 fn constants_may_come_in_every_run_that_computes_something() {
-    let collected: Given = Arc::default();
+    let collected: ReceivedChunks = Arc::default();
     let keep = Arc::clone(&collected);
     let target = Chunks(move |path: &Path, bytes: &[u8], last: bool| {
         keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));
@@ -124,7 +124,7 @@ fn constants_may_come_in_every_run_that_computes_something() {
 }
 
 /// The chunks that a target got: path, bytes, last.
-type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
+type ReceivedChunks = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
 #[test]
 fn chunks_are_never_empty_come_in_order_and_end_once() {
@@ -136,7 +136,7 @@ fn chunks_are_never_empty_come_in_order_and_end_once() {
         (50, 37, IoSelection::All),
         (0, 64, IoSelection::All),
     ] {
-        let given: Given = Arc::default();
+        let given: ReceivedChunks = Arc::default();
         let keep = Arc::clone(&given);
         let target = Chunks(move |path: &Path, bytes: &[u8], last: bool| {
             keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));

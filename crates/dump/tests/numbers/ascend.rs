@@ -87,12 +87,12 @@ fn a_name_has_255_bytes_at_most_and_is_32_digits_of_its_hash_otherwise() {
 }
 
 /// The chunks that a target got: path, bytes, last.
-type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
+type ReceivedChunks = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
 type Target = Chunks<Box<dyn FnMut(&Path, &[u8], bool) -> Result<(), std::string::String> + Send>>;
 
-fn sink(chunk: usize) -> (Given, AscendSink<Target>) {
-    let given = Given::default();
+fn sink(chunk: usize) -> (ReceivedChunks, AscendSink<Target>) {
+    let given = ReceivedChunks::default();
     let keep = Arc::clone(&given);
     let keep = move |path: &Path, bytes: &[u8], last: bool| {
         keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));

@@ -1,7 +1,7 @@
 use opscope_model::Instrument;
 use opscope_profile::{Fact, ProfilerOptions, RunKind, Share, UntimedRuns};
 
-use crate::{Made, at};
+use crate::{ThreeOperators, at};
 
 fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} is not {expected}");
@@ -18,7 +18,7 @@ fn share(found: Share, total: f64, mean: f64, median: f64, percent: f64) {
 #[test]
 fn the_time_of_runs_is_that_of_their_parts() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     assert_eq!((account.runs.measured, account.runs.warm_up, account.runs.failed, account.runs.partial), (11, 1, 0, 0));
     // 138, 149, ... 248.
     near(account.run.total_ns, 2_123.0);
@@ -45,7 +45,7 @@ fn the_time_of_runs_is_that_of_their_parts() {
 #[test]
 fn operators_have_their_median_their_percentiles_and_their_share() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     let names: Vec<_> = account.operators.iter().map(|row| row.operator.as_str()).collect();
     assert_eq!(names, ["last", "/encoder/layer.1/Add", "/encoder/layer.0/MatMul"]);
     // The times are 100 to 200, always 20, and 1 to 11. The percentiles are those of numpy for the middles of buckets:
@@ -78,7 +78,7 @@ fn operators_have_their_median_their_percentiles_and_their_share() {
 #[test]
 fn work_has_its_rates_at_the_median_time() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     let work = |index: usize| account.operators[index].work.as_ref().unwrap();
     let product = work(2);
     // 8 x 4 sums of 4 products, and 32 times Relu. 48 numbers are read and 32 are written.
@@ -98,7 +98,7 @@ fn work_has_its_rates_at_the_median_time() {
 #[test]
 fn layers_have_the_sums_of_their_operators() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     let layers = account.layers_at(1);
     assert_eq!((layers[0].path.as_str(), layers[1].path.as_str()), ("", "/encoder"));
     let encoder = &layers[1];
@@ -114,7 +114,7 @@ fn layers_have_the_sums_of_their_operators() {
 #[test]
 fn a_histogram_has_at_most_32_bins_with_these_bounds() {
     let root = tempfile::tempdir().unwrap();
-    let distribution = Made::new().recorded(&root.path().join("recording")).distributions().unwrap();
+    let distribution = ThreeOperators::new().recorded(&root.path().join("recording")).distributions().unwrap();
     let [last, sum, product] = &distribution.operators[..] else { panic!("there are three") };
     // A bucket is 1 ns up to 128 ns, and 2 ns from there to 256 ns. Four buckets make a bin.
     let bounds: Vec<f64> =
@@ -129,7 +129,7 @@ fn a_histogram_has_at_most_32_bins_with_these_bounds() {
 #[test]
 fn what_times_add_is_how_much_longer_runs_with_them_take() {
     let root = tempfile::tempdir().unwrap();
-    let made = Made::new();
+    let made = ThreeOperators::new();
     let recording = made.record(&root.path().join("recording"), &ProfilerOptions::default(), |profiler| {
         (0..11).for_each(|run| made.run(profiler, run));
         profiler.set_run_kind(RunKind::Untimed);
@@ -150,7 +150,7 @@ fn what_times_add_is_how_much_longer_runs_with_them_take() {
 #[test]
 fn a_run_has_the_moments_of_both_copies_and_its_own() {
     let root = tempfile::tempdir().unwrap();
-    let recording = Made::new().recorded(&root.path().join("recording"));
+    let recording = ThreeOperators::new().recorded(&root.path().join("recording"));
     let run = recording.facts().unwrap().find_map(|fact| match fact.unwrap() {
         Fact::Run(run) if run.run == 2 => Some(run),
         _ => None,

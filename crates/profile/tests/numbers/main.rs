@@ -44,12 +44,12 @@ fn at(nanos: u64) -> Ticks {
 }
 
 /// A product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of an unknown type.
-struct Made {
+struct ThreeOperators {
     graph: Arc<Graph>,
     kernels: Arc<[Kernel]>,
 }
 
-impl Made {
+impl ThreeOperators {
     fn new() -> Self {
         let graph = GraphBuilder::new("made")
             .input("x", &[8, 4])
