@@ -1,6 +1,6 @@
 use crate::{TickSource, Ticks, Timestamp};
 
-/// One moment, read from both clocks.
+/// The readings of both clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockPair {
     /// The raw clock.
@@ -41,7 +41,7 @@ fn middle(before: Ticks, after: Ticks) -> (Ticks, u64) {
 }
 
 impl Calibration {
-    /// Returns the line through two moments. Where no ticks passed between them, a tick is taken for a nanosecond.
+    /// Returns the line through two moments. If no ticks passed between them, a tick counts as a nanosecond.
     pub fn between(start: ClockPair, end: ClockPair) -> Self {
         let ticks = end.ticks.as_raw().saturating_sub(start.ticks.as_raw());
         let nanos = end.time.as_nanos().saturating_sub(start.time.as_nanos());
@@ -49,14 +49,14 @@ impl Calibration {
         Self { start, nanos_per_tick }
     }
 
-    /// For ticks that are nanoseconds of `CLOCK_BOOTTIME` themselves.
+    /// Returns the calibration for ticks that are nanoseconds of `CLOCK_BOOTTIME`.
     pub fn identity() -> Self {
         let zero = ClockPair { ticks: Ticks::from_raw(0), time: Timestamp::default() };
         Self { start: zero, nanos_per_tick: 1.0 }
     }
 
-    /// Returns the line from an earlier moment to now. Where that is less than a millisecond away, waits until it is,
-    /// because the rate would be off by more than 0.01 % otherwise.
+    /// Returns the line from an earlier moment to now. If that moment is less than a millisecond ago, this waits,
+    /// because otherwise the rate would be off by more than 0.01 %.
     pub fn since(start: ClockPair) -> Self {
         if TickSource::current() == TickSource::SystemClock {
             return Self::identity();
@@ -77,12 +77,12 @@ impl Calibration {
         Timestamp::from_nanos_since_boot(self.start.time.as_nanos().saturating_add_signed(nanos))
     }
 
-    /// Returns the length of an interval, in nanoseconds (a fraction of one, where ticks are finer).
+    /// Returns the length of an interval in nanoseconds, with a fraction if ticks are finer.
     pub fn nanos(&self, start: Ticks, end: Ticks) -> f64 {
         end.as_raw().wrapping_sub(start.as_raw()) as i64 as f64 * self.nanos_per_tick
     }
 
-    /// Nanoseconds per tick.
+    /// Returns the nanoseconds per tick.
     pub fn nanos_per_tick(&self) -> f64 {
         self.nanos_per_tick
     }

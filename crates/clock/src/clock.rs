@@ -3,14 +3,15 @@ use std::time::{Duration, Instant};
 
 use crate::{ManualClock, Sleeper};
 
-/// The time that intervals, timeouts and leases count: the system's monotonic clock, or a [`ManualClock`] that a test advances.
+/// The clock by which intervals, timeouts and leases are measured: the system's monotonic clock, or a [`ManualClock`]
+/// that a test advances.
 ///
-/// It is one pointer, and reading the system's clock through it costs one branch more. Nothing that is measured is read from it: that
-/// is [`Ticks`](crate::Ticks).
+/// It is one pointer, and reading the system's clock through it costs an additional branch. Measurements do not use it,
+/// but [`Ticks`](crate::Ticks).
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Option<ManualClock>);
 
-/// A wait for a moment that has begun. It ends when this is dropped.
+/// A wait in progress for a moment. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Wait<'a> {
     clock: &'a Clock,
@@ -25,7 +26,7 @@ impl Clock {
         Self(None)
     }
 
-    /// Returns a clock that shows the time of a manual one.
+    /// Returns a clock that shows the time of a manual clock.
     pub fn manual(clock: &ManualClock) -> Self {
         Self(Some(clock.clone()))
     }
@@ -39,12 +40,12 @@ impl Clock {
         }
     }
 
-    /// Returns how long ago a moment is; zero if it is still to come.
+    /// Returns how long ago a moment was; zero if it lies in the future.
     pub fn elapsed(&self, since: Instant) -> Duration {
         self.now().saturating_duration_since(since)
     }
 
-    /// Returns the moment that lies this long after now; `None` if the clock does not reach so far.
+    /// Returns the moment this long after now; `None` if it exceeds the clock's range.
     pub fn after(&self, time: Duration) -> Option<Instant> {
         self.now().checked_add(time)
     }
@@ -54,8 +55,8 @@ impl Clock {
         self.now() >= moment
     }
 
-    /// Waits for a signal, at most until a moment, and maybe shorter. With a manual clock, the signal has to come from a
-    /// [registered](Self::register) sleeper, too.
+    /// Waits for a signal, at most until a moment. The wait may also end earlier. With a manual clock, a
+    /// [registered](Self::register) sleeper must also send the signal.
     pub fn wait<'a, T>(&self, signal: &Condvar, guard: MutexGuard<'a, T>, until: Option<Instant>) -> MutexGuard<'a, T> {
         let wait = until.map(|until| self.begin_wait(until));
         match wait.as_ref().and_then(Wait::left) {
@@ -64,13 +65,15 @@ impl Clock {
         }
     }
 
-    /// Begins a wait for a moment by other means than a signal, such as `poll` for the time that is [left](Wait::left).
+    /// Begins a wait for a moment that does not use a signal, but for example `poll` for the time that is
+    /// [left](Wait::left).
     pub fn begin_wait(&self, until: Instant) -> Wait<'_> {
         let number = self.0.as_ref().map_or(0, |manual| manual.begin_wait(until));
         Wait { clock: self, until, number }
     }
 
-    /// Has these threads woken whenever the clock is advanced. The system's clock advances by itself: there this does nothing.
+    /// Registers threads to be woken whenever the clock is advanced. Has no effect with the system's clock, which
+    /// advances by itself.
     pub fn register(&self, sleeper: Weak<dyn Sleeper>) {
         if let Some(manual) = &self.0 {
             manual.register(sleeper);
@@ -79,7 +82,8 @@ impl Clock {
 }
 
 impl Wait<'_> {
-    /// Returns the real time after which the wait has to end by itself; `None` if a sleeper of a manual clock ends it.
+    /// Returns the real time after which the wait has to end by itself; `None` if the sleeper of a manual clock ends
+    /// it.
     pub fn left(&self) -> Option<Duration> {
         let left = self.until.saturating_duration_since(self.clock.now());
         (self.clock.0.is_none() || left.is_zero()).then_some(left)

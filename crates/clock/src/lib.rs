@@ -1,13 +1,13 @@
 //! The clock of opscope.
 //!
-//! Reading the system clock costs 20 ns and more; reading the processor's time-stamp counter costs about 8 ns. So what is
-//! measured is stored as raw [`Ticks`], and becomes a [`Timestamp`] later, outside of the measured path, through a
-//! [`Calibration`]: two moments at which both clocks were read.
+//! Reading the system clock costs 20 ns and more; reading the processor's time-stamp counter costs about 8 ns. So
+//! measurements are stored as raw [`Ticks`]. Later, outside of the measured path, a [`Calibration`], which consists of
+//! two moments at which both clocks were read, turns them into [`Timestamp`]s.
 //!
-//! Where the counter does not run at one constant rate (or there is none), ticks are the system clock's nanoseconds and
-//! the same code works, slower.
+//! If the counter does not run at a constant rate, or there is none, ticks are the system clock's nanoseconds. The same
+//! code works then, but slower.
 //!
-//! What waits (intervals, timeouts, leases) reads a [`Clock`]: the system's monotonic clock, or a [`ManualClock`] that a test
+//! Waits (intervals, timeouts, leases) use a [`Clock`]: the system's monotonic clock, or a [`ManualClock`] that a test
 //! advances.
 
 mod calibration;

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 /// A clock that stands still until it is advanced: for tests and simulated time. Clones are handles of the same clock.
 ///
-/// A test gives [`Clock::manual`](crate::Clock::manual) to what it tests, and waits until a thread waits for a moment. Then nothing is
-/// due, and what did not happen would not have happened however long the test had waited.
+/// A test passes [`Clock::manual`](crate::Clock::manual) to the code under test, and waits until a thread waits for a
+/// moment. Then nothing is due. What has not happened by then would not have happened, however long the test had
+/// waited.
 #[derive(Clone)]
 pub struct ManualClock {
     shared: Arc<Shared>,
@@ -14,8 +15,8 @@ pub struct ManualClock {
 
 /// Threads that wait for moments of a clock.
 pub trait Sleeper: Send + Sync {
-    /// Wakes the threads, so that they read the clock again. It takes and releases the lock under which they read it: otherwise
-    /// one of them could read the time before and then begin to wait.
+    /// Wakes the threads, so that they read the clock again. It must take and release the lock under which they read
+    /// it. Otherwise one of them could read the old time and then begin to wait.
     fn wake_up(&self);
 }
 
@@ -34,7 +35,7 @@ struct State {
     sleepers: Vec<Weak<dyn Sleeper>>,
 }
 
-/// The longest real time that a test waits for threads to wait.
+/// The longest real time that a test waits for threads to begin their waits.
 const LONGEST: Duration = Duration::from_secs(30);
 
 impl ManualClock {
@@ -59,8 +60,9 @@ impl ManualClock {
         sleepers.iter().for_each(|sleeper| sleeper.wake_up());
     }
 
-    /// Waits until exactly this number of threads wait for moments, all of which are still to come. What was due on these threads
-    /// has happened then. A thread that was woken, and may begin another wait, does not count: so 0 threads say nothing.
+    /// Waits until exactly this number of threads wait for moments that all lie in the future. Everything that was due
+    /// on these threads has then happened. A thread that was woken and may begin another wait does not count, so 0
+    /// threads mean nothing.
     ///
     /// # Panics
     /// If that takes longer than 30 seconds of real time.
@@ -94,13 +96,13 @@ impl ManualClock {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics in the middle of a change.
+        // No code panics in the middle of a change, so the state is consistent.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Returns how far away the moments are that threads wait for.
+    /// Returns the times until the moments for which threads wait.
     fn left(&self) -> Vec<Duration> {
         self.waits.values().map(|until| until.saturating_duration_since(self.now)).collect()
     }

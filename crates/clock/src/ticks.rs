@@ -4,8 +4,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Timestamp;
 
-/// A raw reading of the fastest clock of this machine. Only differences and order mean something, and only within one
-/// boot of one machine; a [`Calibration`](crate::Calibration) turns it into time.
+/// A raw reading of the fastest clock of this machine. Only differences and order are meaningful, and only within one
+/// boot of one machine. A [`Calibration`](crate::Calibration) turns it into time.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -15,7 +15,7 @@ pub struct Ticks(u64);
 /// What ticks count on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickSource {
-    /// The processor's time-stamp counter, which this processor states to run at one constant rate.
+    /// The processor's time-stamp counter, which runs at a constant rate according to this processor.
     TimeStampCounter,
     /// Nanoseconds of `CLOCK_BOOTTIME`.
     SystemClock,
@@ -79,7 +79,7 @@ impl TickSource {
         Self::current()
     }
 
-    /// Returns what was decided, as it is kept.
+    /// Returns the decision from its stored form.
     fn of(kept: u8) -> Option<Self> {
         match kept {
             COUNTER => Some(Self::TimeStampCounter),
@@ -100,8 +100,8 @@ fn counter_is_invariant() -> bool {
 #[cfg(target_arch = "x86_64")]
 const POWER_MANAGEMENT_LEAF: u32 = 0x8000_0007;
 
-/// Returns whether a processor with these leaves of CPUID, and this word of the one for power management if it has that, has such a
-/// counter.
+/// Returns whether a processor has such a counter, from its highest leaf of CPUID and, if it has that leaf, the word
+/// for power management.
 #[cfg(target_arch = "x86_64")]
 fn is_invariant(highest_leaf: u32, power_management: impl FnOnce() -> u32) -> bool {
     const INVARIANT_COUNTER: u32 = 1 << 8;

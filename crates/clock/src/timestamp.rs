@@ -12,7 +12,7 @@ impl Timestamp {
         Self(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 
-    /// Nanoseconds since boot.
+    /// Returns the nanoseconds since boot.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -35,7 +35,7 @@ mod tests {
             seconds.expect("seconds") * 1e9
         };
         let (before, time, after) = (uptime(), Timestamp::now().as_nanos() as f64, uptime());
-        // Hundredths of a second are rounded down.
+        // The system rounds hundredths of a second down.
         assert!(before <= time + 1e7 && time <= after + 2e7, "{before} {time} {after}");
         let earlier = Timestamp::now();
         assert!(earlier <= Timestamp::now());

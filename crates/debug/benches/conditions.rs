@@ -1,7 +1,7 @@
 //! How fast are conditions evaluated over tensors that no cache holds?
 //!
-//! Each is compared with reading the same memory by the same thread. What is compared is measured in turns, so that a
-//! machine that slows down slows both down. usage: conditions [--json]
+//! Each is compared with reading the same memory on the same thread. The two are measured in turns, so that a machine
+//! that slows down affects both. usage: conditions [--json]
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -14,7 +14,8 @@ use pulp::{Simd, WithSimd};
 
 const BYTES: usize = 256 << 20;
 const ROUNDS: usize = 15;
-/// The least share of the bandwidth of reading. A deviation of halves is added up in double precision: each is widened twice.
+/// The smallest acceptable share of the bandwidth of reading. The deviation of float16 is summed in double precision,
+/// so each element is widened twice.
 fn least(dtype: DType, text: &str) -> f64 {
     if dtype == DType::F16 && text.starts_with("std") { 0.25 } else { 0.5 }
 }
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// Finite numbers between -8 and 8: the whole tensor has to be looked through.
+/// Returns a tensor of finite numbers between -8 and 8, so that the whole tensor has to be searched.
 fn tensor(dtype: DType) -> Tensor {
     let mut state = 1u64;
     let mut bytes = Vec::with_capacity(BYTES);

@@ -1,16 +1,16 @@
 //! The debugger: stops a running model, shows and replaces its tensors, and lets it continue.
 //!
 //! A debugger gets [`Event`]s about a program's runs from two queues. An event of the sync queue parks the thread that
-//! raised it until the debugger has read and acknowledged it, with a [`Resume`] that says how the run continues. Events of the
-//! async queue need no acknowledgement. A debugger that does not acknowledge within its lease, closes its connection or dies
-//! blocks no thread: they continue.
+//! raised it until the debugger has read and acknowledged it, with a [`Resume`] that says how the run continues. Events
+//! of the async queue need no acknowledgement. If a debugger does not acknowledge within its lease, closes its
+//! connection or dies, the threads continue.
 //!
 //! A new kind of events is one row of the table in `event/kind.rs`.
 //!
 //! # In the same process
 //!
-//! The [`Debugger`] is an instrument of the runs. [`Debugger::attach`] returns an [`Attachment`], through which a client reads
-//! events, sets breakpoints, looks at stopped runs on their own threads, and lets them continue:
+//! The [`Debugger`] is an instrument of the runs. [`Debugger::attach`] returns an [`Attachment`], through which a
+//! client reads events, sets breakpoints, looks at stopped runs on their own threads, and lets them continue:
 //!
 //! ```
 //! # use std::{error::Error, sync::Arc, thread};
@@ -55,8 +55,8 @@
 //! # In another process
 //!
 //! [`Debugger::serve`] lets debuggers attach through a Unix socket that only their own user reaches. A
-//! [`Client`](client::Client) has the same calls; tensors come in pages. `docs/debug-protocol.md` describes what is sent, for
-//! clients in other languages.
+//! [`Client`](client::Client) has the same calls; tensors come in pages. `docs/debug-protocol.md` describes what is
+//! sent, for clients in other languages.
 //!
 //! ```
 //! # use std::{error::Error, sync::Arc};
@@ -89,7 +89,7 @@
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|

@@ -14,13 +14,13 @@ pub enum DumpError {
         /// What failed, and the system's error.
         reason: String,
     },
-    /// A pattern for names is not valid.
+    /// A pattern for names is invalid.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A list of runs is not valid.
+    /// A list of runs is invalid.
     #[error("'{text}' is no list of runs: {reason}. Right is, for example, 0|5-10|20")]
     Runs {
-        /// The list as it was given.
+        /// The list as the user wrote it.
         text: String,
         /// What is wrong with it.
         reason: String,
@@ -45,13 +45,13 @@ pub enum DumpError {
         /// How many runs there are.
         runs: u64,
     },
-    /// The position of a tensor, such as `input0`, is not valid.
+    /// The position of a tensor, such as `input0`, is invalid.
     #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
     Position(String),
-    /// Histograms for a format that cannot hold them.
+    /// Histograms were requested for a format that cannot hold them.
     #[error("a dump in the format {0} has no histograms; leave them out, or choose another format")]
     NoHistograms(&'static str),
-    /// A table of comma-separated values is not valid.
+    /// A table of comma-separated values is invalid.
     #[error("row {row} of the table is wrong: {reason}")]
     Table {
         /// The row, from 1.

@@ -17,7 +17,7 @@ pub struct IndexLine {
     pub operator: String,
     /// The operator's type.
     pub op_type: String,
-    /// What people call the operator, `layers.0.attn (MatMul #2)`, if the ONNX file says in which module it lies.
+    /// The operator's display name, such as `layers.0.attn (MatMul #2)`, if the ONNX file says in which module it lies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// The path of the innermost module that the operator lies in, if the ONNX file says so.
@@ -45,7 +45,7 @@ pub struct IndexLine {
     pub dtype: String,
     /// The shape.
     pub shape: Vec<usize>,
-    /// The file, relative to the index. Null if only statistics were taken.
+    /// The file, relative to the index. Null if the dump has only statistics.
     pub file: Option<String>,
     /// The size of the tensor in bytes, without a header.
     pub bytes: u64,
@@ -72,7 +72,7 @@ pub struct IndexLine {
 pub enum State {
     /// All of it, in an `.npy` file.
     Complete,
-    /// All of it, as bare bytes in a `.bin` file, because the npy format does not have the type.
+    /// All of it, as raw bytes in a `.bin` file, because the npy format does not have the type.
     Raw,
     /// Only its statistics.
     Statistics,
@@ -121,7 +121,7 @@ impl IndexLine {
     }
 }
 
-/// What an index says about a tensor's numbers.
+/// The statistics of a tensor in an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexStatistics {
     /// XXH3 (64 bit) of the data, as 16 hexadecimal digits.

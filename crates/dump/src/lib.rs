@@ -2,7 +2,7 @@
 //!
 //! A [`Dumper`] is an instrument. Every tensor that a subscription selects becomes a [`Stream`] of [`Piece`]s, which go
 //! to the subscription's [`Sink`]: either on the engine's thread, which borrows the engine's memory, or through a
-//! bounded queue. Every tensor that was selected but could not be delivered is listed as a [`Missing`].
+//! bounded queue. Every selected tensor that could not be delivered is listed as a [`Missing`].
 //!
 //! A program that writes the tensors of some runs to a directory of `.npy` files:
 //!
@@ -33,13 +33,13 @@
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|
 //! | `compare` | two dumps, or a run and a dump |
 //! | `capture` | the dumper: selection, routes from kernels to tensors, queue, delivery |
-//! | `abandoned` | closing a dump whose process ended early |
+//! | `abandoned_dump` | closing a dump whose process ended early |
 //! | `stored` | reading dumps back, and inspecting them |
 //! | `sinks` | a file or folder for each format on disk |
 //! | `table` | tables as CSV, and numbers as text |
@@ -50,7 +50,7 @@
 
 #![forbid(unsafe_code)]
 
-mod abandoned;
+mod abandoned_dump;
 mod capture;
 mod compare;
 mod error;
@@ -62,9 +62,9 @@ mod snapshots;
 mod stored;
 mod stream;
 mod table;
-mod written;
+mod written_files;
 
-pub use abandoned::{Abandoned, close_abandoned};
+pub use abandoned_dump::{Abandoned, close_abandoned};
 pub use capture::dumper::{Dumper, Handle};
 pub use capture::estimate::Estimate;
 pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
@@ -83,11 +83,11 @@ pub use sinks::ascend;
 pub use sinks::directory::{Contents, DirectorySink};
 pub use sinks::format::DumpFormat;
 pub use stored::inspect::{Details, Inspection};
-pub use stored::order::{Place, Positions};
+pub use stored::order::{ExecutionPosition, Positions};
 pub use stored::{DumpKind, KeepSink, Keeper, StoredDump, StoredOrigin, StoredTensor};
 pub use stream::flow::{Delivery, Flow, Policy};
 pub use stream::inputs::InputEntry;
 pub use stream::outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
 pub use stream::sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
 pub use stream::{Io, Missing, Origin, Piece, Stream};
-pub use written::WrittenFiles;
+pub use written_files::WrittenFiles;

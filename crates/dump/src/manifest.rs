@@ -15,39 +15,39 @@ pub const SCHEMA: &str = "opscope.dump/1";
 /// Why a dump that was not closed is not complete.
 const NOT_CLOSED: &str = "the dump was not closed: the process that wrote it ended early";
 
-/// `manifest.json`: what a dump is of, and whether it is complete. It says `complete: false` until the dump is closed.
+/// `manifest.json`, which describes a dump and says whether it is complete: `complete: false` until the dump is closed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Whether everything that was selected is there, from runs that ended well.
+    /// Whether every selected tensor is there, from runs that succeeded.
     pub complete: bool,
     /// The program that wrote it, with its version.
     pub writer: String,
     /// The model.
     pub model: ModelEntry,
-    /// What ran it.
+    /// The engine that ran it.
     pub engine: EngineEntry,
-    /// How faithfully the file was followed.
+    /// How faithfully the engine followed the file.
     pub fidelity: Fidelity,
-    /// What is kept of a tensor: `tensors`, `statistics`, or `ascend` for AscendCL's dump files.
+    /// The contents of the dump: `tensors`, `statistics`, or `ascend` for AscendCL's dump files.
     pub contents: String,
     /// How many tensors there are.
     pub tensors: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The distinct sets of inputs that the runs were given; dumps of earlier versions do not say them.
+    /// The distinct sets of inputs of the runs. Dumps of earlier versions do not have them.
     #[serde(default)]
     pub inputs: Vec<Vec<InputEntry>>,
     /// The runs.
     pub runs: Vec<RunEntry>,
     /// Tensors in `.bin` files because the npy format has no type for them.
     pub raw: Vec<RawEntry>,
-    /// How many selected tensors are not there.
+    /// The number of missing tensors.
     pub missing_count: u64,
-    /// Those of them that are named.
+    /// The missing tensors that are listed.
     pub missing: Vec<MissingEntry>,
-    /// What went wrong besides.
+    /// Other errors.
     pub errors: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct EngineEntry {
 pub struct RunEntry {
     /// Its number.
     pub run: u64,
-    /// The place in [`Manifest::inputs`] of what it was given; null where that is not known.
+    /// The index of its inputs in [`Manifest::inputs`]; null if they are not known.
     #[serde(default)]
     pub inputs: Option<usize>,
     /// Why it failed, or null.
@@ -95,11 +95,11 @@ pub struct InFlightEntry {
     /// For an operator in a loop, the iterations of the loops around it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub iterations: Vec<LoopIteration>,
-    /// The names of the values that it takes, by slot. Their tensors are in the index where they were selected.
+    /// The names of its input values, by slot. Their tensors are in the index if they were selected.
     pub inputs: Vec<Option<String>>,
 }
 
-/// A tensor that is kept as bare bytes.
+/// A tensor that is stored as raw bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RawEntry {
     /// The file, relative to the manifest.
@@ -110,10 +110,10 @@ pub struct RawEntry {
     pub value: String,
 }
 
-/// A tensor that is not there.
+/// A missing tensor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MissingEntry {
-    /// The run; null for what is missing in every run.
+    /// The run; null for a tensor that is missing in every run.
     pub run: Option<u64>,
     /// The operator.
     pub operator: String,
@@ -137,7 +137,7 @@ pub struct DumpInfo {
     pub engine: String,
     /// Its version.
     pub engine_version: String,
-    /// How faithfully the file is followed.
+    /// How faithfully the engine follows the file.
     pub fidelity: Fidelity,
     /// The model.
     pub model: ModelEntry,
@@ -177,7 +177,7 @@ impl Manifest {
         }
     }
 
-    /// Takes in how it ended.
+    /// Enters the outcome of the dump.
     pub(crate) fn end(&mut self, ending: &Ending, errors: &[String]) {
         let (sets, inputs_of) = inputs::sets(&ending.runs);
         self.inputs = sets;
@@ -200,7 +200,7 @@ impl Manifest {
         !self.complete && self.errors == [NOT_CLOSED]
     }
 
-    /// Returns what the runs were given, as far as that is known, by the numbers of the runs.
+    /// Returns the inputs of the runs, as far as they are known, by the numbers of the runs.
     pub(crate) fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
         self.runs.iter().filter_map(|run| Some((run.run, self.inputs.get(run.inputs?)?.as_slice())))
     }

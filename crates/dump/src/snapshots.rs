@@ -1,4 +1,4 @@
-//! Every format of a dump, and of a comparison of two, of one small model, compared with files that were looked at.
+//! Every format of a dump, and of a comparison of two dumps, of one small model, compared with reviewed files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::{
     Manifest, Order, Request, Selection, Sink, StoredDump,
 };
 
-/// Returns a model of two additions, of an operator with outputs of two other types, and of a constant with a NaN. The
+/// Returns a model with two additions, an operator with outputs of two other types, and a constant with a NaN. The
 /// first addition adds these numbers.
 fn plan(terms: [f32; 6]) -> FakePlan {
     plan_of("second", terms)
 }
 
-/// Returns the same model with another name of the second addition.
+/// Returns the same model with another name for the second addition.
 fn plan_of(second: &str, terms: [f32; 6]) -> FakePlan {
     let first = "first/op, \"a\"";
     let graph = GraphBuilder::new("small")
@@ -48,7 +48,7 @@ fn plan_of(second: &str, terms: [f32; 6]) -> FakePlan {
     .constant("half", half)
 }
 
-/// Makes two runs under a dump of everything, from inputs of zeros.
+/// Dumps everything of two runs with inputs of zeros.
 fn run_into(plan: &FakePlan, sink: Box<dyn Sink>) {
     let dumper = Dumper::new();
     let selection = Selection { io: IoSelection::All, ..Selection::default() };
@@ -71,7 +71,7 @@ fn directory(root: &Path, plan: &FakePlan, contents: Contents) {
     run_into(plan, Box::new(sink.with_histograms().expect("a new file")));
 }
 
-/// Returns the manifest as any version writes it.
+/// Returns the manifest with a fixed version of the writer.
 fn manifest(root: &Path) -> Vec<u8> {
     let manifest: Manifest = serde_json::from_slice(&read(root, MANIFEST)).expect("a manifest");
     serde_json::to_vec_pretty(&Manifest { writer: "opscope 0.1.0".to_owned(), ..manifest }).expect("data")
@@ -99,7 +99,7 @@ fn lines(paths: &[PathBuf]) -> Vec<u8> {
     paths.iter().map(|path| format!("{}\n", path.display())).collect::<String>().into_bytes()
 }
 
-/// Returns the first of these files whose name ends so.
+/// Returns the first of these files whose name ends with `end`.
 fn ending<'a>(paths: &'a [PathBuf], end: &str) -> &'a str {
     let mut paths = paths.iter().filter_map(|path| path.to_str());
     paths.find(|path| path.ends_with(end)).unwrap_or_else(|| panic!("no file ends in {end}"))
@@ -142,7 +142,7 @@ fn the_manifest_of_a_dump_whose_runs_failed_is_as_it_was() {
 fn the_files_of_an_ascend_dump_are_as_they_were() {
     let directories = tempfile::tempdir().expect("a directory");
     let root = directories.path().join("20260101000000");
-    // A file's name cannot be as long as this operator's.
+    // The name of this operator is too long for a file name.
     let plan = plan_of(&"x".repeat(300), [1.0; 6]);
     let target = DirectoryTarget::create(&root, &info(&plan)).expect("a new directory");
     let sink = AscendSink::new(target, 1 << 20).with_clock(|| 1_700_000_000_000_000);

@@ -10,7 +10,7 @@ use chain::chain_of;
 use opscope_dump::{Delivery, DumpFormat, DumpInfo, Dumper, MANIFEST, Request, StoredDump, close_abandoned};
 use opscope_model::Fidelity;
 
-/// Dumps two runs, and forgets the dumper, as a process that dies does.
+/// Dumps two runs without finishing the dumper, as in a process that dies.
 fn abandoned(root: &Path, format: &DumpFormat) {
     let chain = chain_of(&["a", "b", "last"], &[2, 3]);
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
@@ -28,7 +28,7 @@ fn append(path: &Path, bytes: &[u8]) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
 }
 
-/// Every file, relative to the dump.
+/// Returns the path of every file, relative to the dump.
 fn files(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut directories = vec![root.to_path_buf()];
@@ -55,7 +55,7 @@ fn what_is_whole_is_counted_and_what_is_cut_is_removed_in_every_format() {
         let whole: Vec<_> = files(&root).into_iter().filter(|file| !file.starts_with('.')).collect();
         let tensors = StoredDump::open(&root).unwrap().tensors.len();
 
-        // What a process leaves that dies in the middle of a write.
+        // This is what a process leaves that dies in the middle of a write.
         for name in ["index.jsonl", "histograms.jsonl", "statistics.csv"] {
             if root.join(name).exists() {
                 append(&root.join(name), b"{\"run\":1,\"operator\":\"b");
@@ -64,7 +64,7 @@ fn what_is_whole_is_counted_and_what_is_cut_is_removed_in_every_format() {
         if let Some(file) = whole.iter().find(|file| file.contains("run-0001/") || file.contains("/1/")) {
             let file = root.join(file);
             let bytes = fs::read(&file).unwrap();
-            // Another name of the same form: AscendCL's end with a time.
+            // Another name of the same form, because AscendCL's names end with a time.
             let longer = format!("{}9", file.extension().unwrap().to_str().unwrap());
             fs::write(file.with_extension(longer), &bytes[..bytes.len() / 2]).unwrap();
         }

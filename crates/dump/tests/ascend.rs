@@ -88,7 +88,7 @@ fn a_name_longer_than_a_file_systems_is_mapped_and_found_again() {
 
 #[test]
 fn constants_may_come_in_every_run_that_computes_something() {
-    let collected: Given = Arc::default();
+    let collected: ReceivedChunks = Arc::default();
     let keep = Arc::clone(&collected);
     let target = Chunks(move |path: &Path, bytes: &[u8], last: bool| {
         keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));
@@ -103,7 +103,7 @@ fn constants_may_come_in_every_run_that_computes_something() {
     for run in 0..2 {
         chain.run_with(&dumper, run).unwrap();
     }
-    // This one fails at once, and the next after one operator.
+    // This run fails at once, and the next one after one operator.
     chain.fail_at(0).run_with(&dumper, 2).unwrap_err();
     let chain = chain_of(&["a", "b", "last"], &[2]).fail_at(1);
     dumper.add_plan(&chain, &chain).unwrap();
@@ -123,8 +123,8 @@ fn constants_may_come_in_every_run_that_computes_something() {
     assert_eq!(found, expected.map(|(run, name)| (run.to_owned(), name.to_owned())));
 }
 
-/// What a target was given: path, bytes, last.
-type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
+/// The chunks that a target got: path, bytes, last.
+type ReceivedChunks = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
 #[test]
 fn chunks_are_never_empty_come_in_order_and_end_once() {
@@ -136,7 +136,7 @@ fn chunks_are_never_empty_come_in_order_and_end_once() {
         (50, 37, IoSelection::All),
         (0, 64, IoSelection::All),
     ] {
-        let given: Given = Arc::default();
+        let given: ReceivedChunks = Arc::default();
         let keep = Arc::clone(&given);
         let target = Chunks(move |path: &Path, bytes: &[u8], last: bool| {
             keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));
@@ -190,7 +190,7 @@ fn whole_file() -> Vec<u8> {
 #[test]
 fn a_shape_that_no_machine_can_address_is_a_reason_and_no_panic() {
     let dir = tempfile::tempdir().unwrap();
-    // A `DumpData` with one output of the type 1 and this shape, and four bytes of data.
+    // A `DumpData` with one output with type 1 and this shape, and four bytes of data.
     let dims: Vec<u8> = [[0x80; 8].as_slice(), &[0x80, 0x01]].concat().repeat(2);
     let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
     let output = [&[0x08, 1][..], &field(3, &field(1, &dims)), &[0x30, 4]].concat();

@@ -1,4 +1,4 @@
-//! What other programs find in the headers of AscendCL's dump files, read here by messages of their own.
+//! The headers of AscendCL's dump files as other programs see them, read with separate message definitions.
 
 mod chain;
 
@@ -13,7 +13,7 @@ use opscope_model::testing::{FakePlan, GraphBuilder, kernels, looping};
 use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
-/// `DumpData`, as far as the vendor's tools look at it.
+/// The part of `DumpData` that the vendor's tools read.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Header {
     #[prost(string, tag = "1")]
@@ -47,7 +47,7 @@ struct Output {
 /// Paths and contents.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// Keeps the files, of runs in the stream 7.
+/// A target that keeps the files, of runs in stream 7.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Files>>);
 
@@ -66,7 +66,7 @@ impl ChunkTarget for Kept {
     }
 }
 
-/// Returns the files of one run, with these inputs.
+/// Returns the files of one run with these inputs.
 fn files(plan: &FakePlan, inputs: &[Tensor], overflowed_of: Option<u32>) -> Files {
     let (kept, dumper) = (Kept::default(), Dumper::new());
     let sink = AscendSink::new(kept.clone(), 1 << 20);
@@ -93,7 +93,7 @@ fn header(content: &[u8]) -> (Header, &[u8]) {
     (Header::decode(header).unwrap(), data)
 }
 
-/// A model that returns its input.
+/// Returns a model that returns its input.
 fn same() -> FakePlan {
     let graph = GraphBuilder::new("same").input("x", &[3]).operator("same", "Identity", &["x"], &["y"]).output("y");
     let graph = Arc::new(graph.build());
@@ -102,7 +102,8 @@ fn same() -> FakePlan {
 
 #[test]
 fn every_attribute_of_every_file_is_json_as_the_vendors_reader_takes_it() {
-    // It reads `json.loads(dump.attr[0].value)` where there is an attribute, and a key of its own in what that gives if it is not empty.
+    // The vendor's tool reads `json.loads(dump.attr[0].value)` if there is an attribute, and a key of its own in the
+    // result if that is not empty.
     let without_number = Tensor::new(DType::F8E4M3FnUz, vec![3], vec![0x40, 0x48, 0x4c]).unwrap();
     let overflowing = Tensor::from_f32(vec![3], &[1.0, f32::INFINITY, 3.0]).unwrap();
     let all = [
@@ -165,9 +166,9 @@ fn files_of_earlier_versions_are_read_with_all_that_their_attributes_say() {
     assert!(error.contains("its iterations are damaged"), "{error}");
 }
 
-/// Where the words of an overflow lie: 1048 bytes of `struct.pack`, in which the AI Core's begin behind 256.
+/// The offsets of the words of an overflow: 1048 bytes of `struct.pack`, in which those of the AI Core begin at 256.
 const WORDS: [(usize, u64); 4] = [
-    // The number of the model, the stream, the task.
+    // The number of the model, the stream and the task.
     (256, 1),
     (264, 7),
     (272, 1),
@@ -219,7 +220,7 @@ fn an_operator_overflows_by_its_outputs_and_by_infinities_of_both_signs_and_nan(
     ] {
         assert_eq!(is_told(elements, dtype), expected, "{elements:?} as {dtype}");
     }
-    // What comes in infinite and goes out finite is no overflow of this operator.
+    // If an infinite input becomes a finite output, this operator has not overflowed.
     let graph = GraphBuilder::new("clip").input("x", &[1]).operator("clip", "Clip", &["x"], &["y"]).output("y");
     let graph = Arc::new(graph.build());
     let clip = FakePlan::new(&graph, kernels(&graph, &[&["clip"]]), Fidelity::Exact, |_, _| {

@@ -1,4 +1,4 @@
-//! Operators in loops: their tensors come once per iteration, and are told apart everywhere.
+//! Operators in loops: their tensors are delivered once per iteration, and are distinguished everywhere.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ fn dumped(plan: &FakePlan, root: &Path, contents: Contents, selection: Selection
         .subscribe(Box::new(sink), Request { selection, delivery: Some(Delivery::Direct), ..Request::default() })
         .unwrap();
     dumper.add_plan(plan, plan).unwrap();
-    // A run that is made to fail leaves its reason in the dump.
+    // The run may be made to fail, and then leaves its reason in the dump.
     let _ = plan.run_with(&dumper, 0);
     dumper.finish().unwrap()
 }
 
 fn all() -> Selection {
-    // The file behind the model has no weights to read.
+    // The file of the model has no weights to read.
     Selection { io: IoSelection::All, name_blacklist: without_weights(), ..Selection::default() }
 }
 
@@ -135,7 +135,7 @@ fn ascendcls_files_have_all_tensors_of_one_iteration() {
     }
 }
 
-/// Adds to the elements that a dump has of a tensor.
+/// Adds to the elements of a tensor in a dump.
 fn change(root: &Path, label: &str) {
     let stored = StoredDump::open(root).unwrap();
     let found = stored.tensors.iter().filter(|tensor| tensor.place.label() == label);
@@ -165,7 +165,7 @@ fn tensors_of_the_same_iteration_are_compared_and_the_first_that_differs_is_name
     assert_eq!((comparison.verdict(), comparison.rows.len()), (Verdict::Same, 2 + 3 * 7 + 2));
     assert!(comparison.rows.iter().all(|row| row.place.iterations == row.reference.iterations));
 
-    // That of the first iteration comes before the other, although its operator is behind in the body.
+    // The tensor of the first iteration comes before the other one, although its operator comes later in the body.
     for tensor in ["Loop_0/sum[2]", "Loop_0/If_0/negative[1]", "y"] {
         change(&changed, tensor);
     }
@@ -239,7 +239,7 @@ fn what_an_engine_does_not_show_is_missing_only_where_it_is_asked_for() {
     assert_eq!((losses.count(), report.subscriptions[0].delivered.tensors), (1, 0));
     assert_eq!(losses.named()[0].reason, "the engine executes the operator around it as a whole");
     assert_eq!(Estimate::of(&named, &plan, &plan, 1).unwrap().missing, 1);
-    // A module that it lies in is a name, too.
+    // The module that it lies in is also a name.
     let mut graph = Graph::clone(&plan.graph);
     let added = graph.inner_operators.iter_mut().find(|operator| operator.name == "Loop_0/Add_0").unwrap();
     let module = Module { path: "decoder".to_owned(), class: String::new() };

@@ -1,4 +1,4 @@
-//! Real processes that are killed in the middle of a dump, or cannot write any more.
+//! Real processes that are killed in the middle of a dump, or can no longer write.
 
 mod chain;
 mod disk;
@@ -16,7 +16,7 @@ const ROOT: &str = "OPSCOPE_DUMP_TEST_ROOT";
 const RUNS: &str = "OPSCOPE_DUMP_TEST_RUNS";
 const PANICS: &str = "OPSCOPE_DUMP_TEST_PANICS";
 
-/// The other process: dumps run after run and says so.
+/// The other process: dumps one run after another, and prints a line for each.
 #[test]
 fn child() {
     let (Some(root), Some(runs)) = (std::env::var_os(ROOT), std::env::var(RUNS).ok()) else { return };
@@ -24,7 +24,7 @@ fn child() {
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let sink = DirectorySink::create(Path::new(&root), Contents::Tensors, &info).unwrap();
     let dumper = Dumper::new();
-    // Less than a run waits, so that what is on disk follows closely.
+    // Less than a run is queued, so that the files on disk follow closely.
     let flow = Flow { cap: 1 << 20, ..Flow::default() };
     let delivery = Some(Delivery::Queued(flow));
     dumper.subscribe(Box::new(sink), Request { delivery, ..Request::default() }).unwrap();
@@ -58,7 +58,7 @@ fn a_process_that_is_killed_leaves_a_dump_that_can_be_read() {
     let manifest = stored.manifest.as_ref().unwrap();
     assert!(!manifest.complete && manifest.errors[0].contains("not closed"));
     assert!(stored.tensors.len() > 12);
-    // At most the last line is half written.
+    // At most the last line is incomplete.
     assert!(stored.problems.len() <= 1, "{:?}", stored.problems);
     for tensor in stored.tensors.iter().step_by(5) {
         assert!(tensor.read().unwrap().bytes().len() as u64 == tensor.bytes);
@@ -86,7 +86,7 @@ fn a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missi
         let disk = dir.path().join("disk");
         let _mounted = SmallDisk::mount(&disk, 1024);
         let root = disk.join("dump");
-        // A tensor has 400 kB: two have room.
+        // A tensor has 400 kB, and two fit.
         let chain = chain_of(&["a", "b", "c", "last"], &[100, 1000]);
         let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
         let sink = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();

@@ -1,4 +1,4 @@
-//! Comparing dumps: what belongs together, how far it is apart, and where it began.
+//! Comparisons of dumps: which tensors match, how far they are apart, and where the difference begins.
 
 mod chain;
 
@@ -36,7 +36,8 @@ fn compare(a: &Path, b: &Path, options: &CompareOptions) -> Comparison {
     Comparison::of(&StoredDump::open(a).unwrap(), &StoredDump::open(b).unwrap(), options)
 }
 
-/// Adds to every element of an operator's output, and puts nothing into the index: it is read again.
+/// Adds to every element of an operator's output in its file. The index keeps the old statistics, because the data is
+/// read again.
 fn change(root: &Path, operator: &str, by: f32) {
     let stored = StoredDump::open(root).unwrap();
     let tensor = stored
@@ -107,7 +108,7 @@ fn an_operator_is_not_blamed_for_what_it_was_given() {
     let chain = chain_of(NAMES, &[100]);
     let reference = dump(&chain, dir.path().join("reference"), IoSelection::All);
     let tensors = dump(&chain, dir.path().join("tensors"), IoSelection::All);
-    // Without the model's graph the inputs that were captured tell it.
+    // Without the model's graph, the captured inputs show it.
     let stored = StoredDump::open(&tensors).unwrap();
     let input = stored
         .tensors
@@ -221,7 +222,8 @@ fn an_operator_is_not_blamed_alone_for_what_its_inputs_within_tolerance_may_expl
         tolerances: Tolerances { all, ..Tolerances::default() },
         ..CompareOptions::default()
     };
-    // By how much the input of the operator and its output differ. Relative to the largest elements, 16 times as much may be explained.
+    // The differences of the operator's input and output. Relative to the largest elements, 16 times as much can be
+    // explained.
     for (brought, given, blame) in [
         (0.009, 0.011, Blame::Either),
         (0.001, 0.0155, Blame::Either),
@@ -282,7 +284,7 @@ fn an_operator_that_moves_values_is_blamed_for_what_its_inputs_do_not_explain() 
     let m = [0.001, 500.0, 1000.0];
     let j = joined(&m);
     let expected = arrays(dir.path().join("expected"), &[("x", x), ("s", reference), ("m", &m), ("j", &j)]);
-    // What arrives is within its tolerance, and not the same to the last bit.
+    // The input is within its tolerance, but not identical.
     let rounded: &[f32] = &[1000.001, 500.0, 0.001];
     for (name, s, m, found, is_before) in [
         ("right", rounded, [0.001, 500.0, 1000.001], None, false),
@@ -300,7 +302,7 @@ fn an_operator_that_moves_values_is_blamed_for_what_its_inputs_do_not_explain() 
         assert_eq!(operator.is_some_and(|operator| operator.is_before), is_before, "{name}");
         assert_eq!(divergence.map(|divergence| &divergence.blame), found.map(|_| &Blame::Operator), "{name}");
     }
-    // Small numbers beside large ones, of which the slice shows the small ones only.
+    // There are small numbers beside large ones, and the slice has only the small ones.
     let small = [0.001, 0.001];
     let of = |name: &str, last: f32, m: &[f32]| {
         arrays(dir.path().join(name), &[("x", x), ("s", &[1000.0, last, 0.001]), ("m", m), ("j", &joined(m))])
@@ -309,7 +311,7 @@ fn an_operator_that_moves_values_is_blamed_for_what_its_inputs_do_not_explain() 
     let lost = compare(&of("lost", 0.011, &[0.011, 0.001]), &expected, &options).divergence.unwrap();
     let operator = lost.operator.unwrap();
     assert_eq!((operator.name.as_str(), operator.is_before), ("scale", true));
-    // More than was lost before it.
+    // The difference is larger than that of the input.
     let worse = compare(&of("worse", 0.011, &[0.5, 0.001]), &expected, &options).divergence.unwrap();
     assert!(worse.operator.is_none_or(|operator| !operator.is_before));
     assert_eq!(worse.blame, Blame::Operator);

@@ -1,4 +1,4 @@
-//! How streams reach sinks: pieces, answers, full queues, and sinks that stall, are slow, fail or panic.
+//! The delivery of streams to sinks: pieces, answers, full queues, and sinks that stall, are slow, fail or panic.
 
 mod chain;
 
@@ -16,16 +16,17 @@ use proptest::prelude::*;
 struct SeenStream {
     /// The operator's name.
     name: String,
-    /// How many bytes were announced.
+    /// The number of bytes that were announced.
     bytes: u64,
-    /// Each piece's offset, length and whether it is the last.
+    /// The offset and length of each piece, and whether it is the last.
     pieces: Vec<(u64, usize, bool)>,
     /// The bytes of all pieces, one after the other.
     content: Vec<u8>,
 }
 
 impl SeenStream {
-    /// It came in order, without a gap, with one last piece, and has the bytes that the operator computed.
+    /// Returns whether it came in order, without a gap, with one last piece, and with the bytes that the operator
+    /// computed.
     fn is_whole(&self) -> bool {
         let elements = match self.name.as_str() {
             "last" => vec![0.5, f32::NAN],
@@ -46,7 +47,7 @@ impl SeenStream {
     }
 }
 
-/// What a recording sink saw.
+/// The streams and calls that a recording sink saw.
 #[derive(Default)]
 struct Seen {
     streams: Vec<SeenStream>,
@@ -54,7 +55,7 @@ struct Seen {
     closed: bool,
 }
 
-/// Keeps what it sees, after doing something at every piece.
+/// A sink that records its calls, and does something at every piece.
 struct Recorder<F> {
     seen: Arc<Mutex<Seen>>,
     at_piece: F,
@@ -109,7 +110,7 @@ fn patient() -> Policy {
     Policy::Block { patience: Duration::from_secs(60) }
 }
 
-/// Returns a sink that waits at every piece until it is told to go on.
+/// Returns a function that waits at every piece until the sender lets it continue.
 fn gate() -> (Sender<()>, impl FnMut(&Stream) -> Answer + Send) {
     let (open, gate): (Sender<()>, Receiver<()>) = channel();
     // A gate that was dropped is open.
@@ -166,7 +167,8 @@ fn a_sink_that_hangs_is_given_up_and_the_run_goes_on() {
     let begin = Instant::now();
     chain.run_with(&dumper, 0).unwrap();
     let report = dumper.finish().unwrap();
-    // In real time: the run and the end wait once each. The exact moments are tested on a clock that is advanced.
+    // In real time: the run and the end wait once each. Other tests check the exact moments, on a clock that they
+    // advance.
     let took = begin.elapsed();
     assert!((patience * 2..patience * 20).contains(&took), "{took:?}");
     drop(open);
@@ -180,7 +182,7 @@ fn a_run_waits_for_a_sink_that_takes_nothing_until_its_patience_is_over_and_so_d
     let default = Policy::Block { patience: Duration::from_secs(60) };
     assert_eq!(Flow::default().policy, default, "the default is a minute");
     assert_eq!(Flow::DEFAULT_PATIENCE, Duration::from_secs(60), "also where the policy is another one");
-    // With the smallest cap, the list of what is spilled is full soon, and the run waits, too.
+    // With the smallest cap, the list of spilled pieces is soon full, and the run waits, too.
     let spill = Policy::Spill { directory: std::env::temp_dir() };
     let short = Policy::Block { patience: Duration::from_secs(3) };
     for (policy, seconds) in [(default, 60), (short, 3), (spill, 60)] {
@@ -252,7 +254,7 @@ fn a_sink_that_takes_one_piece_in_its_patience_is_waited_for() {
     subscribe(&dumper, queued(Flow::SMALLEST_CAP, policy), at_piece);
     let run = spawned(&dumper, |dumper| chain_of(NAMES, &[64, 1024]).run_with(dumper, 0).map(drop));
     for _ in 0..20 {
-        // The sink has taken the piece before this one.
+        // The sink has taken the previous piece.
         enters.recv().unwrap();
         clock.await_waits(1);
         clock.advance(Duration::from_secs(59));
@@ -265,7 +267,7 @@ fn a_sink_that_takes_one_piece_in_its_patience_is_waited_for() {
 
 #[test]
 fn what_waits_when_the_time_is_over_is_missing_and_what_came_before_is_whole() {
-    // Tensors that are queued as a whole, and such as come in pieces.
+    // This covers tensors that are queued as a whole, and tensors in pieces.
     for shape in [&[4, 16], &[64, 8192]] {
         let chain = chain_of(NAMES, shape);
         let dumper = Dumper::new();
@@ -279,7 +281,7 @@ fn what_waits_when_the_time_is_over_is_missing_and_what_came_before_is_whole() {
         let (_, seen) = subscribe(&dumper, queued(64 << 20, patient()), signalling);
         chain.run_with(&dumper, 0).unwrap();
         begins.recv().unwrap();
-        // Everything else waits behind the piece that the sink is busy with.
+        // Everything else waits for the piece that the sink is handling.
         dumper.give_up_at(Instant::now());
         drop(open);
         let report = dumper.finish().unwrap();
@@ -338,7 +340,7 @@ fn under_spill_a_stalled_sink_loses_nothing_and_the_run_does_not_wait() {
     let directory = tempfile::tempdir().unwrap();
     let policy = Policy::Spill { directory: directory.path().into() };
     let (_, seen) = subscribe(&dumper, queued(1 << 20, policy), at_piece);
-    // Returns although the sink has not taken a single piece.
+    // The run returns although the sink has not taken a single piece.
     chain.run_with(&dumper, 0).unwrap();
     assert!(seen.lock().unwrap().streams.iter().all(|stream| stream.pieces.is_empty()));
     drop(open);

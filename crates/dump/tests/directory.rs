@@ -1,4 +1,4 @@
-//! The dump's own directory: what is in it, whatever the operators are called and however the run ends.
+//! The contents of a dump's own directory, whatever the names of the operators are and however the run ends.
 
 mod chain;
 
@@ -267,7 +267,7 @@ fn a_directory_that_cannot_be_written_any_more_stops_the_dump_and_not_the_run() 
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let sink = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
     dumper.subscribe(Box::new(sink), Request::default()).unwrap();
-    // A file where the directory of the run would be: what no privilege writes through.
+    // A file takes the place of the run's directory, which stops even a privileged user.
     std::fs::write(root.join("run-0000"), "").unwrap();
     chain.run_with(&dumper, 0).unwrap();
     let report = dumper.finish().unwrap();
@@ -288,7 +288,7 @@ fn links_that_someone_prepares_in_a_dump_are_not_written_through() {
     let own = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
     let ascend_root = dir.path().join("ascend");
     let ascend = AscendSink::new(DirectoryTarget::create(&ascend_root, &info).unwrap(), 4096);
-    // The manifest stands where it will be replaced, and is a link, too.
+    // The manifest that will be replaced is a link, too.
     for (root, directory) in [(&root, "run-0000"), (&ascend_root, "0")] {
         symlink(&elsewhere, root.join(directory)).unwrap();
         symlink(elsewhere.join("mine"), root.join(".manifest.json")).unwrap();

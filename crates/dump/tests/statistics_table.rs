@@ -1,4 +1,4 @@
-//! `statistics.csv`: its numbers are those that numpy computes of the same elements, which are written down here.
+//! The numbers in `statistics.csv` are those that numpy computes for the same elements, which are listed here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use opscope_model::Fidelity;
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels};
 use opscope_tensor::{DType, Tensor};
 
-/// Writes the table of a model that returns its input, with a run for each of these.
+/// Writes the table of a model that returns its input, with a run for each of these inputs.
 fn table(root: &Path, inputs: &[Tensor]) -> Vec<csv::StringRecord> {
     let graph = GraphBuilder::new("same").input("x", &[1]).operator("same", "Identity", &["x"], &["y"]).output("y");
     let graph = Arc::new(graph.build());
@@ -39,8 +39,8 @@ const NAN: f32 = f32::NAN;
 /// A row: maximum, minimum, mean, count, NaN, negative and positive infinities, L2 norm, standard deviation, zeros.
 type Numbers = (&'static str, &'static str, &'static str, [u64; 4], &'static str, &'static str, u64);
 
-/// By numpy: maximum and minimum of what is not NaN; mean, norm and deviation of what is finite, in double precision. `NA` is for what
-/// there is nothing of.
+/// Computed by numpy: maximum and minimum of the elements that are not NaN; mean, norm and deviation of the finite
+/// ones, in double precision. `NA` if there are no such elements.
 const ROWS: [(&[f32], Numbers); 8] = [
     (&[1.5, -2.25, 0.0, 0.5], ("1.5", "-2.25", "-0.0625", [4, 0, 0, 0], "2.75", "1.3735788109897444", 1)),
     (
@@ -108,7 +108,7 @@ fn infinities_of_half_precision_and_integers_have_numbers_too() {
     let integers = Tensor::from_i64(vec![3], &[-7, 2, 0]).unwrap();
     let table = table(&dir.path().join("dump"), &[halves, integers]);
     let columns = |row: &csv::StringRecord| [6, 7, 9, 10, 11, 12, 13, 15, 16, 19].map(|column| row[column].to_owned());
-    // By numpy: the mean of 65504, 0.5 and -1 is 21834.5.
+    // According to numpy, the mean of 65504, 0.5 and -1 is 21834.5.
     assert_eq!(columns(&table[0]), ["8", "DT_FLOAT16", "2x2", "65504", "-inf", "21834.5", "4", "1", "0", "0"]);
     let [mean, others @ ..] = [12, 6, 7, 9, 10, 11, 13, 15, 16, 19].map(|column| &table[1][column]);
     is("Avg Value", mean, "-1.6666666666666667", &[-7.0, 2.0, 0.0]);

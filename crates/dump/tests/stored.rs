@@ -1,4 +1,4 @@
-//! Reading dumps that someone else may have made.
+//! Reading dumps from untrusted sources.
 
 mod chain;
 
@@ -112,7 +112,7 @@ fn statistics_alone_are_shown_from_the_index() {
 fn an_index_without_line_ends_is_one_problem_and_is_not_read_to_its_end() {
     let dir = tempfile::tempdir().unwrap();
     let root = dump(dir.path().join("dump"));
-    // 200 GB that take no room on the disk.
+    // A sparse file of 200 GB.
     let index = std::fs::OpenOptions::new().write(true).open(root.join("index.jsonl")).unwrap();
     index.set_len(200 << 30).unwrap();
     let stored = StoredDump::open(&root).unwrap();
@@ -131,7 +131,7 @@ fn an_index_whose_lines_cannot_be_used_is_given_up() {
     assert!(problems.len() < 1010 && problems.iter().any(|problem| problem.contains("the rest is not read")));
 }
 
-/// An array of 200 GB that takes no room on the disk.
+/// Creates a sparse array file of 200 GB.
 fn sparse(path: &Path, descr: &str, fortran_order: &str) {
     let shape = (5usize << 10, 10usize << 20);
     let dict =
@@ -161,7 +161,7 @@ fn an_array_larger_than_the_memory_is_read_in_pieces_or_refused() {
             Err(error) => assert!(!readable && error.to_string().contains("save it row-major"), "{name}: {error}"),
         }
     }
-    // A file that is shorter than it says is refused whatever it says.
+    // A file that is shorter than its header says is always refused.
     let short = dir.path().join("short.npy");
     sparse(&short, "<f4", "False");
     std::fs::OpenOptions::new().write(true).open(&short).unwrap().set_len(4096).unwrap();

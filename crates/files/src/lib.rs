@@ -1,8 +1,9 @@
-//! Files that someone else may have made.
+//! Opens and reads files from untrusted sources.
 //!
-//! A recording, a dump, a model or a cache may come from anywhere, and any name in it may lead to a pipe, a device or a file without
-//! an end. To open a pipe waits for its writer, and to read a device may never end. So every such file is opened here: it is regular,
-//! and what is read into memory has a bound. `scripts/check-house` finds what is opened elsewhere.
+//! A recording, a dump, a model or a cache may come from anywhere, and any name in it may lead to a pipe, a device or
+//! an endless file. Opening a pipe waits for its writer, and reading a device may never end. So every such file is
+//! opened here: it must be regular, and the size of what is read into memory is bounded. `scripts/check-house` finds
+//! files that are opened elsewhere.
 
 #![forbid(unsafe_code)]
 

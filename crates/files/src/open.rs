@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 /// # Errors
 /// Returns an error if it is not a regular file, or cannot be opened.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Before it is opened, because that alone does something to some devices.
+    // Checked before it is opened, because opening already has an effect on some devices.
     check_regular(&fs::metadata(path)?)?;
     // The path may have been replaced by a pipe since the check.
     let file = OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK)).open(path)?;
@@ -19,8 +19,8 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// As [`open_regular`], but also opens a descriptor that the process was started with, as shells hand over with `<(...)`: its
-/// user chose what is behind it.
+/// As [`open_regular`], but also opens a descriptor that the process inherited, such as the `<(...)` of a shell,
+/// because the user chose it.
 ///
 /// # Errors
 /// As [`open_regular`].
@@ -32,7 +32,7 @@ pub fn open_given(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens a file that exists, to write at its end. Follows no link.
+/// Opens an existing file for appending. Follows no link.
 ///
 /// # Errors
 /// Returns an error if it is not a regular file, or cannot be opened.
@@ -43,7 +43,7 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a directory, to lock it or to bring its entries to the disk.
+/// Opens a directory, to lock it or to sync its entries to the disk.
 ///
 /// # Errors
 /// Returns an error if it is not a directory, or cannot be opened.
@@ -62,7 +62,7 @@ fn check_regular(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Returns what a file is that is not regular.
+/// Returns the kind of a file that is not regular.
 fn kind(found: FileType) -> &'static str {
     match found {
         found if found.is_dir() => "a directory",

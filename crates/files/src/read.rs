@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::open_regular;
 
-/// Reads a whole regular file of at most so many bytes.
+/// Reads a whole regular file of at most `most` bytes.
 ///
 /// # Errors
 /// Returns an error if it is not a regular file, has more bytes, does not fit into memory, or cannot be read.
@@ -20,7 +20,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Reads a file that is open to its end, as [`read`] does.
+/// Reads the rest of an open file, as [`read`] does.
 ///
 /// # Errors
 /// Returns an error if more bytes follow, they do not fit into memory, or cannot be read.
@@ -29,7 +29,7 @@ pub fn read_to_end(file: &mut File, most: u64) -> io::Result<Vec<u8>> {
         let text = format!("it has at least {at_least} bytes, and at most {most} are read");
         io::Error::new(ErrorKind::FileTooLarge, text)
     };
-    // Files of the system have no length, and others may grow.
+    // Files of the system report no length, and other files may grow.
     let length = file.metadata()?.len();
     if length > most {
         return Err(too_large(length));

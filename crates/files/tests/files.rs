@@ -1,4 +1,4 @@
-//! What is opened, what is refused, and how much is read.
+//! Which files are opened or refused, and how much is read.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -48,10 +48,10 @@ fn no_more_than_the_bound_is_read() {
     let error = read(&path, 9).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FileTooLarge);
     assert_eq!(error.to_string(), "it has at least 10 bytes, and at most 9 are read");
-    // It has no blocks on the disk, but this length.
+    // The file has this length, but no blocks on the disk.
     fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(read(&path, 1 << 20).unwrap_err().kind(), ErrorKind::FileTooLarge);
-    // A file of the system: its length is 0.
+    // This is a file of the system, whose length is 0.
     let status = read(Path::new("/proc/self/status"), 1 << 20).unwrap();
     assert!(status.starts_with(b"Name:"));
     assert_eq!(read(Path::new("/proc/self/status"), 10).unwrap_err().kind(), ErrorKind::FileTooLarge);

@@ -2,8 +2,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// How much time and memory an engine may take to load a model and to make a plan of it, as a multiple of what it
-/// allows by default for a model of that size.
+/// How much time and memory an engine may use to load a model and to make a plan of it, as a multiple of the engine's
+/// default for a model of that size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoadBudget(NonZeroU32);
 

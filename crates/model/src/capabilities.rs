@@ -10,14 +10,14 @@ pub struct Capabilities {
     pub stop: bool,
     /// It shows and replaces the values between operators.
     pub intermediates: bool,
-    /// It takes times right at the operator.
+    /// It takes times directly around the operator.
     pub times: bool,
     /// It says which operators of the file a kernel stands for.
     pub names: bool,
     /// It reports the memory that it holds for tensors.
     pub memory: bool,
-    /// It does not execute a kernel that an observer skips. An engine that lacks this executes the kernel and then replaces
-    /// its outputs.
+    /// It does not execute a kernel that an observer skips. An engine that lacks this executes the kernel and then
+    /// replaces its outputs.
     pub skip: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct MissingCapability {
     pub fidelity: Fidelity,
     /// What the engine lacks, separated by commas.
     pub missing: String,
-    /// What would give it to the engine, if something would.
+    /// A way to give the engine the capability, if there is one.
     pub remedy: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Capabilities {
         both.filter_map(|((name, needed), (_, there))| (needed && !there).then_some(name)).collect()
     }
 
-    /// Returns every capability, what it lets a user do, and whether it is there.
+    /// Returns every capability as a description of what it allows, and whether it is there.
     pub fn named(self) -> [(&'static str, bool); 6] {
         [
             ("stop before an operator", self.stop),

@@ -21,20 +21,20 @@ pub trait Engine: Send + Sync {
     /// Returns what it can do at this fidelity.
     fn capabilities(&self, fidelity: Fidelity) -> Capabilities;
 
-    /// Returns the resolution of the times that [`RunObserver::timed`] gets at this fidelity: an engine that takes its own
-    /// times may round them. By default it is that of the clock.
+    /// Returns the resolution of the times that [`RunObserver::timed`] gets at this fidelity: an engine that takes its
+    /// own times may round them. By default it is that of the clock.
     fn time_resolution(&self, _fidelity: Fidelity) -> Duration {
         CLOCK_RESOLUTION
     }
 
-    /// Returns what would give the engine the capabilities that `wanted` has and it lacks at this fidelity, such as a newer
-    /// library; `None` if nothing would.
+    /// Returns a way to give the engine the capabilities in `wanted` that it lacks at this fidelity, such as a newer
+    /// library; `None` if there is none.
     fn remedy(&self, _wanted: Capabilities, _fidelity: Fidelity) -> Option<String> {
         None
     }
 
-    /// Returns how the engine is set up, as names and values: what a user chose, and what the results depend on. Examples are the
-    /// file of its library and the graph optimisation level.
+    /// Returns the engine's settings as names and values: those that the user chose, and those that the results depend
+    /// on. Examples are the file of its library and the graph optimisation level.
     fn settings(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
@@ -43,9 +43,9 @@ pub trait Engine: Send + Sync {
     /// form leaves out more of the rewrites, and the last leaves out all of them.
     fn forms(&self) -> Vec<PlanForm>;
 
-    /// Makes what the engine makes once and keeps for all models, such as the table of its operators. The first load does so
-    /// by itself. A process that forks while other threads load models calls this where a fork waits for it: the child
-    /// would wait for ever for a thread of the parent's to finish it.
+    /// Initializes the data that the engine shares between all models, such as the table of its operators. The first
+    /// load also does this. A process that forks while other threads load models calls this under a lock that a fork
+    /// waits for. Otherwise the child could wait for ever for an initialization by a thread that only the parent has.
     fn prepare(&self) {}
 
     /// Loads a graph.
@@ -67,7 +67,7 @@ pub struct LoadOptions {
     pub threads: NonZeroUsize,
     /// The form of optimised plans. `None` means the engine's default.
     pub form: Option<PlanForm>,
-    /// What an earlier comparison of values found out about the kernels of such a plan.
+    /// The results of an earlier comparison of values for the kernels of such a plan.
     pub known: KnownOutputs,
     /// How much time and memory loading may take.
     pub budget: LoadBudget,
@@ -112,8 +112,8 @@ pub trait Model: Send + Sync {
 
 /// A model that is ready to run inputs of given shapes.
 pub trait Plan: Send + Sync {
-    /// Returns the kernels that every run executes, in order. Those in the body of an operator are executed as often as the
-    /// run decides.
+    /// Returns the kernels that every run executes, in order. Those in the body of an operator are executed as often as
+    /// the run decides.
     fn kernels(&self) -> &Arc<[Kernel]>;
 
     /// Returns when the engine began and finished to make the plan.

@@ -1,4 +1,4 @@
-//! Whether tensors fit the inputs of a graph.
+//! Checks that tensors fit the inputs of a graph.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use opscope_tensor::Tensor;
 
 use crate::EngineError;
 
-/// Checks the number, types and shapes of a model's inputs. A dimension with a name must be the same number wherever the name
-/// occurs.
+/// Checks the number, types and shapes of a model's inputs. A dimension with a name must be the same number wherever
+/// the name occurs.
 ///
 /// # Errors
 /// Returns an error that names the input that does not fit.
@@ -54,8 +54,9 @@ fn wrong_shape(graph: &Graph, id: ValueId, expected: &[String], tensor: &Tensor)
     }
 }
 
-/// Returns the inputs that have another size than the file declares beside an open dimension: what to answer where the
-/// graph cannot take them, and what to say where it can.
+/// Returns the inputs whose size differs from the one in the file in a fixed dimension, which [`check_inputs`] accepts
+/// beside an open dimension. Each comes with the error to return if the graph cannot take it, and the note to give if
+/// it can.
 pub fn resized_inputs<'a>(graph: &'a Graph, inputs: &'a [Tensor]) -> impl Iterator<Item = (EngineError, String)> + 'a {
     graph.inputs.iter().zip(inputs).filter_map(|(&id, tensor)| {
         let value = graph.value(id);

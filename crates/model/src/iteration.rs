@@ -10,7 +10,7 @@ pub struct Iteration {
     pub index: u32,
 }
 
-/// An iteration of a loop by the name of its operator, as files and messages have it.
+/// An iteration of a loop with the name of its operator, for files and messages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LoopIteration {
     /// The name of the operator whose body it is.
@@ -20,16 +20,16 @@ pub struct LoopIteration {
 }
 
 impl LoopIteration {
-    /// Returns the iterations on a path. Those of `If` are left out: its branches are executed once, and the names of the
-    /// operators in them tell them apart.
+    /// Returns the iterations on a path, except for those of `If`. Its branches are executed once, and differ in the
+    /// names of their operators.
     pub fn on(path: &[Iteration], graph: &Graph) -> Vec<Self> {
         let levels = path.iter().map(|level| (graph.operator(level.operator), level.index));
         let loops = levels.filter(|(operator, _)| operator.op_type != "If");
         loops.map(|(operator, index)| Self { operator: operator.name.clone(), index }).collect()
     }
 
-    /// Returns the numbers of iterations, as they follow the name of an operator or a value: `[17]`, or `[17][2]` in a
-    /// loop inside of another one. Empty outside of loops.
+    /// Returns the numbers of iterations in the form that follows the name of an operator or a value: `[17]`, or
+    /// `[17][2]` in a nested loop. Empty outside of loops.
     pub fn indices(iterations: &[Self]) -> String {
         iterations.iter().map(|iteration| format!("[{}]", iteration.index)).collect()
     }

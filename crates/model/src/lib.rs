@@ -1,11 +1,11 @@
 //! The border between engines and instruments.
 //!
-//! An [`Engine`] loads a graph and gives a [`Model`]; for inputs of known shapes the model gives a [`Plan`], which runs.
-//! An [`Instrument`] makes one [`RunObserver`] per run, and the plan calls it around every dispatch. Neither side knows
-//! the other: there is no engine and no instrument in this crate.
+//! An [`Engine`] loads a graph and returns a [`Model`]. For inputs of known shapes the model returns a [`Plan`], which
+//! runs. An [`Instrument`] makes one [`RunObserver`] per run, and the plan calls it around every dispatch. Neither side
+//! knows the other, and this crate contains neither engines nor instruments.
 //!
-//! Ids and names of operators and values are those of the ONNX file ([`opscope_onnx::Graph`]), also where the engine
-//! fused or rewrote its nodes: a [`Kernel`] says which operators it stands for.
+//! Ids and names of operators and values are those of the ONNX file ([`opscope_onnx::Graph`]), even if the engine fused
+//! or rewrote its nodes: a [`Kernel`] says which operators it stands for.
 //!
 //! # Rooms
 //!
@@ -18,7 +18,7 @@
 //! | `kernel` | kernels, the operators that they stand for, and whose time theirs is |
 //! | `iteration` | where in a loop a dispatch is |
 //! | `memory` | the tensors of a run where the engine has them, and the memory that they take |
-//! | `made` | the memory of what a run makes of numbers in the file |
+//! | `generated_outputs` | the memory of outputs that a run generates from a few numbers in the file |
 //! | `capabilities` | what an engine can do, and what an instrument needs |
 //! | `budget`, `machine` | what loading may take, and what the machine has |
 //! | `fidelity`, `error` | how faithful a plan is; what can go wrong |
@@ -30,11 +30,11 @@ mod capabilities;
 mod engine;
 mod error;
 mod fidelity;
+mod generated_outputs;
 mod inputs;
 mod iteration;
 mod kernel;
 mod machine;
-mod made;
 mod memory;
 mod observer;
 #[cfg(feature = "testing")]
@@ -45,6 +45,7 @@ pub use capabilities::{Capabilities, MissingCapability};
 pub use engine::{CLOCK_RESOLUTION, Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
 pub use error::EngineError;
 pub use fidelity::Fidelity;
+pub use generated_outputs::GeneratedOutputs;
 pub use inputs::{check_inputs, resized_inputs};
 pub use iteration::{Iteration, LoopIteration};
 pub use kernel::{
@@ -52,7 +53,6 @@ pub use kernel::{
     kernel_costs, nearest_before, place_the_rest,
 };
 pub use machine::{memory_available, memory_of_machine};
-pub use made::MadeOfNumbers;
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
     Action, Dispatch, Instrument, Interest, KeptTensor, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,

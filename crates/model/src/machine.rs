@@ -1,7 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-/// The files in which a control group says its limit, what it uses, and how much of that can be given back; by the version.
+/// The files of a control group, by version: its limit, its usage, and the statistics from which the reclaimable part
+/// follows.
 const GROUPS: [[&str; 3]; 2] = [
     ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"],
     [
@@ -11,15 +12,15 @@ const GROUPS: [[&str; 3]; 2] = [
     ],
 ];
 
-/// Returns the machine's memory in bytes, or the control group's share of it. Without a limit where neither can be
-/// read.
+/// Returns the machine's memory in bytes, or the limit of the control group if it is lower. Returns the maximum if
+/// neither can be read.
 pub fn memory_of_machine() -> u64 {
     let group = GROUPS.iter().filter_map(|[most, ..]| number(&text(most))).min();
     field(&text("/proc/meminfo"), "MemTotal:").unwrap_or(u64::MAX).min(group.unwrap_or(u64::MAX))
 }
 
-/// Returns the memory in bytes that this process can still get: what the machine has, its control group may use, and its own limit
-/// of addresses leaves. Without a limit where none can be read.
+/// Returns the memory in bytes that this process can still get, limited by the machine, its control group and its own
+/// address space. Returns the maximum if none of these can be read.
 pub fn memory_available() -> u64 {
     let group = |[most, used, stat]: &[&str; 3]| of_group(&text(most), &text(used), &text(stat));
     let groups = GROUPS.iter().filter_map(group);
@@ -37,7 +38,7 @@ fn of_machine(meminfo: &str) -> Option<u64> {
 }
 
 fn of_group(most: &str, used: &str, stat: &str) -> Option<u64> {
-    // Pages of files that were not read for a while are given up first.
+    // Pages of files that were not read for a while are reclaimed first.
     let files = stat.lines().find_map(|line| number(line.strip_prefix("inactive_file ")?)).unwrap_or(0);
     Some(number(most)?.saturating_sub(number(used)?.saturating_sub(files)))
 }

@@ -14,18 +14,18 @@ use crate::{EngineError, Kernel, KernelId, memory_available};
 pub struct RunMemory {
     /// The most bytes that are held at once.
     pub peak: u64,
-    /// The first kernel during which so many bytes are held, or `None` if the inputs alone take the most.
+    /// The first kernel at this peak, or `None` if the inputs alone are the peak.
     pub at: Option<KernelId>,
     /// The number of tensors that are not counted, because their sizes depend on what a run computes.
     pub unknown: usize,
 }
 
 impl RunMemory {
-    /// Checks that this process can get the memory. An engine does so when it has made a plan: an allocation that fails during a run
-    /// ends the process, and one that the system cannot keep lets it end any process.
+    /// Checks that this process can get the memory. An engine calls this when it has made a plan, because an allocation
+    /// that fails during a run ends the process, and if the system runs out of memory it may end any process.
     ///
     /// # Errors
-    /// Returns an error with the operator that is executed when the most is held.
+    /// Returns an error with the operator that is executed at the peak.
     pub fn check(&self, graph: &Graph, kernels: &[Kernel]) -> Result<(), EngineError> {
         let available = memory_available();
         if self.peak <= available {
@@ -40,7 +40,8 @@ impl RunMemory {
 /// Memory that an engine holds for a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TensorMemory {
-    /// The address. Where the engine does not show the memory itself, an address that identifies it as long as it is held.
+    /// The address. If the engine does not show the memory itself, this is an address that identifies it while it is
+    /// held.
     pub address: u64,
     /// The number of bytes, above 0.
     pub bytes: u64,

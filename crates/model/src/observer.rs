@@ -11,7 +11,7 @@ use crate::{Capabilities, DeviceTensors, Fidelity, Iteration, Kernel, KernelId, 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(pub u64);
 
-/// What an instrument learns about a run before it begins.
+/// Information about a run before it begins.
 #[derive(Debug, Clone)]
 pub struct RunInfo<'a> {
     /// The run.
@@ -36,7 +36,7 @@ pub trait Instrument: Send + Sync {
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a>;
 }
 
-/// An instrument that several own.
+/// A shared instrument.
 impl<T: Instrument + ?Sized> Instrument for Arc<T> {
     fn name(&self) -> &str {
         (**self).name()
@@ -51,13 +51,13 @@ impl<T: Instrument + ?Sized> Instrument for Arc<T> {
     }
 }
 
-/// What is called during one run: by the engine around every dispatch, and by the caller of the engine around the copies
-/// of inputs and outputs. It is dropped when the run is over.
+/// The observer of one run. The engine calls it around every dispatch, and the caller of the engine calls it around the
+/// copies of inputs and outputs. It is dropped when the run has ended.
 ///
 /// An engine may call it from several threads. Calls to [`timed`](Self::timed) may come after those with the values,
 /// and out of order.
 pub trait RunObserver: Sync {
-    /// Returns what the observer wants to be called for. The engine asks once, before the run.
+    /// Returns the calls that the observer wants. The engine asks once, before the run.
     fn interest(&self) -> Interest;
 
     /// Called before a kernel is executed, unless it stands for no operator of the file.
@@ -70,33 +70,33 @@ pub trait RunObserver: Sync {
         Action::Continue
     }
 
-    /// Called right before a kernel is executed, in front of the time that [`timed`](Self::timed) reports. It is not called for a
-    /// kernel that an observer skips. It costs less than [`before`](Self::before), for which the engine shows the inputs. An
-    /// engine that learns of its kernels only when the run is over calls it then.
+    /// Called immediately before a kernel is executed, outside of the time that [`timed`](Self::timed) reports. It is
+    /// not called for a kernel that an observer skips. It costs less than [`before`](Self::before), for which the
+    /// engine shows the inputs. An engine that knows its kernels only after the run calls it then.
     fn started(&self, _kernel: KernelId, _path: &[Iteration]) {}
 
-    /// Called with the times at which a kernel was executed. The engine takes them right around the kernel, so they
-    /// contain nothing that an observer did. A kernel that fails has times too, one that panics has none. `path` is that of
-    /// the dispatch: see [`Dispatch::path`].
+    /// Called with the times at which a kernel was executed. The engine takes them directly around the kernel, so they
+    /// do not include the work of observers. A kernel that fails has times too, one that panics has none. `path` is
+    /// that of the dispatch: see [`Dispatch::path`].
     fn timed(&self, _kernel: KernelId, _path: &[Iteration], _start: Ticks, _end: Ticks) {}
 
-    /// Called where [`timed`](Self::timed) is wanted, with a number of dispatches whose times the engine has lost.
+    /// Called if [`timed`](Self::timed) is wanted, with the number of dispatches whose times the engine has lost.
     fn untimed(&self, _dispatches: u64) {}
 
-    /// Called by an engine that takes times with a profile of its own, with the start and end of its work on that profile after
-    /// a run. It lies outside of the run's own time.
+    /// Called by an engine that takes times with a profile of its own, with the start and end of its work on that
+    /// profile after a run. It lies outside of the run's own time.
     fn profiled(&self, _start: Ticks, _end: Ticks) {}
 
-    /// Called when the engine holds memory for one more tensor that a kernel computed. The same address is not reported
+    /// Called when the engine holds memory for another tensor that a kernel computed. The same address is not reported
     /// again before it was freed, so a kernel that computes in place allocates nothing.
     fn allocated(&self, _memory: TensorMemory, _at: Ticks) {}
 
-    /// Called when the engine no longer needs this memory. Memory that was not freed when the engine finished belongs to
-    /// the outputs; the engine holds them, like the inputs, until the run is over.
+    /// Called when the engine no longer needs this memory. Memory that was not freed when the engine finished belongs
+    /// to the outputs, which the engine holds, like the inputs, until the end of the run.
     fn freed(&self, _memory: TensorMemory, _at: Ticks) {}
 
-    /// Called when the engine has finished, with its start and end, or with the error that ended the run, also when its inputs
-    /// could not be copied.
+    /// Called when the engine has finished, with its start and end, or with the error that ended the run, which may be
+    /// one of copying the inputs.
     fn finished(&self, _outcome: Result<(Ticks, Ticks), &crate::EngineError>) {}
 
     /// Called before the engine runs, with the start and end of the copy of the inputs into its memory.
@@ -106,7 +106,7 @@ pub trait RunObserver: Sync {
     fn downloaded(&self, _outputs: &dyn DeviceTensors, _start: Ticks, _end: Ticks) {}
 }
 
-/// What an observer wants to be called for.
+/// The calls that an observer wants.
 #[derive(Debug, Clone, Default)]
 pub struct Interest {
     /// [`RunObserver::before`], with the inputs.
@@ -157,18 +157,19 @@ pub trait LiveValues {
     /// Returns a value of the file, or `None` if the engine does not hold it at this moment.
     fn value(&self, id: ValueId) -> Option<TensorView<'_>>;
 
-    /// Keeps a value that the kernel has just computed, for another thread. Only within [`RunObserver::after`], and only of use where
-    /// [`Interest::keeps`] was asked for. Returns `None` if the engine cannot keep this value; then it has to be copied.
+    /// Keeps a value that the kernel has just computed, for another thread. May be called only within
+    /// [`RunObserver::after`], and if [`Interest::keeps`] is set. Returns `None` if the engine cannot keep this value,
+    /// so that it has to be copied.
     fn keep(&self, _id: ValueId) -> Option<Box<dyn KeptTensor>> {
         None
     }
 }
 
-/// A tensor in the engine's memory that stays as it is after the call that showed it. If it is not read soon, the engine copies it and
-/// uses its memory again.
+/// A tensor in the engine's memory that stays unchanged after the call that showed it. If it is not read soon, the
+/// engine copies it and reuses the memory.
 pub trait KeptTensor: Send {
-    /// Calls `read` with all bytes, as [`TensorView::bytes`] has them. The run may wait for the end of this call, so it must not wait
-    /// for anything itself.
+    /// Calls `read` with all bytes, in the form of [`TensorView::bytes`]. The run may wait for the end of this call, so
+    /// `read` must not wait for anything.
     fn read(&self, read: &mut dyn FnMut(&[u8]));
 }
 
@@ -188,7 +189,7 @@ impl fmt::Debug for dyn LiveValues + '_ {
     }
 }
 
-/// What an observer wants to happen next. Engines match all of it, so that a new action cannot be ignored.
+/// The action that an observer wants next. Engines match all variants, so that a new action cannot be ignored.
 #[derive(Debug, Clone, Default)]
 pub enum Action {
     /// Continue the run.
@@ -204,7 +205,7 @@ pub enum Action {
     Replace(Vec<Tensor>),
 }
 
-/// The observer of a run that is not observed.
+/// An observer that wants no calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 
@@ -215,7 +216,7 @@ impl RunObserver for NoObserver {
 }
 
 impl Interest {
-    /// Returns whether nothing is wanted, so that the engine can run as if there were no observer.
+    /// Returns whether no calls are wanted, so that the engine can run as if there were no observer.
     pub fn is_nothing(&self) -> bool {
         self.before.is_empty() && self.after.is_empty() && !self.times && !self.starts && !self.memory
     }

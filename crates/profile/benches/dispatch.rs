@@ -3,9 +3,9 @@
 //! Runs of twelve dispatches, the size of the smallest models, are driven as an engine drives them: two readings of the
 //! clock around every dispatch, the observer's call, and the observer made and finished once a run. Every dispatch
 //! computes for about a microsecond, as the smallest kernels do. The profiler has everything switched on that
-//! `--profiler` switches on, and writes to a real directory while the runs go on. The same runs without clock and
-//! profiler are taken away; both are measured in one process, round after round in turn. The floor is what two readings
-//! of the clock cost. Ranges are around the same computation, on the same thread, while the same profiler records.
+//! `--profiler` switches on, and writes to a real directory meanwhile. The cost of the same runs without clock and
+//! profiler is subtracted. Both are measured in one process, in turns. The floor is what two readings of the clock
+//! cost. Ranges are around the same computation, on the same thread, while the same profiler records.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ const RUNS_PER_ROUND: u64 = 500;
 const ROUNDS: usize = 201;
 /// Steps of a dispatch's computation: about a microsecond.
 const STEPS: u32 = 1_100;
-/// The whole cost of a dispatch, both readings of the clock included.
+/// The total cost of a dispatch, including both clock readings.
 const GOAL_NS: f64 = 80.0;
 
 /// The contenders.

@@ -1,8 +1,9 @@
 //! How many bytes of a recording does a dispatch take, and what does packing it cost the thread that writes the file?
 //!
-//! Runs of 24 dispatches, as the smallest models have, are recorded with everything that `--profiler` switches on. The first
-//! number is the size of the file of records by its dispatches; its peer are the same records as they are in memory. Then the
-//! records of one frame are packed and unpacked again and again; the floor is a copy of the same bytes.
+//! Runs of 24 dispatches, as the smallest models have, are recorded with everything that `--profiler` switches on. The
+//! first number is the size of the records file, divided by the number of dispatches. Its peer is the size of the same
+//! records in memory. Then the records of one frame are packed and unpacked again and again. The floor is a copy of the
+//! same bytes.
 
 use std::fs;
 use std::hint::black_box;
@@ -19,13 +20,13 @@ use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, RecordingInfo};
 
 const DISPATCHES: usize = 24;
 const RUNS: u64 = 20_000;
-/// The bytes of a file's header, of a frame's, and of a stored dispatch.
+/// The bytes of a file header, of a frame header, and of a stored dispatch.
 const FILE_HEADER: usize = 8;
 const FRAME_HEADER: usize = 48;
 const STORED_DISPATCH: f64 = 72.0;
 const ROUNDS: usize = 301;
 const MOST_BYTES: f64 = 24.0;
-/// A dispatch of the smallest models takes a microsecond, and the thread that writes must not take a processor from them.
+/// A dispatch of the smallest models takes a microsecond, and the writing thread must not take a processor from them.
 const MOST_NANOS: f64 = 100.0;
 
 fn main() -> ExitCode {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     Case {
         bench: "run",
         case: "recording, for each dispatch".to_owned(),
-        // The clock's last digits vary, and so does this, by less than its own last digit.
+        // The clock's last digits vary, and so does this number, but by less than its last digit.
         judged: Judged::alone(Measured::exactly(bytes)),
         unit: "bytes",
         peer: ("a dispatch alone, not packed, bytes", STORED_DISPATCH),
@@ -82,7 +83,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// Returns how many records of a payload are dispatches.
+/// Returns the number of dispatches in a payload.
 fn dispatches_of(payload: &[u8]) -> f64 {
     let (mut rest, mut dispatches) = (payload, 0.0);
     while let Some(head) = rest.first_chunk::<8>() {
@@ -118,7 +119,7 @@ fn record(directory: &std::path::Path) -> opscope_profile::Manifest {
     profiler.finish().expect("a manifest")
 }
 
-/// The nanoseconds for each dispatch.
+/// Returns the nanoseconds per dispatch.
 fn nanos(dispatches: f64, work: impl Fn()) -> f64 {
     let start = Instant::now();
     work();

@@ -1,11 +1,11 @@
 use std::io;
 use std::path::PathBuf;
 
-/// What can go wrong with a profile.
+/// Errors of profiles and recordings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// The directory of a new recording exists.
+    /// The directory of a new recording already exists.
     #[error("{} exists: a recording takes a directory of its own", .0.display())]
     Exists(PathBuf),
     /// A file could not be read or written.
@@ -15,7 +15,7 @@ pub enum ProfileError {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// There is no recording in this directory.
@@ -23,7 +23,7 @@ pub enum ProfileError {
     NotARecording {
         /// The directory.
         path: PathBuf,
-        /// The file that is not there.
+        /// The missing file.
         missing: &'static str,
     },
     /// A file of a recording does not follow its format.
@@ -39,9 +39,9 @@ pub enum ProfileError {
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The schema that was found.
         found: String,
-        /// What it would have to say.
+        /// The schema that this version reads.
         expected: &'static str,
     },
     /// Reading was [cancelled](crate::Recording::set_cancel).
@@ -50,23 +50,23 @@ pub enum ProfileError {
     /// A profiler switch that does not exist.
     #[error("there is no profiler switch '{name}'; there are {}", known.join(", "))]
     UnknownSwitch {
-        /// What was given.
+        /// The text that was given.
         name: String,
         /// Every switch.
         known: Vec<&'static str>,
     },
-    /// A profiler switch with something other than on or off.
+    /// A profiler switch with a value other than on or off.
     #[error("profiler switch '{name}' is on or off, not '{value}'")]
     SwitchValue {
         /// The switch.
         name: String,
-        /// What was given.
+        /// The text that was given.
         value: String,
     },
-    /// A profiler switch that was not written as one.
+    /// The setting of a profiler switch does not have the form `KEY=VALUE`.
     #[error("'{0}' is not a profiler switch: write KEY=on or KEY=off")]
     SwitchSyntax(String),
-    /// The trace buffer refused.
+    /// The trace buffer refused a call.
     #[error("the trace buffer could not be set up: {0}")]
     Trace(String),
 }

@@ -1,32 +1,35 @@
 //! Medians and their confidence intervals, for times that depend on one another.
 //!
-//! Successive runs are not independent: other programs, the clock frequency and the caches slow down many runs in a row. An
-//! interval that ignores this is too narrow. Here the number of runs `n` is divided by their correlation time `tau`, which
-//! gives the number of independent runs that would tell as much.
+//! Successive runs are not independent: other programs, the clock frequency and the caches slow down many runs in a
+//! row. An interval that ignores this is too narrow. Here the number of runs `n` is divided by their correlation time
+//! `tau`, which gives the number of independent runs with the same information.
 //!
-//! - *The interval of a median* are the times between which the median lies with a probability of 95 %, whatever the
-//!   distribution: those at the ranks `n/2 +- z * sqrt(n * tau) / 2` with `z` = 1.96 (R. S. Woodruff, "Confidence Intervals for
-//!   Medians and Other Position Measures", Journal of the American Statistical Association 47, 1952, with `tau` as the design
-//!   effect; `tau` = 1 is the well-known interval by the binomial distribution).
-//! - *The correlation time* is that of whether a run lies above or below the median, since the median depends on nothing else:
-//!   the variance of sums over `b` successive runs, divided by `b` and by the variance of one, which grows with `b` until it
-//!   is `tau` (H. Flyvbjerg, H. G. Petersen, "Error estimates on averages of correlated data", Journal of Chemical Physics 91,
-//!   1989). The largest value over all `b` counts, up to an eighth of the runs,
-//!   multiplied by `(1 + 2.5 / (k - 1))^2` for `k` sums. If a measurement lasts less than about 20 correlation times, intervals are
-//!   too narrow nevertheless: in simulations they then include the truth nine times of ten.
-//! - *The interval of a difference* has, at each end, the square root of the sum of the squared distances of both medians to the
-//!   ends of their intervals (D. G. Bonett, R. M. Price, "Statistical Inference for a Linear Function of Medians",
-//!   Psychological Methods 7, 2002; G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008, for intervals that are not symmetric).
+//! - *The interval of a median* consists of the times between which the median lies with a probability of 95 %,
+//!   whatever the distribution. These are the times at the ranks `n/2 +- z * sqrt(n * tau) / 2` with `z` = 1.96 (R. S.
+//!   Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American Statistical
+//!   Association 47, 1952, with `tau` as the design effect; `tau` = 1 is the well-known interval by the binomial
+//!   distribution).
+//! - *The correlation time* is that of whether a run lies above or below the median, since the median depends on
+//!   nothing else: the variance of sums over `b` successive runs, divided by `b` and by the variance of one, which
+//!   grows with `b` until it is `tau` (H. Flyvbjerg, H. G. Petersen, "Error estimates on averages of correlated data",
+//!   Journal of Chemical Physics 91, 1989). The largest value over all `b` counts, up to an eighth of the runs,
+//!   multiplied by `(1 + 2.5 / (k - 1))^2` for `k` sums. If a measurement is shorter than about 20 correlation times,
+//!   intervals are still too narrow: in simulations they then include the true value nine times out of ten.
+//! - *The interval of a difference* has, at each end, the square root of the sum of the squared distances of both
+//!   medians to the ends of their intervals (D. G. Bonett, R. M. Price, "Statistical Inference for a Linear Function of
+//!   Medians", Psychological Methods 7, 2002; G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008, for intervals that
+//!   are not symmetric).
 
 use serde::Serialize;
 
 /// The quantile of the normal distribution for 95 %.
 const DEVIATIONS: f64 = 1.959_964;
-/// The least number of independent samples that an interval needs: the extremes of 6 include the median with 97 %.
+/// The minimum number of independent samples for an interval. The extremes of 6 samples include the median with a
+/// probability of 97 %.
 const LEAST_SAMPLES: f64 = 6.0;
-/// The least number of blocks whose sums have a variance.
+/// The minimum number of blocks for the variance of their sums.
 const LEAST_BLOCKS: usize = 8;
-/// For how long other programs and the machine slow down runs at least, if they do.
+/// The minimum time for which other programs and the machine slow down runs, if they do.
 const CORRELATED_NS: f64 = 100e6;
 
 /// A median and its 95 % confidence interval, in the unit of the samples.
@@ -36,15 +39,16 @@ pub struct MedianEstimate {
     pub median: f64,
     /// The ends of the interval; `None` if the samples amount to fewer than 6 independent ones.
     pub interval: Option<(f64, f64)>,
-    /// How many samples there are.
+    /// The number of samples.
     pub samples: usize,
-    /// How many independent samples would tell as much.
+    /// The number of independent samples with the same information.
     pub independent: f64,
 }
 
 impl MedianEstimate {
-    /// Estimates the median of samples in the order in which they were taken. `correlated` is the least number of successive
-    /// samples that count as one: 1 if only the samples themselves are to tell. Returns `None` if there is no sample.
+    /// Estimates the median of samples in the order in which they were taken. `correlated` is the minimum number of
+    /// successive samples that count as one; 1 to derive it only from the samples. Returns `None` if there are no
+    /// samples.
     pub fn of(samples: &[f64], correlated: f64) -> Option<Self> {
         let count = samples.len();
         if count == 0 {
@@ -62,14 +66,14 @@ impl MedianEstimate {
         Some(Self { median, interval, samples: count, independent })
     }
 
-    /// Returns a median of which only the number is known.
+    /// Returns a median without an interval.
     pub fn without_interval(median: f64) -> Self {
         Self { median, interval: None, samples: 0, independent: 0.0 }
     }
 
-    /// Estimates the median of what something took in the runs that executed it. `times` has a number for each run, 0 where it was
-    /// not executed. `runs` are the times of the runs, in nanoseconds, one after the other; each stands for `every` runs. Those within
-    /// 100 ms count as one, also if the times do not show that they depend on one another.
+    /// Estimates the median time of an operator in the runs that executed it. `times` has a number for each run, 0 if
+    /// it was not executed. `runs` are the times of successive runs in nanoseconds, each of which represents `every`
+    /// runs. Runs within 100 ms count as one, even if the times do not show that they depend on one another.
     pub fn of_runs(times: &[f64], runs: &[f64], every: u64) -> Option<Self> {
         let (mut now, mut last, mut independent) = (0.0, 0.0, 0.0);
         let mut samples = Vec::with_capacity(times.len());
@@ -84,7 +88,7 @@ impl MedianEstimate {
         Self::of(&samples, samples.len() as f64 / independent)
     }
 
-    /// Estimates the median of what several operators took together, in the runs that executed any of them. As
+    /// Estimates the median of the total time of several operators, in the runs that executed any of them. As
     /// [`of_runs`](Self::of_runs), with the times of each operator.
     pub fn of_sums<'t>(operators: impl IntoIterator<Item = &'t [f32]>, runs: &[f64], every: u64) -> Option<Self> {
         let mut sums = vec![0.0; runs.len()];
@@ -94,8 +98,8 @@ impl MedianEstimate {
         Self::of_runs(&sums, runs, every)
     }
 
-    /// Returns the 95 % confidence interval of the difference of another median and this one: `other - self`. `None` if one of
-    /// them has no interval.
+    /// Returns the 95 % confidence interval of the difference of another median and this one: `other - self`. `None` if
+    /// one of them has no interval.
     pub fn difference_to(&self, other: &Self) -> Option<(f64, f64)> {
         let ((low, high), (other_low, other_high)) = (self.interval?, other.interval?);
         let difference = other.median - self.median;
@@ -130,7 +134,7 @@ pub fn median_interval(samples: &[f64]) -> Option<(f64, f64)> {
     MedianEstimate::of(samples, 1.0)?.interval
 }
 
-/// Returns the median: for an even number of numbers the mean of the two in the middle; 0 where there is none. Changes
+/// Returns the median, which for an even count is the mean of the two in the middle; 0 if there are no numbers. Changes
 /// their order.
 pub(crate) fn median(numbers: &mut [f64]) -> f64 {
     if numbers.is_empty() {
@@ -142,7 +146,7 @@ pub(crate) fn median(numbers: &mut [f64]) -> f64 {
     (lower + upper) / 2.0
 }
 
-/// Returns how many successive samples tell as much of the median as one would if they were independent; at least 1.
+/// Returns how many successive samples have as much information about the median as one independent sample; at least 1.
 fn correlation_time(samples: &[f64], median: f64) -> f64 {
     /// The variance of a sample that is as often above the median as below it.
     const ONE: f64 = 0.25;
@@ -158,7 +162,7 @@ fn correlation_time(samples: &[f64], median: f64) -> f64 {
         size *= 2.0;
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;
         let squares: f64 = sums.iter().map(|sum| (sum - mean).powi(2)).sum();
-        // Few sums have an uncertain variance. The factor was found by simulation.
+        // The variance of few sums is uncertain. The factor was found by simulation.
         let others = (sums.len() - 1) as f64;
         time = time.max(squares / others / size / ONE * (1.0 + 2.5 / others).powi(2));
     }
@@ -169,23 +173,24 @@ fn correlation_time(samples: &[f64], median: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Numbers that look random: a linear congruential generator (Knuth's MMIX), of which the upper bits count.
+    /// Pseudo-random numbers: the upper bits of a linear congruential generator (Knuth's MMIX).
     struct Numbers(u64);
 
     impl Numbers {
-        /// Between 0 and 1.
+        /// Returns a number between 0 and 1.
         fn uniform(&mut self) -> f64 {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 11) as f64 / (1_u64 << 53) as f64
         }
 
-        /// Normally distributed (Box and Muller).
+        /// Returns a normally distributed number (Box and Muller).
         fn normal(&mut self) -> f64 {
             let (radius, angle) = ((-2.0 * (1.0 - self.uniform()).ln()).sqrt(), std::f64::consts::TAU * self.uniform());
             radius * angle.cos()
         }
 
-        /// Times with a median of 1 of which each depends on the one before, by `correlation`; their logarithms deviate by 5 %.
+        /// Returns times with a median of 1, each of which depends on the previous one by `correlation`. The standard
+        /// deviation of their logarithms is 5 %.
         fn times(&mut self, count: usize, correlation: f64) -> Vec<f64> {
             let mut state = self.normal();
             let mut next = || {
@@ -195,8 +200,8 @@ mod tests {
             (0..count).map(|_| next()).collect()
         }
 
-        /// Times of a machine on which another program comes and goes: bursts of 40 runs on average take 45 % longer, a quarter
-        /// of all.
+        /// Returns times of a machine on which another program runs now and then: a quarter of all runs, in bursts of
+        /// 40 on average, take 45 % longer.
         fn times_with_bursts(&mut self, count: usize) -> Vec<f64> {
             let mut slow = false;
             let mut next = || {
@@ -207,7 +212,7 @@ mod tests {
         }
     }
 
-    /// How many of these many pairs have an interval of the ratio that includes 1.
+    /// Returns for how many of `pairs` pairs the interval of the ratio includes 1.
     fn covered(pairs: usize, mut times: impl FnMut() -> Vec<f64>) -> usize {
         let mut estimate = || MedianEstimate::of(&times(), 1.0).unwrap();
         let mut covers = || estimate().ratio_to(&estimate()).is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
@@ -220,7 +225,7 @@ mod tests {
         let mut numbers = Numbers(1);
         for (correlation, runs) in [(0.0, 1_000), (0.5, 1_000), (0.9, 1_000), (0.98, 4_000)] {
             let covered = covered(PAIRS, || numbers.times(runs, correlation));
-            // 95 % but for what chance does to 400 pairs (two standard deviations).
+            // 95 %, minus two standard deviations for 400 pairs.
             assert!(covered * 1_000 >= PAIRS * 928, "correlation {correlation}: {covered} of {PAIRS}");
         }
         let covered = covered(PAIRS, || numbers.times_with_bursts(4_000));
@@ -259,7 +264,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_independent_samples_is_that_of_the_binomial_distribution() {
-        // In an order in which neighbours lie on both sides of the median.
+        // The order is such that neighbours lie on both sides of the median.
         let times: Vec<f64> = (0..1_000).map(|index| f64::from(index * 617 % 1_000)).collect();
         let estimate = MedianEstimate::of(&times, 1.0).unwrap();
         assert_eq!((estimate.median, estimate.interval), (499.5, Some((469.0, 531.0))));
@@ -284,9 +289,9 @@ mod tests {
             MedianEstimate::of_runs(&times, &runs, 1).map_or(0.0, |estimate| estimate.independent.round())
         };
         assert_eq!(independent(2_000, 1e6, |_| true), 20.0);
-        // Thousands: how much they depend on one another is estimated.
+        // The result is in the thousands, because the dependence is estimated.
         assert!((1_000.0..=5_000.0).contains(&independent(5_000, 200e6, |_| true)));
-        // Every 300th run executes it: those are 300 ms apart, and 5,000 again.
+        // Every 300th run executes it. These runs are 300 ms apart, and there are again 5,000.
         assert!((1_000.0..=5_000.0).contains(&independent(1_500_000, 1e6, |run| run % 300 == 299)));
         // Only the last second executes it.
         assert_eq!(independent(6_000, 1e6, |run| run >= 5_000), 11.0);

@@ -1,18 +1,18 @@
 //! The profiler and the tracer: what ran and when.
 //!
 //! *While a model runs*, [`Profiler`] is an instrument: create it with a directory, let the engine call its observers,
-//! and [`finish`](Profiler::finish) it. It leaves a recording: raw records, names and a manifest that says whether
+//! and [`finish`](Profiler::finish) it. It writes a recording: raw records, names and a manifest that says whether
 //! everything is there.
 //!
-//! Instead, or beside it, [`Tracer`] emits the same records into the buffers of a program's own contexts
+//! Instead or in addition, [`Tracer`] emits the same records into the buffers of a program's own contexts
 //! ([`opscope_trace::Context`]).
 //!
-//! *Afterwards*, [`Recording::open`] reads it, also where the process was killed: [`Recording::export`] writes timelines
-//! and tables, [`Recording::account`] says where the time of a run goes.
+//! *Afterwards*, [`Recording::open`] reads it, even if the process was killed. [`Recording::export`] writes timelines
+//! and tables, and [`Recording::account`] says where the time of a run goes.
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|
@@ -29,13 +29,14 @@
 //! | `percentile` | the one definition of a percentile |
 //! | `error` | what can be wrong |
 //! | `whole_file` | writing a file in one step |
-//! | `written` | which files opscope writes into the directory of a recording |
+//! | `file_names` | which files opscope writes into the directory of a recording |
 
 #![forbid(unsafe_code)]
 
 mod account;
 mod error;
 mod export;
+mod file_names;
 mod interval;
 mod load;
 mod options;
@@ -48,7 +49,6 @@ mod sampler;
 mod snapshots;
 mod tracer;
 mod whole_file;
-mod written;
 
 pub use account::{
     Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorSeries,
@@ -65,7 +65,8 @@ pub use profiler::{Profiler, RecordingInfo};
 /// The packed form of records, for the fuzzer and the benchmark of its readers and writers.
 #[doc(hidden)]
 pub use recording::packed;
-// Every fact, so that a new kind of records needs no line here.
+// This exports every fact, so that a new kind of records needs no line here.
+pub use file_names::is_written_name;
 pub use recording::fact::*;
 pub use recording::{
     ClockInfo, ClockReading, CounterNames, EngineInfo, Facts, FusedOperator, Groups, HostInfo, Item, KernelCost,
@@ -73,4 +74,3 @@ pub use recording::{
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::{replace_whole, write_whole};
-pub use written::is_written_name;

@@ -1,4 +1,4 @@
-//! How busy the machine was during a measurement, as far as a process can find out.
+//! The load of the machine during a measurement, as far as a process can find out.
 
 use std::fs;
 use std::hint::black_box;
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 /// How busy the machine was during a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Load {
-    /// The system's load average of one minute when the measurement began: how many threads ran or could have run; `None` if the
-    /// system does not say.
+    /// The system's load average over one minute when the measurement began, which is the number of threads that ran or
+    /// could have run; `None` if the system does not provide it.
     pub average_start: Option<f64>,
     /// The same when it ended. The measurement's own threads count.
     pub average_end: Option<f64>,
@@ -20,9 +20,9 @@ pub struct Load {
     pub reference: Option<ReferenceTimes>,
 }
 
-/// How long a fixed piece of work took between runs, again and again: arithmetic, and reading and writing memory in the second-level
-/// cache. It takes longer when the processor is slower, because of its clock or because another program shares its core, also where
-/// the system cannot see that program: on a virtual machine.
+/// The times of a fixed piece of work that is repeated between runs: arithmetic, and reads and writes of memory in the
+/// second-level cache. It takes longer when the processor is slower, because of its clock or because another program
+/// shares its core. On a virtual machine the system may not see that program.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceTimes {
     /// The 25th percentile, in nanoseconds.
@@ -31,7 +31,7 @@ pub struct ReferenceTimes {
     pub median_ns: f64,
     /// The 75th percentile, in nanoseconds.
     pub p75_ns: f64,
-    /// How often it was measured.
+    /// The number of measurements.
     pub samples: usize,
 }
 
@@ -46,23 +46,24 @@ pub struct LoadMeter {
 struct Reference {
     near: [f32; NEAR],
     far: Box<[f32]>,
-    /// When it is measured next.
+    /// When to measure next.
     next: Instant,
     nanos: Vec<f64>,
 }
 
-/// How many numbers the reference work multiplies and adds in the first-level cache.
+/// How many numbers in the first-level cache the reference work multiplies and adds.
 const NEAR: usize = 256;
 /// How often it does so, which takes some microseconds.
 const ROUNDS: usize = 150;
-/// How many numbers it multiplies and adds once. They need 64 KiB: more than a first-level cache has. A program on the same core
-/// slows this down 3 to 5 times and the arithmetic 1.25 times where it slows models down 1.6 times, which is what both do together.
+/// How many numbers it multiplies and adds once. They take 64 KiB, more than a first-level cache has. If a program on
+/// the same core slows models down 1.6 times, it slows this part down 3 to 5 times and the arithmetic 1.25 times, and
+/// the two together 1.6 times.
 const FAR: usize = 16 << 10;
 /// The shortest time between two measurements of the reference work.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How many times longer than the reference work the pauses are.
+/// How many times as long as the reference work the pauses are.
 const PAUSES: u32 = 100;
-/// The most measurements that are kept.
+/// The maximum number of measurements that are kept.
 const MOST_SAMPLES: usize = 1 << 20;
 
 impl LoadMeter {
@@ -73,18 +74,18 @@ impl LoadMeter {
         Self { average_start: load_average(), reference: Mutex::new(reference) }
     }
 
-    /// Does the reference work if the last time is some milliseconds ago. Call it between runs, on the thread that runs the
-    /// model: it takes one percent of the time.
+    /// Does the reference work if the last time is some milliseconds ago. Call this between runs, on the thread that
+    /// runs the model. It takes one percent of the time.
     pub fn measure(&self) {
         match self.reference.try_lock() {
             Ok(mut reference) => reference.measure(),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().measure(),
-            // Another thread measures.
+            // Another thread is measuring.
             Err(TryLockError::WouldBlock) => {}
         }
     }
 
-    /// Returns what was seen.
+    /// Returns the load during the measurement.
     pub fn end(&self) -> Load {
         let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
         Load {
@@ -96,7 +97,7 @@ impl LoadMeter {
 }
 
 impl Load {
-    /// Returns the load of now, where nothing is measured yet.
+    /// Returns the current load, without reference times.
     pub(crate) fn now() -> Self {
         Self { average_start: load_average(), ..Self::default() }
     }
@@ -113,7 +114,8 @@ impl Reference {
         if begin < self.next || self.nanos.len() >= MOST_SAMPLES {
             return;
         }
-        // The first time brings the numbers into the caches; an interruption is no slower processor.
+        // The first repetition brings the numbers into the caches. The minimum is taken, because an interruption does
+        // not mean a slower processor.
         self.work();
         let mut times = [self.work(), self.work(), self.work()];
         times.sort_unstable();
@@ -123,8 +125,9 @@ impl Reference {
         self.next = end + PAUSE.max((end - begin) * PAUSES);
     }
 
-    /// Does the work, and returns how long it took. It needs as many loads, stores, multiplications and additions as a core can
-    /// do at once, and the second-level cache, so that a program on the same core slows it down as it does kernels.
+    /// Does the work, and returns how long it took. It uses all units for loads, stores, multiplications and additions
+    /// of a core, and the second-level cache, so that a program on the same core slows it down in the same way as
+    /// kernels.
     fn work(&mut self) -> Duration {
         fn pass(numbers: &mut [f32]) {
             for number in &mut *numbers {
@@ -140,7 +143,7 @@ impl Reference {
 }
 
 impl ReferenceTimes {
-    /// Returns how many times longer the work took in another measurement: the least and the most, from the quartiles of both.
+    /// Returns the range of how many times as long the work took in another measurement, from the quartiles of both.
     /// `None` if a time is not above 0.
     pub fn slowdown(&self, other: &Self) -> Option<(f64, f64)> {
         let ratios = (other.p25_ns / self.p75_ns, other.p75_ns / self.p25_ns);
@@ -156,7 +159,7 @@ impl ReferenceTimes {
     }
 }
 
-/// Returns the system's load average of one minute.
+/// Returns the system's load average over one minute.
 fn load_average() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
@@ -176,7 +179,8 @@ mod tests {
         assert_eq!(times, ReferenceTimes { p25_ns: 3.0, median_ns: 5.0, p75_ns: 7.0, samples: 9 });
     }
 
-    /// 1 * 0.999 + 0.001 is 1 again. Numbers that shrink would be denormal after a while, and those take longer.
+    /// 1 * 0.999 + 0.001 is 1 again. If the numbers shrank, they would become denormal after a while, which takes
+    /// longer.
     #[test]
     fn the_numbers_of_the_reference_work_stay_near_one() {
         let meter = LoadMeter::begin();

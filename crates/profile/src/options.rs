@@ -7,27 +7,28 @@ use crate::ProfileError;
 /// What a [`Profiler`](crate::Profiler) records.
 #[derive(Debug, Clone)]
 pub struct ProfilerOptions {
-    /// Which kinds of records.
+    /// The kinds of records.
     pub switches: Switches,
-    /// The distance of two samples of the counters.
+    /// The interval between two samples of the counters.
     pub sample_interval: Duration,
-    /// Payload bytes that may wait in memory.
+    /// The number of payload bytes that may wait in memory.
     pub buffer_size: Bytes,
-    /// Payload bytes after which what waits is written.
+    /// The number of payload bytes after which the waiting records are written.
     pub watermark: Bytes,
-    /// The longest time that a record waits before it is written: what a killed process can lose.
+    /// The longest time that a record waits before it is written. A process that is killed can lose the records of this
+    /// time.
     pub flush_interval: Duration,
-    /// What happens while the disk is slower than the records.
+    /// What happens if the disk is too slow for the records.
     pub when_full: Policy,
-    /// The bytes of records after which no further run is recorded. Whole runs are: the recording becomes a little larger. Without a
-    /// budget it grows until the disk is full.
+    /// The number of bytes of records after which no further run is recorded. Since the last run is recorded
+    /// completely, the recording becomes a little larger. Without a budget it grows until the disk is full.
     pub budget: Option<Bytes>,
-    /// Whether records wait in a file of the recording instead of in memory, so that a process that is killed loses none:
-    /// [`close_abandoned`](crate::close_abandoned) then adds them to the others.
+    /// Whether records wait in a file of the recording instead of in memory, so that a process that is killed loses
+    /// none. [`close_abandoned`](crate::close_abandoned) then adds them to the others.
     pub survives_crash: bool,
 }
 
-/// The kinds of records, each on or off. The names are those of the vendor's profiler.
+/// The kinds of records, each of which is on or off. The names are those of the vendor's profiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
     /// `model-execution`: runs.
@@ -38,7 +39,7 @@ pub struct Switches {
     pub tensor_memory: bool,
     /// `runtime-api`: calls of the engine (load, plan, upload, run, download) and the copies of inputs and outputs.
     pub calls: bool,
-    /// `sys-hardware-mem`: memory of the machine.
+    /// `sys-hardware-mem`: the memory of the machine.
     pub machine_memory: bool,
     /// `sys-cpu-profiling`: how busy each processor is.
     pub processors: bool,
@@ -48,18 +49,18 @@ pub struct Switches {
     pub process: bool,
 }
 
-/// What a switch of the vendor's profiler does here.
+/// The effect of a switch of the vendor's profiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchEffect {
     /// It switches records.
     Applied,
-    /// It is accepted; the unit that it would watch does not exist here.
+    /// It is accepted, but the hardware unit that it would watch does not exist here.
     NoSuchUnit,
 }
 
 type Field = fn(&mut Switches) -> &mut bool;
 
-/// Every switch, in the order in which the vendor's tool is called with them.
+/// Every switch, in the order of the vendor's tool.
 const SWITCHES: &[(&str, Option<Field>)] = &[
     ("model-execution", Some(|switches| &mut switches.runs)),
     ("sys-hardware-mem", Some(|switches| &mut switches.machine_memory)),

@@ -1,38 +1,38 @@
 //! The one definition of a percentile.
 
-/// Where a percentile lies among sorted numbers: that of numpy's `percentile` with its default, linear, method. It lies between
+/// The rank of a percentile among sorted numbers, as in numpy's `percentile` with the default, linear, method: between
 /// the two numbers around the index `(n - 1) * percent / 100`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
     /// The index of the number below.
     pub below: usize,
-    /// How far it lies from there to the next number, from 0 to 1.
+    /// The fraction of the way from there to the next number, from 0 to 1.
     pub fraction: f64,
 }
 
 impl Rank {
-    /// Returns where a percentile lies among so many numbers.
+    /// Returns the rank of a percentile among `count` numbers.
     pub fn of(percent: f64, count: usize) -> Self {
         let index = count.saturating_sub(1) as f64 * (percent / 100.0);
         Self { below: index.floor() as usize, fraction: index.fract() }
     }
 
-    /// Returns the percentile, from the number below and the next one. It is computed from the nearer one.
+    /// Returns the percentile between the number below and the next one. It is computed from the nearer one.
     pub fn between(self, low: f64, high: f64) -> f64 {
         let step = high - low;
         if self.fraction >= 0.5 { high - step * (1.0 - self.fraction) } else { low + step * self.fraction }
     }
 }
 
-/// Returns a percentile of sorted numbers; 0 where there is none.
+/// Returns a percentile of sorted numbers; 0 if there are none.
 pub fn percentile(sorted: &[f64], percent: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     let rank = Rank::of(percent, sorted.len());
     rank.between(sorted[rank.below.min(last)], sorted[(rank.below + 1).min(last)])
 }
 
-/// Returns whether so many numbers say something of a percentile: at least one of them lies beyond it on average. That are 10 for
-/// the 90th, 100 for the 99th and 1,000 for the 99.9th. What is printed for people has no other percentiles.
+/// Returns whether `count` numbers are enough for a percentile, so that on average at least one of them lies beyond it:
+/// 10 for the 90th, 100 for the 99th and 1,000 for the 99.9th. Texts for people show no other percentiles.
 pub fn carries_percentile(count: usize, percent: f64) -> bool {
     count as f64 * (100.0 - percent) >= 100.0 - 1e-6
 }

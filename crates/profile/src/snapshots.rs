@@ -1,4 +1,4 @@
-//! Every format that is written, of one small recording, compared with files that were looked at.
+//! Every format of one small recording, compared with reviewed files.
 
 use std::fs;
 use std::path::Path;

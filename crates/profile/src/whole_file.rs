@@ -1,4 +1,4 @@
-//! Files that appear under their name when they are whole.
+//! Files that appear under their name only when they are complete.
 
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
@@ -8,19 +8,20 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// How the name of a file ends until the file is whole.
+/// The suffix of a file's name until the file is complete.
 pub(crate) const PART: &str = ".part";
 
-/// Creates a file and lets `write` fill it. It appears under its name when it is whole, and is gone if that fails.
+/// Creates a file whose content `write` writes. It appears under its name when it is complete, and is removed if that
+/// fails.
 ///
-/// A directory may come from elsewhere, such as a recording that was sent. So the file is written under a name that cannot
-/// have been prepared, and neither a file nor a link that exists is ever written through or replaced.
+/// A directory may come from an untrusted source, such as a recording that was sent. So the file is written under a
+/// name that cannot be predicted, and an existing file or link is never written through or replaced.
 ///
 /// # Errors
-/// Of `write`, or of the system; `AlreadyExists` where anything has this name.
+/// Returns the error of `write` or of the system; `AlreadyExists` if the name is taken.
 pub fn write_whole<E: From<io::Error>>(path: &Path, write: impl FnOnce(&mut File) -> Result<(), E>) -> Result<(), E> {
     if path.symlink_metadata().is_ok() {
-        // The end would find out, too, but after all the work.
+        // The rename would notice this, too, but only after all the work.
         return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
     }
     let mut part = part_of(path)?;
@@ -29,10 +30,10 @@ pub fn write_whole<E: From<io::Error>>(path: &Path, write: impl FnOnce(&mut File
     Ok(())
 }
 
-/// Writes a file that may exist and is replaced in one step: a reader sees the old one or the new one.
+/// Writes a file, and atomically replaces an existing one: a reader sees either the old one or the new one.
 ///
 /// # Errors
-/// Of the system.
+/// Returns the system's error.
 pub fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut part = part_of(path)?;
     io::Write::write_all(part.as_file_mut(), content)?;
@@ -40,12 +41,12 @@ pub fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a new file beside `path`, which is removed unless it gets its name.
+/// Returns a new file beside `path`, which is removed unless it is renamed.
 fn part_of(path: &Path) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut prefix: OsString = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
-    // What other files get: the process's mask takes away from it.
+    // The permissions of other new files, from which the process's mask is subtracted.
     let permissions = Permissions::from_mode(0o666);
     tempfile::Builder::new().prefix(&prefix).suffix(PART).permissions(permissions).tempfile_in(directory)
 }
@@ -93,7 +94,7 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
             fs::remove_file(&path).unwrap();
         }
-        // What comes to exist while the file is written is not replaced either.
+        // A file that is created meanwhile is not replaced either.
         let error = write_whole(&path, |file| {
             symlink("mine", &path)?;
             file.write_all(b"theirs")

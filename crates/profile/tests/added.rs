@@ -1,4 +1,4 @@
-//! Engines that add kernels of their own, take their times from a profile of their own, or lose some of them.
+//! Engines that add their own kernels, take times from their own profile, or lose some times.
 
 mod support;
 
@@ -13,7 +13,7 @@ use opscope_onnx::Graph;
 use opscope_profile::{Account, EngineInfo, Format, Profiler, ProfilerOptions, Recording, RecordingInfo, RunKind};
 use support::open;
 
-/// A plan of two operators with a conversion between them, which is called like one of them and its type.
+/// A plan of two operators with a conversion between them, which has the name and type of one of them.
 struct Converting {
     graph: Arc<Graph>,
     kernels: Arc<[Kernel]>,
@@ -39,13 +39,13 @@ impl Converting {
         Profiler::create(directory, &info, &ProfilerOptions::default()).expect("a new directory")
     }
 
-    /// Reports a run of 100 parts of time: three kernels from 10 to 90, of which the last one takes 10 parts. After it the
-    /// engine works on its profile for 50 parts.
+    /// Reports a run of 100 parts of time: three kernels from 10 to 90, of which the last one takes 10 parts. After the
+    /// run the engine works on its profile for 50 parts.
     fn run(&self, profiler: &Profiler, run: u64, untimed: u64) {
         self.run_with(profiler, run, untimed, [(10, 40), (40, 70), (80, 90)]);
     }
 
-    /// The same, with the kernels at these times.
+    /// As `run`, with the kernels at these times.
     fn run_with(&self, profiler: &Profiler, run: u64, untimed: u64, times: [(u64, u64); 3]) {
         let observer = self.observe(profiler, run);
         let begin = Ticks::now().as_raw();
@@ -60,7 +60,7 @@ impl Converting {
         observer.finished(Ok((at(0), at(100))));
     }
 
-    /// Reports a run without times, of this many parts.
+    /// Reports a run of this many parts without times of its dispatches.
     fn run_untimed(&self, profiler: &Profiler, run: u64, parts: u64) {
         profiler.set_run_kind(RunKind::Untimed);
         let observer = self.observe(profiler, run);
@@ -106,7 +106,7 @@ fn kernels_that_an_engine_adds_have_a_share_and_rows_of_their_own() {
     assert!(text.contains("added by the engine") && text.contains("c (engine)"), "{text}");
 }
 
-/// The conversion's times begin within the operator's before it, so 20 parts are in two parts of the account.
+/// The conversion begins during the previous operator, so 20 parts of time are in two parts of the account.
 #[test]
 fn times_that_are_in_two_parts_of_a_run_are_a_rest_below_zero_and_the_text_says_so() {
     let root = tempfile::tempdir().expect("a directory");
@@ -130,7 +130,7 @@ fn times_that_are_in_two_parts_of_a_run_are_a_rest_below_zero_and_the_text_says_
 #[test]
 fn what_taking_times_adds_to_a_run_is_a_share_of_its_own() {
     let root = tempfile::tempdir().expect("a directory");
-    // The runs with times take 100 parts, of which 10 are between kernels.
+    // The runs with times take 100 parts, 10 of which lie between kernels.
     for (untimed, [profile, between]) in [(94, [6.0, 4.0]), (60, [10.0, 0.0]), (120, [0.0, 10.0])] {
         let (plan, directory) = (Converting::new(), root.path().join(untimed.to_string()));
         let profiler = plan.profiler(&directory);

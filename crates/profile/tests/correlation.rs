@@ -108,7 +108,7 @@ fn what_a_run_allocates_is_freed_at_its_end_and_the_highest_sum_is_the_peak() {
         }
         peak = peak.max(held.iter().map(|(_, bytes)| bytes).sum());
     }
-    // The input, and what a kernel takes and gives.
+    // The input of the run, and the input and output of a kernel.
     assert_eq!(peak, 3 * 24);
     let account = recording.account().expect("an account");
     let memory = account.tensor_memory.expect("it was recorded");

@@ -1,5 +1,5 @@
-//! What a recording knows of operators beside their times: what they compute and move, in which layer they are, how their times
-//! and their memory are distributed.
+//! Data about operators in addition to their times: their work, their layers, and the distribution of their times and
+//! memory.
 
 mod support;
 
@@ -15,7 +15,8 @@ use opscope_profile::{Account, EngineInfo, Profiler, ProfilerOptions, Recording,
 use opscope_roofline::{Bandwidth, ComputePeak, Limit, Roofline};
 use support::{Paper, open};
 
-/// Two layers: a matrix product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of nobody's.
+/// Two layers: a matrix product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of an
+/// unknown type.
 struct Layers {
     graph: Arc<Graph>,
     kernels: Arc<[Kernel]>,
@@ -38,7 +39,7 @@ impl Layers {
         Self { graph: Arc::new(graph), kernels }
     }
 
-    /// Records runs whose product takes 1, 2, 3 ... 100 parts of time, and the others 10 each.
+    /// Records runs whose product takes 1, 2, 3 ... 100 parts of time, and whose other operators take 10 each.
     fn record(&self, directory: &Path) {
         let info = RecordingInfo {
             graph: Arc::clone(&self.graph),
@@ -82,7 +83,7 @@ fn an_operator_has_the_work_of_what_is_fused_into_it_and_its_rates_at_the_median
     let account = recording.account().expect("an account");
     let product = row(&account, "MatMul");
     let work = product.work.as_ref().expect("it was recorded");
-    // 8 x 4 elements, each of 4 products; and 32 times Relu.
+    // 8 x 4 elements of 4 products each, and 32 times Relu.
     assert_eq!(work.flops, Some(f64::from(8 * 4 * 4 * 2 + 32)));
     assert_eq!((work.bytes_read, work.bytes_written), (Some(f64::from((32 + 16) * 4)), Some(f64::from(32 * 4))));
     assert_eq!(work.dtype.as_deref(), Some("float32"));
@@ -107,7 +108,7 @@ fn an_operator_is_compared_with_the_limit_that_applies_to_it() {
     assert_eq!(account.roofline, Some(machine));
     let product = row(&account, "MatMul");
     let bound = product.work.as_ref().and_then(|work| work.bound).expect("both limits are known");
-    // 288 operations at 0.001 a nanosecond take longer than 320 bytes at 0.01.
+    // 288 operations at 0.001 per nanosecond take longer than 320 bytes at 0.01.
     assert_eq!((bound.limited_by, bound.least_ns), (Limit::Compute, 288_000.0));
     assert!((bound.percent * product.median_ns / 28_800_000.0 - 1.0).abs() < 1e-9, "{bound:?}");
     let moved = row(&account, "Add").work.as_ref().and_then(|work| work.bound).expect("both limits are known");
@@ -146,7 +147,7 @@ fn percentiles_and_histograms_are_those_of_the_runs() {
     let distribution = recording.distributions().expect("an account");
     let place = distribution.account.operators.iter().position(|row| row.operator.ends_with("MatMul")).unwrap();
     let product = &distribution.account.operators[place];
-    // 1 to 100 parts of time: the percentile is the number of parts, and the median lies between two.
+    // The times are 1 to 100 parts, so a percentile is a number of parts, and the median lies between two of them.
     let part = product.total_ns / 5_050.0;
     for (found, parts) in [(product.median_ns, 50.5), (product.p90_ns, 90.0), (product.p99_ns, 99.0)] {
         assert!((found / part / parts - 1.0).abs() < 0.01, "{found} is not {parts} times {part}");
@@ -197,7 +198,7 @@ fn memory_over_time_is_that_of_the_inputs_and_of_the_operators_in_turn() {
     let at_peak: u64 = memory.operators.iter().map(|row| row.bytes_at_peak).sum();
     assert_eq!(at_peak, peak);
     let rows: Vec<_> = memory.operators.iter().map(|row| (row.operator.as_deref(), row.allocated_bytes)).collect();
-    // Each gives 2 x 3 numbers.
+    // The output of each has 2 x 3 numbers.
     assert_eq!(rows, [(None, 24), (Some("a"), 24), (Some("b"), 24)]);
 }
 

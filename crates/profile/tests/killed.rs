@@ -1,4 +1,4 @@
-//! Recordings of processes that came to a bad end. The processes are real: this test's own program, started again.
+//! Recordings of processes that ended early. The processes are real: this test program is started again.
 
 mod support;
 
@@ -13,13 +13,13 @@ use opscope_profile::{Fact, Format, ProfilerOptions, close_abandoned};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
-/// Where the started process records to, and how many runs it makes; only set in it.
+/// Variables that are set only in the started process: the directory to record to, and the number of runs.
 const DIRECTORY: &str = "OPSCOPE_TEST_RECORDING";
 const RUNS: &str = "OPSCOPE_TEST_RUNS";
-/// Set where its records are to survive it.
+/// Set if its records must survive the process.
 const SURVIVES: &str = "OPSCOPE_TEST_SURVIVES";
 
-/// Not a test of its own: what the started process does. It ends as well when nobody reads its lines any more.
+/// The body of the started process, which is not a test by itself. It also ends when its output is no longer read.
 #[test]
 fn process_that_records_until_it_ends() {
     let (Some(directory), Ok(runs)) = (std::env::var_os(DIRECTORY), std::env::var(RUNS)) else { return };
@@ -67,7 +67,7 @@ fn a_killed_process_leaves_a_recording_that_can_be_read_and_exported() {
     assert!(!recording.is_complete());
     assert!(recording.problems()[0].contains("not closed"), "{:?}", recording.problems());
     let (runs, dispatches) = counts(&recording);
-    // At most the 64 KiB of the buffer were not written yet: less than 1000 records.
+    // At most the 64 KiB of the buffer, less than 1000 records, were not written yet.
     assert!(runs > 9_500 && dispatches > 19_000, "{runs} runs, {dispatches} dispatches");
     assert!(recording.calibration().nanos_per_tick() > 0.01);
     let account = recording.account().expect("an account");
@@ -89,7 +89,7 @@ fn a_killed_process_leaves_a_recording_that_can_be_read_and_exported() {
 
 #[test]
 fn a_recording_that_survives_its_process_has_every_record_once_and_the_names_of_all() {
-    // Each is killed at another moment of its writing.
+    // Each process is killed at another moment of its writing.
     for attempt in 0..8 {
         let root = tempfile::tempdir().expect("a directory");
         let directory = root.path().join("recording");
@@ -102,7 +102,7 @@ fn a_recording_that_survives_its_process_has_every_record_once_and_the_names_of_
         let waiting = opscope_trace::recover(directory.join("buffer.bin")).expect("a buffer's file");
         let written = open(&directory).facts().expect("records").count() as u64;
         let in_both = written.saturating_sub(waiting.recovery.delivered);
-        // A frame and a name that were not written to their ends.
+        // This appends an incomplete frame and an incomplete name.
         let append = |name: &str, bytes: &[u8]| {
             let mut file = fs::OpenOptions::new().append(true).open(directory.join(name)).expect("a file");
             std::io::Write::write_all(&mut file, bytes).expect("room");
@@ -138,7 +138,7 @@ fn a_recording_that_survives_its_process_has_every_record_once_and_the_names_of_
 fn a_write_that_fails_ends_the_writing_and_the_recording_names_it() {
     let root = tempfile::tempdir().expect("a directory");
     let directory = root.path().join("recording");
-    // No file may grow beyond 256 KiB, and the signal that tells so is ignored: the write fails, as on a full disk.
+    // No file may grow beyond 256 KiB, and the signal for that is ignored, so the write fails as on a full disk.
     let child = start(&directory, "trap '' XFSZ; ulimit -f 512;", 20_000);
     let output = child.wait_with_output().expect("a status");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));

@@ -1,4 +1,4 @@
-//! What user code marks while a profiler records. Markers are of the whole process, so these tests take turns.
+//! Markers of user code while a profiler records. Markers are process-wide, so these tests take turns.
 
 mod support;
 
@@ -130,7 +130,7 @@ fn ranges_that_are_open_when_a_profile_ends_are_recorded_as_open() {
     let worker = std::thread::spawn(move || {
         let _range = range("of another thread");
         begun.send(()).expect("the test waits");
-        // Ends when the other side is dropped.
+        // The wait ends when the other side is dropped.
         let _ = ends.recv();
     });
     has_begun.recv().expect("the thread began its range");

@@ -1,4 +1,4 @@
-//! Operators in the body of a loop, profiled, written, read back and exported.
+//! Operators in the body of a loop that are profiled, written, read back and exported.
 
 mod support;
 
@@ -14,7 +14,8 @@ use opscope_tensor::Tensor;
 use opscope_trace::Bytes;
 use support::open;
 
-/// Returns a plan of four kernels: `first`, `step` and `choice` in the body of `=loop`, and `choice` in that of `if`, too.
+/// Returns a plan of four kernels: `first`, `step` and `choice` in the body of `=loop`, and `choice` in that of `if`,
+/// too.
 fn looping(iterations: u32) -> FakePlan {
     let graph = GraphBuilder::new("looping")
         .input("x", &[2])
@@ -139,7 +140,7 @@ fn a_path_that_no_record_holds_makes_the_recording_incomplete() {
     let root = tempfile::tempdir().expect("a directory");
     let options =
         ProfilerOptions { buffer_size: Bytes::kib(8), watermark: Bytes::kib(1), ..ProfilerOptions::default() };
-    // A record of 512 bytes has room for 56 levels.
+    // A record of 512 bytes holds 56 levels.
     let deep = (1..57).fold(looping(1), |plan, _| plan.with_body(2..3, "if", 1));
     let recording = profiled(&root.path().join("recording"), &deep, 1, &options);
     assert!(recording.problems()[0].contains("1 records were dropped"), "{:?}", recording.problems());

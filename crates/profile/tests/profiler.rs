@@ -1,4 +1,4 @@
-//! What the profiler leaves of runs that came to their end.
+//! The recordings of runs that completed.
 
 mod support;
 
@@ -148,7 +148,7 @@ fn a_recording_that_was_interrupted_or_never_closed_says_so() {
 fn what_was_dropped_is_counted_and_makes_the_recording_incomplete() {
     let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
     let directory = root.path().join("recording");
-    // A watermark at the size and a buffer that holds a few records: most of them find it full.
+    // With a watermark equal to the size and a buffer for a few records, most records find the buffer full.
     let mut options = ProfilerOptions {
         buffer_size: Bytes::new(512),
         watermark: Bytes::new(512),

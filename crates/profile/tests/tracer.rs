@@ -1,4 +1,4 @@
-//! Runs through the contexts of the process: bodies, failed runs, and runs of which nothing is wanted.
+//! Runs that are traced through contexts: bodies, failed runs, and runs of which no record is wanted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use opscope_trace::{
     Buffer, BufferOptions, Context, DispatchRecord, EngineCallRecord, Kind, Operations, PlanId, RunRecord,
 };
 
-/// Contexts belong to the whole process, so these tests take turns.
+/// Contexts are process-wide, so these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -33,7 +33,7 @@ fn looping(iterations: u32) -> FakePlan {
     )
 }
 
-/// Calls `act` while a context is started, and returns what each record that it got says.
+/// Calls `act` while a context is started, and returns a description of each record.
 fn traced(kinds: &[Kind], act: impl FnOnce()) -> Vec<String> {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&kept);

@@ -1,9 +1,9 @@
 //! How many rows a second does the export of a recording write, on one core?
 //!
-//! A recording of two million dispatches is exported: its records are read, put to their runs, turned into time, and all six
-//! tables are written to a real directory. The floor is what the same machine takes to write the same bytes into a file,
-//! and the peer is the crate's own writer, which hashes the text of every row, for the same columns of the same rows in memory.
-//! All three are the time that a core works, so that other programs do not count.
+//! A recording of two million dispatches is exported: its records are read, grouped by runs and converted to time, and
+//! all six tables are written to a real directory. The floor is the time in which the same machine writes the same
+//! bytes to a file. The peer is the parquet crate's own writer, which hashes the text of every row, for the same
+//! columns of the same rows in memory. All three are processor times, so that other programs do not count.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -25,7 +25,7 @@ use parquet::schema::types::ColumnPath;
 use rustix::time::{ClockId, clock_gettime};
 
 const OPERATORS: usize = 100;
-/// How many runs are recorded.
+/// Returns the number of runs in the recording.
 fn runs() -> u64 {
     times(20_000, 2_500)
 }
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// Records runs whose ticks are made up, as fast as the profiler takes them.
+/// Records runs with made-up ticks, as fast as the profiler takes them.
 fn record(directory: &std::path::Path) {
     let names: Vec<String> = (0..OPERATORS).map(|index| format!("/encoder/layer.{index}/attention/MatMul")).collect();
     let builder = GraphBuilder::new("encoder");
@@ -107,7 +107,7 @@ fn record(directory: &std::path::Path) {
     profiler.finish().expect("a manifest");
 }
 
-/// Writes the columns of as many dispatches with the writers that the crate has for columns.
+/// Writes the columns of as many dispatches with the parquet crate's own column writers.
 fn peer(into: File) {
     let schema = "message dispatches { required binary recording (STRING); required int64 run; required int64 plan;
         required int64 kernel; required int64 thread; required int64 start (TIMESTAMP(NANOS,true)); required int64 duration_ns;
@@ -153,7 +153,7 @@ fn peer(into: File) {
     file.close().expect("room");
 }
 
-/// Returns the seconds that a core worked, in the program and in the system: other programs do not count.
+/// Returns the processor time of `work` in seconds, in the program and in the system.
 fn seconds(work: impl FnOnce()) -> f64 {
     let now = || clock_gettime(ClockId::ThreadCPUTime);
     let start = now();

@@ -1,8 +1,8 @@
 //! Makes a set of many recordings, as a fleet of machines would leave it: `fleet DIR RECORDINGS`.
 //!
-//! Each model is profiled once, with times that are the same in every run of this program. Each recording of the fleet is
-//! that one with a host, a beginning and a clock of its own: a faster clock makes a slower machine. All of them go through
-//! [`opscope_tables::TableSet`]. What is slow in this fleet: everything on `rack2-07`, and `resnet50` since 2026-11-16.
+//! Each model is profiled once, with times that are the same in every run of this program. Each recording of the fleet
+//! is a copy with its own host, beginning and clock: a faster clock makes a slower machine. All of them are added to a
+//! [`opscope_tables::TableSet`]. In this fleet, everything on `rack2-07` is slow, and `resnet50` since 2026-11-16.
 
 use std::error::Error;
 use std::fs;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Names, and the types of their operators with the microseconds that each of them takes.
+/// The names of the models, and the types of their operators with the microseconds that each operator takes.
 const MODELS: [(&str, &[(&str, u64)]); 4] = [
     ("resnet50", &[("Conv", 310), ("Relu", 20), ("Conv", 280), ("Add", 15), ("Gemm", 120), ("Softmax", 4)]),
     ("bert-base", &[("Gather", 9), ("MatMul", 420), ("Softmax", 60), ("MatMul", 390), ("LayerNormalization", 45)]),
@@ -61,7 +61,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Profiles a model, of which every tick is made up. One tick stands for a nanosecond.
+/// Profiles a model with made-up ticks. One tick is a nanosecond.
 fn profile(scratch: &Path, (name, operators): (&str, &[(&str, u64)])) -> Result<PathBuf> {
     let named: Vec<String> = (0..operators.len()).map(|index| format!("/{name}/layer.{index}")).collect();
     let types = named.iter().zip(operators);
@@ -74,7 +74,7 @@ fn profile(scratch: &Path, (name, operators): (&str, &[(&str, u64)])) -> Result<
     let directory = scratch.join(name);
     let engine = EngineInfo::new("made-up", "1", Fidelity::Optimised);
     let info = RecordingInfo { graph: Arc::clone(&graph), engine };
-    // The machine's own counters have no place in a clock that is made up.
+    // The machine's own counters do not fit a made-up clock.
     let mut options = ProfilerOptions::default();
     let switches = &mut options.switches;
     (switches.machine_memory, switches.processors, switches.machine, switches.process) = (false, false, false, false);
@@ -85,7 +85,7 @@ fn profile(scratch: &Path, (name, operators): (&str, &[(&str, u64)])) -> Result<
         let observer = profiler.observe(&info);
         let begin = now;
         for (kernel, (_, micros)) in kernels.iter().zip(operators) {
-            // Up to 10 % of noise, which is the same each time.
+            // Up to 10 % of noise, which is the same in every run of this program.
             let nanos = micros * 1_000 + micros * (run * 7_919 + kernel.id.index() as u64 * 104_729) % (micros * 100);
             observer.timed(kernel.id, &[], Ticks::from_raw(now), Ticks::from_raw(now + nanos));
             now += nanos + 300;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use opscope_profile::ProfileError;
 use parquet::errors::ParquetError;
 
-/// What can go wrong with tables.
+/// Errors of tables.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TablesError {
@@ -18,7 +18,7 @@ pub enum TablesError {
         action: &'static str,
         /// The file or the directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A table could not be written.

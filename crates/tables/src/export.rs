@@ -13,24 +13,25 @@ use crate::recording::RecordingTables;
 use crate::rows::tensors::Tensor;
 use crate::table::{Row, Table};
 
-/// Bytes that are collected before the system is called.
+/// The number of bytes that are collected before a system call.
 const BUFFER: usize = 1 << 20;
 
-/// A file that gets its name when it is whole.
-struct Part {
+/// A file that gets its name when it is complete.
+struct UnfinishedFile {
     path: PathBuf,
     file: BufWriter<NamedTempFile>,
 }
 
-/// Writes the tables of a recording into a directory that exists: `recordings.parquet`, `runs.parquet`,
-/// `dispatches.parquet`, `operators.parquet`, `counters.parquet` and `marks.parquet`, but those that are there already. Memory
-/// does not grow with the number of runs. Files appear under their names when all of them are whole.
+/// Writes the tables of a recording into an existing directory: `recordings.parquet`, `runs.parquet`,
+/// `dispatches.parquet`, `operators.parquet`, `counters.parquet` and `marks.parquet`, except for those that already
+/// exist. The memory that it needs does not grow with the number of runs. Files appear under their names when all of
+/// them are complete.
 ///
 /// # Errors
 /// Returns an error if the recording cannot be read, or a file cannot be written.
 pub fn export_recording(recording: &Recording, into: &Path) -> Result<Exported, TablesError> {
     let mut exported = Exported::default();
-    let mut tables = RecordingTables::begin(recording, |table| Part::create(into, table, &mut exported))?;
+    let mut tables = RecordingTables::begin(recording, |table| UnfinishedFile::create(into, table, &mut exported))?;
     tables.write(recording)?;
     for table in tables.finish()? {
         exported.written.push(table.into.keep()?);
@@ -38,15 +39,15 @@ pub fn export_recording(recording: &Recording, into: &Path) -> Result<Exported, 
     Ok(exported)
 }
 
-/// Writes `tensors.parquet` into a directory that exists, unless it is there already: a row per tensor of a dump, with the
-/// statistics that the dump states, or else those of its data.
+/// Writes `tensors.parquet` into an existing directory, unless it already exists: a row per tensor of a dump, with the
+/// statistics in the dump or, if there are none, those of its data.
 ///
 /// # Errors
-/// Returns an error if the file cannot be written. Data that cannot be read is missing in the table and among the problems
-/// that are returned, a sentence each.
+/// Returns an error if the file cannot be written. Data that cannot be read is missing in the table, and is reported in
+/// the returned problems, one sentence each.
 pub fn export_dump(dump: &StoredDump, into: &Path) -> Result<(Exported, Vec<String>), TablesError> {
     let (mut exported, mut problems) = (Exported::default(), Vec::new());
-    let Some(part) = Part::create(into, Tensor::TABLE, &mut exported)? else {
+    let Some(part) = UnfinishedFile::create(into, Tensor::TABLE, &mut exported)? else {
         return Ok((exported, problems));
     };
     let model = dump.manifest.as_ref().map(|manifest| model_name(&manifest.model.path, &manifest.model.name));
@@ -69,12 +70,12 @@ fn statistics(dump: &StoredDump, tensor: &StoredTensor) -> std::io::Result<Index
     }
 }
 
-/// Returns a model's name: that of its file, without the ending.
+/// Returns a model's name: that of its file, without the extension.
 fn model_name(path: &str, graph: &str) -> String {
     Path::new(path).file_stem().map_or_else(|| graph.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-impl Part {
+impl UnfinishedFile {
     fn create(into: &Path, table: &str, exported: &mut Exported) -> Result<Option<Self>, TablesError> {
         let path = into.join(format!("{table}.parquet"));
         if path.symlink_metadata().is_ok() {
@@ -93,7 +94,7 @@ impl Part {
     }
 }
 
-impl Write for Part {
+impl Write for UnfinishedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.file.write(bytes)
     }
@@ -103,7 +104,7 @@ impl Write for Part {
     }
 }
 
-/// Creates a file with a name that cannot have been prepared, and the rights of other files.
+/// Creates a file with a name that cannot be predicted, and with the permissions of other new files.
 pub(crate) fn new_file(directory: &Path, prefix: &str, suffix: &str) -> std::io::Result<NamedTempFile<File>> {
     use std::os::unix::fs::PermissionsExt;
     let permissions = std::fs::Permissions::from_mode(0o666);

@@ -1,9 +1,9 @@
 use opscope_profile::Manifest;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Returns the id of a recording: 32 hexadecimal digits. It depends on what the manifest says from the beginning and what no
-/// two recordings share: where and when it began, to the nanosecond, and what it is of. It stays the same where the directory
-/// is moved, and when the recording is closed.
+/// Returns the id of a recording: 32 hexadecimal digits. It depends on data that the manifest has from the beginning
+/// and that no two recordings share: the host, the process, the beginning to the nanosecond, and the model. It does not
+/// change when the directory is moved or the recording is closed.
 pub fn recording_id(manifest: &Manifest) -> String {
     let mut hash = Xxh3::new();
     let mut add = |part: &[u8]| {

@@ -11,7 +11,7 @@ use crate::rows::operators::Times;
 const DENSE: usize = 1 << 16;
 const UNKNOWN: u32 = u32::MAX;
 
-/// The kernels that are known or were met, numbered in that order.
+/// The kernels of all plans and those that occurred in dispatches, numbered in that order.
 pub(crate) struct Kernels<'a> {
     labels: LabelTable<'a>,
     kernels: Vec<Kernel>,
@@ -74,7 +74,7 @@ impl<'a> Kernels<'a> {
         &mut self.kernels[number as usize]
     }
 
-    /// Returns all kernels, by their numbers.
+    /// Returns all kernels, sorted by number.
     pub(crate) fn all(&self) -> &[Kernel] {
         &self.kernels
     }
@@ -98,7 +98,7 @@ mod tests {
         let mut kernels = Kernels::new(&recording);
         let known = kernels.all().len() as u32;
         let far = DENSE as u32;
-        // A kernel behind a gap, one in it, the first one beyond what is found without hashing, and another plan.
+        // A kernel after a gap, one in the gap, the first one that is found by hashing, and one of another plan.
         for (plan, kernel, number) in [
             (77, 5, 0),
             (77, 3, 1),

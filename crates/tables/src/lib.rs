@@ -1,12 +1,12 @@
 //! Tables of recordings and dumps as Parquet files, for pandas, DuckDB, Polars, DataFusion, Spark and others.
 //!
-//! [`export_recording`] writes the tables of a recording, [`export_dump`] the statistics of a dump's tensors. [`TableSet`] is a
-//! directory with the tables of many recordings, partitioned by date, model and host: any number of processes append to it.
-//! `docs/tables.md` describes every table and column.
+//! [`export_recording`] writes the tables of a recording, [`export_dump`] the statistics of a dump's tensors.
+//! [`TableSet`] is a directory with the tables of many recordings, partitioned by date, model and host: any number of
+//! processes append to it. `docs/tables.md` describes every table and column.
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|

@@ -31,7 +31,7 @@ pub(crate) struct RecordingTables<W: Write + Send> {
     marks: Option<Table<W>>,
 }
 
-/// A table that was written: its name, its rows, and where it was written to.
+/// A finished table: its name, its number of rows, and its file.
 pub(crate) struct Finished<W> {
     pub name: &'static str,
     pub rows: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Finished<W> {
 }
 
 impl<W: Write + Send> RecordingTables<W> {
-    /// Begins the tables for which `open` gives a file.
+    /// Begins the tables for which `open` returns a file.
     pub(crate) fn begin(
         recording: &Recording,
         mut open: impl FnMut(&'static str) -> Result<Option<W>, TablesError>,
@@ -77,7 +77,7 @@ impl<W: Write + Send> RecordingTables<W> {
                     })?;
                 }
                 Item::Other(Fact::Marker(marker)) => self.mark(recording, &id, &marker)?,
-                // docs/tables.md says which facts have tables.
+                // `docs/tables.md` says which facts have tables.
                 Item::Other(_) => {}
             }
         }
@@ -109,7 +109,7 @@ impl<W: Write + Send> RecordingTables<W> {
         Ok(())
     }
 
-    /// Ends every table.
+    /// Finishes every table.
     pub(crate) fn finish(self) -> Result<Vec<Finished<W>>, TablesError> {
         let tables = [self.recordings, self.runs, self.dispatches, self.operators, self.counters, self.marks];
         let named = TABLES.into_iter().zip(tables).filter_map(|(name, table)| Some((name, table?)));

@@ -95,7 +95,7 @@ fn dispatches_have_their_times_and_their_waits() {
     let root = tempfile::tempdir().unwrap();
     let into = root.path().join("tables");
     exported(&recording(&root.path().join("recording"), |manifest| manifest), &into);
-    // Of a run that begins at tick 10,900: 11,000 to 13,000, 13,100 to 16,100, 16,100 to 17,100.
+    // The dispatches of a run that begins at tick 10,900: 11,000 to 13,000, 13,100 to 16,100, 16,100 to 17,100.
     let mut expected = Vec::new();
     for run in 0..3 {
         let start = |nanos: u64| 1_700_000_000_000_000_000 + 5_000 * run + nanos;
@@ -106,7 +106,7 @@ fn dispatches_have_their_times_and_their_waits() {
         expected.push(format!("{run} | 0 | 1 | 77 | {} | 1500 | 50 | {product} | {measured}", start(6_550)));
         expected.push(format!("{run} | 0 | 2 | 77 | {} | 500 | 0 | {added} | {measured}", start(8_050)));
     }
-    // One run failed, and of one there is no record.
+    // One run failed, and one has no record.
     expected.push("3 | 0 | 0 | 77 | 1700000000000020500 | 1000 | 50 | 'conv' | 'Conv' | null | false".to_owned());
     expected.push("4 | 0 | 0 | 77 | 1700000000000025500 | 1000 | null | 'conv' | 'Conv' | null | false".to_owned());
     let expected: Vec<String> = expected.iter().map(|row| format!("'{ID}' | {row}")).collect();
@@ -205,7 +205,7 @@ fn extremes_waits_and_paths_are_those_of_the_dispatches() {
         let looped = |index| [Iteration { operator: OperatorId::new(1), index }];
         observer.timed(product, &[], at(1_010), at(1_040));
         observer.timed(sum, &looped(0), at(1_047), at(1_050));
-        // It ends after the one that begins within it.
+        // This dispatch ends after the one that begins within it.
         observer.timed(product, &[], at(1_045), at(1_055));
         observer.timed(sum, &looped(11), at(1_062), at(1_079));
         observer.timed(product, &[], at(1_080), at(1_091));

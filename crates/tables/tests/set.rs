@@ -1,4 +1,4 @@
-//! Where the rows of a recording lie in a set, and that they are added once.
+//! The rows of a recording in a set: where they lie, and that they are added only once.
 
 mod support;
 

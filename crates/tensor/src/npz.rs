@@ -1,7 +1,7 @@
 //! numpy's `.npz` format: a zip archive of `.npy` files, stored or deflated, each named after its array.
 //!
-//! An archive may come from anyone. Nothing is allocated that its own size does not warrant, no name leads anywhere, and the
-//! checksum of an array is checked when it is read.
+//! An archive may come from an untrusted source. The memory that is allocated is limited by the archive's own size,
+//! names are never used as paths, and the checksum of an array is verified when it is read.
 
 use std::fmt;
 use std::fs::File;
@@ -16,10 +16,10 @@ use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, Z
 use crate::Tensor;
 use crate::npy::{self, Header, NpyError};
 
-/// More arrays than any archive of a model's inputs has.
+/// The maximum number of arrays, which is more than any archive of a model's inputs has.
 const MOST_ARRAYS: usize = 1 << 16;
 
-/// No deflated byte stands for more bytes than that.
+/// The maximum number of bytes that a deflated byte stands for.
 const LARGEST_RATIO: u64 = 1032;
 
 /// An `.npz` file whose arrays can be read, one by one.
@@ -30,7 +30,7 @@ pub struct Npz {
     length: u64,
 }
 
-/// What an archive is read from.
+/// The source of an archive.
 enum Source {
     File(File),
     Bytes(Vec<u8>),
@@ -62,16 +62,16 @@ pub enum NpzError {
     /// The archive.
     #[error("this is not a zip archive of arrays: {0}")]
     Archive(#[from] rawzip::Error),
-    /// Too many arrays.
+    /// The archive has too many arrays.
     #[error("it has more than {MOST_ARRAYS} arrays")]
     TooMany,
-    /// A name that no array has.
+    /// The name of an array is invalid.
     #[error("{0:?} is no name of an array")]
     Name(String),
-    /// Two arrays of one name.
+    /// Two arrays have the same name.
     #[error("it has two arrays named '{0}'")]
     Twice(String),
-    /// An array that is not stored in a way that is known.
+    /// An array is stored in an unsupported way.
     #[error(
         "array '{name}' is {how}; stored and deflated arrays can be read, as numpy.savez and savez_compressed write them"
     )]
@@ -86,10 +86,10 @@ pub enum NpzError {
     Missing {
         /// The name.
         name: String,
-        /// The arrays that it has.
+        /// The names of its arrays.
         found: String,
     },
-    /// An array is not what an `.npy` file is.
+    /// An array is not a valid `.npy` file.
     #[error("array '{name}': {source}")]
     Array {
         /// The array.
@@ -97,7 +97,7 @@ pub enum NpzError {
         /// What is wrong.
         source: NpyError,
     },
-    /// The file.
+    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -112,14 +112,14 @@ impl Npz {
     /// Opens a file and reads the names of its arrays.
     ///
     /// # Errors
-    /// Returns an error if it is not a zip archive, or one whose arrays cannot be told apart.
+    /// Returns an error if it is not a zip archive, or if its arrays have the same names.
     pub fn open(path: &Path) -> Result<Self, NpzError> {
         let file = open_regular(path)?;
         let length = file.metadata()?.len();
         Self::from_source(Source::File(file), length)
     }
 
-    /// Takes the bytes of a file.
+    /// Reads the names of the arrays from the bytes of a file.
     ///
     /// # Errors
     /// The same as [`open`](Self::open).
@@ -136,7 +136,7 @@ impl Npz {
         while let Some(entry) = entries.next_entry()? {
             let path = entry.file_path();
             let name = String::from_utf8_lossy(path.as_bytes()).into_owned();
-            // Other files are no arrays.
+            // Other files are not arrays.
             let Some(name) = name.strip_suffix(".npy") else { continue };
             if name.is_empty() || name.contains(['\0', char::REPLACEMENT_CHARACTER]) {
                 return Err(NpzError::Name(name.to_owned()));
@@ -161,12 +161,12 @@ impl Npz {
         Ok(Self { archive, arrays, length })
     }
 
-    /// The names of its arrays, without `.npy`, in the order of the archive.
+    /// Returns the names of its arrays, without `.npy`, in the order of the archive.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.arrays.iter().map(|array| array.name.as_str())
     }
 
-    /// Reads the header of an array, and returns it with what reads the data.
+    /// Returns the header of an array, and a reader of its data.
     ///
     /// # Errors
     /// Returns an error if there is no such array, or its length is not the one that the header gives.
@@ -179,7 +179,7 @@ impl Npz {
             },
         })?;
         let wrong = |source: NpyError| NpzError::Array { name: name.to_owned(), source };
-        // Both are what the archive says, which need not be so.
+        // Both numbers are claims of the archive, which may be wrong.
         let (packed, whole) = (array.place.compressed_size_hint(), array.place.uncompressed_size_hint());
         let packed = packed.min(self.length);
         let most = if array.is_deflated { packed.saturating_mul(LARGEST_RATIO) } else { packed };
@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    /// An archive of these files.
+    /// Returns an archive of these files.
     fn archive(files: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
@@ -288,7 +288,7 @@ mod tests {
         let shape = format!("({},)", declared / 4);
         let at = npy.windows(4).position(|window| window == b"(1,)").unwrap();
         npy.splice(at..at + 4, shape.bytes());
-        // The header keeps its length: blanks fill it before its last byte.
+        // The header keeps its length, because blanks fill it before its last byte.
         let last = npy.len() - 1;
         npy.drain(last - (shape.len() - 4)..last);
         let mut bytes = archive(&[("a.npy", &npy)], CompressionMethod::DEFLATE);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     proptest! {
-        /// Damaged archives give an error or arrays, within the memory that their size warrants.
+        /// Damaged archives give an error or arrays, within the memory that their size allows.
         #[test]
         fn damage_is_an_error(at in any::<proptest::sample::Index>(), bits in 1u8.., method in 0usize..2) {
             let mut bytes = archive(&[("a.npy", &npy_of(&[0.25; 40])), ("b.npy", &npy_of(&[3.0]))], METHODS[method]);

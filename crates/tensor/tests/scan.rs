@@ -17,7 +17,7 @@ const ALL: ScanQuery = ScanQuery {
     moments: true,
 };
 
-/// What a loop over the elements finds.
+/// The results of a loop over the elements.
 #[derive(Debug, PartialEq)]
 struct Naive {
     nan: u64,
@@ -169,7 +169,8 @@ proptest! {
         };
         let mut expected: Vec<_> = elements(&tensor).into_iter().enumerate().collect();
         expected.retain(|(_, element)| !key(*element).is_nan());
-        // Of equal elements the first comes first. Doubles do not tell large integers apart, so those are compared in full.
+        // Of equal elements the first comes first. Doubles do not tell large integers apart, so those are compared in
+        // full.
         expected.sort_by(|(left_at, left), (right_at, right)| {
             let order = match (by, left, right) {
                 (TopBy::Value, Element::Int(left), Element::Int(right)) => right.cmp(left),
@@ -186,7 +187,7 @@ proptest! {
     }
 }
 
-/// Memory that a host cannot address, and how much of it was asked for.
+/// Memory that the host cannot address, and how much of it was read.
 struct Device {
     tensor: Tensor,
     read: AtomicUsize,

@@ -91,7 +91,7 @@ fn shapes_that_no_memory_holds_are_refused() {
     assert_eq!(region.elements(), 0);
 }
 
-/// Memory that a host cannot address.
+/// Memory that the host cannot address.
 struct Device(Tensor);
 
 impl RemoteTensor for Device {

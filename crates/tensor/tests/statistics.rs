@@ -52,7 +52,8 @@ fn every_type_is_counted_by_the_value_of_its_elements() {
 
 #[test]
 fn integers_are_not_rounded_to_single_precision() {
-    // 2^24 + 1 is the first integer that a float of 32 bits does not hold, 2^53 the last power of two before which a double holds all.
+    // 2^24 + 1 is the first integer that a float of 32 bits does not hold, 2^53 the last power of two before which a
+    // double holds all.
     let (most, two_53) = (4_294_967_295.0, 9_007_199_254_740_992.0);
     let cases: [(DType, Vec<u8>, f64, f64); 4] = [
         (DType::I32, [16_777_217i32, -16_777_219].map(i32::to_le_bytes).concat(), -16_777_219.0, 16_777_217.0),

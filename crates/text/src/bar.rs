@@ -1,14 +1,15 @@
 /// How bars are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarStyle {
-    /// Of blocks, to an eighth of a column.
+    /// With blocks, to an eighth of a column.
     Blocks,
-    /// Of `#`, for a terminal that shows nothing but ASCII.
+    /// With `#`, for a terminal that shows only ASCII.
     Ascii,
 }
 
 impl BarStyle {
-    /// Draws a share, which is between 0 and 1, of a bar that takes so many columns when it is full. A share above 0 is seen.
+    /// Draws a share between 0 and 1 of a bar that takes `columns` columns when it is full. A share above 0 is always
+    /// visible.
     pub fn draw(self, share: f64, columns: usize) -> String {
         /// From one eighth to seven.
         const PARTS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];

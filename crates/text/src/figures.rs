@@ -1,8 +1,8 @@
-//! Numbers with as many digits as a person reads.
+//! Numbers with three digits, for people.
 
 use std::fmt::Display;
 
-/// How a time is shown with three digits, and others beside it in the same unit.
+/// A scale for times: one time has three digits, and the others have the same unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeScale {
     nanos: f64,
@@ -14,7 +14,7 @@ impl TimeScale {
     /// Returns the scale that shows this time, in nanoseconds, with three digits.
     pub fn of(nanos: f64) -> Self {
         const UNITS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
-        // What is rounded to 1000 of a unit is 1 of the next.
+        // A time that would be rounded to 1000 of a unit is 1 of the next one.
         let size = nanos.abs() * 1.0005;
         let (unit, name) = UNITS.into_iter().find(|(unit, _)| size >= *unit).unwrap_or((1.0, "ns"));
         let decimals = if unit == 1.0 { 0 } else { decimals(nanos / unit) };
@@ -60,7 +60,7 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// Returns how many decimals leave three digits.
+/// Returns the number of decimals for three digits.
 fn decimals(number: f64) -> usize {
     match number.abs() {
         size if size >= 99.95 => 0,
@@ -70,7 +70,7 @@ fn decimals(number: f64) -> usize {
     }
 }
 
-/// Returns how many there are of something: "1 run", "2 runs". `noun` is for one.
+/// Returns a count with its noun: "1 run", "2 runs". `noun` is the singular.
 pub fn counted(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
     let ending = if count == "1" { "" } else { "s" };

@@ -1,11 +1,12 @@
-/// The most bytes of a name that a file's name gets, so that with what comes around it the whole stays below what file systems
-/// allow.
+/// The maximum number of bytes of a name in a file name, so that the whole file name stays below the limit of file
+/// systems.
 const LONGEST: usize = 120;
 
-/// Returns what of a name can be in a file's name anywhere: letters and digits of any script, and `- _ + .`, but no dot in front.
-/// Everything else, among it what separates directories, becomes `_`; separators around the name are left out.
+/// Returns a name in the characters that are valid in file names everywhere: letters and digits of any script, and `- _
+/// + .`, but no leading dot. All other characters, including separators of directories, become `_`. Separators around
+/// the name are removed.
 ///
-/// Different names may give the same text, and nothing is left of some.
+/// Different names may give the same text, and the text may be empty.
 pub fn file_text(name: &str) -> String {
     let keep = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '+' | '.') { c } else { '_' };
     let mut text = String::new();

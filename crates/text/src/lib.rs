@@ -1,24 +1,24 @@
-//! Text for people: names from elsewhere made safe to show, sizes and other numbers, cells of tables for spreadsheets, words
-//! of commands for a shell, and tables and bars for a terminal.
+//! Text for people: untrusted names in a safe form, sizes and other numbers, cells of tables for spreadsheets, words of
+//! commands for a shell, and tables and bars for a terminal.
 
 #![forbid(unsafe_code)]
 
 mod bar;
 mod cell;
+mod display;
 mod figures;
 mod file_text;
 mod prefix;
 mod shell;
-mod shown;
 mod table;
 mod wrap;
 
 pub use bar::BarStyle;
 pub use cell::cell_text;
+pub use display::{shown_duration, shown_size, shown_text};
 pub use figures::{TimeScale, counted, grouped, shown_number, shown_time};
 pub use file_text::file_text;
 pub use prefix::common_path;
 pub use shell::{shell_path, shell_word};
-pub use shown::{shown_duration, shown_size, shown_text};
 pub use table::{Column, TextTable, display_width, shortened};
 pub use wrap::{wrapped, wrapped_within};

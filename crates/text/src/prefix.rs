@@ -1,5 +1,5 @@
-/// Returns the path that all these names begin with, up to its last `/` or `.`; empty if they have none in common, or are fewer
-/// than two. Of no name everything belongs to it.
+/// Returns the common path of these names, up to its last `/` or `.`. Empty if they have none, or if there are fewer
+/// than two names. It never includes a whole name.
 pub fn common_path<'n>(names: &[&'n str]) -> &'n str {
     let [first, others @ ..] = names else { return "" };
     if others.is_empty() {
@@ -10,7 +10,7 @@ pub fn common_path<'n>(names: &[&'n str]) -> &'n str {
     let shortest = names.iter().map(|name| name.len()).min().unwrap_or(0);
     let common = &first.as_bytes()[..common.min(shortest.saturating_sub(1))];
     let end = common.iter().rposition(|byte| b"/.".contains(byte)).map_or(0, |at| at + 1);
-    // A separator is one byte, so this is the end of a character.
+    // A separator is one byte, so this is a character boundary.
     first.get(..end).unwrap_or("")
 }
 

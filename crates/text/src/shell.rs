@@ -3,8 +3,8 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Returns a word as a shell reads it back: as it is if nothing in it means anything to a shell, and quoted otherwise. What a
-/// terminal would obey, and bytes that are not UTF-8, are escaped as in `$'\xff'` (POSIX.1-2024, 2.2.4).
+/// Returns a word in the form that a shell reads back: unchanged if no character has a meaning for a shell, and quoted
+/// otherwise. Control characters and bytes that are not UTF-8 are escaped as in `$'\xff'` (POSIX.1-2024, 2.2.4).
 pub fn shell_word(word: impl AsRef<OsStr>) -> String {
     let word = word.as_ref();
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:=@%,".contains(letter);
@@ -15,7 +15,8 @@ pub fn shell_word(word: impl AsRef<OsStr>) -> String {
     }
 }
 
-/// Returns a path as a shell and then a command reads it back: one that begins like an option is none behind a directory.
+/// Returns a path in the form that a shell and then a command read back. If it begins like an option, a directory is
+/// put before it.
 pub fn shell_path(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
     match path.as_os_str().as_bytes().starts_with(b"-") {
@@ -30,7 +31,7 @@ fn escaped(bytes: &[u8]) -> String {
         for letter in chunk.valid().chars() {
             match letter {
                 '\'' | '\\' => word.extend(['\\', letter]),
-                // Three octal digits end by themselves, whatever follows.
+                // Three octal digits need no terminator, whatever follows.
                 letter if letter.is_control() => {
                     letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| octal(&mut word, byte));
                 }

@@ -2,40 +2,40 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::shown_text;
 
-/// The most columns of a terminal that a table takes, unless it is made for others.
+/// The default width of a table in columns of a terminal.
 const WIDTH: usize = 80;
-/// Blanks between columns.
+/// The number of blanks between columns.
 const GAP: usize = 2;
-/// How narrow a column of names or lists may become.
+/// The minimum width of a column of names or lists.
 const LEAST: usize = 8;
-/// How narrow such a column may become before a spare column is left out.
+/// The minimum width of such a column before a spare column is omitted.
 const COMFORTABLE: usize = 12;
-/// The same for the first of them, which stands for the row.
+/// The same for the first such column, which identifies the row.
 const COMFORTABLE_FIRST: usize = 24;
 
 /// A column of a [`TextTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
-    /// Words, to the left. They are never cut.
+    /// Words, aligned to the left. They are never shortened.
     Words(&'static str),
-    /// Numbers, to the right. They are never cut.
+    /// Numbers, aligned to the right. They are never shortened.
     Numbers(&'static str),
-    /// Names, of which the ends are kept where there is not enough room: the end of a path tells operators apart.
+    /// Names whose ends are kept if there is not enough space, because operators differ in the ends of their paths.
     Ends(&'static str),
-    /// Names that lose their middle where there is not enough room.
+    /// Names that lose their middle if there is not enough space.
     Middles(&'static str),
-    /// Lists, of which the beginnings are kept where there is not enough room. They give way to names.
+    /// Lists whose beginnings are kept if there is not enough space. They are shortened before names.
     Beginnings(&'static str),
 }
 
-/// A table for a terminal of 80 columns: two blanks between columns, and none at the end of a line.
+/// A table for a terminal of 80 columns, with two blanks between columns and none at the end of a line.
 ///
-/// Every cell is shown on one line (see [`shown_text`]). Where the table is too wide, spare columns are left out, and lists
-/// and names are cut.
+/// Every cell is shown on one line (see [`shown_text`]). If the table is too wide, spare columns are omitted, and lists
+/// and names are shortened.
 ///
-/// It is not made with a library such as comfy-table, which wraps what is too long or cuts its end, and has no row that ends
-/// with a sentence. Where to cut, what to leave out, and all widths would still have to be found here: only the padding
-/// would be the library's.
+/// It does not use a library such as comfy-table, which wraps long text or cuts its end, and has no rows that end with
+/// a sentence. Where to cut, what to omit, and all widths would still have to be decided here. The library would only
+/// do the padding.
 #[derive(Debug, Clone)]
 pub struct TextTable {
     columns: Vec<Column>,
@@ -48,7 +48,7 @@ pub struct TextTable {
 
 #[derive(Debug, Clone)]
 struct Row {
-    /// Those of the first columns, where a sentence follows.
+    /// The cells; if a sentence follows, only those of the first columns.
     cells: Vec<String>,
     sentence: Option<String>,
 }
@@ -59,28 +59,28 @@ impl TextTable {
         Self { columns: columns.into(), spare: &[], has_titles: true, has_rule: true, width: WIDTH, rows: Vec::new() }
     }
 
-    /// Leaves the columns with these titles out where there is not enough room, the first of them first.
+    /// Allows the columns with these titles to be omitted if there is not enough space, in this order.
     pub fn with_spare(self, spare: &'static [&'static str]) -> Self {
         Self { spare, ..self }
     }
 
-    /// Takes at most so many columns of the terminal; 80 if this is not called.
+    /// Sets the maximum width in columns of the terminal. The default is 80.
     pub fn within(self, width: usize) -> Self {
         Self { width, ..self }
     }
 
-    /// Draws no rule below the titles.
+    /// Omits the rule below the titles.
     pub fn without_rule(self) -> Self {
         Self { has_rule: false, ..self }
     }
 
-    /// Shows nothing but the rows.
+    /// Omits everything except the rows.
     pub fn without_titles(self) -> Self {
         Self { has_titles: false, has_rule: false, ..self }
     }
 
-    /// Adds a row. If it has fewer cells than the table has columns, the last cell is a sentence: it ends the row, and is
-    /// as long as it is.
+    /// Adds a row. If it has fewer cells than the table has columns, the last cell is a sentence, which ends the row
+    /// and is never shortened.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let mut cells: Vec<String> = cells.into_iter().map(|cell| shown_text(&cell).into_owned()).collect();
         let sentence = if cells.len() < self.columns.len() { cells.pop() } else { None };
@@ -104,7 +104,7 @@ impl TextTable {
         text
     }
 
-    /// Returns the columns that are shown, as wide as they have to be.
+    /// Returns the columns that are shown, with their widths.
     fn fitted(&self, titles: &Row) -> Vec<Fitted> {
         let title = self.has_titles.then_some(titles);
         let fitted = |(at, &column): (usize, &Column)| {
@@ -129,13 +129,13 @@ impl TextTable {
 
 /// A column that is shown.
 struct Fitted {
-    /// Its place in the table.
+    /// Its index in the table.
     at: usize,
     column: Column,
     width: usize,
 }
 
-/// Makes columns of lists, and then those of names, narrower until the table fits.
+/// Narrows columns of lists, and then columns of names, until the table fits.
 fn narrow(columns: &mut [Fitted], width: usize) {
     for is_cut in [Column::is_list, Column::is_name] {
         while total(columns.iter().map(|column| column.width)) > width {
@@ -187,7 +187,7 @@ impl Column {
         }
     }
 
-    /// Returns what is shown of a text that is too long.
+    /// Returns the shortened form of a text that is too long.
     fn cut(self, text: &str, width: usize) -> String {
         match self {
             Self::Ends(_) => cut(text, width, 0),
@@ -197,25 +197,25 @@ impl Column {
     }
 }
 
-/// Returns how many columns of a terminal a text takes.
+/// Returns the width of a text in columns of a terminal.
 pub fn display_width(text: &str) -> usize {
     text.width()
 }
 
-/// Returns a text that takes at most so many columns of a terminal: without its middle, where it is longer.
+/// Returns a text that takes at most `width` columns of a terminal. A longer text loses its middle.
 pub fn shortened(text: &str, width: usize) -> String {
-    // The end of a name tells more than its beginning.
+    // The end of a name has more information than its beginning.
     if text.width() <= width { text.to_owned() } else { cut(text, width, width.saturating_sub(1) / 3) }
 }
 
-/// Returns so many columns of the beginning of a text, a mark, and what of its end has room.
+/// Returns `begin` columns of the beginning of a text, a mark, and as much of its end as fits.
 fn cut(text: &str, width: usize, begin: usize) -> String {
     let first = fitting(text.chars(), begin);
     let last = fitting(text.chars().rev(), width.saturating_sub(1 + begin));
     first.iter().chain(&['…']).chain(last.iter().rev()).collect()
 }
 
-/// Returns the first of these characters, as many as there is room for.
+/// Returns as many of the first characters as fit.
 fn fitting(characters: impl Iterator<Item = char>, room: usize) -> Vec<char> {
     let within = |used: &mut usize, character: char| {
         *used += character.width().unwrap_or(0);
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(cut(Ends, "卷积卷积", 6), "…卷积 ");
     }
 
-    /// Returns a table of tensors, the first of which has this name.
+    /// Returns a table of tensors. The first one has this name.
     fn tensors(name: &str) -> String {
         let columns = [
             Middles("tensor"),

@@ -1,6 +1,6 @@
 use crate::display_width;
 
-/// Returns the lines of a text that is broken at blanks: each as wide as it may be, and wider only where one word is.
+/// Breaks a text at blanks into lines. Each is as long as possible, and exceeds the width only if a single word does.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     if display_width(text) <= width {
         return vec![text.to_owned()];
@@ -18,8 +18,8 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns a text that takes at most so many lines. Where it is longer, it loses its last clauses, those in parentheses first,
-/// and words at its end only where one clause alone is too long.
+/// Breaks a text into at most `most` lines. A longer text loses its last clauses, those in parentheses first. It loses
+/// words at its end only if a single clause is too long.
 pub fn wrapped_within(text: &str, width: usize, most: usize) -> Vec<String> {
     let mut text = text.to_owned();
     let fits = |text: &str| wrapped(text, width).len() <= most;

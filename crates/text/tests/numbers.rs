@@ -1,4 +1,4 @@
-//! Numbers, sizes and times as people read them, and the widths of tables, at every threshold.
+//! The displayed form of numbers, sizes and times, and the widths of tables, at every threshold.
 
 use opscope_text::BarStyle::{Ascii, Blocks};
 use opscope_text::Column::{Ends, Middles, Words};
@@ -105,7 +105,7 @@ fn a_bar_has_eighths_of_a_column() {
     for (number, bar) in eighths.into_iter().enumerate() {
         assert_eq!(Blocks.draw(number as f64 / 16.0, 2), bar);
     }
-    // From half a column on it is one more.
+    // From half a column on, the bar has one column more.
     for (share, bar) in
         [(0.0, ""), (0.01, "#"), (0.34, "#"), (0.36, "##"), (0.59, "##"), (0.64, "###"), (0.99, "####"), (-1.0, "")]
     {
@@ -114,7 +114,7 @@ fn a_bar_has_eighths_of_a_column() {
     assert_eq!(Blocks.draw(f64::INFINITY, 3), "");
 }
 
-/// Shows a row of cells of these widths, of which the last one is left out first.
+/// Shows a row of cells with these widths. The last column is the first to be omitted.
 fn row(widths: &[usize], width: Option<usize>) -> String {
     let names: &[_] = match widths {
         [_, _] => &[Ends("a"), Words("c")],

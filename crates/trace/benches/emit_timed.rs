@@ -95,8 +95,8 @@ fn main() -> ExitCode {
                 }),
             ],
         );
-        // The floor is the clock and a store that stays in the cache. The ring stands beside it: records fill memory as large
-        // as the buffer, which no cache near the processor holds.
+        // The floor is the clock and a store that stays in the cache. The ring stands beside it: records fill memory as
+        // large as the buffer, which no cache near the processor holds.
         let alone = Goal::AtMost(1.25);
         let judged = rounds.decide_ratio(alone, SINGLE, HOT);
         Case {

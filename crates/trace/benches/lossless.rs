@@ -1,4 +1,5 @@
-//! How many records a second reach a consumer that checks each of them, with none lost? And how long does a producer wait?
+//! How many records a second reach a consumer that checks each of them, with none lost? And how long does a producer
+//! wait?
 
 #[path = "measure/subject.rs"]
 mod subject;

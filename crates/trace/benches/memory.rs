@@ -9,7 +9,7 @@ const MIB: f64 = (1 << 20) as f64;
 
 fn main() -> ExitCode {
     let start = resident();
-    // Each with the length of its records, and the number of equal kinds in a row.
+    // Each case has the length of its records, and the number of successive records of the same kind.
     for (case, size, length, run) in [
         ("resident memory, 64 MiB, 64-byte records", 64 << 20, 64, 64),
         ("resident memory, 64 MiB, 8-byte records", 64 << 20, 8, 64),
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// The resident MiB of a buffer after it was filled four times.
+/// Returns the resident MiB of a buffer after it was filled four times.
 fn filled(start: f64, size: u64, length: usize, run: u64) -> f64 {
     // The last buffer is freed when its callback thread releases it.
     while resident() > start + 4.0 * MIB {
@@ -53,7 +53,7 @@ fn filled(start: f64, size: u64, length: usize, run: u64) -> f64 {
     (resident() - before) / MIB
 }
 
-/// Resident bytes of this process, as the kernel counts them.
+/// Returns the resident bytes of this process, as the kernel counts them.
 fn resident() -> f64 {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").expect("a Linux has it");
     let line = text.lines().find(|line| line.starts_with("Rss:")).expect("it has this line");

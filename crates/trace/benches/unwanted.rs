@@ -15,7 +15,7 @@ use subject::Subject;
 const BATCH: u64 = 100_000;
 
 fn main() -> ExitCode {
-    // Other kinds are traced: this is not a program in which everything is off.
+    // Other kinds are traced, so this is not the cost in a program in which all tracing is off.
     let subject = Subject::start(BufferOptions::default());
     const OURS: usize = 0;
     const LOOP: usize = 3;

@@ -24,6 +24,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ..DispatchRecord::default()
         })?;
     }
-    // Without destroying the buffer: the cost of that does not depend on the records.
+    // This exits without destroying the buffer, because the cost of that does not depend on the records.
     std::process::exit(0);
 }

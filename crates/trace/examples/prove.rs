@@ -1,9 +1,10 @@
 //! Emits very many records in random circumstances and accounts for each of them: `prove RECORDS [SEED]`.
 //!
-//! Every scenario draws a policy, a size, a watermark, threads, lengths and kinds. Meanwhile, at random, other threads flush,
-//! read statistics and move the buffer to another callback thread, and emitting threads end and are replaced. The callback
-//! checks that every record is whole and that each thread's records come in order, without a gap where nothing may be lost.
-//! In the end the counts of the emitting threads, of the buffer and of the callback must agree, per kind.
+//! Every scenario draws a policy, a size, a watermark, threads, lengths and kinds. Meanwhile, at random, other threads
+//! flush, read statistics and move the buffer to another callback thread, and emitting threads end and are replaced.
+//! The callback checks that every record is whole and that each thread's records come in order, without a gap where
+//! nothing may be lost. In the end the counts of the emitting threads, of the buffer and of the callback must agree,
+//! per kind.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,7 +28,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     fn below(&mut self, bound: u64) -> u64 {
         (self.next() >> 33) % bound
     }
@@ -124,7 +125,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
         watermark: Bytes::new(scenario.watermark),
         policy: scenario.policy,
         interval: scenario.interval,
-        tells_drops: false,
+        reports_drops: false,
         thread: if scenario.own_thread { CallbackThread::create("own") } else { CallbackThread::shared() },
         file: file.clone(),
     };
@@ -178,7 +179,7 @@ fn check(batch: &Batch<'_>, seen: &mut Seen, lossless: bool) {
         let (thread, number) = of(&record);
         seen.kinds[usize::from(record.header().kind)] += 1;
         let next = &mut seen.next[thread];
-        // In order always; without a gap where nothing is dropped.
+        // Numbers are always in order, and without a gap if nothing may be dropped.
         if number < *next || (lossless && number != *next) {
             seen.gaps += 1;
         }
@@ -204,7 +205,7 @@ fn produce(buffer: &Buffer, scenario: &Scenario, thread: u64, mut random: Random
         let end = end.min(scenario.records_each);
         let numbers = number..end;
         let random = Random(random.next() | 1);
-        // On a thread that ends. What it emitted comes before what is emitted after it was joined.
+        // Emits on a thread that ends. Its records come before those that are emitted after it was joined.
         thread::scope(|scope| {
             let run = scope.spawn(move || produce_on_this_thread(buffer, scenario, thread, numbers, random, emitted));
             run.join().expect("it emits");
@@ -256,7 +257,7 @@ fn disturb(buffer: &Buffer, mut random: Random, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         match random.below(16) {
             0..8 => buffer.flush().expect("it is not destroyed"),
-            // However short the time is, the delivery continues.
+            // The delivery continues, however short the timeout is.
             8..10 => drop(buffer.flush_within(Duration::from_micros(random.below(100)))),
             10..15 => {
                 let total = buffer.statistics().total();

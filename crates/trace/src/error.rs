@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::record::{BufferId, Bytes, ContextId, Kind, Operation};
 
-/// What can be wrong with a record, a buffer or a context.
+/// The errors of records, buffers and contexts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -46,17 +46,17 @@ pub enum TraceError {
     /// The call would wait for the callback that it is made from.
     #[error("{0} is delivering on this very thread; flush and wait outside of its callback")]
     Busy(BufferId),
-    /// The buffer is full, and the callback that emitted the record would have to return to free room.
+    /// The buffer is full, and the callback that emitted the record would have to return to free space.
     #[error(
         "{0} is full, and only the callback that emits this record could free room; emit into another buffer, or make this one larger"
     )]
     FullInCallback(BufferId),
-    /// The record was emitted in a signal handler that interrupted another call of its thread.
+    /// The record was emitted by a signal handler that interrupted another call of its thread.
     #[error(
         "the record was dropped and is counted: its signal handler interrupted another call of opscope on this thread"
     )]
     Interrupted,
-    /// The time of a wait is over.
+    /// A wait has timed out.
     #[error("{0} was not delivered in the time given; the delivery continues, flush again to wait for it")]
     TimedOut(BufferId),
     /// The context already traces the kind.

@@ -1,22 +1,22 @@
 //! Records, and the buffers that they wait in.
 //!
-//! *In a library* that records what it does: check [`wanted`], and [`emit`] a record. If no context is started for its kind,
-//! that costs one relaxed load and one branch.
+//! *In a library* that records what it does: check [`wanted`], and [`emit`] a record. If no context is started for its
+//! kind, this costs one relaxed load and one branch.
 //!
-//! *In an application* that reads the records: create a [`Buffer`] with a callback and a [`Context`], configure the kinds
-//! that it is to trace, and start it.
+//! *In an application* that reads the records: create a [`Buffer`] with a callback and a [`Context`], configure the
+//! kinds that it is to trace, and start it.
 //!
-//! Records in a buffer are delivered when the process exits. In a buffer with a file they survive if the process is killed:
-//! [`recover`] reads them back.
+//! Records in a buffer are delivered when the process exits. In a buffer with a file they survive if the process is
+//! killed: [`recover`] reads them back.
 //!
 //! # Rooms
 //!
-//! Each folder is a room, and imports from rooms below it only:
+//! Each folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|
-//! | `context` | which kinds are traced into which buffers; emitting through contexts; correlation ids, markers, ranges and counters |
-//! | `buffer` | the public handle, emitting, delivery, callback threads; in `state`, where the records of a buffer are |
+//! | `context` | which kinds are traced into which buffers, and emitting through them; correlation ids and markers |
+//! | `buffer` | the public handle, emitting, delivery, callback threads; in `state`, where the records are |
 //! | `process` | when the process forks and exits |
 //! | `file` | a buffer's memory in a file, and recovery |
 //! | `chunk` | a buffer's memory, and how records lie in it |

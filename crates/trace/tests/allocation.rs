@@ -1,4 +1,5 @@
-//! A signal handler may interrupt the allocator. So a thread that has emitted into a buffer emits without the heap from then on.
+//! A signal handler may interrupt the allocator. So a thread that has emitted into a buffer emits without the heap from
+//! then on.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,7 +17,7 @@ thread_local! {
 /// Counts the calls of each thread.
 struct Counting;
 
-// SAFETY: it does what the system's allocator does.
+// SAFETY: it forwards every call to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.set(CALLS.get() + 1);
@@ -34,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Returns how often this thread calls the allocator in `body`.
+/// Returns how often `body` calls the allocator on this thread.
 fn calls_of_the_allocator(body: impl FnOnce()) -> u64 {
     let before = CALLS.get();
     body();

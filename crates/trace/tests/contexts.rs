@@ -1,4 +1,4 @@
-//! Contexts: what is traced, from when to when, and what is refused.
+//! Contexts: what is traced, when tracing begins and ends, and what is refused.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use opscope_trace::{
 };
 use opscope_trace::{EngineCallOperation, MarkerOperation};
 
-/// Contexts belong to the whole process, so these tests take turns.
+/// Contexts are process-wide, so these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A buffer that keeps the records of one kind.
+/// Returns a buffer whose callback keeps the records of one kind.
 fn keeper<R: Record + Copy + Send + 'static>() -> (Buffer, Arc<Mutex<Vec<R>>>) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&kept);
@@ -133,7 +133,7 @@ fn no_record_comes_after_stop_has_returned_and_none_from_before_is_missing() {
                     run += 1;
                     emit(&DispatchRecord { kernel: KernelIndex(thread as u32), ..dispatch(run) })
                         .expect("there is room");
-                    // Emitted, if the context was started.
+                    // The record was emitted if the context was started.
                     emitted.store(run, Ordering::SeqCst);
                 }
             });
@@ -141,7 +141,7 @@ fn no_record_comes_after_stop_has_returned_and_none_from_before_is_missing() {
         for _ in 0..20 {
             context.start().expect("it is not destroyed");
             let before: Vec<u64> = emitted.iter().map(|emitted| emitted.load(Ordering::SeqCst)).collect();
-            // Some records come for sure while it is started.
+            // Some records are certain to come while it is started.
             while emitted.iter().zip(&before).any(|(now, before)| now.load(Ordering::SeqCst) < before + 20) {
                 std::thread::yield_now();
             }
@@ -154,7 +154,7 @@ fn no_record_comes_after_stop_has_returned_and_none_from_before_is_missing() {
                 assert!(runs.windows(2).all(|pair| pair[1] == pair[0] + 1), "in order, none missing");
                 assert!(runs[0] <= before + 2 && *runs.last().expect("there are some") >= sure);
             }
-            // What was emitted since goes nowhere.
+            // Records that were emitted since then go nowhere.
             assert_eq!(taken(&buffer, &kept), []);
         }
         done.store(true, Ordering::Relaxed);
@@ -196,7 +196,7 @@ fn kinds_that_share_a_buffer_are_told_apart_by_category_and_kind_and_nothing_els
     let (sender, receiver) = std::sync::mpsc::channel();
     let buffer = Buffer::create(BufferOptions::default(), move |batch| {
         for record in batch.records() {
-            // As a tool does: the header first, then the payload as what the header says it is.
+            // This reads as a tool does: the header first, then the payload as the header describes it.
             let header = record.header();
             let payload = match record.kind() {
                 Some(Kind::OperatorDispatch) => record.get::<DispatchRecord>().map(|dispatch| dispatch.run),
@@ -229,13 +229,13 @@ fn kinds_that_share_a_buffer_are_told_apart_by_category_and_kind_and_nothing_els
         expect(Category::TRACING, Kind::OperatorDispatch.as_raw(), length, Some(turn));
         emit(&CounterRecord { value: turn as f64, ..CounterRecord::default() }).expect("there is room");
         expect(Category::TRACING, Kind::Counter.as_raw(), size_of::<CounterRecord>(), Some(turn));
-        // A tool's own record, of the number and the length that a dispatch has.
+        // A tool's own record, with the number and the length of a dispatch.
         let own = Kind::OperatorDispatch.as_raw();
         buffer.emit_bytes(foreign, own, &vec![0; length]).expect("there is room");
         expect(foreign, own, length, None);
         emit(&MarkerRecord { depth: turn as u32, ..MarkerRecord::default() }).expect("there is room");
         expect(Category::TRACING, Kind::Marker.as_raw(), size_of::<MarkerRecord>(), Some(turn));
-        // A number that no kind has.
+        // No kind has this number.
         buffer.emit_bytes(Category::TRACING, 999, &[0; 8]).expect("there is room");
         expect(Category::TRACING, 999, 8, None);
     }
@@ -310,6 +310,6 @@ fn the_ticks_of_a_batch_become_the_time_at_which_they_were_read() {
     let after = Timestamp::now();
     buffer.flush().expect("it is not destroyed");
     let time = receiver.recv().expect("a callback came").as_nanos();
-    // A millisecond for the two clocks' reading; a wrong unit would be off by far more.
+    // A millisecond is allowed for reading the two clocks. A wrong unit would be off by far more.
     assert!(time + 1_000_000 >= before.as_nanos() && time <= after.as_nanos() + 1_000_000);
 }

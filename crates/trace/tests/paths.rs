@@ -1,4 +1,4 @@
-//! Dispatches in the bodies of operators: their paths behind their records.
+//! Dispatches in the bodies of operators: their paths follow their records.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,10 +9,10 @@ use opscope_trace::{
 use proptest::prelude::*;
 use zerocopy::IntoBytes;
 
-/// What a reader finds: the run of a dispatch, if the payload is one, and its path.
+/// The result of reading a record: the run, if it is a dispatch, and its path.
 type Found = (Option<u64>, Vec<PathLevel>);
 
-/// Contexts belong to the whole process, so these tests take turns.
+/// Contexts are process-wide, so these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -65,7 +65,7 @@ proptest! {
             }
             let mut expected = Vec::new();
             for (run, path) in (0..).zip(&paths) {
-                // Those without a path stand between, with a header of their own.
+                // Records without a path lie between them, with a header of their own.
                 emit(&dispatch(run)).expect("there is room");
                 emit_with_path(&dispatch(run), path.iter().copied()).expect("there is room");
                 own.emit_with_path(&dispatch(run), path.iter().copied()).expect("there is room");
@@ -120,7 +120,7 @@ fn a_path_that_is_longer_than_a_share_is_refused_as_any_record() {
     let context = Context::create();
     context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
     context.start().expect("it is not destroyed");
-    // A share of 512 bytes has room for a record and 56 levels.
+    // A share of 512 bytes holds a record and 56 levels.
     for (depth, fits) in [(56, true), (57, false), (9_000, false)] {
         let path = vec![PathLevel { operator: 1, iteration: 2 }; depth];
         let emitted = [

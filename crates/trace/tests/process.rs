@@ -44,7 +44,7 @@ fn number(record: &RecordRef<'_>) -> u64 {
     u64::from_le_bytes(record.payload()[..8].try_into().expect("8 bytes"))
 }
 
-/// A buffer that delivers only when it is flushed or destroyed, and then prints the number of records.
+/// Returns a buffer that delivers only when it is flushed or destroyed, and then prints the number of records.
 fn quiet_buffer(file: Option<&Path>) -> Buffer {
     let options = BufferOptions {
         size: Bytes::mib(1),
@@ -128,7 +128,7 @@ fn the_process_of_a_scenario() {
                     let buffer = buffer.clone();
                     std::thread::spawn(move || {
                         emit(&buffer, thread * 10_000..thread * 10_000 + 3_000);
-                        // It keeps its chunk: the records of a living thread survive, too.
+                        // The thread keeps its chunk: the records of a living thread survive, too.
                         println!("::emitted");
                         std::thread::park();
                     })
@@ -179,7 +179,7 @@ fn fork() {
         }
     };
     wait_for_1000_after(0);
-    // SAFETY: the child uses this library, the allocator and standard output only, which are made for it.
+    // SAFETY: the child uses only this library, the allocator and standard output, which all support that.
     match unsafe { libc::fork() } {
         0 => {
             assert_eq!(buffer.statistics().total().emitted, 0, "the child's buffer is empty");
@@ -208,15 +208,15 @@ fn fork() {
     }
 }
 
-/// A fork while one thread is in its callback and another one waits for room. The child at once gets a buffer that works or
-/// is destroyed, and the parent continues.
+/// Forks while one thread is in its callback and another one waits for space. The child immediately has a buffer that
+/// is usable or destroyed, and the parent continues.
 fn fork_while_others_are_within() {
     let (entered, enters) = std::sync::mpsc::channel();
     let (release, held) = std::sync::mpsc::channel::<()>();
     let options = BufferOptions { size: Bytes::new(512), watermark: Bytes::new(8), ..BufferOptions::default() };
     let buffer = Buffer::create(options, move |_| {
         entered.send(()).expect("the test receives");
-        // Released for good once the parent has forked.
+        // The callback is released for good once the parent has forked.
         let _ = held.recv();
     })
     .expect("the options are valid");
@@ -246,8 +246,8 @@ fn fork_while_others_are_within() {
     }
 }
 
-/// Forks of a process whose threads emit without a pause, into a small buffer and into a large one, whose callbacks follow each
-/// other closely.
+/// Forks a process whose threads emit without a pause, into a small buffer and into a large one, with callbacks in
+/// quick succession.
 fn forks_in_a_storm() {
     let small = BufferOptions { size: Bytes::kib(16), watermark: Bytes::kib(2), ..BufferOptions::default() };
     let lost = forks_while_others_emit(small, 30) + forks_while_others_emit(BufferOptions::default(), 100);
@@ -278,7 +278,7 @@ fn forks_while_others_emit(options: BufferOptions, forks: usize) -> u64 {
                 0 => {
                     let emitted = (0..5000_u64).all(|number| buffer.emit_bytes(OURS, 0, &number.to_le_bytes()).is_ok());
                     let fine = emitted && buffer.flush().is_ok() && buffer.statistics().total().delivered == 5000;
-                    // SAFETY: nothing of this copy is needed any more.
+                    // SAFETY: this copy of the process is no longer needed.
                     unsafe { libc::_exit(if fine { 0 } else { 1 }) }
                 }
                 child => {
@@ -326,7 +326,7 @@ fn fork_in_a_callback_that_reads_on() {
         match unsafe { libc::fork() } {
             0 => {
                 let right = batch.records().map(|record| number(&record)).eq(0..100);
-                // SAFETY: nothing of this copy is needed any more.
+                // SAFETY: this copy of the process is no longer needed.
                 unsafe { libc::_exit(if right { 0 } else { 1 }) }
             }
             child => {
@@ -352,7 +352,7 @@ fn fork_during_a_reservation(file: &Path) {
         println!("::got {payloads:?}");
     })
     .expect("the options are valid");
-    // The thread has a chunk from here on, so that the record is built in it.
+    // From here on the thread has a chunk, in which the record is built.
     emit(&buffer, 0..1);
     buffer.flush().expect("it is not destroyed");
     let mut record = buffer.reserve(OURS, 1, 2).expect("there is room");
@@ -382,7 +382,7 @@ fn fork_with_a_context(in_a_range: bool) {
     let _range = in_a_range.then(|| range("around the fork"));
     // SAFETY: as above.
     let child = unsafe { libc::fork() };
-    // SAFETY: it takes nothing and changes nothing.
+    // SAFETY: it has no arguments and no side effects.
     let this_thread = || unsafe { libc::gettid() }.unsigned_abs();
     let is_own = |record: &MarkerRecord| record.thread.0 == this_thread();
     let who = if child == 0 { "child" } else { "parent" };
@@ -392,7 +392,7 @@ fn fork_with_a_context(in_a_range: bool) {
         unsafe { libc::waitpid(child, &mut status, 0) };
     }
     println!("::{who} {:?}", open_ranges().records.iter().map(is_own).collect::<Vec<_>>());
-    // SAFETY: nothing of either copy is needed any more.
+    // SAFETY: neither copy of the process is needed any more.
     unsafe { libc::_exit(0) }
 }
 
@@ -405,7 +405,7 @@ fn a_process_that_exits_without_a_shutdown_delivers_what_it_has() {
 fn a_process_that_exits_while_a_callback_hangs_waits_some_seconds_for_it() {
     let begin = Instant::now();
     assert_eq!(output(start("exit while a callback hangs", Path::new(""))), ["exits"]);
-    // Five seconds in real time, give or take what starting a process takes on a machine that has other work.
+    // Five seconds in real time, plus what starting a process takes on a busy machine.
     let took = begin.elapsed();
     assert!((Duration::from_secs(5)..Duration::from_secs(40)).contains(&took), "{took:?}");
 }
@@ -516,7 +516,7 @@ fn a_process_killed_while_it_delivers_loses_nothing_between_its_last_callback_an
         assert_eq!(recovered.recovery.damage, []);
         let numbers: Vec<u64> = recovered.records().map(|record| number(&record)).collect();
         let first = recovered.recovery.delivered;
-        // A callback that had returned may not have been noted yet: its records are here once more, never missing.
+        // A callback may have returned without being noted. Then its records are here once more, but none is missing.
         let start = numbers.first().copied().unwrap_or(first);
         assert!(start <= first + 1024 && first <= start + 1024, "{start} follows {first}");
         assert!(numbers.iter().copied().eq(start..start + numbers.len() as u64), "no record is missing between");

@@ -1,4 +1,4 @@
-//! Files that were damaged, cut off, or never were a buffer.
+//! Files that are damaged, truncated, or not those of a buffer.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -43,7 +43,8 @@ fn a_file_that_is_not_a_buffers_is_refused_with_its_reason() {
 #[test]
 fn the_head_of_a_file_has_a_stride_and_a_number_of_chunks_that_a_buffer_can_have() {
     let whole = file();
-    // The distance between chunks is the word at 32, and their number that at 40. A chunk has a head of 64 bytes and a record of 8.
+    // The distance between chunks is the word at 32, and their number that at 40. A chunk has a head of 64 bytes and a
+    // record of 8.
     let with = |at: usize, number: u64| {
         let mut changed = whole.clone();
         changed[at..at + 8].copy_from_slice(&number.to_le_bytes());
@@ -144,7 +145,7 @@ fn a_live_buffer_whose_file_is_overwritten_delivers_what_precedes_the_damage_and
         |kind: u16, number: u64| buffer.emit_bytes(Category(9), kind, &number.to_le_bytes()).expect("there is room");
     (0..10).for_each(|number| emit(1, number));
     (10..20).for_each(|number| emit(2, number));
-    // The head of the second segment, behind ten records of the first.
+    // The head of the second segment, after ten records of the first.
     let file = File::options().write(true).open(&path).expect("the file");
     let bytes = fs::read(&path).expect("the file");
     let stride = u64::from_le_bytes(bytes[32..40].try_into().expect("8 bytes")) as usize;
@@ -154,7 +155,7 @@ fn a_live_buffer_whose_file_is_overwritten_delivers_what_precedes_the_damage_and
     let before: Vec<_> = (0..10_u64).map(|number| number.to_le_bytes().to_vec()).collect();
     assert_eq!(*delivered.lock().expect("no panic"), before);
     assert_eq!(buffer.statistics().damaged, Bytes::new(80));
-    // Other chunks are whole.
+    // The other chunks are intact.
     std::thread::scope(|scope| {
         scope.spawn(|| emit(1, 20));
     });

@@ -1,5 +1,5 @@
-//! Records of signal handlers: each is delivered or counted, and so is each of the thread that a handler interrupts. No call waits
-//! for the one that it interrupted.
+//! Records of signal handlers: each is delivered or counted as dropped, and so is each record of the interrupted
+//! thread. No call waits for the one that it interrupted.
 
 mod interruptions;
 
@@ -20,7 +20,7 @@ const OURS: Category = Category(8);
 const OF_THREAD: u16 = 1;
 const OF_HANDLER: u16 = 2;
 
-/// How often a handler has to run before a test has seen enough.
+/// How often a handler has to run in a test.
 const ENOUGH: u64 = 3000;
 
 fn options(size: u64, watermark: u64, policy: Policy) -> BufferOptions {

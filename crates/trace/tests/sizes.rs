@@ -7,7 +7,7 @@ use opscope_trace::{Buffer, BufferOptions, Bytes, Category, Policy, TraceError};
 
 const OURS: Category = Category(7);
 
-/// A buffer whose callback sends the payloads of each batch.
+/// Returns a buffer whose callback sends the payloads of each batch.
 fn buffer(size: u64, watermark: u64, policy: Policy) -> (Buffer, Receiver<Vec<Vec<u8>>>) {
     let (sender, receiver) = channel();
     let options =

@@ -108,7 +108,7 @@ fn a_flush_delivers_what_any_thread_emitted_before() {
             assert!(delivered.load(Ordering::SeqCst) >= before);
         }
     });
-    // The buffer is never full, so nothing but a flush delivers.
+    // The buffer is never full, so only a flush delivers.
     buffer.flush().expect("it is not destroyed");
     assert_eq!(delivered.load(Ordering::SeqCst), 60_000);
 }
@@ -142,7 +142,8 @@ fn an_interval_delivers_what_stays_below_the_watermark() {
         emit(&buffer, 0, 0).expect("there is room");
         assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(1));
     }
-    // In real time: ten intervals at least, and not ten times as long. The exact moments are tested on a clock that is advanced.
+    // In real time: at least ten intervals, and less than ten times as long. Other tests check the exact moments, on a
+    // clock that they advance.
     let took = start.elapsed();
     assert!((interval * 10..interval * 100).contains(&took), "11 flushes took {took:?}");
 }
@@ -205,7 +206,7 @@ fn a_callback_that_is_requested_comes_with_an_empty_batch_and_flushes_and_the_en
             sender.send((batch.first(), batch.len(), batch.records().count())).expect("the test receives");
         });
         let buffer = own.get_or_init(|| buffer.expect("the options are valid"));
-        // Nothing waits behind the first batch: all of the room is in its callback.
+        // No record waits after the first batch: all space is used by its records.
         (0..512).for_each(|number| emit(buffer, 0, number).expect("there is room"));
         assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok((0, 512, 512)));
         if ends { buffer.destroy() } else { buffer.flush() }.expect("it is not destroyed");
@@ -232,7 +233,8 @@ fn no_smaller_record_overtakes_one_that_a_callback_keeps() {
             while buffer.emit_bytes(OURS, 1, &[1; 64]).is_ok() {
                 emitted += 1;
             }
-            // There is room for this one, but not without the lock: the caller knows that an earlier one is kept.
+            // There is space for this record, but it must not be written without the lock, because the caller keeps an
+            // earlier one.
             let is_overtaking = emit_by_id(buffer.id(), OURS, 1, &[1; 8]);
             sender
                 .send((emitted, is_overtaking, buffer.emit_bytes(OURS, 1, &[1; 8]).is_ok()))
@@ -240,7 +242,7 @@ fn no_smaller_record_overtakes_one_that_a_callback_keeps() {
         }
     });
     let buffer = own.get_or_init(|| buffer.expect("the options are valid"));
-    // By a thread that ends, so that the callback's thread gets all of the room.
+    // Emitted by a thread that ends, so that the callback's thread gets all the space.
     thread::scope(|scope| scope.spawn(|| emit(buffer, 0, 0).expect("there is room")).join().expect("it emits"));
     buffer.flush().expect("it is not destroyed");
     assert_eq!(receiver.try_recv(), Ok((63, false, true)), "63 of 64 bytes and two of 8 leave 48 of 4096");
@@ -350,15 +352,15 @@ fn callbacks_that_wait_for_each_other_do_not_hang() {
     }
 }
 
-/// The name and the id of a callback's thread, and the numbers of the records that the callback received.
+/// The name and the id of a callback's thread, and the numbers in the records that the callback received.
 type Delivered = (String, thread::ThreadId, Vec<u64>);
 
-/// A buffer that reports what it delivers on which thread.
+/// Returns a buffer that reports what it delivers, and on which thread.
 fn reporting(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
     let (sender, receiver) = channel();
     let buffer = Buffer::create(options, move |batch| {
         let word = |record: RecordRef<'_>| u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
-        // As the system knows it: the thread is not one of the standard library's.
+        // This is the system's name, because the thread was not started by the standard library.
         let name = fs::read_to_string("/proc/thread-self/comm").expect("it has a name");
         let delivered = (name.trim_end().to_owned(), thread::current().id(), batch.records().map(word).collect());
         sender.send(delivered).expect("the test receives");
@@ -371,7 +373,7 @@ fn buffers_that_name_no_thread_are_delivered_by_one_that_is_not_the_emitting_one
     let [(first, of_first), (second, of_second)] = [(); 2].map(|()| reporting(options(4096, 24)));
     for (number, buffer) in [(0, &first), (10, &second), (20, &first), (30, &second)] {
         (number..number + 3).for_each(|number| emit(buffer, 0, number).expect("there is room"));
-        // One batch is delivered before the next one is begun, so that each has the three records of its watermark.
+        // One batch is delivered before the next one begins, so that each has the three records of its watermark.
         buffer.flush().expect("it is not destroyed");
     }
     let all: Vec<Delivered> = of_first.try_iter().chain(of_second.try_iter()).collect();
@@ -463,7 +465,7 @@ fn a_hook_may_create_threads_register_hooks_and_use_the_thread_that_is_being_cre
         let (buffer, delivered) = reporting(BufferOptions { thread: served.clone(), ..options(64, 64) });
         emit(&buffer, 0, 7).expect("there is room");
         let mut made = before.lock().expect("no thread panics");
-        // The thread does not run yet in the first of the two hooks: nothing may wait for it there.
+        // In the first of the two hooks the thread is not running yet, so no call may wait for it there.
         let flushed = buffer.flush();
         assert_eq!(flushed.is_ok(), !made.is_empty(), "{flushed:?}");
         let full = (0..8).map(|number| emit(&buffer, 0, number)).find(Result::is_err);
@@ -485,7 +487,7 @@ fn a_hook_may_create_threads_register_hooks_and_use_the_thread_that_is_being_cre
 #[test]
 fn a_flush_and_the_end_tell_of_drops_where_no_record_waits() {
     let (sender, receiver) = channel();
-    let tells = BufferOptions { policy: Policy::Discard, tells_drops: true, ..options(64, 64) };
+    let tells = BufferOptions { policy: Policy::Discard, reports_drops: true, ..options(64, 64) };
     let buffer = Buffer::create(tells, move |batch| {
         sender.send((batch.len(), batch.dropped())).expect("the test receives");
     });
@@ -497,7 +499,7 @@ fn a_flush_and_the_end_tell_of_drops_where_no_record_waits() {
     (0..3).for_each(|number| emit(&buffer, 0, number).expect("drops are no errors"));
     buffer.flush().expect("it is not destroyed");
     assert_eq!(receiver.try_recv(), Ok((0, 3)));
-    // What was told once is not told again.
+    // Drops that were reported once are not reported again.
     buffer.flush().expect("it is not destroyed");
     assert!(receiver.try_recv().is_err());
     fill(2);

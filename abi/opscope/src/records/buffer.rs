@@ -146,7 +146,7 @@ fn buffer_options(options: SizedIn<'_, opscope_buffer_options_t<'_>>) -> Result<
         watermark: Bytes::new(if given.watermark == 0 { size.get() / 8 } else { given.watermark }),
         policy: constant(given.policy, "opscope_policy_t", &Policy::ALL)?,
         interval: (given.interval > 0).then(|| Duration::from_nanos(given.interval)),
-        tells_drops: false,
+        reports_drops: false,
         thread: callback_thread(given.thread)?,
         file: given.file.given_path(),
     })

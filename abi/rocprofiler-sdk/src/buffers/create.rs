@@ -43,7 +43,7 @@ pub fn rocprofiler_create_buffer(
         watermark: Bytes::new(watermark.min(size) as u64),
         policy,
         interval: None,
-        tells_drops: true,
+        reports_drops: true,
         thread: default_thread().clone(),
         file: None,
     };

@@ -41,7 +41,7 @@ impl Buffer {
             watermark: size,
             policy: Policy::Lossless,
             interval: None,
-            tells_drops: false,
+            reports_drops: false,
             thread: CallbackThread::create("rocprofiler-v2"),
             file: file(session, id),
         };

@@ -4,13 +4,13 @@ use crate::expression::ConditionError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BreakpointError {
-    /// Its condition cannot be parsed. The message shows the place in the text.
+    /// Its condition cannot be parsed. The message shows the position in the text.
     #[error("{0:#}")]
     Condition(ConditionError),
-    /// It watches for what operators compute, before they do.
+    /// It watches for elements that operators compute, but stops before the operators.
     #[error("what an operator computes is seen after it, not before; use 'after'")]
     FirstBefore,
-    /// It watches for what operators compute, and has a condition beside that.
+    /// It watches for elements that operators compute, and also has a condition.
     #[error("'first' is a condition already; use a breakpoint on an operator for another one")]
     FirstWithCondition,
     /// Its condition reads outputs before they exist.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What an engine made of an operator of the file.
+/// How an operator of the file maps to the kernels of an engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "fate", rename_all = "snake_case")]
 pub enum OperatorMapping {
@@ -15,11 +15,11 @@ pub enum OperatorMapping {
         kernel: u32,
         /// The operator that the kernel counts for.
         into: String,
-        /// Whether the engine says so; otherwise it was inferred from the graph.
+        /// Whether the engine states this; if not, it was inferred from the graph.
         exact: bool,
     },
-    /// Nothing is executed for it: it was computed when the model was loaded, or its result is not needed.
+    /// No kernel is executed for it: it was computed when the model was loaded, or its result is not needed.
     Removed,
-    /// The engine has made no plan yet; it does for the first run.
+    /// The engine has made no plan yet. It makes one for the first run.
     Pending,
 }

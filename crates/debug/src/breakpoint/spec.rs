@@ -5,27 +5,28 @@ use super::mapping::OperatorMapping;
 use super::target::Target;
 use crate::event::{BreakpointId, ModelId, Moment};
 
-/// A breakpoint as a client asks for it.
+/// A breakpoint as a client requests it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BreakpointSpec {
     /// The operators at which it stops.
     pub target: Target,
-    /// Before or after them. `None`: after where the condition needs outputs (also [`Target::First`]), else before.
+    /// Whether it stops before or after them. `None`: after, if the condition needs outputs or the target is
+    /// [`Target::First`]; else before.
     #[serde(default)]
     pub moment: Option<Moment>,
-    /// The condition on the tensors there: see [`expression`](crate::expression). `None`: it always stops.
+    /// The condition on the tensors there: see [`expression`](crate::expression). `None`: always stop.
     #[serde(default)]
     pub condition: Option<String>,
-    /// The model in which it stops. `None`: in all.
+    /// The model in which it stops. `None`: every model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelId>,
-    /// The run in which it stops. `None`: in all.
+    /// The run in which it stops. `None`: every run.
     #[serde(default)]
     pub run: Option<u64>,
-    /// Whether it stops anything.
+    /// Whether it is enabled.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// How many more hits do not stop the run.
+    /// How many more hits are ignored.
     #[serde(default)]
     pub ignore: u64,
     /// Whether it is removed after the first stop.
@@ -38,7 +39,7 @@ pub struct BreakpointSpec {
 pub struct BreakpointInfo {
     /// Its number.
     pub id: BreakpointId,
-    /// What was asked for, with later changes and the ignore count that is left.
+    /// The requested breakpoint, with later changes and the remaining ignore count.
     pub spec: BreakpointSpec,
     /// Whether it stops before or after its operators.
     pub moment: Moment,
@@ -46,7 +47,7 @@ pub struct BreakpointInfo {
     pub hits: u64,
     /// Its operators in the models that are loaded.
     pub locations: Vec<BreakpointLocation>,
-    /// Why the condition could not be evaluated at the last attempt. Such a condition does not hold.
+    /// Why the last evaluation of the condition failed. Such a condition does not hold.
     #[serde(default)]
     #[serde(rename = "trouble")]
     pub condition_error: Option<String>,
@@ -61,18 +62,18 @@ pub struct BreakpointLocation {
     pub operator: u32,
     /// Its name in the file.
     pub name: String,
-    /// What the engine made of it.
+    /// How it maps to the kernels of the engine.
     #[serde(flatten)]
     pub mapping: OperatorMapping,
 }
 
-/// A change of a breakpoint. What is `None` stays as it is.
+/// A change of a breakpoint. Fields that are `None` stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BreakpointChange {
-    /// Whether it stops anything.
+    /// Whether it is enabled.
     #[serde(default)]
     pub enabled: Option<bool>,
-    /// How many more hits do not stop the run.
+    /// How many more hits are ignored.
     #[serde(default)]
     pub ignore: Option<u64>,
     /// The condition; an empty text removes it.
@@ -104,7 +105,7 @@ impl BreakpointSpec {
         Self { condition: Some(condition.into()), ..self }
     }
 
-    /// Returns whether it can stop this run.
+    /// Returns whether the breakpoint applies to this run.
     pub(crate) fn watches(&self, run: RunId) -> bool {
         self.run.is_none_or(|only| only == run.0)
     }

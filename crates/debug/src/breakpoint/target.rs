@@ -26,9 +26,9 @@ pub enum Target {
     Name(Pattern),
     /// By type.
     Type(Pattern),
-    /// By name, or by type where no name fits.
+    /// By name, or by type if no name matches.
     NameOrType(Pattern),
-    /// The first operator that computes such elements.
+    /// The first operator that computes or takes in such elements.
     First(Watched),
 }
 
@@ -43,7 +43,7 @@ pub enum Watched {
     NonFinite,
 }
 
-/// A text that is no target.
+/// The error for a text that is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is no target of a breakpoint: {reason}")]
 pub struct TargetError {
@@ -53,11 +53,12 @@ pub struct TargetError {
     pub reason: String,
 }
 
-/// The longest text of a target. A pattern costs its length for each character of each name.
+/// The longest text of a target. To match a pattern costs its length for each character of each name.
 const MOST_TEXT: usize = 1024;
 
 impl Target {
-    /// Returns the operators of a graph that it names, in the order of their ids; all for [`Target::First`].
+    /// Returns the operators of a graph that it matches, in the order of their ids. For [`Target::First`] these are all
+    /// operators.
     pub fn operators<'a>(&self, graph: &'a Graph) -> Vec<&'a Operator> {
         let by = |fits: &dyn Fn(&Operator) -> bool| graph.all_operators().filter(|operator| fits(operator)).collect();
         match self {

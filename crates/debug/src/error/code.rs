@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! error_codes {
     ($( $(#[$doc:meta])* $code:ident = $text:literal, )*) => {
-        /// What kind of error a program answers a request with. `docs/debug-protocol.md` describes the codes.
+        /// The kind of an error with which a program answers a request. `docs/debug-protocol.md` describes the codes.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(from = "String", into = "String")]
         #[non_exhaustive]
@@ -38,17 +38,17 @@ macro_rules! error_codes {
 error_codes! {
     /// The text of a request is no JSON object with an `id`.
     Malformed = "malformed",
-    /// The request does not exist, has wrong or missing fields, or what is attached does not fit.
+    /// The request does not exist, has wrong or missing fields, or its attachment does not fit.
     BadRequest = "bad_request",
     /// A frame or an answer is too long.
     TooLong = "too_long",
-    /// The other side speaks another protocol or version.
+    /// The other side uses another protocol or version.
     Version = "version",
     /// `hello` must be the first request.
     HelloFirst = "hello_first",
     /// The process belongs to another user.
     NotAllowed = "not_allowed",
-    /// The program has as many connections as it can have.
+    /// The program already has the maximum number of connections.
     Busy = "busy",
     /// Another debugger is attached.
     AlreadyAttached = "already_attached",
@@ -64,23 +64,23 @@ error_codes! {
     NotRead = "not_read",
     /// No breakpoint has this number.
     NoSuchBreakpoint = "no_such_breakpoint",
-    /// The program has as many breakpoints as it can have.
+    /// The program already has the maximum number of breakpoints.
     TooManyBreakpoints = "too_many_breakpoints",
-    /// The text names no target of a breakpoint.
+    /// The text is not the target of a breakpoint.
     Target = "target",
-    /// No operator fits.
+    /// No operator matches.
     NoSuchOperator = "no_such_operator",
     /// The condition of a breakpoint is wrong.
     Condition = "condition",
     /// No model has this number.
     NoSuchModel = "no_such_model",
-    /// The text names no tensor.
+    /// The text is not a reference to a tensor.
     Reference = "reference",
     /// The slice does not fit the tensor.
     Slice = "slice",
     /// The element or line does not exist.
     Offset = "offset",
-    /// The tensor does not exist, not yet or not any more.
+    /// The tensor does not exist, either not yet or no longer.
     NoSuchTensor = "no_such_tensor",
     /// The data of a tensor cannot be read, or does not fit its type and shape.
     Tensor = "tensor",
@@ -90,7 +90,7 @@ error_codes! {
     Resume = "resume",
     /// The system lacks a resource.
     System = "system",
-    /// The connection failed. Only a client reports it, about its own side.
+    /// The connection failed. Only a client reports this, about its own side.
     Connection = "connection",
     /// The program failed to answer.
     Internal = "internal",

@@ -22,7 +22,7 @@ pub enum ConnectionError {
         /// Where its socket could be.
         tried: Vec<PathBuf>,
     },
-    /// The system does not connect to the socket.
+    /// The system cannot connect to the socket.
     #[error("{} cannot be reached: {error}", .path.display())]
     Unreachable {
         /// The socket.
@@ -52,7 +52,7 @@ pub enum ConnectionError {
         /// The program's process.
         pid: u32,
     },
-    /// Another user listens at the socket.
+    /// The socket belongs to another user's process.
     #[error(
         "{}: user {listener} listens there, and you are user {own}; only your own programs can be attached to",
         .path.display()
@@ -60,12 +60,12 @@ pub enum ConnectionError {
     OtherUser {
         /// The socket.
         path: PathBuf,
-        /// The user that listens, by number.
+        /// The user of that process, by number.
         listener: u32,
         /// The user of this process, by number.
         own: u32,
     },
-    /// The system does not tell which user listens at the socket.
+    /// The system does not say which user's process listens at the socket.
     #[error("{}: {error}", .path.display())]
     UnknownUser {
         /// The socket.
@@ -82,16 +82,16 @@ pub enum ConnectionError {
     /// The program does not answer.
     #[error("the program did not answer for {seconds} s; it may be stopped")]
     NoAnswer {
-        /// How long the client has waited.
+        /// How long the client has waited, in seconds.
         seconds: u64,
     },
     /// An answer does not fit its request.
     #[error("the program's answer is not understood: {0}")]
     Answer(Arc<dyn Error + Send + Sync>),
-    /// A message is no message of the protocol.
+    /// A message does not follow the protocol.
     #[error("a message of the program is not understood: {0}")]
     Message(Arc<serde_json::Error>),
-    /// The program closed the connection and said why.
+    /// The program closed the connection with this reason.
     #[error("{0}")]
     Bye(String),
     /// The program closed the connection.

@@ -1,4 +1,4 @@
-//! Why a call of a debugger was refused. Messages contain their causes, so no error has a `source`.
+//! Errors of the calls of a debugger. Messages contain their causes, so no error has a `source`.
 
 mod code;
 mod connection;
@@ -24,13 +24,14 @@ pub enum DebugError {
         /// The other debugger's name.
         by: String,
     },
-    /// This debugger is not attached, or not any more.
+    /// This debugger is not attached, or no longer attached.
     #[error("the debugger is not attached")]
     NotAttached,
     /// This debugger belongs to the process that this one was forked from.
     #[error("the debugger is not attached: it is another process's debugger; make one in the process that was forked")]
     OtherProcess,
-    /// A call from inside of the notification callback, or a look from inside of a look.
+    /// A call from inside of the notification callback, or a nested call of
+    /// [`Attachment::look`](crate::Attachment::look).
     #[error(
         "this call cannot be made from inside of the notification callback, nor of a look at a stopped run; make it from \
          another thread"
@@ -48,7 +49,7 @@ pub enum DebugError {
     /// No breakpoint has this number.
     #[error("there is no breakpoint {0}")]
     NoSuchBreakpoint(BreakpointId),
-    /// There are as many breakpoints as there can be.
+    /// There is already the maximum number of breakpoints.
     #[error("there are {0} breakpoints, which is as many as there can be; remove some first")]
     TooManyBreakpoints(usize),
     /// The text of a target cannot be parsed.
@@ -68,7 +69,7 @@ pub enum DebugError {
     /// The tensor does not exist here.
     #[error("there is no {reference} here: {reason}")]
     NoSuchTensor {
-        /// The tensor as it was asked for.
+        /// The reference in the request.
         reference: String,
         /// Why it does not exist.
         reason: String,
@@ -87,7 +88,7 @@ pub enum DebugError {
     /// The data of a tensor cannot be read, or does not fit its type and shape.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// The system has no descriptor or thread left.
+    /// The system has no file descriptor or thread left.
     #[error("the system gives no descriptor or thread for the notification: {0}")]
     System(Arc<io::Error>),
     /// The connection to the program failed.
@@ -98,13 +99,13 @@ pub enum DebugError {
     Refused(#[from] Refusal),
 }
 
-/// A refused request: what a program sends instead of an answer.
+/// A refusal, which a program sends instead of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
     /// The kind of error.
     pub code: ErrorCode,
-    /// A sentence for people.
+    /// A message for people, in one sentence.
     pub message: String,
 }
 
@@ -117,10 +118,10 @@ pub enum Continued {
     /// Its lease expired.
     #[error("its lease expired")]
     LeaseExpired,
-    /// Its debugger detached, hung up or died.
+    /// Its debugger detached, closed the connection or died.
     #[error("the debugger is gone")]
     DebuggerGone,
-    /// It continued before it did what was asked of it.
+    /// It continued before it carried out the request.
     #[error("it continued before it was looked at")]
     DuringLook,
 }

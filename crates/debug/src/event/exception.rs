@@ -9,12 +9,12 @@ use super::id::BreakpointId;
 #[serde(tag = "exception", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Exception {
-    /// An operator computed NaN or infinity from finite inputs, or is the first to take such elements from outside of the
-    /// run.
+    /// An operator computed NaN or infinity from finite inputs, or is the first to take in such elements from outside
+    /// of the run.
     NonFinite {
         /// The breakpoints that watch for it.
         breakpoints: Vec<BreakpointId>,
-        /// The tensors with such elements that come from outside of the run and that it is the first to take.
+        /// The tensors with such elements that come from outside of the run, if the operator is the first to take them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         inputs: Vec<NonFiniteInput>,
         /// The outputs that have such elements.
@@ -24,7 +24,7 @@ pub enum Exception {
     Engine {
         /// The engine's message.
         message: String,
-        /// Whether it panicked: then it may be broken for later runs, too.
+        /// Whether it panicked. If so, it may be broken for later runs, too.
         #[serde(default, skip_serializing_if = "is_false")]
         panicked: bool,
     },
@@ -53,7 +53,7 @@ pub struct NonFiniteInput {
     pub infinite: u64,
 }
 
-/// Where a tensor comes from that no operator of a run computes.
+/// The origin of a tensor that no operator of a run computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of an event, from 1, over both queues. Requests name a stopped thread by it.
+/// The number of an event, from 1, counted over both queues. Requests refer to a stopped thread by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sequence(pub u64);
@@ -17,13 +17,14 @@ pub struct ModelId(pub u32);
 #[serde(transparent)]
 pub struct BreakpointId(pub u32);
 
-/// Where events wait until they are read. Each queue keeps its order; the [`Sequence`] orders events over both.
+/// The queue in which an event waits until it is read. Each queue keeps its order. The [`Sequence`] orders the events
+/// of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
     /// Events whose thread waits until they are acknowledged.
     Sync,
-    /// Events at which no thread waits.
+    /// Events for which no thread waits.
     Async,
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for Queue {
     }
 }
 
-/// Reads and writes the number of a run, which the engine border has no text form for.
+/// Serializes the number of a run, whose type belongs to `opscope_model`, which knows no text form.
 pub(crate) mod run_number {
     use opscope_model::RunId;
     use serde::Deserialize;

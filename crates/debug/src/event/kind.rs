@@ -11,27 +11,27 @@ use super::position::RunPosition;
 use super::summary::OutputSummary;
 use super::table::event_kinds;
 
-/// Why a run is stopped at an event, until its user lets it continue.
+/// Why a run is stopped at an event until the user continues it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopCause {
-    /// The debugger has asked for it: by a breakpoint, a step or a pause.
+    /// The debugger has requested it by a breakpoint, a step or a pause.
     Request,
     /// The run has failed; its tensors are gone.
     Failure,
 }
 
-/// When a client gets events of a kind.
+/// Whether a client gets events of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// In any case: it has asked for what these events report.
+    /// Always, because these events answer its own requests.
     Always,
-    /// Unless it chooses otherwise.
+    /// Unless it unsubscribes.
     ByDefault,
     /// Only if it subscribes to the kind.
     OnRequest,
 }
 
-/// What an event tells of.
+/// The subject of an event.
 #[derive(Clone, Copy, Default)]
 struct About<'a> {
     run: Option<RunId>,
@@ -100,7 +100,7 @@ event_kinds! {
         name: "run_destroyed", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
         text: |f, thread| write!(f, "The resources of run {} are released", run.0),
     }
-    /// A run begins, on the thread that raised this event.
+    /// A run begins on the thread that raised this event.
     RunPushed {
         /// The run.
         #[serde(with = "run_number")]
@@ -112,7 +112,7 @@ event_kinds! {
         name: "run_pushed", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
         text: |f, thread| write!(f, "Run {} begins on thread {thread}", run.0),
     }
-    /// A run is over.
+    /// A run has ended.
     RunPopped {
         /// The run.
         #[serde(with = "run_number")]
@@ -182,7 +182,7 @@ event_kinds! {
         name: "paused", queue: Sync, sent: Always, about: About::position(place), stop: Some(StopCause::Request),
         text: |f, thread| write!(f, "Paused {place}"),
     }
-    /// Something went wrong in a run.
+    /// An error occurred in a run, or an operator made NaN or infinity.
     Exception {
         /// The run.
         #[serde(with = "run_number")]
@@ -217,17 +217,18 @@ event_kinds! {
             }
         },
     }
-    /// The client has got all events that report what happened before it attached.
+    /// The client has received all events that report what happened before it attached.
     AttachComplete => {
         name: "attach_complete", queue: Sync, sent: Always, about: About::PROGRAM, stop: None,
         text: |f, thread| f.write_str("Attached"),
     }
-    /// The client is detached. This is the last event that it gets.
+    /// The client is detached. This is its last event.
     DetachComplete => {
         name: "detach_complete", queue: Sync, sent: Always, about: About::PROGRAM, stop: None,
         text: |f, thread| f.write_str("Detached"),
     }
-    /// The [interval](crate::AttachOptions::timeout) since the last event of this kind is over. A client may ignore it.
+    /// The [interval](crate::AttachOptions::timeout) since the last event of this kind has passed. A client may ignore
+    /// this event.
     Timeout => {
         name: "timeout", queue: Async, sent: ByDefault, about: About::PROGRAM, stop: None,
         text: |f, thread| f.write_str("timeout"),
@@ -243,12 +244,12 @@ event_kinds! {
 }
 
 impl EventKind {
-    /// Returns the run that the event tells of, if it tells of one.
+    /// Returns the run that the event is about, if there is one.
     pub fn run(&self) -> Option<RunId> {
         self.about().run
     }
 
-    /// Returns where the run is, if the event tells of a position in a run.
+    /// Returns where the run is, if the event is about a position in a run.
     pub fn position(&self) -> Option<&RunPosition> {
         self.about().position
     }
@@ -258,7 +259,7 @@ impl EventKind {
         self.about().breakpoints
     }
 
-    /// Returns whether the stopped run is at an operator and has its tensors. A run whose engine failed has not.
+    /// Returns whether the stopped run is at an operator and has its tensors. A run whose engine failed has none.
     pub(crate) fn is_at_operator(&self) -> bool {
         self.position().is_some() && self.stop_cause() != Some(StopCause::Failure)
     }
@@ -270,7 +271,7 @@ impl fmt::Display for EventName {
     }
 }
 
-/// A text that names no kind of event.
+/// The error for a text that is not the name of a kind of events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown event '{text}'; the events are {}", EventName::ALL.map(EventName::as_str).join(", "))]
 pub struct UnknownEvent {

@@ -34,10 +34,10 @@ pub struct Event {
     /// When it was raised.
     #[serde(with = "nanos")]
     pub at: Timestamp,
-    /// The system's number of the thread that raised it; 0 where no thread of the program did.
+    /// The system's number of the thread that raised it; 0 if no thread of the program did.
     pub thread: u32,
-    /// Whether that thread was waiting for the acknowledgement when the event was read. It does not wait at async and
-    /// replayed events, nor when its lease had expired before.
+    /// Whether that thread was waiting for the acknowledgement when the event was read. A thread does not wait for
+    /// async and replayed events, nor after its lease has expired.
     pub waiting: bool,
     /// Whether the event happened before the debugger attached.
     pub replayed: bool,
@@ -55,7 +55,7 @@ impl Event {
     }
 }
 
-/// Displays what happened in a line for users.
+/// Displays the event in one line for users.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.write_text(f, self.thread)?;

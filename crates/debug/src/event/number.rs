@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Displays a number with at most six significant digits, and with an exponent where it is very large or very small.
+/// Displays a number with at most six significant digits, and with an exponent if it is very large or very small.
 #[derive(Debug, Clone, Copy)]
 pub struct ShortNumber(pub f64);
 

@@ -10,9 +10,9 @@ use super::id::{ModelId, run_number};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {
-    /// Its inputs exist; it was not executed yet.
+    /// Its inputs exist, and it has not been executed yet.
     Before,
-    /// Its outputs exist; no other operator has taken them yet.
+    /// Its outputs exist, and no other operator has taken them yet.
     After,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for RunPosition {
 }
 
 impl RunPosition {
-    /// Returns the operator with its index and its type, in a loop with the iteration: `#12 Loop_3/Add_0[17] (Add)`.
+    /// Returns the operator with its index, its type and, in a loop, the iteration: `#12 Loop_3/Add_0[17] (Add)`.
     pub fn label(&self) -> String {
         let indices = LoopIteration::indices(&self.iterations);
         format!("#{} {}{indices} ({})", self.operator, self.name, self.op_type)

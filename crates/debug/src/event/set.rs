@@ -6,8 +6,8 @@ use super::kind::{EventName, Sent};
 
 /// The kinds of events that a client subscribes to.
 ///
-/// The default suits a person at a prompt: it leaves out the beginning and end of every run and operator. Breakpoints,
-/// steps, pauses and the ends of attaching and detaching are always in the set, because the client waits for them.
+/// The default suits a person at a prompt: it excludes the beginning and end of every run and operator. Breakpoints,
+/// steps, pauses and the ends of attaching and detaching are always included, because the client waits for them.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<EventName>", into = "Vec<EventName>")]
 pub struct EventSet(u32);
@@ -24,7 +24,7 @@ impl EventSet {
         Self(self.0 | bit(name))
     }
 
-    /// Returns this set without one kind, unless that is in every set.
+    /// Returns this set without one kind, unless the kind is in every set.
     #[must_use]
     pub const fn without(self, name: EventName) -> Self {
         Self(self.0 & !bit(name) | Self::ALWAYS.0)

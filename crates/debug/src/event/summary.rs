@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::number::ShortNumber;
 
-/// An output of an operator, in numbers.
+/// The statistics of an output of an operator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputSummary {
     /// The output's slot.
@@ -14,7 +14,7 @@ pub struct OutputSummary {
     pub statistics: Option<StatisticsSummary>,
 }
 
-/// Displays the range of the finite elements and the counts of the others; nothing where there are no statistics.
+/// Displays the range of the finite elements and the counts of the others. Empty if there are no statistics.
 impl fmt::Display for OutputSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(statistics) = &self.statistics else { return Ok(()) };
@@ -32,7 +32,7 @@ impl fmt::Display for OutputSummary {
     }
 }
 
-/// The [`Statistics`] of a tensor as they are sent.
+/// The [`Statistics`] of a tensor in the form that is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatisticsSummary {
     /// The type of its elements.
@@ -100,7 +100,7 @@ mod tests {
         let counts = (summary.nan, summary.positive_infinite, summary.negative_infinite, summary.zeros);
         assert_eq!(counts, (1, 1, 2, 1));
         assert_eq!((summary.min, summary.max), (Some(-4.0), Some(3.0)));
-        // Of the five finite ones: the sum is 3, that of the squares 35.
+        // The sum of the five finite elements is 3, and that of their squares is 35.
         let near = |number: Option<f64>, expected: f64| (number.expect("a number") - expected).abs() < 1e-12;
         assert!(near(summary.mean, 0.6), "{summary:?}");
         assert!(near(summary.std, 2.576_819_745_345_025_7), "{summary:?}");

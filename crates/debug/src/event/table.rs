@@ -1,12 +1,12 @@
-/// Defines the kinds of events, each in one row: its fields, its name in the protocol, and everything that depends on the
-/// kind. A new kind is a new row here; `docs/debug-protocol.md` gets one, too.
+/// Defines the kinds of events, each in one row: its fields, its name in the protocol, and everything that depends on
+/// the kind. A new kind is a new row in `kind.rs` and in `docs/debug-protocol.md`.
 ///
 /// - `queue`: the [`Queue`](super::Queue) in which its events wait.
-/// - `sent`: whether a client gets it [`Always`](super::kind::Sent::Always), [`ByDefault`](super::kind::Sent::ByDefault),
-///   or only [`OnRequest`](super::kind::Sent::OnRequest).
+/// - `sent`: whether a client gets it [`Always`](super::kind::Sent::Always),
+///   [`ByDefault`](super::kind::Sent::ByDefault), or only [`OnRequest`](super::kind::Sent::OnRequest).
 /// - `about`: the run, the position and the breakpoints that it reports.
 /// - `stop`: why a run is stopped at it, if one is.
-/// - `text`: what a user reads. `thread` is the thread that raised the event.
+/// - `text`: the text for users. `thread` is the thread that raised the event.
 macro_rules! event_kinds {
     ($(
         $(#[$doc:meta])*
@@ -15,7 +15,7 @@ macro_rules! event_kinds {
             text: |$f:ident, $thread:ident| $text:expr,
         }
     )*) => {
-        /// What happened.
+        /// The kind of an event, with its data.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind")]
         #[non_exhaustive]
@@ -48,8 +48,8 @@ macro_rules! event_kinds {
                 }
             }
 
-            /// Returns the queue of these events. It is a property of the kind, so that a debugger knows which events
-            /// threads wait at.
+            /// Returns the queue of these events. It is a property of the kind, so a debugger knows which events make a
+            /// thread wait.
             pub const fn queue(self) -> Queue {
                 match self {
                     $( EventName::$kind => Queue::$queue, )*
@@ -63,7 +63,7 @@ macro_rules! event_kinds {
             }
         }
 
-        // Each row uses the fields that it needs.
+        // No row uses all fields.
         #[allow(unused_variables)]
         impl EventKind {
             /// Returns the kind's name.
@@ -73,7 +73,7 @@ macro_rules! event_kinds {
                 }
             }
 
-            /// Returns why a run is stopped at this event; `None` where its thread only waits for the acknowledgement.
+            /// Returns why a run is stopped at this event; `None` if its thread only waits for the acknowledgement.
             pub fn stop_cause(&self) -> Option<StopCause> {
                 match self {
                     $( EventKind::$kind $({ $($field),* })? => $stop, )*
@@ -86,7 +86,7 @@ macro_rules! event_kinds {
                 }
             }
 
-            /// Writes what a user reads.
+            /// Writes the text for users.
             pub(super) fn write_text(&self, f: &mut fmt::Formatter<'_>, thread: u32) -> fmt::Result {
                 match self {
                     $( EventKind::$kind $({ $($field),* })? => {

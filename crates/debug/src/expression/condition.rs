@@ -17,7 +17,7 @@ use super::tree::{Subject, Truth};
 pub struct Condition {
     text: String,
     pub(super) truth: Truth,
-    /// What to find in the elements of each tensor, or of all tensors of a side together.
+    /// The searches: what to find in the elements of each tensor, or of all tensors of a side together.
     pub(super) plan: Vec<(Subject, ScanQuery)>,
 }
 
@@ -25,7 +25,7 @@ impl Condition {
     /// Parses a condition. Text of more than 4 KiB, or with more than 64 nested parentheses, is refused.
     ///
     /// # Errors
-    /// Returns an error if the text is wrong: the error says where, and what would be right.
+    /// Returns an error that says where the text is wrong, and what would be right there.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
         let truth = grammar::condition(text)?;
         let mut plan: Vec<(Subject, ScanQuery)> = Vec::new();
@@ -63,7 +63,7 @@ impl Condition {
     }
 }
 
-/// Returns what to find for a quantity, or for its presence.
+/// Returns the query for a quantity, or only for its presence.
 fn query(quantity: Quantity, presence: bool) -> ScanQuery {
     let detail = if presence { Detail::Presence } else { Detail::Count };
     match quantity {

@@ -1,14 +1,15 @@
 use std::fmt;
 
-/// What is wrong with the text of a condition or of a reference to a tensor, and where.
+/// An error in the text of a condition or of a reference to a tensor, with its position.
 ///
 /// `{}` is one line; `{:#}` also shows the text, with a mark below the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConditionError(Box<Wrong>);
+pub struct ConditionError(Box<ErrorDetails>);
 
-/// Boxed, so that results are small: the parser has one on the stack for each level of nesting.
+/// The content of the error. It is boxed, so that results are small: the parser has one on the stack for each level of
+/// nesting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Wrong {
+struct ErrorDetails {
     text: String,
     /// The position in bytes.
     at: usize,
@@ -16,13 +17,13 @@ struct Wrong {
     right: String,
 }
 
-/// How many characters of a long text are shown on either side of the position.
+/// The number of characters of a long text that are shown on either side of the position.
 const SHOWN: usize = 60;
 
 impl ConditionError {
-    /// Makes an error from what was found at a byte of the text, and what would be right there.
+    /// Creates an error from what was found at a byte of the text, and what would be right there.
     pub(super) fn new(text: &str, at: usize, found: impl Into<String>, right: impl Into<String>) -> Self {
-        Self(Box::new(Wrong { text: text.to_owned(), at, found: found.into(), right: right.into() }))
+        Self(Box::new(ErrorDetails { text: text.to_owned(), at, found: found.into(), right: right.into() }))
     }
 
     /// Returns the text.
@@ -52,7 +53,7 @@ impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "column {}: {}; right would be {}", self.column(), self.found(), self.right())?;
         if f.alternate() {
-            // Every character takes one column, also tabs and line ends.
+            // Every character takes one column, including tabs and line ends.
             let visible = |character: char| if character.is_control() { ' ' } else { character };
             let (before, after) = self.0.text.split_at(self.0.at);
             let skipped = (self.column() - 1).saturating_sub(SHOWN);

@@ -5,12 +5,13 @@ use super::function::Quantity;
 use super::tensor_ref::{TensorPart, TensorRef};
 use super::tree::{Number, Shape, Subject, Truth, Type};
 
-/// The tensors that a condition is evaluated over: those where a run is stopped.
+/// The tensors over which a condition is evaluated: those at the place where a run is stopped.
 pub trait Tensors {
     /// Returns a tensor; `None` if there is no such tensor here.
     fn view(&self, tensor: &TensorRef) -> Option<TensorView<'_>>;
 
-    /// Returns the tensors of the side at which the run is stopped: the inputs before an operator, the outputs after it.
+    /// Returns the tensors of the side at which the run is stopped: the inputs before an operator, the outputs after
+    /// it.
     fn subjects(&self) -> &[TensorView<'_>];
 
     /// Returns the iterations of the loops around the operator, outermost first.
@@ -48,7 +49,7 @@ pub enum EvaluateError {
 pub(super) struct Evaluation<'a> {
     plan: &'a [(Subject, ScanQuery)],
     tensors: &'a dyn Tensors,
-    /// The results, one for each search of the plan; `None` while the elements were not searched.
+    /// The results, one for each search of the plan; `None` until the elements have been searched.
     found: Vec<Option<ScanResult>>,
 }
 
@@ -78,10 +79,10 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Evaluates terms until one is `decisive`. Those that read no elements come first.
+    /// Evaluates terms until the value of one is `decisive`. Terms that read no elements come first.
     fn terms(&mut self, terms: &[Truth], decisive: bool) -> Result<Option<bool>, EvaluateError> {
         for term in terms.iter().filter(|term| !term.looks_at_elements()) {
-            // An error is returned in its turn, unless an earlier term decides.
+            // Errors are ignored here: the second loop returns them, unless an earlier term decides.
             if self.truth(term) == Ok(Some(decisive)) {
                 return Ok(Some(decisive));
             }
@@ -218,7 +219,7 @@ impl<'a> Evaluation<'a> {
         let mut all = ScanResult::default();
         let mut left = query;
         for view in self.tensors.subjects() {
-            let found = look(view, left).map_err(|reason| EvaluateError::Data { part: None, reason })?;
+            let found = search(view, left).map_err(|reason| EvaluateError::Data { part: None, reason })?;
             all = all.join(found);
             left = left.without_present(&all);
         }
@@ -228,7 +229,7 @@ impl<'a> Evaluation<'a> {
     fn part(&self, part: &TensorPart, query: ScanQuery) -> Result<ScanResult, EvaluateError> {
         let view = self.view(part)?;
         let data = |reason| EvaluateError::Data { part: Some(part.clone()), reason };
-        let Some(slice) = &part.slice else { return look(&view, query).map_err(data) };
+        let Some(slice) = &part.slice else { return search(&view, query).map_err(data) };
         let region = slice.resolve(view.shape()).map_err(|reason| no_part(part, reason))?;
         match view.dtype() {
             DType::String => Ok(ScanResult::default()),
@@ -241,15 +242,15 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// A tensor of text has no bytes to search.
-fn look(view: &TensorView<'_>, query: ScanQuery) -> Result<ScanResult, TensorError> {
+/// Searches a tensor. Text has no bytes to search.
+fn search(view: &TensorView<'_>, query: ScanQuery) -> Result<ScanResult, TensorError> {
     match view.dtype() {
         DType::String => Ok(ScanResult::default()),
         _ => ScanResult::of(view, query),
     }
 }
 
-/// Returns the place of a number that counts from the end if it is negative.
+/// Returns the index for a number that counts from the end if it is negative.
 fn place(number: i64, length: usize) -> Option<usize> {
     usize::try_from(if number < 0 { number + length as i64 } else { number }).ok()
 }

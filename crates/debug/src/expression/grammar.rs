@@ -19,7 +19,7 @@ use super::function::Function;
 use super::parser::Parser;
 use super::tree::{Number, Relation, Shape, Subject, Truth, Type};
 
-/// A parsed part and its position. Small, because the stack holds several for each level of nesting.
+/// A parsed part and its position. It is small, because the stack holds several for each level of nesting.
 struct Term {
     at: usize,
     kind: Box<Kind>,

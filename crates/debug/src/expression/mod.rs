@@ -21,27 +21,28 @@
 //! | `not`, `and`, `or`; or `!`, `&&`, `\|\|` | of truths |
 //! | `( )` | what belongs together |
 //!
-//! From the highest precedence to the lowest: a sign, `*` and `/`, `+` and `-`, a comparison, `not`, `and`, `or`. A number
-//! in the place of a truth holds if it is not 0, so `nan` is `nan > 0`.
+//! From the highest precedence to the lowest: a sign, `*` and `/`, `+` and `-`, a comparison, `not`, `and`, `or`. A
+//! number in the place of a truth holds if it is not 0, so `nan` is `nan > 0`.
 //!
 //! *Arguments.* `absmax(output[1])` is a function of that tensor. Without an argument, it is a function of all
-//! tensors of the side at which the run is stopped, taken together: the inputs before an operator, the outputs after it.
-//! `shape`, `rank` and `dtype` without an argument are those of the first of them.
+//! tensors of the side at which the run is stopped, taken together: the inputs before an operator, the outputs after
+//! it. `shape`, `rank` and `dtype` without an argument are those of the first of them.
 //!
-//! *Unknown numbers.* `min`, `max`, `mean` and the others are unknown if a tensor has no finite element. So are the size of an
-//! axis that the tensor does not have, the shape of no tensor, the iteration outside of loops, and every result of an unknown number or of `0 / 0`. A
-//! comparison with an unknown number is unknown, and so is its `not`. `and` is false if any part is false, and `or` is true if
-//! any part is true, even if other parts are unknown. An unknown condition does not hold, so no run stops for a number that
-//! does not exist: to stop for those, write `nan or inf`. [`Condition::evaluate`] distinguishes unknown from false.
+//! *Unknown numbers.* `min`, `max`, `mean` and the others are unknown if a tensor has no finite element. So are the
+//! size of an axis that the tensor does not have, the shape of no tensor, the iteration outside of loops, and every
+//! result of an unknown number or of `0 / 0`. A comparison with an unknown number is unknown, and so is its `not`.
+//! `and` is false if any part is false, and `or` is true if any part is true, even if other parts are unknown. An
+//! unknown condition does not hold, so no run stops because of a number that does not exist. To stop at NaN or
+//! infinity, write `nan or inf`. [`Condition::evaluate`] distinguishes unknown from false.
 //!
-//! *Kinds of elements.* Complex numbers have counts, `absmax` and `l2`, of their magnitudes; the others are unknown. Text has
-//! `count` and no NaN, no infinity and no zeros. Integers beyond 2^53 are rounded.
+//! *Kinds of elements.* For complex numbers, the counts, and `absmax` and `l2` of their magnitudes, are defined; the
+//! others are unknown. Text has `count`, but no NaN, infinity or zeros. Integers beyond 2^53 are rounded.
 //!
 //! *Cost.* A tensor's elements are read at most once, for all functions together, and not at all if its type or shape
-//! gives the answer. The search for `nan`, `inf` or `zeros` ends with the first one if their number does not matter. Parts of
-//! `and` and `or` that read no elements are evaluated first; an error in a part that is then not evaluated is not
-//! reported. Counts, `absmax`, `min` and `max` are found about as fast as one thread
-//! reads memory; `mean`, `std` and `l2` take longer.
+//! gives the answer. If only their presence matters, the search for `nan`, `inf` or `zeros` ends at the first one.
+//! Parts of `and` and `or` that read no elements are evaluated first. If another part is not evaluated because of that,
+//! its errors are not reported. Counts, `absmax`, `min` and `max` are found about as fast as one thread reads memory.
+//! `mean`, `std` and `l2` take longer.
 
 mod condition;
 mod display;

@@ -3,18 +3,18 @@ use std::collections::BTreeSet;
 use super::tensor_ref::{TensorPart, TensorRef};
 use super::tree::Subject;
 
-/// The tensors that a condition reads. A breakpoint chooses by it whether it stops before or after an operator.
+/// The tensors that a condition reads. They decide whether a breakpoint stops before or after an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Needs {
-    /// Whether it reads all tensors of the side at which the run is stopped: it has a function without an argument.
+    /// Whether it has a function without an argument, which reads all tensors of the side at which the run is stopped.
     pub stopped: bool,
-    /// An input of the operator, by its slot.
+    /// Whether it reads an input of the operator by its slot.
     pub inputs: bool,
-    /// An output of the operator, by its slot: it is there after the operator only.
+    /// Whether it reads an output of the operator by its slot, which exists only after the operator.
     pub outputs: bool,
-    /// A weight of the operator.
+    /// Whether it reads a weight of the operator.
     pub weights: bool,
-    /// Values of the run, by their names.
+    /// The values of the run that it reads by name.
     pub values: BTreeSet<String>,
 }
 

@@ -3,7 +3,7 @@ use opscope_tensor::SliceError;
 use super::error::ConditionError;
 use super::tokens::{Token, TokenKind, tokens};
 
-/// How deep parentheses, `not` and signs may be nested.
+/// The maximum depth to which parentheses, `not` and signs may be nested.
 const DEEPEST: usize = 64;
 
 /// A parser over the tokens of a text.
@@ -36,7 +36,7 @@ impl<'a> Parser<'a> {
         *self.peek() == TokenKind::End
     }
 
-    /// Takes the next token. The last one, which is the end, stays.
+    /// Takes the next token. The end token is never consumed.
     pub fn advance(&mut self) {
         self.next = (self.next + 1).min(self.tokens.len() - 1);
     }
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Calls a function for a nested part, and refuses too deep nesting.
+    /// Calls a function for a nested part. Refuses it if the nesting is too deep.
     pub fn nested<T>(
         &mut self,
         parse: impl FnOnce(&mut Self) -> Result<T, ConditionError>,
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Returns the error that the next token is not what would be right.
+    /// Returns the error for a next token that should have been `right`.
     pub fn wrong(&self, right: impl Into<String>) -> ConditionError {
         self.wrong_at(self.at(), self.peek().to_string(), right)
     }
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         ConditionError::new(self.source, at, found, right)
     }
 
-    /// Returns the error of a slice whose text begins at `start`.
+    /// Returns the error for a slice whose text begins at `start`.
     pub fn wrong_slice(&self, start: usize, text: &str, error: &SliceError) -> ConditionError {
         match error {
             SliceError::Syntax { at, found, expected } => {

@@ -9,7 +9,7 @@ pub(super) const LONGEST: usize = 4 << 10;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token<'a> {
     pub kind: TokenKind<'a>,
-    /// The byte at which it begins.
+    /// The offset of its first byte.
     pub at: usize,
 }
 

@@ -5,7 +5,7 @@ use opscope_tensor::DType;
 use super::function::Quantity;
 use super::tensor_ref::TensorPart;
 
-/// A truth: it holds, does not hold, or is unknown.
+/// A truth value: true, false, or unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Truth {
     /// `or`, of two or more.
@@ -14,9 +14,9 @@ pub(super) enum Truth {
     All(Vec<Truth>),
     Not(Box<Truth>),
     Compare(Number, Relation, Number),
-    /// Two lists are equal; or differ, if the flag is false.
+    /// Whether two lists are equal or, if the flag is false, differ.
     Shapes(Shape, bool, Shape),
-    /// Two types are equal; or differ, if the flag is false.
+    /// Whether two types are equal or, if the flag is false, differ.
     Types(Type, bool, Type),
     /// A number that is not 0.
     NonZero(Number),
@@ -37,9 +37,9 @@ pub(super) enum Number {
     /// Finite and not negative.
     Literal(f64),
     Negative(Box<Number>),
-    /// The first operand, and those that are added (or subtracted, if the flag is false).
+    /// The first operand, and those that are added or, if the flag is false, subtracted.
     Sum(Box<Number>, Vec<(bool, Number)>),
-    /// The first operand, and those that it is multiplied with (or divided by, if the flag is false).
+    /// The first operand, and those by which it is multiplied or, if the flag is false, divided.
     Product(Box<Number>, Vec<(bool, Number)>),
     Quantity(Quantity, Subject),
     Rank(Subject),
@@ -96,7 +96,7 @@ impl Relation {
 }
 
 impl Truth {
-    /// Returns whether it needs elements, not only shapes and types.
+    /// Returns whether it needs elements, and not only shapes and types.
     pub fn looks_at_elements(&self) -> bool {
         let mut looks = false;
         self.for_each_subject(&mut |_, quantity, _| {
@@ -105,14 +105,14 @@ impl Truth {
         looks
     }
 
-    /// Calls a function for every function of a tensor: with its quantity, if it reads elements, and whether only its truth
-    /// matters.
+    /// Calls `call` for every function of a tensor: with its quantity, if it reads elements, and with whether only its
+    /// presence matters.
     pub fn for_each_subject<'a>(&'a self, call: &mut impl FnMut(&'a Subject, Option<Quantity>, bool)) {
         match self {
             Truth::Any(terms) | Truth::All(terms) => terms.iter().for_each(|term| term.for_each_subject(call)),
             Truth::Not(truth) => truth.for_each_subject(call),
             Truth::Compare(left, _, right) => {
-                // `> 0` asks, like the number alone, only whether there is any.
+                // `> 0`, like the number alone, asks only whether there are any.
                 let presence = self.asks_for_presence();
                 left.for_each_subject(presence, call);
                 right.for_each_subject(presence, call);
@@ -131,7 +131,7 @@ impl Truth {
         }
     }
 
-    /// Returns the count of a comparison with 0. Any number above 0 gives the same answer as the exact one.
+    /// Returns whether this compares a count with 0, so that any number above 0 gives the same answer as the exact one.
     fn asks_for_presence(&self) -> bool {
         let Truth::Compare(left, _, right) = self else { return false };
         let is_zero = |number: &Number| *number == Number::Literal(0.0);

@@ -2,11 +2,11 @@ use std::collections::VecDeque;
 
 use crate::event::{Event, EventName};
 
-/// The async events that wait to be read: at most the capacity and one event of each kind.
+/// The async events that wait to be read: at most the capacity plus one event of each kind.
 #[derive(Default)]
 pub(super) struct Backlog {
     events: VecDeque<Event>,
-    /// How many events were ever added, and taken.
+    /// How many events were added and taken so far.
     pushed: u64,
     taken: u64,
     /// The number of the last event of each kind, counted like `pushed`.
@@ -18,8 +18,8 @@ impl Backlog {
         self.events.len()
     }
 
-    /// Adds an event, or coalesces it into the last one of its kind if there is no room. Returns whether it was added as an
-    /// event of its own.
+    /// Adds an event. If there is no space, coalesces it into the last one of its kind. Returns whether it was added as
+    /// an event of its own.
     pub fn push(&mut self, event: Event, capacity: usize) -> bool {
         let last = &mut self.last[event.kind.name() as usize];
         if self.events.len() >= capacity

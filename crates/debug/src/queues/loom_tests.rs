@@ -1,4 +1,4 @@
-//! What must hold in every order in which threads can run. A deadlock is found by loom itself.
+//! Properties that hold in every order in which threads can run. Loom itself finds deadlocks.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn descriptor() -> std::sync::Arc<EventDescriptor> {
     std::sync::Arc::new(EventDescriptor::new().expect("the system has descriptors"))
 }
 
-/// Starts a thread that is stopped once. It returns how it continued; `None` where no client was attached.
+/// Starts a thread that is stopped once. It returns how it continued; `None` if no client was attached.
 fn stopped(queues: &Arc<Queues<Work>>) -> thread::JoinHandle<Option<Answer>> {
     let queues = Arc::clone(queues);
     thread::spawn(move || {
@@ -113,7 +113,7 @@ fn detaching_leaves_no_thread_behind() {
         queues.detach(generation, Some(EventKind::DetachComplete));
         debugger.join().unwrap();
         for thread in threads {
-            // No client was attached any more, or the thread was resumed.
+            // The client was no longer attached, or the thread was resumed.
             assert!(matches!(thread.join().unwrap(), None | Some(Answer::Resume(_))));
         }
         assert!(queues.announce(None, EventKind::AttachComplete, 1).is_none());
@@ -131,7 +131,7 @@ fn what_is_asked_of_a_stopped_thread_is_done_or_refused() {
             let queues = Arc::clone(&queues);
             thread::spawn(move || queues.acknowledge(generation, event, Resume::Continue).unwrap())
         };
-        // The channel's end goes with the work: it is used, or dropped, and the asker learns of either.
+        // The sender is part of the work. Whether it is used or dropped, the receiver notices.
         let (done, answer) = std::sync::mpsc::channel();
         let submitted = queues.submit(generation, event, Box::new(move || done.send(()).unwrap()));
         assert!(is_resumed(thread.join().unwrap()));
@@ -166,7 +166,7 @@ fn async_events_are_delivered_or_counted() {
 #[test]
 fn nothing_is_folded_while_the_reader_drains() {
     loom::model(|| {
-        // There is no time in a model: this reader drains for ever.
+        // Loom has no time, so this reader waits for ever.
         let (queues, generation) = attached(Limits { reader_grace: Duration::from_secs(3600), ..LIMITS });
         let raiser = {
             let queues = Arc::clone(&queues);
@@ -187,7 +187,7 @@ fn nothing_is_folded_while_the_reader_drains() {
 }
 
 #[test]
-fn a_thread_that_waits_for_room_continues_when_the_debugger_is_gone() {
+fn a_thread_that_waits_for_space_continues_when_the_debugger_is_gone() {
     loom::model(|| {
         let (queues, generation) = attached(Limits { reader_grace: Duration::from_secs(3600), ..LIMITS });
         let raiser = {

@@ -1,12 +1,12 @@
-//! The two queues, and the threads that wait at events.
+//! The two queues, and the threads that wait for acknowledgements.
 //!
-//! Everything is behind one lock, which is held only for moments: never while a thread waits, looks at tensors, or calls a
+//! Everything is behind one lock, which is held only briefly: never while a thread waits, reads tensors, or calls a
 //! callback. An event is in its queue before its client is notified.
 
 mod backlog;
 #[cfg(all(test, loom))]
 mod loom_tests;
-mod parked;
+mod parked_threads;
 mod resume;
 mod state;
 mod status;
@@ -23,7 +23,7 @@ use crate::error::{Continued, DebugError};
 use crate::event::{Event, EventKind, EventName, Queue, Sequence};
 use crate::sync::{Condvar, EventDescriptor, Mutex, lock, wait_until};
 use backlog::Backlog;
-pub(crate) use parked::StoppedRun;
+pub(crate) use parked_threads::StoppedRun;
 pub use resume::Resume;
 use state::State;
 pub(crate) use state::{Answer, Generation, Limits};
@@ -33,27 +33,27 @@ pub use status::{Account, Release, ReleaseReason, Stop};
 pub(crate) struct Queues<J> {
     clock: Clock,
     state: Mutex<State<J>>,
-    /// Signalled when the reader has made room.
-    room: Condvar,
-    /// Signalled when there is something to notify of, or the client detaches.
+    /// Signalled when the reader has freed space.
+    space: Condvar,
+    /// Signalled when there are events to notify of, or the client detaches.
     notice: Condvar,
 }
 
 /// How a wait for a notice ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// Events have come.
+    /// There are new events.
     Events,
-    /// The moment has come until which the caller wanted to wait.
+    /// The caller's deadline has passed.
     Due,
-    /// The client is gone, or no longer wants notices.
+    /// The client has detached, or no longer wants notices.
     Over,
 }
 
 impl<J> Queues<J> {
     pub fn new(clock: Clock) -> io::Result<Self> {
         let state = State::new(Arc::new(EventDescriptor::new()?), clock.clone());
-        Ok(Self { clock, state: Mutex::new(state), room: Condvar::new(), notice: Condvar::new() })
+        Ok(Self { clock, state: Mutex::new(state), space: Condvar::new(), notice: Condvar::new() })
     }
 
     /// Returns the clock of leases and timeouts.
@@ -66,7 +66,7 @@ impl<J> Queues<J> {
         lock(&self.state).process == std::process::id()
     }
 
-    /// Attaches a client and raises the events that tell it what happened before. Events that an earlier client left
+    /// Attaches a client and raises the events that report what happened before. Events that an earlier client left
     /// unread are discarded. The descriptor is readable while an event waits to be read.
     pub fn attach(
         &self,
@@ -117,14 +117,14 @@ impl<J> Queues<J> {
             state.account[1].discarded += std::mem::take(&mut state.backlog).len() as u64;
             self.clear_if_empty(&mut state);
         }
-        self.room.notify_all();
+        self.space.notify_all();
         self.notify(&mut state);
         self.notice.notify_all();
         (released, cancelled)
     }
 
-    /// Raises an async event for this client, or for any client that is attached. While the queue is full, waits for its
-    /// reader to make room; if it does not, coalesces the event into the last one of its kind.
+    /// Raises an async event for this client, or for any client that is attached. While the queue is full, waits for
+    /// its reader to free space. If it does not do so in time, coalesces the event into the last one of its kind.
     pub fn raise(&self, to: Option<Generation>, kind: EventKind, thread: u32) {
         let mut state = lock(&self.state);
         let Some((generation, limits)) = state.reached(to) else { return };
@@ -133,14 +133,15 @@ impl<J> Queues<J> {
             if self.clock.has_come(until) {
                 break;
             }
-            state = wait_until(&self.clock, &self.room, state, Some(until));
+            state = wait_until(&self.clock, &self.space, state, Some(until));
         }
         if state.is(generation) {
             self.push(&mut state, kind, thread, limits.capacity);
         }
     }
 
-    /// Raises an async event for this client without waiting for room: the calling thread may be the one that makes it.
+    /// Raises an async event for this client without waiting for space, because the calling thread may be the one that
+    /// frees it.
     pub fn raise_without_waiting(&self, to: Generation, kind: EventKind) {
         let mut state = lock(&self.state);
         if let Some((_, limits)) = state.reached(Some(to)) {
@@ -158,8 +159,8 @@ impl<J> Queues<J> {
         }
     }
 
-    /// Raises a sync event for this client, or for any client that is attached; the calling thread has to
-    /// [`wait`](Self::wait) at it. Returns `None` when the client is not attached.
+    /// Raises a sync event for this client, or for any client that is attached; the calling thread then has to call
+    /// [`wait`](Self::wait). Returns `None` when the client is not attached.
     pub fn announce(&self, to: Option<Generation>, kind: EventKind, thread: u32) -> Option<Sequence> {
         let mut state = lock(&self.state);
         state.reached(to)?;
@@ -171,7 +172,7 @@ impl<J> Queues<J> {
         Some(sequence)
     }
 
-    /// Raises a sync event at which no thread waits.
+    /// Raises a sync event for which no thread waits.
     pub fn post(&self, kind: EventKind) {
         let mut state = lock(&self.state);
         if state.reached(None).is_some() {
@@ -181,9 +182,9 @@ impl<J> Queues<J> {
         }
     }
 
-    /// Parks the calling thread at the event that it has announced. The client's jobs are passed to `work`, without the
-    /// lock. The lease runs while the thread waits here: not while it waited at another event before, and not while it
-    /// works.
+    /// Parks the calling thread at the event that it has announced. Passes the client's jobs to `work`, without the
+    /// lock. The lease runs only while the thread waits here, not while it waited at an earlier event or carries out a
+    /// job.
     pub fn wait(&self, sequence: Sequence, mut work: impl FnMut(J)) -> Answer {
         let mut state = lock(&self.state);
         state.restart_lease(sequence);
@@ -193,7 +194,7 @@ impl<J> Queues<J> {
             };
             if let Some(resume) = parked.resume.take() {
                 let parked = state.parking.remove(sequence);
-                // Its other jobs are dropped outside of the lock.
+                // The other jobs are dropped outside of the lock.
                 drop(state);
                 drop(parked);
                 return Answer::Resume(resume);
@@ -213,7 +214,7 @@ impl<J> Queues<J> {
         }
     }
 
-    /// Takes events out of a queue, in their order.
+    /// Takes events out of a queue, in order.
     pub fn take(&self, generation: Generation, queue: Queue, most: usize) -> Vec<Event> {
         let mut state = lock(&self.state);
         if !state.is_latest(generation) {
@@ -242,7 +243,7 @@ impl<J> Queues<J> {
         let account = &mut state.account[index(queue)];
         account.delivered += taken.len() as u64;
         if queue == Queue::Async && !taken.is_empty() {
-            self.room.notify_all();
+            self.space.notify_all();
         }
         self.clear_if_empty(&mut state);
         taken
@@ -273,7 +274,7 @@ impl<J> Queues<J> {
             }
             None => match (state.continued(sequence), resume) {
                 (Some(error), _) => Err(error),
-                // Replayed events and the ends of attaching and detaching stop no thread.
+                // Replayed events and the ends of attaching and detaching do not stop a thread.
                 (None, Resume::Continue) if sequence.0 < state.next => Ok(()),
                 (None, _) => Err(DebugError::NotStopped(sequence)),
             },
@@ -304,7 +305,7 @@ impl<J> Queues<J> {
         &self,
         generation: Generation,
         sequence: Sequence,
-        with: impl FnOnce(&mut parked::Parked<J>),
+        with: impl FnOnce(&mut parked_threads::ParkedThread<J>),
     ) -> Result<(), DebugError> {
         let mut state = lock(&self.state);
         let lease = state.check(generation)?.lease;
@@ -324,7 +325,7 @@ impl<J> Queues<J> {
         lock(&self.state).parking.get(sequence).map(|parked| (parked.kind, parked.at_operator))
     }
 
-    /// Notes that this client makes a call. Returns an error if it is not attached.
+    /// Notes that this client made a call. Returns an error if it is not attached.
     pub fn call(&self, generation: Generation) -> Result<(), DebugError> {
         lock(&self.state).check(generation).map(drop)
     }
@@ -335,8 +336,8 @@ impl<J> Queues<J> {
         lock(&self.state).is(generation)
     }
 
-    /// Returns the accounts of the sync and the async queue, the threads that wait, the latest releases, and the runs that
-    /// wait.
+    /// Returns the accounts of the sync and the async queue, the threads that wait, the latest releases, and the runs
+    /// that wait.
     pub fn status(&self) -> ([Account; 2], Vec<Stop>, Vec<Release>, Vec<StoppedRun>) {
         let state = lock(&self.state);
         let mut accounts = state.account;
@@ -350,11 +351,11 @@ impl<J> Queues<J> {
         lock(&self.state).parking.runs()
     }
 
-    /// Waits until there are events of which this client was not notified yet, or until a moment.
+    /// Waits until there are events of which this client was not notified yet, but at most until a moment.
     pub fn wait_for_notice(&self, generation: Generation, until: Option<Instant>, wanted: impl Fn() -> bool) -> Notice {
         let mut state = lock(&self.state);
         loop {
-            // Events of a later client are not this one's.
+            // The events may belong to a later client.
             if !wanted() || !state.is_latest(generation) {
                 return Notice::Over;
             }
@@ -372,11 +373,11 @@ impl<J> Queues<J> {
         }
     }
 
-    /// Wakes every thread that waits for a moment, so that it reads the clock again.
+    /// Wakes every thread that waits for a deadline, so that it reads the clock again.
     pub fn wake_up(&self) {
         let state = lock(&self.state);
         state.parking.wake_all();
-        self.room.notify_all();
+        self.space.notify_all();
         self.notice.notify_all();
         drop(state);
     }
@@ -396,7 +397,7 @@ impl<J> Queues<J> {
         }
     }
 
-    /// Notifies of an event that has come: makes the descriptor readable and wakes the notifier.
+    /// Notifies the client of a new event: makes the descriptor readable and wakes the notifier.
     fn notify(&self, state: &mut State<J>) {
         state.notified = false;
         let waits = !state.sync.is_empty() || state.backlog.len() > 0;
@@ -416,7 +417,7 @@ impl<J> Queues<J> {
         lock(&self.state).descriptor.is_signalled()
     }
 
-    /// Ends a lease, as the clock does.
+    /// Ends a lease, as if its time had passed.
     pub fn expire(&self, sequence: Sequence) {
         if let Some(parked) = lock(&self.state).parking.get_mut(sequence) {
             parked.deadline = Some(self.clock.now());

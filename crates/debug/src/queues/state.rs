@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use opscope_clock::{Clock, Timestamp};
 
 use super::backlog::Backlog;
-use super::parked::Parking;
+use super::parked_threads::ParkedThreads;
 use super::resume::Resume;
 use super::status::{Account, Release, ReleaseReason};
 use crate::error::DebugError;
 use crate::event::{Event, EventKind, Sequence};
 use crate::sync::EventDescriptor;
 
-/// What a client may let the program wait for.
+/// How long a client may make the program wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// How long an event may stay unacknowledged.
@@ -23,25 +23,26 @@ pub(crate) struct Limits {
     pub reader_grace: Duration,
 }
 
-/// Which attachment: each client that attaches gets another number.
+/// The number of an attachment. Each client that attaches gets a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Generation(pub(super) u64);
 
 /// How a wait at an event ended.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The client acknowledged the event, or is gone.
+    /// The client acknowledged the event, or has detached.
     Resume(Resume),
     /// The lease expired.
     Expired {
         /// The event that was not acknowledged.
         release: Release,
-        /// The client, if it had not even read the event and made no other call for as long as a lease: it is dead.
+        /// The client, if it has neither read the event nor made another call during a whole lease. It is considered
+        /// dead.
         silent: Option<Generation>,
     },
 }
 
-/// What the lock of the queues guards.
+/// The data that the lock of the queues protects.
 pub(super) struct State<J> {
     /// The clock of leases, timeouts and the reader's grace.
     pub clock: Clock,
@@ -52,17 +53,17 @@ pub(super) struct State<J> {
     pub next: u64,
     pub sync: VecDeque<Event>,
     pub backlog: Backlog,
-    pub parking: Parking<J>,
+    pub parking: ParkedThreads<J>,
     pub account: [Account; 2],
-    /// When the client last made room in the async queue, or found it empty.
+    /// When the client last freed space in the async queue, or found it empty.
     pub last_read: Instant,
     /// When the client last made a call.
     pub last_call: Instant,
-    /// The process of the queues. A forked child is not debugged: the descriptor is its parent's.
+    /// The process of the queues. A forked child is not debugged, because it shares the descriptor with its parent.
     pub process: u32,
     /// Whether the descriptor is readable: exactly while an event waits to be read.
     pub signalled: bool,
-    /// Whether the notifier knows of the events that wait.
+    /// Whether the notifier knows about the waiting events.
     pub notified: bool,
     pub released: VecDeque<Release>,
     /// The descriptor of the latest client. Each has its own, so that none is notified of another one's events.
@@ -72,7 +73,7 @@ pub(super) struct State<J> {
 /// How many releases are remembered.
 const REMEMBERED: usize = 64;
 
-/// How many sync events are kept before those at which no thread waits any more are discarded.
+/// How many sync events are kept before those whose threads no longer wait are discarded.
 const MOST_SYNC: usize = 4096;
 
 impl<J> State<J> {
@@ -85,7 +86,7 @@ impl<J> State<J> {
             next: 1,
             sync: VecDeque::new(),
             backlog: Backlog::default(),
-            parking: Parking::default(),
+            parking: ParkedThreads::default(),
             account: [Account::default(); 2],
             last_read: now,
             last_call: now,
@@ -107,7 +108,7 @@ impl<J> State<J> {
         self.generations == generation.0 && self.process == std::process::id()
     }
 
-    /// Returns this client, or any client that is attached. A forked child has none.
+    /// Returns this client if it is attached, or any attached client if `to` is `None`. A forked child has none.
     pub fn reached(&self, to: Option<Generation>) -> Option<(Generation, Limits)> {
         let fits = |(attached, _): &(Generation, Limits)| to.is_none_or(|to| to == *attached);
         self.attached.filter(fits).filter(|_| self.process == std::process::id())
@@ -128,7 +129,7 @@ impl<J> State<J> {
         }
     }
 
-    /// Ends the wait at an event whose lease has expired, which has no jobs left.
+    /// Ends the wait at an event whose lease has expired and which has no jobs left.
     pub fn expire(&mut self, sequence: Sequence) -> Answer {
         let Some(parked) = self.parking.remove(sequence) else { return Answer::Resume(Resume::Continue) };
         let release = parked.release(sequence, ReleaseReason::LeaseExpired);
@@ -138,8 +139,8 @@ impl<J> State<J> {
         Answer::Expired { release, silent: silent.map(|(generation, _)| generation) }
     }
 
-    /// Adds a sync event. There are few of them, because each thread waits at its event, unless leases expire again and
-    /// again and no client reads: then the oldest event at which no thread waits is discarded.
+    /// Adds a sync event. There are usually few, because each thread waits at its event. Only if leases expire again
+    /// and again without a client that reads is the oldest event discarded for which no thread waits.
     pub fn push_sync(&mut self, event: Event) {
         self.account[0].raised += 1;
         self.sync.push_back(event);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Continued;
 use crate::event::{EventName, RunPosition, Sequence};
 
-/// Where a queue's events went: `raised == delivered + coalesced + waiting + discarded`.
+/// The counts of a queue's events: `raised == delivered + coalesced + waiting + discarded`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// How many events were raised.
@@ -16,7 +16,7 @@ pub struct Account {
     pub coalesced: u64,
     /// How many wait to be read.
     pub waiting: u64,
-    /// How many were discarded unread when the client was gone.
+    /// How many were discarded unread after the client was gone.
     pub discarded: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct Release {
 pub enum ReleaseReason {
     /// Its lease expired.
     LeaseExpired,
-    /// The debugger detached, hung up or died.
+    /// The debugger detached, closed the connection or died.
     DebuggerGone,
 }
 

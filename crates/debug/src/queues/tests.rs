@@ -9,7 +9,7 @@ use super::{Account, Answer, Generation, Limits, Queues};
 use crate::event::{EventKind, Queue, Sequence};
 use crate::sync::EventDescriptor;
 
-/// Queues with a client whose leases expire at once.
+/// Returns queues with a client whose leases expire immediately.
 fn attached(capacity: usize) -> (Queues<()>, Generation) {
     let queues = Queues::new(Clock::system()).expect("the system has descriptors");
     let descriptor = Arc::new(EventDescriptor::new().expect("the system has descriptors"));
@@ -22,7 +22,7 @@ fn accounts(queues: &Queues<()>) -> [Account; 2] {
     queues.status().0
 }
 
-/// An account without what is coalesced and discarded.
+/// Returns an account without coalesced and discarded events.
 fn account(raised: u64, delivered: u64, waiting: u64) -> Account {
     Account { raised, delivered, waiting, ..Account::default() }
 }
@@ -66,7 +66,7 @@ fn events_beyond_the_capacity_count_in_the_last_one_of_their_kind() {
     for _ in 0..5 {
         raise(EventKind::Timeout);
     }
-    // The first event of a kind is kept even if there is no room.
+    // The first event of a kind is kept even if there is no space.
     (0..3).for_each(|_| raise(internal()));
     raise(EventKind::Timeout);
     assert_eq!(accounts(&queues)[1], Account { coalesced: 6, ..account(9, 0, 3) });
@@ -75,10 +75,10 @@ fn events_beyond_the_capacity_count_in_the_last_one_of_their_kind() {
         events.into_iter().map(|event| (event.sequence.0, event.coalesced)).collect::<Vec<_>>()
     };
     assert_eq!(coalesced(1), [(1, 0)]);
-    // Two are left, so that there is no room yet.
+    // Two are left, so there is no space yet.
     raise(internal());
     assert_eq!(coalesced(usize::MAX), [(2, 4), (6, 3)]);
-    // What was read counts no more.
+    // Events that were read no longer count.
     (0..4).for_each(|_| raise(EventKind::Timeout));
     assert_eq!(coalesced(usize::MAX), [(11, 0), (12, 2)]);
     assert_eq!(accounts(&queues)[1], Account { coalesced: 9, ..account(14, 5, 0) });

@@ -1,4 +1,4 @@
-//! Debugging from another process: the protocol over a Unix socket, the program's side of it, and the debugger's.
+//! Debugging from another process: the protocol over a Unix socket, the program's side, and the debugger's side.
 
 pub mod client;
 pub mod protocol;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use opscope_onnx::OperatorId;
 use opscope_tensor::{Detail, ScanQuery, ScanResult, TensorView};
 
-/// How many elements are NaN and infinite.
+/// The numbers of elements that are NaN and infinite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub nan: u64,
@@ -23,13 +23,14 @@ impl Counts {
     }
 }
 
-/// Counts the elements that are NaN and infinite. Returns `None` where there are none, and for tensors without a byte form.
+/// Counts the elements that are NaN and infinite. Returns `None` if there are none, and for tensors without a byte
+/// form.
 pub(super) fn count_non_finite(view: &TensorView<'_>) -> Option<Counts> {
     search(view, Detail::Presence)?;
     search(view, Detail::Count)
 }
 
-/// Searches a tensor in this detail. Returns `None` where it is finite, and for tensors without a byte form.
+/// Searches a tensor in this detail. Returns `None` if all elements are finite, and for tensors without a byte form.
 pub(super) fn search(view: &TensorView<'_>, detail: Detail) -> Option<Counts> {
     let query = ScanQuery { nan: detail, infinite: detail, ..ScanQuery::default() };
     let found = ScanResult::of(view, query).ok()?;

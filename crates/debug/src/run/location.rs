@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{ModelId, RunPosition, Sequence};
 
-/// Where a stopped run is, and which tensors it has there.
+/// The location of a stopped run, and the tensors that it has there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Location {
     /// The event that stopped it.
@@ -12,20 +12,20 @@ pub struct Location {
     pub model: ModelId,
     /// Where.
     pub place: RunPosition,
-    /// Where the operator lies in the program that the file was exported from, if the file says so.
+    /// The operator's position in the program that the file was exported from, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<CodeOrigin>,
-    /// The kernel that the engine executes there.
+    /// The current kernel.
     pub kernel: KernelInfo,
     /// How many operators the model has.
     pub operators: u32,
     /// How many kernels the engine's plan has.
     pub kernels: u32,
-    /// How many kernels the engine executes for the operator, where the inputs and outputs here are the operator's own;
-    /// `None` where they are those of the kernel.
+    /// How many kernels the engine executes for the operator, if the inputs and outputs here are those of the operator;
+    /// `None` if they are those of the kernel.
     #[serde(rename = "steps", default, skip_serializing_if = "Option::is_none")]
     pub operator_kernels: Option<u32>,
-    /// Whether the engine executes an operator that is skipped, and then replaces its outputs.
+    /// Whether the engine executes an operator even if it is skipped, and then replaces its outputs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executes_skipped: bool,
     /// The inputs by slot.
@@ -45,7 +45,7 @@ pub struct KernelInfo {
     pub name: String,
     /// What it executes, in the engine's words.
     pub op: String,
-    /// The operators of the file that it stands for; its time counts for the first one.
+    /// The operators of the file that it stands for. Its time counts for the first one.
     pub operators: Vec<FusedOperator>,
 }
 
@@ -58,7 +58,7 @@ pub struct FusedOperator {
     pub name: String,
     /// Its type.
     pub op_type: String,
-    /// Whether the engine says so; otherwise it was inferred from the graph.
+    /// Whether the engine states this; if not, it was inferred from the graph.
     pub exact: bool,
 }
 
@@ -67,12 +67,12 @@ pub struct FusedOperator {
 pub struct TensorInfo {
     /// The reference to it in commands: `input[0]`.
     pub reference: String,
-    /// The value's name in the file, where it is one of the file's.
+    /// The value's name, if it is a value of the file.
     pub value: Option<String>,
-    /// The value of the file whose elements it has in another shape or order, where it is no value of the file.
+    /// If it is not itself a value of the file, the value whose elements it has in another shape or order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<String>,
-    /// The type of its elements; `None` where the engine has a type of its own.
+    /// The type of its elements; `None` if the engine has a type of its own.
     pub dtype: Option<String>,
     /// Its shape.
     pub shape: Vec<usize>,

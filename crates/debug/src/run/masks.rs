@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use opscope_model::LiveMask;
 
-/// The kernels at which the engine calls the observer of a run. All are off while no client is attached.
+/// The masks of the kernels at which the engine calls the observer of a run. All are off while no client is attached.
 pub(crate) struct Masks {
     pub before: Arc<LiveMask>,
     pub after: Arc<LiveMask>,
@@ -20,7 +20,7 @@ impl Masks {
         self.all().into_iter().for_each(|mask| mask.set_all(false));
     }
 
-    /// Returns whether no engine uses them any more.
+    /// Returns whether they are no longer used by an engine.
     pub fn are_free(&self) -> bool {
         self.all().into_iter().all(|mask| Arc::strong_count(mask) == 1)
     }

@@ -1,23 +1,23 @@
-//! The runs in progress: what the engine executes, where a run stops, and what can be seen there.
+//! The runs in progress: their plans, where they stop, and the tensors of a stopped run.
 
-mod active;
+mod active_run;
 mod control;
 mod counts;
-mod external;
+mod external_values;
 mod location;
 mod masks;
-mod non_finite;
+mod non_finite_values;
 mod plan;
 mod span;
 mod stop_table;
-mod stopped;
+mod stopped_run;
 
-pub(crate) use active::ActiveRun;
+pub(crate) use active_run::ActiveRun;
 pub(crate) use control::{Pause, Step};
-pub(crate) use external::FlawedInitializers;
+pub(crate) use external_values::FlawedInitializers;
 pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
-pub(crate) use non_finite::find_non_finite;
+pub(crate) use non_finite_values::find_non_finite;
 pub(crate) use plan::PlanInfo;
 pub(crate) use stop_table::StopTable;
-pub(crate) use stopped::Job;
-pub use stopped::Stopped;
+pub(crate) use stopped_run::Job;
+pub use stopped_run::Stopped;

@@ -5,21 +5,21 @@ use opscope_model::{Dispatch, EngineError, Kernel, KernelId, LoopIteration, RunI
 use opscope_onnx::{Graph, OnnxError, OperatorId, ValueId};
 use opscope_tensor::Tensor;
 
-use super::external::{ExternalValues, FlawedInitializers, flawed_initializers};
+use super::external_values::{ExternalValues, FlawedInitializers, flawed_initializers};
 use super::location::{FusedOperator, KernelInfo};
 use super::masks::Masks;
 use super::span::{Span, spans};
 use crate::breakpoint::OperatorMapping;
 use crate::event::{ModelId, Moment, RunPosition};
 
-/// What the debugger knows of a plan: its kernels, and how the operators of the file map to them.
+/// A plan as the debugger sees it: its kernels, and how the operators of the file map to them.
 pub(crate) struct PlanInfo {
     pub model: ModelId,
     pub graph: Arc<Graph>,
     pub kernels: Arc<[Kernel]>,
-    /// Whether the engine executes an operator that is skipped, and then replaces its outputs.
+    /// Whether the engine executes an operator even if it is skipped, and then replaces its outputs.
     pub executes_skipped: bool,
-    /// Name and type of the operator that each kernel counts for; the engine's words for a kernel that it added.
+    /// The name and type of the operator that each kernel counts for; the engine's own for a kernel that it added.
     names: Vec<(Arc<str>, Arc<str>)>,
     /// The kernels of each operator.
     spans: Vec<Option<Span>>,
@@ -27,7 +27,7 @@ pub(crate) struct PlanInfo {
     external: OnceLock<ExternalValues>,
     /// Shared by all plans of the model.
     flawed: Arc<OnceLock<FlawedInitializers>>,
-    /// The initializers that were read from the file; `None` for those that it does not have.
+    /// The initializers that were read from the file; `None` for values that are not initializers.
     initializers: Mutex<BTreeMap<ValueId, Option<Arc<Tensor>>>>,
     /// The masks of earlier runs, all off, so that a run allocates none.
     spare: Mutex<Vec<Arc<Masks>>>,
@@ -82,8 +82,8 @@ impl PlanInfo {
         spare.unwrap_or_else(|| Arc::new(Masks::new(self.kernels.len())))
     }
 
-    /// Keeps the masks of a run that is over, all off, unless an engine still uses them.
-    pub fn give_back(&self, masks: Arc<Masks>) {
+    /// Keeps the masks of a run that has ended, all off, unless an engine still uses them.
+    pub fn return_masks(&self, masks: Arc<Masks>) {
         let mut spare = self.spare();
         if spare.len() < SPARE && masks.are_free() {
             spare.push(masks);
@@ -120,18 +120,18 @@ impl PlanInfo {
         let (name, op_type) = (operator.name.as_str().into(), operator.op_type.as_str().into());
         let operator = operator.id.index() as u32;
         let (model, kernel) = (self.model, kernel as u32);
-        // An error does not say the iteration.
+        // An error does not contain the iteration.
         let iterations = Vec::new();
         Some(RunPosition { run, model, operator, name, op_type, iterations, kernel, moment: Moment::Before })
     }
 
-    /// Returns what the engine made of an operator.
+    /// Returns how an operator maps to kernels.
     pub fn mapping(&self, operator: OperatorId) -> OperatorMapping {
         let Some(kernel) = self.kernel_for(operator, Moment::Before) else { return OperatorMapping::Removed };
         let number = kernel.id.index() as u32;
         match kernel.operators.iter().position(|part| part.operator == operator) {
             Some(0) => OperatorMapping::Kernel { kernel: number },
-            // An operator in a body that the engine does not show is part of the operator around it.
+            // An operator in a body that the engine does not show counts as part of the operator around it.
             part => OperatorMapping::Fused {
                 kernel: number,
                 into: self.graph.operator(kernel.operators[0].operator).name.clone(),
@@ -140,9 +140,9 @@ impl PlanInfo {
         }
     }
 
-    /// Returns the kernel right before (or after) which a run is before (or after) an operator: the first (or last) of the
-    /// kernels that count for it, or else of those that it is a part of. A kernel that only prepares weights is not the
-    /// first.
+    /// Returns the kernel at which a run is before (or after) an operator: the first (or last) of the kernels that
+    /// count for it or, if there is none, of those that it is a part of. A kernel that only prepares weights does not
+    /// count as the first.
     pub fn kernel_for(&self, operator: OperatorId, moment: Moment) -> Option<&Kernel> {
         let span = self.spans.get(operator.index())?.as_ref()?;
         let bound = match moment {
@@ -152,8 +152,8 @@ impl PlanInfo {
         Some(&self.kernels[bound.index()])
     }
 
-    /// Returns how many kernels count for an operator that is shown as it stands in the file: several, which all are this
-    /// operator's alone and compute its outputs. `None` for any other operator.
+    /// Returns how many kernels the engine executes for an operator that is shown as in the file, which is an operator
+    /// with several kernels of its own that compute its outputs. `None` for any other operator.
     pub fn kernels_of(&self, operator: OperatorId) -> Option<u32> {
         let span = self.spans[operator.index()].as_ref()?;
         span.is_split.then_some(span.kernels)
@@ -168,7 +168,7 @@ impl PlanInfo {
         })
     }
 
-    /// Returns whether a later kernel of the same operator takes this value, too.
+    /// Returns whether a later kernel of the same operator also takes this value.
     pub fn is_taken_again(&self, kernel: &Kernel, value: ValueId) -> bool {
         let later = self.kernels[kernel.id.index()..].iter().skip(1);
         later
@@ -220,16 +220,16 @@ mod tests {
         let plan = PlanInfo::new(ModelId(0), &graph, &kernels(&graph, &[&["op"]]), Arc::default());
         let first = plan.masks();
         let place = Arc::as_ptr(&first);
-        plan.give_back(first);
+        plan.return_masks(first);
         let again = plan.masks();
         assert_eq!(Arc::as_ptr(&again), place);
         for mask in [&again.before, &again.after, &again.keep].map(Arc::clone) {
-            plan.give_back(Arc::clone(&again));
+            plan.return_masks(Arc::clone(&again));
             assert_eq!(plan.spare().len(), 0);
             drop(mask);
         }
         let many: Vec<_> = (0..70).map(|_| plan.masks()).collect();
-        many.into_iter().for_each(|masks| plan.give_back(masks));
+        many.into_iter().for_each(|masks| plan.return_masks(masks));
         assert_eq!(plan.spare().len(), 64);
     }
 }

@@ -8,18 +8,18 @@ pub(super) struct Span {
     pub last: KernelId,
     /// How many kernels count for it.
     pub kernels: u32,
-    /// Whether several kernels are this operator's alone, and give its outputs.
+    /// Whether the operator has several kernels of its own that compute its outputs.
     pub is_split: bool,
 }
 
-/// Returns the kernels of each operator of the file; `None` where nothing is executed for it. An operator in a body that the
-/// engine does not show has the kernels of the operator around it.
+/// Returns the kernels of each operator of the file; `None` if no kernel is executed for it. An operator in a body that
+/// the engine does not show has the kernels of the operator around it.
 pub(super) fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
     let mut spans: Vec<Option<Span>> = graph.all_operators().map(|_| None).collect();
     let mut begins = vec![false; spans.len()];
     for kernel in kernels {
         let Some(operator) = kernel.operator() else { continue };
-        // An operator begins with the first kernel that takes what is computed in the run.
+        // An operator begins with the first kernel that takes an input that differs from run to run.
         let is_first = !begins[operator.index()] && takes_inputs(graph.operator(operator), kernel);
         begins[operator.index()] |= is_first;
         match &mut spans[operator.index()] {
@@ -40,7 +40,7 @@ pub(super) fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
         span.is_split =
             own().all(|kernel| kernel.operators.len() == 1) && operator.outputs.iter().flatten().all(is_given);
     }
-    // Operators that no kernel counts for.
+    // The rest are operators that no kernel counts for.
     let counted: Vec<bool> = spans.iter().map(Option::is_some).collect();
     for kernel in kernels {
         for part in kernel.operators.iter().filter(|part| !counted[part.operator.index()]) {

@@ -7,23 +7,23 @@ use crate::breakpoint::{Breakpoint, Target};
 use crate::event::{EventName, EventSet, Moment};
 use crate::queues::Generation;
 
-/// Where a client wants the runs of one plan to stop, and which events it wants of their operators. A new table is made
-/// whenever that changes.
+/// The stops that a client wants in the runs of one plan, and the events of operators that it wants. It is replaced
+/// whenever these change.
 #[derive(Default)]
 pub(crate) struct StopTable {
-    /// The client: events that are raised because of this table are for no other one.
+    /// The client. Events that are raised because of this table are meant for it only.
     pub debugger: Option<Generation>,
     /// The breakpoints before each kernel.
     before: Vec<Vec<Arc<Breakpoint>>>,
     /// The breakpoints after each kernel.
     after: Vec<Vec<Arc<Breakpoint>>>,
-    /// The breakpoints on the first operator that makes NaN or infinity.
+    /// The breakpoints on the first operator with NaN or infinity.
     pub first: Vec<Arc<Breakpoint>>,
     /// Whether an event is raised before every operator.
     pub ready: bool,
     /// Whether an event is raised after every operator.
     pub finished: bool,
-    /// Whether the events after operators have statistics.
+    /// Whether events after operators include statistics.
     pub statistics: bool,
 }
 
@@ -58,7 +58,7 @@ impl StopTable {
             for &operator in breakpoint.operators(plan.model, &plan.graph).iter() {
                 let Some(kernel) = plan.kernel_for(operator, breakpoint.moment) else { continue };
                 let here = &mut points[kernel.id.index()];
-                // One kernel may stand for several operators of a pattern, and stops once.
+                // A kernel that stands for several operators of a pattern stops the run only once.
                 if here.last().is_none_or(|last| last.id != breakpoint.id) {
                     here.push(Arc::clone(breakpoint));
                 }
@@ -67,7 +67,7 @@ impl StopTable {
         table
     }
 
-    /// Returns the table of a client that wants nothing.
+    /// Returns the table of a client that wants no stops and no events.
     pub fn nothing(debugger: Option<Generation>) -> Arc<Self> {
         Arc::new(Self { debugger, ..Self::default() })
     }

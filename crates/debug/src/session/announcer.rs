@@ -27,13 +27,14 @@ impl Announcer {
         EventSet::from_bits(self.subscribed.load(Ordering::Relaxed)).contains(name)
     }
 
-    /// Raises a sync event if it is subscribed to. The calling thread then has to wait at it.
+    /// Raises a sync event if the client has subscribed to it. The calling thread then has to wait for the
+    /// acknowledgement.
     pub fn announce(&self, kind: EventKind) -> Option<Sequence> {
         let wanted = self.wants(kind.name());
         wanted.then(|| self.queues.announce(None, kind, thread())).flatten()
     }
 
-    /// Raises a sync event, at which no thread waits, if it is subscribed to.
+    /// Raises a sync event, for which no thread waits, if the client has subscribed to it.
     pub fn post(&self, kind: EventKind) {
         if self.wants(kind.name()) {
             self.queues.post(kind);

@@ -22,7 +22,7 @@ use crate::queues::{Generation, Resume};
 use crate::run::{Location, Stopped};
 use crate::sync::EventDescriptor;
 
-/// A client that is attached to the debugger of its own process. Dropping it detaches the client: threads that wait
+/// The attachment of a client to the debugger of its own process. Dropping it detaches the client: threads that wait
 /// continue, and runs are as fast as before.
 ///
 /// Every call may be made from any thread. From inside of the notification callback only the calls that take and
@@ -62,7 +62,7 @@ impl Attachment {
         Ok(self.next_events(queue, 1)?.pop())
     }
 
-    /// Takes up to `most` events out of a queue, in their order. Events that wait can also be taken after the client
+    /// Takes up to `most` events out of a queue, in order. Events that wait can also be taken after the client has
     /// detached.
     ///
     /// # Errors
@@ -102,11 +102,12 @@ impl Attachment {
         self.shared.queues().renew(self.generation, event)
     }
 
-    /// Sets the function that is called when events have come; `None` removes it. One call may stand for several events.
+    /// Sets the function that is called when there are new events; `None` removes it. One call may stand for several
+    /// events.
     ///
-    /// It is always called on the same thread, which does nothing else. No lock is held meanwhile that a call of this type
-    /// takes, except that this call and dropping the attachment wait until it returns. A function that panics is not
-    /// called again, and an [`InternalError`](crate::EventKind::InternalError) event is raised.
+    /// It is always called on the same thread, which does nothing else. Meanwhile, no lock is held that a call of this
+    /// type takes, except that this call and dropping the attachment wait until it returns. A function that panics is
+    /// not called again, and an [`InternalError`](crate::EventKind::InternalError) event is raised.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached, or the system has no thread left.
@@ -114,12 +115,12 @@ impl Attachment {
         allow_nothing()?;
         self.check_attached()?;
         self.with_notifier(|notifier| notifier.set(callback))?;
-        // The thread may have been notified of these events while there was no callback, or another one.
+        // The thread may have been notified of these events while there was no callback or another one.
         self.shared.queues().notify_again(self.generation);
         Ok(())
     }
 
-    /// Starts the notifier's thread if it does not run yet.
+    /// Starts the notifier's thread if it is not running yet.
     fn with_notifier(&self, then: impl FnOnce(&Notifier)) -> Result<(), DebugError> {
         let mut notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner);
         let notifier = match &mut *notifier {
@@ -133,8 +134,8 @@ impl Attachment {
         Ok(())
     }
 
-    /// Returns a file descriptor that is readable while events wait for this client. It is for `poll` and must not be
-    /// read from.
+    /// Returns a file descriptor that is readable while events wait for this client. It is meant for `poll` and must
+    /// not be read from.
     pub fn notification_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
@@ -158,7 +159,7 @@ impl Attachment {
     /// # Errors
     /// Returns an error if no model has such an operator, or the condition cannot be parsed.
     pub fn add_breakpoint(&self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
-        // Patterns are matched without the lock, which runs that begin need.
+        // Patterns are matched without the lock, because runs need it to begin.
         let graphs = self.registry()?.graphs();
         let breakpoint = Breakpoint::new(spec)?;
         let is_nowhere = |(model, graph): &(ModelId, Arc<Graph>)| breakpoint.operators(*model, graph).is_empty();
@@ -205,11 +206,11 @@ impl Attachment {
         Ok(breakpoints.iter().map(|breakpoint| describe(breakpoint, &sites, most)).collect())
     }
 
-    /// Stops the active runs, or one of them, at their next operator. Returns how many will stop, without those that are
-    /// stopped at an operator already.
+    /// Stops the active runs, or one of them, at their next operator. Returns how many will stop, excluding those that
+    /// are already stopped at an operator.
     ///
-    /// Where there is no run, the next one stops at its first operator. If all runs were asked, so does one more run for
-    /// each of them that ends before its next operator.
+    /// If there is no run, the next one stops at its first operator. If the request was for all runs, one more run
+    /// stops for each of them that ends before its next operator.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached.
@@ -219,7 +220,7 @@ impl Attachment {
         Ok(registry.pause(run, &stopped))
     }
 
-    /// Returns where a stopped run is, and which tensors it has there.
+    /// Returns the location of a stopped run, and the tensors that it has there.
     ///
     /// # Errors
     /// As [`look`](Self::look).
@@ -227,11 +228,11 @@ impl Attachment {
         self.look(event, |stopped| stopped.location())
     }
 
-    /// Calls a function with a stopped run, on the thread of that run, where the engine's tensors are. This restarts the
-    /// lease of the event. The function cannot look at stopped runs itself.
+    /// Calls a function with a stopped run, on the thread of that run, which borrows the engine's tensors. This
+    /// restarts the lease of the event. The function itself must not look at stopped runs.
     ///
     /// # Errors
-    /// Returns an error if no thread waits at this event, the run is at no operator, or it continued before the
+    /// Returns an error if no thread waits at this event, the run is not at an operator, or it continued before the
     /// function was called.
     pub fn look<R: Send + 'static>(
         &self,
@@ -247,7 +248,7 @@ impl Attachment {
         event: Sequence,
         look: impl FnOnce(&mut Stopped<'_>) -> R + Send + 'static,
     ) -> Result<R, DebugError> {
-        // The calling thread would be the stopped one: it would wait for itself, or for a thread that waits for it.
+        // The calling thread is a stopped one: it would wait for itself, or for a thread that waits for it.
         not_while_looking()?;
         if let Some((_, false)) = self.shared.queues().kind_of(event) {
             return Err(DebugError::NoSuchTensor {
@@ -282,7 +283,7 @@ impl Attachment {
         Ok(Status { models, runs, stopped, sync, asynchronous, released })
     }
 
-    /// Returns the graph of a model; `None` where no model has this number any more.
+    /// Returns the graph of a model; `None` if no model has this number, or no longer.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached.
@@ -290,7 +291,7 @@ impl Attachment {
         Ok(self.registry()?.graph(model))
     }
 
-    /// Returns the outputs of the run of a model that ended last; `None` if the program does not keep them.
+    /// Returns the outputs of the last run of a model; `None` if the program does not keep them.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached.
@@ -306,7 +307,7 @@ impl Attachment {
         Ok(self.registry()?.newest_plan(model).map(|plan| Arc::clone(&plan.kernels)))
     }
 
-    /// Returns what the engine made of each operator of a model, in the order of the graph.
+    /// Returns how each operator of a model maps to kernels, in the order of the graph.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached.
@@ -319,8 +320,8 @@ impl Attachment {
         Ok(graph.iter().flat_map(|graph| graph.all_operators()).map(mapping).collect())
     }
 
-    /// Detaches the client: its breakpoints are removed, and threads that wait continue. The last event that it can read
-    /// is [`DetachComplete`](crate::EventKind::DetachComplete).
+    /// Detaches the client: its breakpoints are removed, and threads that wait continue. The last event that it can
+    /// read is [`DetachComplete`](crate::EventKind::DetachComplete).
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached.
@@ -330,7 +331,7 @@ impl Attachment {
         if self.shared.detach(self.generation, None) { Ok(()) } else { Err(DebugError::NotAttached) }
     }
 
-    /// Detaches a client that is gone without having detached, and logs why.
+    /// Detaches a client that is gone without having detached, and logs the reason.
     pub(crate) fn abandon(&self, reason: &str) {
         self.shared.detach(self.generation, Some(reason));
     }
@@ -351,8 +352,8 @@ impl Attachment {
         self.shared.queues().call(self.generation)
     }
 
-    /// Locks the registry for this client. It cannot be detached while the lock is held, so what it changes there is
-    /// never left to the next client.
+    /// Locks the registry for this client. The client cannot be detached while the lock is held, so its changes are
+    /// never left for the next client.
     fn registry(&self) -> Result<MutexGuard<'_, Registry>, DebugError> {
         allow_nothing()?;
         let registry = self.shared.registry();
@@ -383,7 +384,8 @@ impl Attachment {
         }
     }
 
-    /// Checks that the run that is stopped at this event has operators before it: it is at an operator, or begins.
+    /// Checks that the run that is stopped at this event still has operators to execute: it is at an operator, or
+    /// begins.
     fn check_in_run(&self, event: Sequence) -> Result<(), DebugError> {
         match self.shared.queues().kind_of(event) {
             Some((kind, false)) if kind != EventName::RunPushed => Err(DebugError::Resume(format!(

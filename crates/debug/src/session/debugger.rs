@@ -7,7 +7,7 @@ use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObse
 use opscope_onnx::Graph;
 
 use super::attachment::Attachment;
-use super::loaded::LoadedModelHandle;
+use super::model_handle::LoadedModelHandle;
 use super::observer::Observer;
 use super::options::AttachOptions;
 use super::recursion;
@@ -21,8 +21,8 @@ use crate::queues::{Limits, Queues};
 use crate::run::ActiveRun;
 use crate::sync::EventDescriptor;
 
-/// The debugger of a program that runs models: an instrument of its runs, to which a client can attach. Clones share one
-/// debugger.
+/// The debugger of a program that runs models. It is an instrument of the runs, to which a client can attach. Clones
+/// share one debugger.
 ///
 /// While no client is attached, it costs a run two loads and branches per kernel.
 #[derive(Clone)]
@@ -31,11 +31,11 @@ pub struct Debugger(Arc<Shared>);
 /// How long a full async queue waits for its reader before it coalesces events.
 const READER_GRACE: Duration = Duration::from_secs(1);
 
-/// The largest async queue that a client can ask for.
+/// The largest async queue that a client can request.
 const MOST_EVENTS: usize = 1 << 18;
 
 impl Debugger {
-    /// Creates a debugger that logs what its client failed to do through [`tracing`], as warnings.
+    /// Creates a debugger that logs failures of its client through [`tracing`], as warnings.
     ///
     /// # Errors
     /// Returns an error if the system has no file descriptor left for notifications.
@@ -43,8 +43,8 @@ impl Debugger {
         Self::with_log(|message| tracing::warn!("{message}"))
     }
 
-    /// Creates a debugger that passes to `log` what its client failed to do: the events that it left unacknowledged, and
-    /// that it is gone. `log` is called on the thread where this happens, and should not block.
+    /// Creates a debugger that passes failures of its client to `log`: the events that it left unacknowledged, and its
+    /// disappearance. `log` is called on the thread that notices the failure, and should not block.
     ///
     /// # Errors
     /// Returns an error if the system has no file descriptor left for notifications.
@@ -52,8 +52,8 @@ impl Debugger {
         Self::with_clock(Clock::system(), log)
     }
 
-    /// As [`with_log`](Self::with_log), but leases, timeouts and the server's patience count on this clock: for tests and simulated
-    /// time.
+    /// As [`with_log`](Self::with_log), but measures leases, timeouts and the server's patience by this clock: for
+    /// tests and simulated time.
     ///
     /// # Errors
     /// As [`with_log`](Self::with_log).
@@ -65,13 +65,13 @@ impl Debugger {
         Ok(Self(shared))
     }
 
-    /// Announces a model to the client before its first run. Dropping the handle unloads the model. A model that is not
-    /// announced by this is announced when its first run begins.
+    /// Announces a model to the client before its first run. Dropping the handle unloads the model. Without this call,
+    /// a model is announced when its first run begins.
     pub fn load(&self, graph: &Arc<Graph>, fidelity: Fidelity) -> LoadedModelHandle {
         LoadedModelHandle::new(&self.0, graph, fidelity)
     }
 
-    /// Notes a plan of a model, so that the locations of breakpoints are known before its first run.
+    /// Registers a plan of a model, so that the locations of breakpoints are known before its first run.
     pub fn planned(&self, graph: &Arc<Graph>, fidelity: Fidelity, kernels: &Arc<[Kernel]>) {
         let announced = self.0.registry().plan(&self.0.announcer, graph, fidelity, kernels).1;
         self.0.wait_at(announced);
@@ -83,12 +83,12 @@ impl Debugger {
         self.0.stopped_runs()
     }
 
-    /// Attaches a client. Its first events tell it of the models and runs that exist; the last of these is
+    /// Attaches a client. Its first events report the models and runs that exist. The last of these is
     /// [`AttachComplete`](EventKind::AttachComplete).
     ///
     /// # Errors
-    /// Returns an error if another client is attached, this is the debugger of the process that this one was forked
-    /// from, or the system has no file descriptor or thread left for notifications.
+    /// Returns an error if another client is attached, if this process is a forked child of the debugger's process, or
+    /// if the system has no file descriptor or thread left for notifications.
     pub fn attach(&self, options: AttachOptions) -> Result<Attachment, DebugError> {
         recursion::allow_nothing()?;
         if !self.0.queues().is_own_process() {
@@ -113,7 +113,7 @@ impl Debugger {
 }
 
 impl Debugger {
-    /// Waits until a client is attached. Returns `false` if none is within this time.
+    /// Waits until a client is attached. Returns `false` if that does not happen within this time.
     pub fn wait_until_attached(&self, patience: Duration) -> bool {
         self.0.wait_until_attached(patience)
     }

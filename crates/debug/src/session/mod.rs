@@ -1,9 +1,9 @@
-//! A program's debugger: what it knows of models and runs, and the client that is attached to it.
+//! A program's debugger: its models and runs, and the client that is attached to it.
 
 mod announcer;
 mod attachment;
 mod debugger;
-mod loaded;
+mod model_handle;
 mod models;
 mod notifier;
 mod observer;
@@ -17,6 +17,6 @@ mod thread;
 
 pub use attachment::Attachment;
 pub use debugger::Debugger;
-pub use loaded::LoadedModelHandle;
+pub use model_handle::LoadedModelHandle;
 pub use options::AttachOptions;
 pub use status::{LoadedModel, RunState, Status};

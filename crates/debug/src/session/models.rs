@@ -12,7 +12,7 @@ use crate::run::{FlawedInitializers, PlanInfo};
 #[derive(Default)]
 pub(super) struct Models {
     known: Vec<Model>,
-    /// The last number that was given to a model.
+    /// The number of the model that was added last.
     last: u32,
 }
 
@@ -20,7 +20,7 @@ struct Model {
     id: ModelId,
     graph: Weak<Graph>,
     fidelity: Fidelity,
-    /// Whether its engine executes an operator that is skipped, and then replaces its outputs.
+    /// Whether its engine executes an operator even if it is skipped, and then replaces its outputs.
     executes_skipped: bool,
     /// How many handles to it exist.
     handles: usize,
@@ -28,17 +28,17 @@ struct Model {
     plans: Vec<Arc<PlanInfo>>,
     /// Computed when a debugger first watches for NaN or infinity.
     flawed: Arc<OnceLock<FlawedInitializers>>,
-    /// The event that announced it, for clients that attach later.
+    /// The event that announced it, which is replayed for clients that attach later.
     announced: EventKind,
     /// The outputs of the run that ended last, if they were kept.
     outputs: Option<Arc<dyn DeviceTensors>>,
 }
 
-/// How many plans of a model are remembered.
+/// The number of plans that are stored of a model.
 const PLANS: usize = 16;
 
 impl Model {
-    /// Returns whether only the remembered plans still refer to it.
+    /// Returns whether only the stored plans still refer to it.
     fn is_unused(&self) -> bool {
         let is_idle = self.plans.iter().all(|plan| Arc::strong_count(plan) == 1);
         self.handles == 0 && is_idle && self.graph.strong_count() <= self.plans.len()
@@ -46,7 +46,7 @@ impl Model {
 }
 
 impl Models {
-    /// Returns the number of a model that is known already.
+    /// Returns the number of a model that was added before.
     pub fn find(&self, graph: &Arc<Graph>, fidelity: Fidelity) -> Option<ModelId> {
         let same = |model: &&Model| model.fidelity == fidelity && model.graph.as_ptr() == Arc::as_ptr(graph);
         self.known.iter().find(same).map(|model| model.id)
@@ -105,7 +105,7 @@ impl Models {
         model.handles == 0
     }
 
-    /// Returns what is known of a plan of a model, and remembers a new one.
+    /// Returns the information about a plan of a model, and stores it if the plan is new.
     pub fn plan(&mut self, id: ModelId, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>) -> Arc<PlanInfo> {
         let Some(model) = self.known.iter_mut().find(|model| model.id == id) else {
             return Arc::new(PlanInfo::new(id, graph, kernels, Arc::default()));

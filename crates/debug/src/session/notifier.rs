@@ -15,7 +15,7 @@ pub(super) struct Notifier {
     thread: JoinHandle<()>,
     callback: Arc<Mutex<Option<Callback>>>,
     stopped: Arc<AtomicBool>,
-    /// The process that has the thread. A forked child does not have it.
+    /// The process that runs the thread. A forked child does not have it.
     process: u32,
 }
 
@@ -45,7 +45,7 @@ impl Notifier {
     /// Sets the callback. Waits until a call in progress returns.
     pub fn set(&self, callback: Option<Callback>) {
         let earlier = std::mem::replace(&mut *self.callback.lock().unwrap_or_else(PoisonError::into_inner), callback);
-        // Dropped outside of the lock: its destructor may call back into the debugger.
+        // Dropped outside of the lock, because its destructor may call back into the debugger.
         drop(earlier);
     }
 
@@ -53,7 +53,7 @@ impl Notifier {
     pub fn stop(self, shared: &Shared) {
         self.stopped.store(true, Ordering::Relaxed);
         shared.queues().wake_notifier();
-        // A callback that owns the last reference to its client would wait for itself.
+        // If a callback owned the last reference to its client, it would wait for itself.
         if self.process == std::process::id() && self.thread.thread().id() != thread::current().id() {
             let _ = self.thread.join();
         }
@@ -84,7 +84,7 @@ fn notify(
                 let mut outcome = Ok(());
                 inside(rule, || outcome = catch_unwind(AssertUnwindSafe(callback)));
                 if outcome.is_err() {
-                    // Otherwise the event that reports the panic would call it again.
+                    // The callback is removed first, because the event that reports the panic would call it again.
                     let failed = current.take();
                     drop(current);
                     drop(failed);

@@ -13,7 +13,7 @@ use crate::event::{BreakpointId, EventKind, EventName, Exception, Moment, Output
 use crate::queues::Resume;
 use crate::run::{ActiveRun, Pause, Step, StopTable, Stopped, find_non_finite};
 
-/// Observes a run for the debugger: raises its events, and stops it where the client wants.
+/// The debugger's observer of a run: raises its events, and stops it where the client wants.
 pub(super) struct Observer {
     shared: Arc<Shared>,
     run: Arc<ActiveRun>,
@@ -64,7 +64,8 @@ impl Observer {
                 if !skipped.is_empty() {
                     self.run.change(|control| control.skip.extend(skipped));
                 }
-                // Kernels before the first one that computes an output are executed: only the engine uses their results.
+                // Kernels before the first one that computes an output are executed, because only the engine uses their
+                // results.
                 let or_execute = || stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs);
                 here.unwrap_or_else(or_execute)
             }
@@ -72,8 +73,8 @@ impl Observer {
         }
     }
 
-    /// Returns the stop table, or the action that was decided for this kernel when the run was stopped earlier. The
-    /// client that decided it need not be attached any more.
+    /// Returns the stop table, or the action that was decided for this kernel at an earlier stop. The client that
+    /// decided it may no longer be attached.
     fn decided_earlier(&self, kernel: KernelId) -> Result<Arc<StopTable>, Action> {
         let mut control = self.run.control();
         if let Some(reason) = control.abort.take() {
@@ -115,12 +116,12 @@ impl Observer {
         self.run.control().table.clone()
     }
 
-    /// Returns whether an operator begins or ends here: the engine may execute several kernels for it.
+    /// Returns whether an operator begins or ends here. This matters if the engine executes several kernels for it.
     fn is_bound(&self, dispatch: &Dispatch<'_>, moment: Moment) -> bool {
         self.run.plan.is_bound(dispatch.kernel.id, moment)
     }
 
-    /// Returns why the run stops here, if it does: breakpoints come before pauses, and these before steps.
+    /// Returns why the run stops here, if it does. Breakpoints take precedence over pauses, and pauses over steps.
     fn reason(&self, table: &StopTable, stopped: &Stopped<'_>, moment: Moment) -> Option<Reason> {
         let kernel = stopped.dispatch().kernel.id;
         let here = table.at(kernel, moment).iter().filter(|breakpoint| breakpoint.stops(self.run.id, stopped));
@@ -182,10 +183,10 @@ impl Observer {
         self.stop(table, kind, stopped)
     }
 
-    /// Raises an event and waits for the answer. Meanwhile this thread does the client's jobs. Updates the table, which
-    /// the client may have changed.
+    /// Raises an event and waits for the answer. Meanwhile this thread carries out the client's jobs. Then updates the
+    /// table, which the client may have changed.
     fn stop(&self, table: &mut Arc<StopTable>, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
-        // A stop ends every step and pause; those that the client asks for once it has read the event count from here.
+        // A stop ends every step and pause. Only those count that the client requests after it has read the event.
         self.run.change(|control| (control.step, control.pause) = (None, None));
         let debugger = table.debugger;
         let Some(event) = self.shared.queues().announce(debugger, kind, thread()) else { return Resume::Continue };
@@ -202,7 +203,7 @@ impl Observer {
         resume
     }
 
-    /// Waits at an event of the run that is at no operator.
+    /// Waits at an event of the run that is not at an operator.
     fn wait_at(&self, event: Option<Sequence>) -> Resume {
         if event.is_some() {
             self.shared.count_stopped(&self.run);
@@ -210,8 +211,8 @@ impl Observer {
         self.shared.wait_at(event)
     }
 
-    /// Returns what the run does next, before this operator if it is stopped there. A step is only noted while the client that
-    /// asked for it is attached.
+    /// Returns what the run does next. `before` is the operator before which it is stopped, if it is. A step is stored
+    /// only while the client that requested it is attached.
     fn next(&self, table: &StopTable, resume: Resume, before: Option<OperatorId>) -> Next {
         let step = match resume {
             Resume::Continue => return Next::Continue,
@@ -238,7 +239,7 @@ impl Observer {
         Next::Continue
     }
 
-    /// Raises the event that the run is over.
+    /// Raises the event for the end of the run.
     fn end(&self, error: Option<String>) {
         let mut registry = self.shared.registry();
         let mut announced = None;
@@ -247,7 +248,7 @@ impl Observer {
             if control.pause == Some(Pause::Any) {
                 registry.pause_next_run();
             }
-            // A client that steps or pauses a run waits for its next stop, so it gets this event in any case.
+            // A client that steps or pauses a run waits for its next stop, so it always gets this event.
             let is_awaited = control.step.is_some() || control.pause.is_some();
             if is_awaited || self.shared.announcer.wants(EventName::RunPopped) {
                 let debugger = control.table.as_ref().and_then(|table| table.debugger);
@@ -309,7 +310,8 @@ impl RunObserver for Observer {
             let panicked = matches!(error, EngineError::Panic { .. });
             let exception = Exception::Engine { message: error.to_string(), panicked };
             let place = self.run.plan.position_of_failure(run, error);
-            // Under the lock: a client that attaches meanwhile may not have subscribed to this event.
+            // This is done under the lock, because a client that attaches meanwhile may not have subscribed to this
+            // event.
             let registry = self.shared.registry();
             let announced = self.shared.announcer.announce(EventKind::Exception { run, place, exception });
             drop(registry);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::EventSet;
 
-/// How a debugger attaches.
+/// The options with which a debugger attaches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AttachOptions {
@@ -15,15 +15,15 @@ pub struct AttachOptions {
     /// How long an event may stay unacknowledged before its thread continues without it.
     #[serde(rename = "lease_ms", with = "milliseconds")]
     pub lease: Duration,
-    /// The interval of timeout events; `None` for no such events.
+    /// The interval of timeout events; `None` if there are none.
     #[serde(rename = "timeout_ms", with = "maybe_milliseconds")]
     pub timeout: Option<Duration>,
-    /// Whether every call from inside of the notification callback returns `RecursiveCall`, also those that take and
-    /// acknowledge events.
+    /// Whether every call from inside of the notification callback returns `RecursiveCall`, including those that take
+    /// and acknowledge events.
     pub strict_callbacks: bool,
     /// Whether a client over a socket gets sync events along with their notification, without a request.
     pub deliver: bool,
-    /// Whether `OperatorFinished` events have statistics of the operator's outputs.
+    /// Whether `OperatorFinished` events include statistics of the operator's outputs.
     pub statistics: bool,
     /// How many async events can wait.
     pub async_capacity: usize,

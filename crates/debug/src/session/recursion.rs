@@ -9,17 +9,17 @@ thread_local! {
     static LOOKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Which calls a notification callback may make.
+/// The calls that a notification callback may make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// None.
     Strict,
-    /// Those that take and acknowledge events.
+    /// Calls that take and acknowledge events.
     Relaxed,
 }
 
 impl Rule {
-    /// Returns the rule that a client asks for by [`strict_callbacks`](super::AttachOptions::strict_callbacks).
+    /// Returns the rule for the value of [`strict_callbacks`](super::AttachOptions::strict_callbacks).
     pub fn for_callbacks(strict: bool) -> Self {
         if strict { Rule::Strict } else { Rule::Relaxed }
     }

@@ -23,17 +23,17 @@ pub(crate) struct Registry {
     last_breakpoint: u32,
     models: Models,
     runs: Vec<Arc<ActiveRun>>,
-    /// Where the runs of each plan stop, until the client changes that.
+    /// The stop table of each plan. The list is cleared when the client changes its stops.
     tables: Vec<(Weak<PlanInfo>, Arc<StopTable>)>,
-    /// How many of the next runs stop at their first operator: a pause found no run, or one that was at its end.
+    /// How many of the next runs stop at their first operator, because a pause found no run, or one that was ending.
     pauses: usize,
 }
 
-/// How many breakpoints can exist.
+/// The maximum number of breakpoints.
 const BREAKPOINTS: usize = 1000;
 
 impl Registry {
-    /// Returns the number of a model. A new model is announced; the caller has to wait at that event.
+    /// Returns the number of a model. A new model is announced, and the caller has to wait at that event.
     pub fn model(
         &mut self,
         announcer: &Announcer,
@@ -56,7 +56,7 @@ impl Registry {
         self.models.hold(id);
     }
 
-    /// Sets whether the model's engine executes an operator that is skipped. Plans from now on have it.
+    /// Sets whether the model's engine executes an operator even if it is skipped. It applies to later plans.
     pub fn set_executes_skipped(&mut self, id: ModelId, executes_skipped: bool) {
         self.models.set_executes_skipped(id, executes_skipped);
     }
@@ -75,7 +75,7 @@ impl Registry {
         self.breakpoints.values().for_each(|breakpoint| breakpoint.forget(id));
     }
 
-    /// Returns what is known of a plan. A new model is announced; the caller has to wait at that event.
+    /// Returns the information about a plan. A new model is announced, and the caller has to wait at that event.
     pub fn plan(
         &mut self,
         announcer: &Announcer,
@@ -87,7 +87,7 @@ impl Registry {
         (self.models.plan(id, graph, kernels), announced)
     }
 
-    /// Adds a run, which obeys the client from its first operator on.
+    /// Adds a run. The client's wishes apply to it from its first operator on.
     pub fn begin(&mut self, run: &Arc<ActiveRun>) {
         self.runs.push(Arc::clone(run));
         if let Some(table) = self.table(&run.plan) {
@@ -101,7 +101,7 @@ impl Registry {
         self.runs.retain(|known| !Arc::ptr_eq(known, run));
     }
 
-    /// Returns the events that tell a client that attaches now what happened before.
+    /// Returns the events that report what happened before, for a client that attaches now.
     pub fn replay(&self, events: EventSet) -> Vec<EventKind> {
         let mut replay: Vec<EventKind> = self.models.announced().collect();
         for run in &self.runs {
@@ -115,7 +115,7 @@ impl Registry {
         replay
     }
 
-    /// Applies what the client wants now to every run.
+    /// Applies the client's current wishes to every run.
     pub fn update_runs(&mut self) {
         self.tables.clear();
         let runs = std::mem::take(&mut self.runs);
@@ -143,16 +143,16 @@ impl Registry {
         Some(table)
     }
 
-    /// Removes what a client leaves when it detaches: its breakpoints and pauses.
+    /// Removes the breakpoints and pauses of a client that detaches.
     pub fn clear_client(&mut self) {
         self.breakpoints.clear();
         self.pauses = 0;
     }
 
-    /// Sets a breakpoint and gives it its number.
+    /// Adds a breakpoint and gives it a number.
     ///
     /// # Errors
-    /// Returns an error if there are as many as there can be.
+    /// Returns an error if there is already the maximum number.
     pub fn add_breakpoint(&mut self, mut breakpoint: Breakpoint) -> Result<BreakpointInfo, DebugError> {
         if self.breakpoints.len() >= BREAKPOINTS {
             return Err(DebugError::TooManyBreakpoints(BREAKPOINTS));
@@ -162,7 +162,7 @@ impl Registry {
         Ok(self.set_breakpoint(breakpoint))
     }
 
-    /// Replaces the breakpoint of the same number.
+    /// Replaces the breakpoint with the same number.
     pub fn set_breakpoint(&mut self, breakpoint: Breakpoint) -> BreakpointInfo {
         let breakpoint = Arc::new(breakpoint);
         self.breakpoints.insert(breakpoint.id, Arc::clone(&breakpoint));
@@ -186,13 +186,14 @@ impl Registry {
         self.update_runs();
     }
 
-    /// Returns the breakpoints, and the models in which they can be.
+    /// Returns the breakpoints, and the models in which they can lie.
     pub fn breakpoints(&self) -> (Vec<Arc<Breakpoint>>, Vec<Site>) {
         (self.breakpoints.values().cloned().collect(), self.models.sites())
     }
 
-    /// Asks runs to stop at their next operator and returns how many were asked. Where there is no run, the next one
-    /// stops; so does the next one for each of all runs that ends before its next operator.
+    /// Requests runs to stop at their next operator, and returns how many requests were made. If there is no run, the
+    /// next one stops. If the request is for all runs, one more run stops for each of them that ends before its next
+    /// operator.
     pub fn pause(&mut self, only: Option<RunId>, stopped: &[StoppedRun]) -> usize {
         let mut active =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
@@ -203,7 +204,7 @@ impl Registry {
         asked.map(|run| run.change(|control| control.pause = control.table.as_ref().map(|_| pause))).count()
     }
 
-    /// Lets the next run stop instead of one that has ended.
+    /// Makes the next run stop instead of one that has ended.
     pub fn pause_next_run(&mut self) {
         self.pauses += 1;
     }
@@ -220,7 +221,7 @@ impl Registry {
             thread: run.thread(),
             stopped: event(run.id),
         };
-        // One that is over has no more events, unless it waits at the last one.
+        // A run that has ended has no more events, unless it is waiting at the last one.
         let is_listed = |run: &&Arc<ActiveRun>| !run.is_over() || event(run.id).is_some();
         self.runs.iter().filter(is_listed).map(state).collect()
     }

@@ -43,7 +43,7 @@ impl Shared {
         &self.announcer.queues
     }
 
-    /// Locks the registry. Never do this while waiting; take it before the queues' own lock.
+    /// Locks the registry. A thread that waits must not hold this lock. It must be taken before the lock of the queues.
     pub fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -53,7 +53,7 @@ impl Shared {
         self.attached.notify_all();
     }
 
-    /// Waits until a client is attached. Returns `false` if none is within this time.
+    /// Waits until a client is attached. Returns `false` if that does not happen within this time.
     pub fn wait_until_attached(&self, patience: Duration) -> bool {
         let waiting = self.attached.wait_timeout_while(self.registry(), patience, |known| known.attached.is_none());
         waiting.unwrap_or_else(PoisonError::into_inner).0.attached.is_some()
@@ -70,7 +70,7 @@ impl Shared {
         self.stopped_runs.load(Ordering::Relaxed)
     }
 
-    /// Waits at an event that has no tensors, so the client cannot ask the thread for anything meanwhile.
+    /// Waits at an event without tensors, so the client has no jobs for the thread meanwhile.
     pub fn wait_at(&self, event: Option<Sequence>) -> Resume {
         event.map_or(Resume::Continue, |event| self.settle(self.queues().wait(event, drop)))
     }
@@ -89,8 +89,8 @@ impl Shared {
         }
     }
 
-    /// Detaches the client: every thread that waits continues, and no event is raised any more. `gone` is the reason
-    /// where the client did not detach by itself. Returns whether it was attached.
+    /// Detaches the client: every thread that waits continues, and no more events are raised. `gone` is the reason if
+    /// the client did not detach by itself. Returns whether it was attached.
     pub fn detach(&self, generation: Generation, gone: Option<&str>) -> bool {
         let mut registry = self.registry();
         let Some((_, options)) = registry.attached.take_if(|(attached, _)| *attached == generation) else {

@@ -6,7 +6,7 @@ use crate::breakpoint::{Breakpoint, BreakpointInfo, BreakpointLocation, Operator
 use crate::event::ModelId;
 use crate::run::PlanInfo;
 
-/// A model in which breakpoints can be, and its newest plan.
+/// A model in which breakpoints can lie, and its newest plan.
 pub(crate) struct Site {
     pub model: ModelId,
     pub graph: Arc<Graph>,
@@ -29,8 +29,8 @@ pub(super) fn describe(breakpoint: &Breakpoint, sites: &[Site], most: usize) -> 
     breakpoint.info(locations)
 }
 
-/// Returns how many locations of each breakpoint in each model are listed with so many breakpoints, so that an answer
-/// stays below the longest frame.
+/// Returns how many locations in each model are listed for each of this many breakpoints, so that an answer fits into a
+/// frame.
 pub(super) fn most_locations(breakpoints: usize) -> usize {
     (16_000 / breakpoints.max(1)).clamp(16, 1000)
 }

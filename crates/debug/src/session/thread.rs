@@ -3,11 +3,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::thread::gettid;
 
-/// The process that has a debugger. In a forked child, the remembered numbers of threads are wrong.
+/// The process that has a debugger. In a forked child, the cached numbers of threads are wrong.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
-    /// The number of this thread, and the process in which it was asked for.
+    /// The number of this thread, and the process in which it was cached.
     static KNOWN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
@@ -16,8 +16,8 @@ pub(super) fn note_process() {
     PROCESS.store(std::process::id(), Ordering::Relaxed);
 }
 
-/// Returns the system's number of the calling thread. It is remembered, because asking the system each time would be the
-/// most expensive part of a run without a client.
+/// Returns the system's number of the calling thread. It is cached, because the system call would be the most expensive
+/// part of a run without a client.
 pub(super) fn thread() -> u32 {
     let process = PROCESS.load(Ordering::Relaxed);
     let (number, known_in) = KNOWN.get();

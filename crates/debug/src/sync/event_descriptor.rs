@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
 
-/// A file descriptor that is readable while it is signalled: an `eventfd`. Under loom it also remembers whether it is.
+/// A file descriptor that is readable while it is signalled: an `eventfd`. Under loom it also stores whether it is.
 pub(crate) struct EventDescriptor {
     fd: OwnedFd,
     #[cfg(loom)]
@@ -25,7 +25,7 @@ impl EventDescriptor {
     pub fn signal(&self) {
         #[cfg(loom)]
         self.signalled.store(true, loom::sync::atomic::Ordering::SeqCst);
-        // The counter does not overflow: callers signal only a descriptor that they have cleared.
+        // The counter does not overflow, because callers signal only a descriptor that they have cleared.
         let _ = write(&self.fd, &1u64.to_ne_bytes());
     }
 

@@ -1,4 +1,5 @@
-//! Locks and signals: the real ones, or loom's, which try every order in which threads can run; and a descriptor for `poll`.
+//! Locks and signals, either the real ones or loom's, which try every order in which threads can run; and a descriptor
+//! for `poll`.
 
 mod event_descriptor;
 
@@ -15,7 +16,7 @@ use std::time::Instant;
 
 use opscope_clock::Clock;
 
-/// Locks, even if a thread panicked with the lock held: no change under a lock is left half done.
+/// Locks a mutex, even if a thread panicked while it held the lock: no change under a lock is left unfinished.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -31,7 +32,7 @@ pub(crate) fn wait_until<'a, T>(
     clock.wait(signal, guard, until)
 }
 
-/// Waits for a signal. Loom has no time: a test ends a wait for a moment by another thread.
+/// Waits for a signal. Loom has no time, so a test uses another thread to end a wait for a deadline.
 #[cfg(loom)]
 pub(crate) fn wait_until<'a, T>(
     _clock: &Clock,

@@ -10,7 +10,7 @@ use opscope_model::Fidelity;
 use crate::fake::{Fake, PLAIN};
 use crate::{loaded, next, program, start, stop};
 
-/// A lease that runs out in a test, and not because a processor was busy with something else.
+/// A lease that expires in a test, but is long enough not to expire because a processor is busy.
 pub const LEASE: Duration = Duration::from_secs(1);
 
 #[test]
@@ -51,7 +51,7 @@ fn an_active_run_is_replayed_with_its_model() {
     let (debugger, fake) = program();
     let (arrived, arrives) = std::sync::mpsc::channel();
     let (go, gate) = std::sync::mpsc::channel::<()>();
-    // Another instrument's observer would hold the run; here the input's first operator does, through the fake's thread.
+    // The run stays active because its thread waits at the input's first operator.
     let run = {
         let (debugger, fake) = (debugger.clone(), Arc::clone(&fake));
         std::thread::spawn(move || {
@@ -112,7 +112,7 @@ fn an_event_that_is_read_but_never_acknowledged_is_released_and_named_in_the_log
     let run = start(&debugger, &fake, 1, PLAIN);
     let event = stop(&attachment);
     assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
-    // In real time; the exact moment is tested on a clock that is advanced.
+    // In real time. Another test checks the exact moment, on a clock that it advances.
     assert!((LEASE..LEASE * 10).contains(&begin.elapsed()), "{:?}", begin.elapsed());
     let message = told.recv().unwrap();
     let expected = format!(
@@ -185,7 +185,7 @@ fn timeout_events_come_in_their_interval_and_the_debugger_may_ignore_them() {
     for _ in 0..10 {
         assert_eq!(next(&attachment, Queue::Async).kind, EventKind::Timeout);
     }
-    // In real time; the exact moments are tested on a clock that is advanced.
+    // In real time. Other tests check the exact moments, on a clock that they advance.
     let took = begin.elapsed();
     assert!((interval * 10..interval * 100).contains(&took), "10 timeout events took {took:?}");
 }

@@ -1,4 +1,4 @@
-//! Runs that stop at operators in a loop.
+//! Stops at operators in a loop.
 
 use std::thread::{self, JoinHandle};
 
@@ -10,7 +10,7 @@ use opscope_tensor::Tensor;
 
 use crate::stop;
 
-/// A client of a program with this plan.
+/// Returns a client of a program with this plan.
 fn attached(plan: &FakePlan) -> (Debugger, Attachment) {
     let debugger = Debugger::new().expect("the system has descriptors");
     debugger.planned(&plan.graph, Fidelity::Exact, &plan.kernels);
@@ -23,7 +23,7 @@ fn start(debugger: &Debugger, plan: &FakePlan, input: [f32; 2]) -> JoinHandle<Re
     thread::spawn(move || plan.run_on(&debugger, 0, &[Tensor::from_f32(vec![2], &input).unwrap()]))
 }
 
-/// Returns where a run stops, and continues it each time.
+/// Returns the events at which a run stops, and continues it each time.
 fn stops(attachment: &Attachment, run: &JoinHandle<Result<Vec<Tensor>, EngineError>>) -> Vec<Event> {
     let mut events = Vec::new();
     while !run.is_finished() {
@@ -158,7 +158,7 @@ fn the_first_nan_is_found_in_its_iteration_and_once() {
     assert_eq!(places(&events), ["after #2 Loop_0/Add_0[2] (Sum), run 0"]);
     run.join().unwrap().unwrap();
 
-    // NaN that enters the loop from outside is reported where it enters the run, in one iteration.
+    // NaN that enters the loop from outside is reported at the operator where it enters the run, in one iteration.
     let (debugger, attachment) = attached(&plan);
     set(&attachment, "first nan", None);
     let run = start(&debugger, &plan, [f32::NAN; 2]);

@@ -29,7 +29,7 @@ impl Scene {
         self.attachment.add_breakpoint(spec).unwrap()
     }
 
-    /// The places at which a run stops, as text.
+    /// Returns the positions at which a run stops, as text.
     fn stops(&self, run: u64, input: [f32; 4]) -> Vec<String> {
         self.events(run, input).iter().map(|event| event.kind.position().unwrap().to_string()).collect()
     }
@@ -157,7 +157,8 @@ fn a_breakpoint_of_one_model_leaves_the_others_alone() {
         let spec = BreakpointSpec { model: Some(models[1]), ..BreakpointSpec::at(target.parse().unwrap()) };
         let set = attachment.add_breakpoint(spec).unwrap();
         assert!(set.locations.iter().all(|location| location.model == models[1]), "{set:?}");
-        // A run of the other model, whose operator has the same index, is not stopped: nobody would let it continue.
+        // A run of the other model, whose operator has the same index, does not stop. If it did, no client would resume
+        // it.
         fakes[0].run(&debugger, 1, [0.0; 4]).unwrap();
         let stopped = thread::scope(|scope| {
             let run = scope.spawn(|| fakes[1].run(&debugger, 2, [0.0; 4]));

@@ -1,4 +1,4 @@
-//! Clients and programs that do not do things in turn.
+//! Clients and programs that make calls in an unusual order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -60,7 +60,7 @@ fn a_callback_that_panics_is_reported_once_and_not_called_again() {
 #[test]
 fn a_callback_is_called_for_events_that_waited_before_it_was_set() {
     let debugger = Debugger::new().unwrap();
-    // With an interval there is a thread for the notification from the beginning.
+    // With an interval, the thread for notifications exists from the beginning.
     let options = AttachOptions { timeout: Some(Duration::from_secs(3600)), ..AttachOptions::default() };
     let attachment = debugger.attach(options).unwrap();
     for _ in 0..3 {
@@ -113,7 +113,7 @@ fn looking_where_no_operator_is_fails_at_once_though_the_thread_waits_elsewhere(
     let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::new()));
     let attachment = debugger.attach(with(&[EventName::ModelLoaded, EventName::RunCreated])).unwrap();
     let run = start(&debugger, &fake, 1, PLAIN);
-    // One thread has raised both: it waits at the first.
+    // One thread has raised both, and waits at the first.
     let [first, second] = [(); 2].map(|()| stop(&attachment));
     assert_eq!((first.kind.name(), second.kind.name()), (EventName::ModelLoaded, EventName::RunCreated));
     assert!(attachment.location(second.sequence).is_err());
@@ -162,7 +162,7 @@ fn a_run_that_begins_can_be_stepped_and_ended() {
     let run = start(&debugger, &fake, 3, PLAIN);
     let pushed = stop(&attachment);
     attachment.acknowledge(pushed.sequence, Resume::Abort("not today".into())).unwrap();
-    // Who wanted it may be gone.
+    // The client that requested it may be gone.
     attachment.detach().unwrap();
     assert!(matches!(run.join().unwrap(), Err(EngineError::Stopped(reason)) if reason == "not today"));
 }
@@ -305,7 +305,7 @@ fn a_model_is_unloaded_with_its_last_handle() {
     drop(second);
     assert!(attachment.status().unwrap().models.is_empty());
 
-    // Without a handle it goes when the next one comes.
+    // Without a handle, the model is unloaded when the next one is loaded.
     fake.run(&debugger, 1, PLAIN).unwrap();
     let graph = Arc::downgrade(&fake.graph);
     drop(fake);

@@ -1,4 +1,4 @@
-//! A debugger in the process of the runs that it stops.
+//! The debugger, used from the same process.
 
 #[path = "../fake/mod.rs"]
 mod fake;
@@ -22,7 +22,7 @@ use opscope_debug::{Attachment, Debugger, Event, Queue};
 use opscope_model::{EngineError, Fidelity};
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// A program with a model that is loaded.
+/// Returns a debugger with a loaded model.
 fn program() -> (Debugger, Arc<Fake>) {
     loaded(Debugger::new().expect("the system has descriptors"))
 }
@@ -33,7 +33,7 @@ fn loaded(debugger: Debugger) -> (Debugger, Arc<Fake>) {
     (debugger, fake)
 }
 
-/// A run on a thread of its own.
+/// Starts a run on a thread of its own.
 fn start(
     debugger: &Debugger,
     fake: &Arc<Fake>,
@@ -44,7 +44,7 @@ fn start(
     std::thread::spawn(move || fake.run(&debugger, run, input))
 }
 
-/// The next event, when it comes.
+/// Waits for the next event.
 fn next(attachment: &Attachment, queue: Queue) -> Event {
     loop {
         if let Some(event) = attachment.next_event(queue).expect("the debugger is attached") {
@@ -55,7 +55,7 @@ fn next(attachment: &Attachment, queue: Queue) -> Event {
     }
 }
 
-/// The next sync event, when it comes, past those that attaching brings.
+/// Waits for the next sync event, and skips those of attaching.
 fn stop(attachment: &Attachment) -> Event {
     loop {
         let event = next(attachment, Queue::Sync);

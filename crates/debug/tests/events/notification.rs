@@ -36,7 +36,7 @@ fn the_descriptor_is_readable_exactly_while_events_wait() {
     assert!(is_readable(&next));
 }
 
-/// Lets a run come to its end, whose events the callback does not take.
+/// Lets a run finish whose events the callback does not take.
 fn finish(attachment: &Attachment, run: JoinHandle<Result<Vec<f32>, EngineError>>, by_hand: bool) {
     while by_hand && !run.is_finished() {
         while attachment.next_event(Queue::Sync).unwrap().is_some() {}
@@ -46,7 +46,7 @@ fn finish(attachment: &Attachment, run: JoinHandle<Result<Vec<f32>, EngineError>
     run.join().unwrap().unwrap();
 }
 
-/// What calls from inside of a callback answer.
+/// Returns the results of calls from inside of a callback, and the threads of the calls.
 fn from_inside(strict: bool) -> (Vec<Result<(), DebugError>>, Vec<std::thread::ThreadId>) {
     let (debugger, fake) = program();
     let options = AttachOptions { strict_callbacks: strict, ..AttachOptions::default() };

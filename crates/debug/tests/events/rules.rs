@@ -1,4 +1,4 @@
-//! What CUDA's debugger interface promises of its events, of ours.
+//! The promises of CUDA's debugger interface about events, checked for ours.
 
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ fn steps_finish_and_until_stop_where_they_say() {
     assert_eq!(place(&event), "step_complete after #1 log (Log), run 0");
     let event = go_on(&attachment, &event, Resume::Step);
     assert_eq!(place(&event), "step_complete before #2 sum (Add), run 0");
-    // The end of a run that is stepped is sent, so that its client does not wait for a stop that never comes.
+    // The end of a run that is stepped is reported, so that its client does not wait for a stop that never comes.
     let event = go_on(&attachment, &event, Resume::Step);
     assert_eq!(event.kind.name(), EventName::RunPopped);
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -144,7 +144,7 @@ fn the_events_of_a_run_come_in_order() {
     assert_eq!((statistics.min, statistics.max, statistics.mean), (Some(2.0), Some(8.0), Some(5.0)));
 }
 
-/// With one operator in three kernels.
+/// Returns a debugger with a model of which one operator has three kernels.
 fn in_pieces() -> (Debugger, Arc<Fake>) {
     let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::in_pieces()));
     debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
@@ -216,7 +216,7 @@ fn an_operator_of_several_kernels_is_skipped_as_one() {
 fn a_pause_of_one_run_or_of_the_runs_in_progress_stops_no_later_run() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
-    // Waits for the end of a run, which nothing may stop.
+    // Waits for the end of a run, which must not stop.
     let runs_through = |run: u64| {
         let running = start(&debugger, &fake, run, PLAIN);
         while !running.is_finished() {
@@ -232,7 +232,7 @@ fn a_pause_of_one_run_or_of_the_runs_in_progress_stops_no_later_run() {
     attachment.add_breakpoint(BreakpointSpec::at("scale".parse().unwrap())).unwrap();
     let running = start(&debugger, &fake, 1, PLAIN);
     let event = stop(&attachment);
-    // It is stopped already, and no other one is in progress.
+    // It is already stopped, and no other one is in progress.
     assert_eq!(attachment.pause(None).unwrap(), 0);
     let number = attachment.breakpoints().unwrap()[0].id;
     attachment.remove_breakpoint(number).unwrap();

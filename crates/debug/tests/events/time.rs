@@ -1,4 +1,5 @@
-//! Leases and intervals, on a clock that the tests advance: just before the moment nothing happens, at the moment it does.
+//! Leases and intervals, on a clock that the tests advance: just before the moment nothing happens, at the moment it
+//! does.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -17,7 +18,7 @@ use crate::{loaded, next, start, stop};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// A program whose time is advanced, and what its debugger logs.
+/// Returns a program with a manual clock, and the log of its debugger.
 fn program() -> (ManualClock, Debugger, Arc<Fake>, Receiver<String>) {
     let clock = ManualClock::create();
     let (log, logged) = channel();
@@ -27,7 +28,7 @@ fn program() -> (ManualClock, Debugger, Arc<Fake>, Receiver<String>) {
     (clock, debugger, fake, logged)
 }
 
-/// An attachment with a breakpoint, past the events of attaching.
+/// Attaches, sets a breakpoint, and skips the events of attaching.
 fn watching(debugger: &Debugger, options: AttachOptions) -> Attachment {
     let attachment = debugger.attach(options).unwrap();
     while attachment.next_event(Queue::Sync).unwrap().is_some() {}
@@ -56,7 +57,7 @@ fn a_lease_of_thirty_seconds_expires_after_thirty_seconds() {
     let run = start(&debugger, &fake, 1, PLAIN);
     clock.await_waits(1);
     clock.advance(Duration::from_secs(20));
-    // It begins when the event is read.
+    // The lease begins when the event is read.
     let event = stop(&attachment);
     clock.await_waits(1);
     clock.advance(Duration::from_secs(30) - MILLISECOND);
@@ -85,10 +86,10 @@ fn a_lease_begins_anew_when_its_event_is_read_renewed_or_looked_at() {
         clock.await_waits(1);
         assert!(!run.is_finished(), "a millisecond is left");
         again();
-        // Its thread may still be busy with the look.
+        // The thread may still be carrying out the look.
         clock.await_waits(1);
     }
-    // A call that is about nothing in particular renews no lease.
+    // A call that is not about an event renews no lease.
     clock.advance(lease - MILLISECOND);
     attachment.status().unwrap();
     clock.await_waits(1);
@@ -164,7 +165,7 @@ fn a_full_async_queue_waits_a_second_for_its_reader() {
     clock.advance(Duration::from_millis(999));
     clock.await_waits(1);
     assert_eq!((run.is_finished(), coalesced()), (false, 0), "a millisecond is left");
-    // It makes room, and has another second.
+    // The reader frees space, and has another second.
     assert_eq!(attachment.next_events(Queue::Async, 1).unwrap().len(), 1);
     clock.await_waits(1);
     clock.advance(Duration::from_millis(999));

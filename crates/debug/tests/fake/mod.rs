@@ -1,7 +1,7 @@
-//! A model of a few lines.
+//! A small model.
 //!
-//! `x -> scale (Mul, by the weight w) -> a -> log (Log) -> b -> sum (Add, with a) -> c -> relu (Relu) -> y`. The last two
-//! are one kernel; `shape` (Shape) is computed when the model is loaded. Another plan makes three kernels of `log`.
+//! `x -> scale (Mul, by the weight w) -> a -> log (Log) -> b -> sum (Add, with a) -> c -> relu (Relu) -> y`. The last
+//! two are one kernel; `shape` (Shape) is computed when the model is loaded. Another plan makes three kernels of `log`.
 
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
@@ -18,7 +18,7 @@ use opscope_tensor::Tensor;
 /// The model.
 pub struct Fake(FakePlan);
 
-/// The input that makes nothing special.
+/// An input without special results.
 pub const PLAIN: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
 
 /// The weight.
@@ -31,7 +31,8 @@ impl Fake {
         Self::of(graph, &kernels)
     }
 
-    /// With `log` in three kernels: one brings the weight into a form, one takes the input, one gives the output.
+    /// Returns a plan with `log` in three kernels: one transforms the weight, one takes the input, one gives the
+    /// output.
     pub fn in_pieces() -> Self {
         let graph = graph();
         let scale = kernel(&graph, 0, &["scale"]);
@@ -47,7 +48,7 @@ impl Fake {
         Self::of(graph, &kernels)
     }
 
-    /// With a conversion of the engine's own between `scale` and `log`, which stands for no operator.
+    /// Returns a plan with the engine's own conversion between `scale` and `log`, which stands for no operator.
     pub fn with_added_kernel() -> Self {
         let graph = graph();
         let added = added_kernel(1, "log", "Convert");
@@ -68,7 +69,7 @@ impl Fake {
         self.run_on(debugger, run, &[tensor(&input)]).map(|outputs| floats(&outputs[0]))
     }
 
-    /// Returns the output of a run that no client changes.
+    /// Returns the output of an unchanged run.
     pub fn expected(input: [f32; 4]) -> Vec<f32> {
         input.iter().map(|x| relu(x * 2.0 + (x * 2.0).ln())).collect()
     }

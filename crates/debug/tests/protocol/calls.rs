@@ -1,4 +1,4 @@
-//! What a debugger does at a stop, through the client.
+//! Calls of a debugger at a stop, through the client.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -121,7 +121,7 @@ fn a_run_continues_with_what_was_replaced_or_skipped() {
     let of_part = client.replace(event.sequence, "input[0][0]", &misfit).unwrap_err();
     assert_eq!(of_part.code(), ErrorCode::Replacement, "{of_part}");
     client.acknowledge(event.sequence, Resume::Continue).unwrap();
-    // The logarithm of 1 is 0; the sum takes the value itself.
+    // The logarithm of 1 is 0, and the sum adds the value itself.
     assert_eq!(run.join().unwrap().unwrap(), [2.0, 4.0, 6.0, 8.0]);
 
     let run = program.start(1, PLAIN);
@@ -201,7 +201,7 @@ fn a_request_that_is_too_long_is_refused_before_it_is_sent_and_the_connection_st
     client.add_breakpoint(at("scale")).unwrap();
     let run = program.start(0, PLAIN);
     let event = stop(&client);
-    // A mebibyte, and what stands around the reason.
+    // A mebibyte, plus the JSON around the reason.
     for letters in [1 << 20, (1 << 20) + 1, 3 << 20] {
         let refused = client.acknowledge(event.sequence, Resume::Abort("r".repeat(letters))).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::TooLong, "{letters}");
@@ -287,7 +287,7 @@ fn a_notification_is_repeated_for_events_that_were_not_read() {
     let mut stops = 0;
     while stops < 12 {
         assert!(client.wait(LONG), "{stops} of 12 stops were told");
-        // One at a time, although several wait: the descriptor must not stay silent.
+        // Events are read one at a time although several wait, and the descriptor must stay readable.
         if let Some(event) = client.next_event(Queue::Sync).unwrap().filter(|event| event.waiting) {
             stops += 1;
             client.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -311,7 +311,7 @@ fn threads_that_share_a_client_read_for_each_other() {
             scope.spawn(move || {
                 for call in 0..CALLS {
                     client.status().unwrap();
-                    // Some wait for a moment, too, and give up reading when it is over.
+                    // Some calls also have a deadline, and stop reading when it has passed.
                     if call % 3 == caller {
                         client.wait(Duration::from_micros(call));
                     }

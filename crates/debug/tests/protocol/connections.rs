@@ -1,4 +1,4 @@
-//! Debuggers that come, go, and do not read.
+//! Debuggers that connect, disconnect, and do not read.
 
 use std::collections::VecDeque;
 use std::net::Shutdown;
@@ -57,12 +57,12 @@ fn one_that_hangs_up_within_a_frame_is_no_different() {
 fn a_client_that_waits_for_events_can_be_woken_by_another_thread_of_its_own() {
     let program = Program::new();
     let client = program.attached();
-    // The end of attaching.
+    // This reads the events of attaching.
     while !client.next_events(Queue::Sync, 9).unwrap().is_empty() {}
     for _ in 0..100 {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| client.wait(LONG));
-            // Before the wait, or during it, whoever reads the socket.
+            // It is woken before the wait or during it, whichever thread reads the socket.
             client.wake();
             client.status().unwrap();
             assert!(!waiting.join().unwrap(), "no event has come");
@@ -109,7 +109,7 @@ fn one_that_does_not_read_is_dropped_and_its_threads_go_on() {
     raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
     let run = program.start(0, PLAIN);
     while raw.ask(json!({"id": 4, "request": "status"}))["ok"]["stopped"][0].is_null() {}
-    // Requests whose answers have no room in the socket; the server stops taking them when it cannot answer.
+    // The answers to these requests do not fit into the socket. The server stops reading when it cannot answer.
     raw.0.set_nonblocking(true).unwrap();
     let status = frame(br#"{"id": 6, "request": "status"}"#, b"");
     while std::io::Write::write(&mut raw.0, &status).is_ok() {}
@@ -136,7 +136,7 @@ fn connections_beyond_the_limit_are_refused_with_a_reason() {
     let refused = Client::over(program.server.connect().unwrap()).err().expect("there is no room");
     assert_eq!(refused.code(), ErrorCode::Busy);
     drop(kept);
-    // Their places are free when the server has seen that they are gone.
+    // A new connection is possible when the server has noticed that the others are gone.
     let client = std::iter::repeat_with(|| Client::over(program.server.connect().unwrap())).find_map(Result::ok);
     client.unwrap().attach(AttachOptions::default()).unwrap();
 }
@@ -168,7 +168,7 @@ fn one_that_sends_a_message_byte_by_byte_loses_its_place() {
         raw.0.set_read_timeout(Some(within)).unwrap();
         loop {
             step(&mut raw);
-            // What is read paces it; what ends it is that the other side closes.
+            // Reading sets the pace, and the loop ends when the other side closes.
             match std::io::Read::read(&mut raw.0, &mut [0]) {
                 Ok(0) => break,
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
@@ -183,7 +183,7 @@ fn one_that_sends_a_message_byte_by_byte_loses_its_place() {
     greeted.hello();
     let send = Box::new(move |raw: &mut Raw| {
         let byte = bytes.next().expect("it is closed before the end of the message");
-        // One that was closed meanwhile is found out by reading.
+        // If the connection was closed meanwhile, the next read reports it.
         let _ = std::io::Write::write_all(&mut raw.0, &[byte]);
     });
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Bytes that no debugger should send: they get an error, and disturb no run.
+//! Bytes that no debugger should send. They are answered with an error, and disturb no run.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -96,7 +96,7 @@ fn a_frame_that_announces_too_much_ends_the_connection_before_anything_is_kept()
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!("too_long")));
         assert!(raw.is_closed());
     }
-    // What is announced and never comes takes no memory either.
+    // Bytes that are announced and never arrive take no memory either.
     let before = resident();
     let mut waiting = Raw::attached(program.server.connect().unwrap());
     waiting.0.write_all(&[2, 0, 0, 0, 0, 0, 0, 64, b'{', b'}', 1, 2, 3]).unwrap();
@@ -131,7 +131,7 @@ fn tensors_that_are_not_what_they_are_said_to_be_are_refused() {
     assert_eq!(raw.answer()["error"]["code"], "bad_request", "bytes that belong to no tensor");
 }
 
-/// Every request, as well as it can be asked of a run that is stopped at event 3 or so.
+/// A strategy for every request, with arguments that fit a run that is stopped at about event 3.
 fn requests() -> impl Strategy<Value = Value> {
     let event = 0..8u64;
     let text = prop_oneof![
@@ -209,7 +209,7 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(Program::new);
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Each case is a connection: it is attached, a run is stopped, and then anything is sent and cut anywhere.
+    /// In each case a connection is attached, a run is stopped, and then arbitrary bytes are sent, cut at any position.
     #[test]
     fn whatever_is_sent_the_run_goes_on_and_the_next_debugger_is_served(
         sent in prop::collection::vec(sent(), 0..12),
@@ -235,7 +235,7 @@ proptest! {
         prop_assert!(raw.is_closed());
         let outcome = run.join().expect("the run does not panic").expect("it is not aborted");
         prop_assert!(outcome.len() == 4);
-        // A replaced input is the only thing that may have changed what came out.
+        // Only a replaced input may have changed the output.
         prop_assert!(outcome == Fake::expected(PLAIN) || outcome.iter().all(|y| y.is_finite() || *y == 0.0));
     }
 

@@ -22,7 +22,7 @@ use opscope_debug::server::{Listen, Server, ServerOptions};
 use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, ErrorCode, Event, Queue};
 use opscope_model::{EngineError, Fidelity};
 
-/// Longer than any of these tests takes. A wait of this length is a failure.
+/// Longer than any of these tests takes. To wait this long is a failure.
 const LONG: Duration = Duration::from_secs(100);
 
 /// A program with a debug server, and a run of the fake model.
@@ -48,7 +48,7 @@ impl Program {
         Client::over(self.server.connect().unwrap()).unwrap()
     }
 
-    /// A client that is attached, as soon as the server has seen that an earlier one has gone.
+    /// Returns an attached client, as soon as the server has noticed that an earlier one is gone.
     fn attached(&self) -> Client {
         let client = self.client();
         loop {
@@ -59,7 +59,7 @@ impl Program {
         }
     }
 
-    /// A run on a thread of its own.
+    /// Starts a run on a thread of its own.
     fn start(&self, run: u64, input: [f32; 4]) -> JoinHandle<Result<Vec<f32>, EngineError>> {
         let (debugger, fake) = (self.debugger.clone(), Arc::clone(&self.fake));
         std::thread::spawn(move || fake.run(&debugger, run, input))
@@ -70,7 +70,7 @@ fn at(target: &str) -> BreakpointSpec {
     BreakpointSpec::at(target.parse().unwrap())
 }
 
-/// The next event of a queue, when it comes.
+/// Waits for the next event of a queue.
 fn next(client: &Client, queue: Queue) -> Event {
     loop {
         if let Some(event) = client.next_event(queue).expect("the debugger is attached") {
@@ -80,7 +80,7 @@ fn next(client: &Client, queue: Queue) -> Event {
     }
 }
 
-/// The next event that stops a thread, when it comes.
+/// Waits for the next event that stops a thread.
 fn stop(client: &Client) -> Event {
     loop {
         let event = next(client, Queue::Sync);

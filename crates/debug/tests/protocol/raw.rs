@@ -1,4 +1,4 @@
-//! A debugger that speaks the protocol without this crate's client.
+//! A debugger that uses the protocol without this crate's client.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,7 @@ impl Raw {
         Self(stream)
     }
 
-    /// One that has said hello and is attached.
+    /// Returns one that has sent `hello` and is attached.
     pub fn attached(stream: UnixStream) -> Self {
         let mut raw = Self::over(stream);
         raw.hello();
@@ -32,7 +32,7 @@ impl Raw {
         self.0.write_all(&frame(json, attachment))
     }
 
-    /// The next message, and what is attached.
+    /// Returns the next message and its attachment.
     pub fn receive(&mut self) -> io::Result<(Value, Vec<u8>)> {
         let mut head = [0; 8];
         self.0.read_exact(&mut head)?;
@@ -43,7 +43,7 @@ impl Raw {
         Ok((serde_json::from_slice(&json).unwrap(), attachment))
     }
 
-    /// The next answer; what is said without being asked is passed over.
+    /// Returns the next answer, and skips other messages.
     pub fn answer(&mut self) -> Value {
         loop {
             let (message, _) = self.receive().unwrap();
@@ -58,7 +58,7 @@ impl Raw {
         self.answer()
     }
 
-    /// Whether the other side has closed the connection, after what it still had to say.
+    /// Returns whether the other side has closed the connection, after its last messages.
     pub fn is_closed(&mut self) -> bool {
         loop {
             match self.receive() {

@@ -1,4 +1,4 @@
-//! The JSON of the protocol: every request, every kind of event, and the answers, compared with what was looked at.
+//! The JSON of the protocol: every request, every kind of event, and the answers, compared with reviewed snapshots.
 
 use std::sync::Arc;
 use std::thread;
@@ -22,7 +22,7 @@ use crate::fake::{Fake, PLAIN};
 use crate::raw::Raw;
 use crate::{Program, at, next};
 
-/// The thread of all events. The system gives another number to each.
+/// The thread of all events, in place of the system's numbers, which vary.
 const THREAD: u32 = 77;
 
 fn options() -> AttachOptions {
@@ -93,8 +93,8 @@ fn every_request_is_as_it_was() {
     assert_eq!(lines(str::from_utf8(&text).unwrap().lines().map(read)), text, "each is read as it was written");
 }
 
-/// Takes the sync events until a model is unloaded, and answers each: makes a step from a breakpoint on, pauses the second
-/// run, and from there on wants to be told of every operator, which would come before the end of a step.
+/// Takes the sync events until a model is unloaded, and acknowledges each. Steps at a breakpoint, pauses the second
+/// run, and then subscribes to the events of every operator, which would come before the end of a step.
 fn answer_until_unloaded(client: &Client) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     loop {
@@ -129,7 +129,8 @@ fn every_kind_of_event_is_as_it_was() {
         let fake = Arc::new(Fake::new());
         let loaded = debugger.load(&fake.graph, Fidelity::Exact);
         debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
-        // The second one takes logarithms of negative numbers, and the third one has the number that does not multiply.
+        // The second one takes logarithms of negative numbers, and the third one has the number for which the
+        // multiplication fails.
         for (run, input) in [PLAIN, [-1.0; 4], [666.0; 4]].into_iter().enumerate() {
             let _ = fake.run(&debugger, run as u64, input);
         }
@@ -142,7 +143,7 @@ fn every_kind_of_event_is_as_it_was() {
         events.extend(client.next_events(queue, usize::MAX).unwrap());
     }
     events.sort_by_key(|event| event.sequence);
-    // What cannot be brought about at will.
+    // These cannot be caused at will.
     let last = events.last().unwrap().clone();
     let message = "the disk is full".to_owned();
     let more = [EventKind::Timeout, EventKind::InternalError { message }].map(|kind| Event { kind, ..last.clone() });
@@ -158,27 +159,27 @@ fn every_kind_of_event_is_as_it_was() {
     assert_snapshot!("events.jsonl", lines(&events));
 }
 
-/// A debugger that keeps the answers to its requests.
+/// A debugger that records the answers to its requests.
 struct Keeper {
     raw: Raw,
     kept: Vec<Value>,
 }
 
 impl Keeper {
-    /// Asks, and keeps the answer as it came.
+    /// Sends a request, and records the answer as it is.
     fn keep(&mut self, request: &Value) {
         let answer = self.raw.ask(request.clone());
         self.kept.push(answer);
     }
 
-    /// Asks, and keeps what `make_constant` makes of the answer.
+    /// Sends a request, and records the answer after `make_constant` has changed it.
     fn keep_as<T: Serialize + DeserializeOwned>(&mut self, request: &Value, make_constant: impl FnOnce(T) -> T) {
         let answer = self.raw.ask(request.clone());
         let constant = make_constant(serde_json::from_value(answer["ok"].clone()).unwrap());
         self.kept.push(json!({ "id": answer["id"], "ok": constant }));
     }
 
-    /// Returns the number of the event that a run stops at, when it comes.
+    /// Waits for the event at which a run stops, and returns its number.
     fn stop(&mut self) -> Value {
         loop {
             let answer = self.raw.ask(json!({"id": 0, "request": "next_events", "queue": "sync"}));

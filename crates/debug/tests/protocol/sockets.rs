@@ -1,4 +1,4 @@
-//! Sockets in the file system, and real processes behind them.
+//! Sockets in the file system, with real processes.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
@@ -22,7 +22,7 @@ use crate::{Program, at, stop};
 
 const ROLE: &str = "OPSCOPE_DEBUG_TEST_ROLE";
 
-/// The other process: a program that can be attached to and runs until its input ends, or a debugger.
+/// The other process: a debugger, or a program that a debugger can attach to, which runs until its input ends.
 #[test]
 fn child() {
     match std::env::var(ROLE).as_deref() {
@@ -76,7 +76,7 @@ impl Running {
         })
     }
 
-    /// The rest of the next line that begins like this.
+    /// Returns the rest of the next line with this beginning.
     fn says(&mut self, beginning: &str) -> String {
         let found = self.lines.find_map(|line| Some(line.unwrap().split_once(beginning)?.1.to_owned()));
         found.unwrap_or_else(|| panic!("the process ended before it said '{beginning}'"))
@@ -126,7 +126,7 @@ fn a_process_is_attached_to_by_the_path_that_it_says_and_a_killed_one_leaves_no_
 
 #[test]
 fn a_program_is_found_by_its_process_number() {
-    // The directory for programs without a runtime directory is looked in by every debugger.
+    // Every debugger also looks in the directory for programs without a runtime directory.
     let mut program = Running::start(&std::env::current_exe().unwrap(), "program", |command| {
         command.env_remove("XDG_RUNTIME_DIR");
     });
@@ -179,7 +179,7 @@ fn a_program_that_is_stopped_holds_up_neither_others_nor_a_debugger() {
         "{refused}"
     );
 
-    // More programs are started than connections can wait at a socket; each looks whether it is stale.
+    // More programs are started than connections can wait at a socket. Each checks whether the socket is stale.
     let address = SocketAddrUnix::new(&path).unwrap();
     let waiting = std::iter::from_fn(|| {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -242,7 +242,7 @@ fn a_server_removes_only_its_own_socket() {
     drop(other);
 }
 
-/// Only root can try this: another user's process is turned away although it reaches the socket.
+/// Only root can test this: another user's process is refused although it reaches the socket.
 #[test]
 fn another_user_is_turned_away() {
     let directory = tempfile::tempdir().unwrap();

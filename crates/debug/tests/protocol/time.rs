@@ -17,7 +17,7 @@ use crate::raw::Raw;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// The longest real time that a test waits for what is due.
+/// The longest real time that a test waits for an event that is due.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Checks that a thread ends after this time, and not a millisecond earlier.
@@ -82,10 +82,10 @@ fn a_connection_that_no_program_accepts_is_given_up_after_a_second() {
     let path = directory.path().join("socket");
     let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
     bind(&listener, &SocketAddrUnix::new(&path).unwrap()).unwrap();
-    // The system keeps as many connections waiting as this, and one more.
+    // The system lets this many connections wait, and one more.
     listen(&listener, 0).unwrap();
     let _first = UnixStream::connect(&path).unwrap();
-    // The system measures this time: there is no clock to advance.
+    // The system measures this time, so there is no clock to advance.
     let begin = Instant::now();
     let error = Client::connect(&path).err().expect("nobody accepts");
     let took = begin.elapsed();

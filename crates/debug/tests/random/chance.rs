@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::RUNS;
 
-/// What is done next (xorshift64).
+/// A generator of random decisions (xorshift64).
 pub struct Chance(u64);
 
 impl Chance {
@@ -19,7 +19,7 @@ impl Chance {
         (self.0 >> 16) % end
     }
 
-    /// True once in so many times.
+    /// Returns true once in this many times, on average.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
@@ -28,7 +28,7 @@ impl Chance {
         from[self.below(from.len() as u64) as usize]
     }
 
-    /// Takes one out.
+    /// Removes a random element.
     pub fn take<T>(&mut self, from: &mut Vec<T>) -> Option<T> {
         (!from.is_empty()).then(|| from.swap_remove(self.below(from.len() as u64) as usize))
     }

@@ -19,14 +19,14 @@ pub struct Client<'a> {
     program: &'a Program,
     chance: &'a mut Chance,
     attachment: Arc<Attachment>,
-    /// Whether leases are short: then threads continue that this client still takes for stopped.
+    /// Whether leases are short, so that threads continue that this client assumes to be stopped.
     is_hasty: bool,
-    /// Whether the notification's callback has answered events, too.
+    /// Whether the notification callback also acknowledges events.
     has_rival: bool,
-    /// What the callback took.
+    /// The events that the callback took.
     rival: (Sender<Vec<Event>>, Receiver<Vec<Event>>),
     stopped: Vec<Event>,
-    /// By queue, the last event that was read there.
+    /// The last event that was read from each queue.
     last: [Option<Sequence>; 2],
     times: BTreeMap<Sequence, Timestamp>,
     delivered: [u64; 2],
@@ -52,7 +52,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Does something for a while, and goes: without a word, or with one.
+    /// Makes random calls for a while, and then detaches or is dropped.
     pub fn live(mut self) {
         for _ in 0..self.chance.below(400) {
             self.read();
@@ -83,7 +83,7 @@ impl<'a> Client<'a> {
         self.read_rival();
     }
 
-    /// Within each queue numbers rise.
+    /// Checks that numbers rise within each queue.
     fn note(&mut self, queue: Queue, events: &[Event]) {
         let index = usize::from(queue == Queue::Async);
         for event in events {
@@ -111,7 +111,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Reads the events that are left after detaching, at which no thread waits.
+    /// Reads the remaining events after detaching, for which no thread waits.
     fn read_last(&mut self) {
         let rest = self.attachment.next_events(Queue::Sync, usize::MAX).unwrap();
         assert_eq!(rest.last().map(|event| &event.kind), Some(&EventKind::DetachComplete));
@@ -139,7 +139,7 @@ impl<'a> Client<'a> {
                 Some(event) => self.attachment.renew(event.sequence),
                 None => Ok(()),
             },
-            // An event is forgotten: until others are acknowledged, its lease runs out, or this client goes.
+            // This event is forgotten, until other events are acknowledged, its lease expires, or this client is gone.
             _ => {
                 self.chance.take(&mut self.stopped);
                 Ok(())
@@ -147,7 +147,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Looks at a stopped run, and lets it continue in some way.
+    /// Looks at a stopped run, and continues it in a random way.
     fn answer(&mut self) -> Result<(), DebugError> {
         let Some(event) = self.chance.take(&mut self.stopped) else { return Ok(()) };
         let (attachment, sequence, place) = (&self.attachment, event.sequence, operator(&event.kind));
@@ -155,7 +155,7 @@ impl<'a> Client<'a> {
             && self.chance.one_in(2)
         {
             assert_eq!(attachment.location(sequence)?.place, *place);
-            // What is replaced by its like makes no difference.
+            // A tensor that is replaced by an equal one makes no difference.
             let reference = if place.moment == Moment::Before { "input[0]" } else { "output[0]" };
             let reference: TensorRef = reference.parse().unwrap();
             attachment.look(sequence, move |stopped| {
@@ -192,7 +192,7 @@ impl<'a> Client<'a> {
         self.attachment.change_breakpoint(breakpoint.id, self.chance.change()).map(drop)
     }
 
-    /// Sets a callback that takes events and answers them, or one that does nothing, or none.
+    /// Sets a callback that takes and acknowledges events, or one that does nothing, or none.
     fn watch(&mut self) -> Result<(), DebugError> {
         let callback: Option<Box<dyn FnMut() + Send>> = match self.chance.below(3) {
             0 => None,
@@ -202,7 +202,7 @@ impl<'a> Client<'a> {
                 Some(Box::new(move || {
                     let Some(attachment) = attachment.upgrade() else { return };
                     assert!(matches!(attachment.status(), Err(DebugError::RecursiveCall)));
-                    // In strict mode there are none.
+                    // In strict mode the callback gets no events.
                     let Ok(events) = attachment.next_events(Queue::Sync, 10) else { return };
                     let _ = taken.send(events);
                     let _ = attachment.acknowledge_sync_events();
@@ -213,7 +213,7 @@ impl<'a> Client<'a> {
         self.attachment.set_notification_callback(callback)
     }
 
-    /// What was raised was read, was folded, waits, or was thrown away.
+    /// Checks that every event that was raised was delivered, coalesced or discarded, or waits.
     fn account(&mut self) -> Result<(), DebugError> {
         let status = self.attachment.status()?;
         for account in [status.sync, status.asynchronous] {
@@ -228,7 +228,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Only what it could not know is refused to a client that keeps to the rules.
+    /// Checks an error: a client that follows the rules is refused only for reasons that it could not know.
     fn check(&self, error: &DebugError) {
         match error {
             DebugError::NotAttached => assert!(self.is_hasty, "{error}"),
@@ -243,7 +243,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Where a run is stopped that has tensors to be looked at. One that has failed has none any more.
+/// Returns where a run is stopped, if its tensors can be read. A failed run no longer has any.
 fn operator(kind: &EventKind) -> Option<&RunPosition> {
     match kind {
         EventKind::Exception { exception: Exception::Engine { .. }, .. } => None,
@@ -258,7 +258,7 @@ fn run(kind: &EventKind) -> Option<u64> {
     }
 }
 
-/// What an operator would make: so that skipping it makes no difference.
+/// Returns the result of an operator, so that skipping it makes no difference.
 fn result(attachment: &Attachment, event: Sequence, operator: u32) -> Result<Tensor, DebugError> {
     attachment.look(event, move |stopped| {
         let read = |reference: &str| -> Result<Vec<f32>, DebugError> {

@@ -1,6 +1,6 @@
-//! A debugger that does anything at any moment, and what holds all the same.
+//! A debugger that makes random calls at random moments, and properties that hold nevertheless.
 //!
-//! `OPSCOPE_RANDOM_SEED` begins with the choices of a round that failed; `OPSCOPE_RANDOM_SECONDS` makes it longer.
+//! `OPSCOPE_RANDOM_SEED` repeats the choices of a round that failed; `OPSCOPE_RANDOM_SECONDS` makes the test longer.
 
 mod chance;
 mod client;
@@ -20,11 +20,11 @@ use fake::{Fake, PLAIN};
 use opscope_debug::{AttachOptions, Attachment, DebugError, Debugger};
 use opscope_model::{EngineError, Fidelity, Instrument, KernelId, RunId, RunInfo};
 
-/// How many threads run the model at a time, and how often all of them together do in a round.
+/// The number of threads that run the model, and the number of all their runs in a round.
 const THREADS: u64 = 4;
 const RUNS: u64 = 240;
 
-/// A run of the first input makes NaN, and one of the second fails.
+/// The first input makes a run compute NaN, and the second makes it fail.
 const NAN: [f32; 4] = [-1.0, 0.0, 2.0, 5.0];
 const FAILS: [f32; 4] = [333.0, 1.0, 1.0, 1.0];
 
@@ -49,7 +49,7 @@ fn setting<T: FromStr>(name: &str) -> Option<T> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, and not '{text}'")))
 }
 
-/// Says where a round began that failed.
+/// Prints the seed of a round that failed.
 struct Told(u64);
 
 impl Drop for Told {
@@ -60,7 +60,7 @@ impl Drop for Told {
     }
 }
 
-/// Runs on some threads, and one debugger after the other until they are done.
+/// Runs the model on several threads, under one debugger after another, until the runs are done.
 fn round(seed: u64) {
     let fake = if seed.is_multiple_of(2) { Fake::new() } else { Fake::in_pieces() };
     let program = Arc::new(Program::new(fake));
@@ -78,11 +78,11 @@ fn round(seed: u64) {
     program.is_left_alone();
 }
 
-/// A program that is debugged, and what its debugger has done on purpose.
+/// A program that is debugged, and the runs that its debugger aborted.
 struct Program {
     debugger: Debugger,
     fake: Fake,
-    /// Runs that a debugger has aborted, or has tried to.
+    /// For each run, whether a debugger has aborted it, or has tried to.
     aborted: Vec<AtomicBool>,
     ended: AtomicU64,
 }
@@ -104,7 +104,7 @@ impl Program {
             _ => PLAIN.map(|x| x + run as f32),
         };
         match self.fake.run(&self.debugger, run, input) {
-            // Also where what would fail was skipped.
+            // This includes runs in which the failing operator was skipped.
             Ok(output) => assert_eq!(bits(&output), bits(&Fake::expected(input)), "run {run}"),
             Err(EngineError::Stopped(_)) => assert!(self.aborted[run as usize].load(Ordering::SeqCst), "run {run}"),
             Err(error) => assert_eq!(input, FAILS, "run {run}: {error}"),
@@ -116,7 +116,8 @@ impl Program {
         self.ended.load(Ordering::SeqCst) == RUNS
     }
 
-    /// Attaches as soon as no other client is attached: a callback may hold the last reference to an attachment.
+    /// Attaches as soon as no other client is attached. It may have to wait, because a callback may hold the last
+    /// reference to an attachment.
     fn attach(&self, options: &AttachOptions) -> Attachment {
         loop {
             match self.debugger.attach(options.clone()) {
@@ -126,7 +127,7 @@ impl Program {
         }
     }
 
-    /// Nothing is left of the debuggers that are gone, and the observer of a run is called nowhere.
+    /// Checks that nothing is left of the debuggers that are gone, and that the observer of a run is never called.
     fn is_left_alone(&self) {
         let next = self.attach(&AttachOptions::default());
         let status = next.status().unwrap();
@@ -143,7 +144,7 @@ impl Program {
     }
 }
 
-/// Every NaN is the same one here.
+/// Returns the bits of numbers, with the same bits for every NaN.
 fn bits(numbers: &[f32]) -> Vec<u32> {
     numbers.iter().map(|number| if number.is_nan() { 1 } else { number.to_bits() }).collect()
 }

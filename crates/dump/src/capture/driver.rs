@@ -7,7 +7,8 @@ use crate::stream::outcome::Ending;
 use crate::stream::sink::MOST_ATTEMPTS;
 use crate::{Answer, Closed, Missing, Piece, Sink, Stream};
 
-/// Calls a sink, follows its answers and counts what it took. After a stop or a panic it only closes the sink.
+/// Calls a sink, obeys its answers and counts the tensors that it took. After a stop or a panic it only closes the
+/// sink.
 pub(crate) struct Driver {
     sink: Box<dyn Sink>,
     ending: Arc<Mutex<Ending>>,
@@ -22,12 +23,12 @@ impl Driver {
         Self { sink, ending, wanted: false, stopped: None, panicked: false }
     }
 
-    /// Returns why the sink gets nothing more, or `None` if it still does.
+    /// Returns why the sink gets no more tensors, or `None` if it still does.
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Lets the sink get nothing more.
+    /// Stops sending tensors to the sink.
     pub fn stop(&mut self, reason: &str) {
         self.stopped.get_or_insert_with(|| reason.to_owned());
     }
@@ -39,7 +40,7 @@ impl Driver {
         self.wanted
     }
 
-    /// Passes on a piece. Returns whether the next one is wanted.
+    /// Sends a piece to the sink. Returns whether the next one is wanted.
     pub fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> bool {
         if self.wanted {
             self.wanted = self.ask(|sink| sink.piece(stream, piece));

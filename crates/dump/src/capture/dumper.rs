@@ -15,11 +15,11 @@ use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport
 /// The instrument that captures tensors and delivers them to sinks.
 ///
 /// Sinks [subscribe](Self::subscribe). Every plan is [added](Self::add_plan) before it runs, so that the values that
-/// the engine computed at load are delivered, too. The runs are those that the dumper [observes](Instrument::observe).
-/// [`finish`](Self::finish) delivers what is still queued and reports the outcome.
+/// the engine computed at load are delivered, too. The dumper captures the runs that it
+/// [observes](Instrument::observe). [`finish`](Self::finish) delivers what is still queued and reports the outcome.
 #[derive(Default)]
 pub struct Dumper {
-    /// The clock of the patience with sinks.
+    /// The clock by which the patience with sinks is measured.
     clock: Clock,
     subscriptions: RwLock<Vec<(Handle, Arc<Subscription>)>>,
     plans: Mutex<Vec<Arc<PlanRoutes>>>,
@@ -38,7 +38,7 @@ struct PlanRoutes {
     kernels: Arc<[Kernel]>,
     all: Routes,
     selected: Mutex<Vec<(Handle, Arc<Routes>)>>,
-    /// What is the same in every run, as far as it is captured in each.
+    /// The tensors that are the same in every run, as far as they are captured in each run.
     constants: OnceLock<Arc<Constants>>,
 }
 
@@ -48,7 +48,7 @@ impl Dumper {
         Self::default()
     }
 
-    /// Creates a dumper whose patience with sinks counts on this clock: for tests and simulated time.
+    /// Creates a dumper that measures its patience with sinks by this clock: for tests and simulated time.
     pub fn with_clock(clock: Clock) -> Self {
         Self { clock, ..Self::default() }
     }
@@ -66,8 +66,8 @@ impl Dumper {
         Ok(handle)
     }
 
-    /// Removes a sink: waits for the call in flight, delivers what is queued and closes the sink. It is not called
-    /// afterwards. Returns `None` if it was already removed.
+    /// Removes a sink: waits for the call in progress, delivers the queued tensors and closes the sink. The sink is not
+    /// called afterwards. Returns `None` if it was already removed.
     ///
     /// # Errors
     /// Returns an error if the sink itself calls this.
@@ -80,8 +80,8 @@ impl Dumper {
         Ok(report)
     }
 
-    /// Adds a plan and delivers the values that the engine computed when it loaded the model. Must be called once per
-    /// plan, before it runs and after the sinks that want those values have subscribed.
+    /// Adds a plan and delivers the values that the engine computed when it loaded the model. This must be called once
+    /// per plan, before the plan runs and after the sinks that want those values have subscribed.
     ///
     /// # Errors
     /// Returns an error if those values cannot be read or delivered.
@@ -109,9 +109,9 @@ impl Dumper {
         let before = lock(&self.plans).iter().rev().find_map(|plan| plan.constants.get().cloned());
         let mut copies = Constants::new();
         let mut deliver = |value: ValueId, tensor: &TensorView<'_>| {
-            // What has no form as bytes is missing in each run.
+            // A tensor without a byte form is missing in each run.
             if let (true, Ok(copy)) = (kept.contains(&value), tensor.to_tensor()) {
-                // Plans for other shapes have the same weights.
+                // Plans for other shapes have the same weights, so the copy is shared.
                 let known = before.as_ref().and_then(|before| before.get(&value)).filter(|known| **known == copy);
                 copies.insert(value, known.cloned().unwrap_or(copy));
             }
@@ -145,25 +145,25 @@ impl Dumper {
         read
     }
 
-    /// Sets the inputs of a run, so that a comparison can tell whether another run had the same. Must be called before
-    /// the run is observed. Runs with the same inputs share one set.
+    /// Sets the inputs of a run, so that a comparison can tell whether another run had the same inputs. This must be
+    /// called before the run is observed. Runs with the same inputs share one set.
     pub fn set_inputs(&self, run: RunId, inputs: Arc<[InputEntry]>) {
         lock(&self.inputs).insert(run, inputs);
     }
 
-    /// Records that the runs are incomplete, for example because they were interrupted. The dump then counts as
-    /// incomplete, although every run that took place was captured as a whole.
+    /// Records that runs are missing, for example because of an interruption. The dump then counts as incomplete, even
+    /// if every run that took place was captured completely.
     pub fn set_incomplete(&self, reason: &str) {
         self.subscriptions().iter().for_each(|(_, subscription)| subscription.set_incomplete(reason));
     }
 
-    /// Sets the moment until which sinks get what is queued for them. What still waits then is missing from the dump, and named. The
-    /// first call counts.
+    /// Sets the deadline for the delivery of queued tensors. Those that still wait then are listed as missing. Only the
+    /// first call has an effect.
     pub fn give_up_at(&self, deadline: Instant) {
         self.subscriptions().iter().for_each(|(_, subscription)| subscription.give_up_at(deadline));
     }
 
-    /// Ends all subscriptions: delivers what is queued, closes the sinks, and reports the outcome.
+    /// Ends all subscriptions: delivers the queued tensors, closes the sinks, and reports the outcome.
     ///
     /// # Errors
     /// Returns an error if a sink calls this.

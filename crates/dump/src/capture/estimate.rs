@@ -11,10 +11,10 @@ use crate::{DumpError, Selection};
 pub struct Estimate {
     /// The number of tensors.
     pub tensors: u64,
-    /// Their bytes.
+    /// The bytes of these tensors.
     pub bytes: u64,
-    /// The number of tensors whose size the engine does not know in advance. They are not included in the bytes. Those of
-    /// operators in bodies count once, however often a run executes them.
+    /// The number of tensors whose size the engine does not know in advance. They are not included in the bytes.
+    /// Tensors of operators in bodies count once, however often a run executes them.
     pub unknown: u64,
     /// The number of tensors that the engine cannot provide.
     pub missing: u64,
@@ -46,7 +46,7 @@ impl Estimate {
         for kernel in plan.kernels().iter() {
             let [before, after] = [&routes.before, &routes.after].map(|routes| &routes[kernel.id.index()]);
             if kernel.operator().is_some_and(|operator| model.graph().body_of(operator).is_some()) {
-                // How often a body is executed is only known in the run.
+                // The number of iterations of a body is known only in the run.
                 before.iter().chain(after).for_each(|_| each.add(None));
             } else {
                 each.add_all(before, &kernel.input_types);

@@ -1,4 +1,4 @@
-//! From the tensors of a run to the sinks: selection, queues and losses.
+//! The way of tensors from a run to the sinks: selection, queues and losses.
 
 pub(crate) mod driver;
 pub(crate) mod dumper;

@@ -22,13 +22,13 @@ pub(crate) struct Observer {
     kernels: Arc<[Kernel]>,
     watches: Vec<Watch>,
     inputs: Option<Arc<[InputEntry]>>,
-    /// What is the same in every run, and captured in each.
+    /// The tensors that are the same in every run, and are captured in each run.
     constants: Option<Arc<Constants>>,
     /// The progress of each kernel.
     progress: Vec<AtomicU8>,
-    /// Whether a kernel has ended whose outputs are captured.
+    /// Whether a kernel with captured outputs has ended.
     has_computed: AtomicBool,
-    /// The paths of the kernels in flight that are in bodies.
+    /// The paths of those kernels in flight that are in bodies.
     paths: Mutex<HashMap<KernelId, Box<[Iteration]>>>,
     /// Copies of the inputs of kernels in flight that no subscription captures.
     held: Mutex<HashMap<KernelId, Vec<(ValueId, Tensor)>>>,
@@ -66,13 +66,14 @@ impl Observer {
         Self { run: run.id, graph, kernels, watches, inputs, constants, progress, has_computed, paths, held }
     }
 
-    /// Delivers what belongs to no kernel, once the run has computed something to capture: one that fails at once has nothing.
+    /// Delivers the constants that belong to no kernel, once the run has computed something to capture. A run that
+    /// fails at once delivers nothing.
     fn deliver_other_constants(&self) -> Option<String> {
         let is_first = !self.has_computed.swap(true, Ordering::Relaxed);
         is_first.then(|| self.deliver_constants(&[], |watch| &watch.routes.constant_other)).flatten()
     }
 
-    /// Delivers what is the same in every run.
+    /// Delivers tensors that are the same in every run.
     fn deliver_constants<'r>(
         &'r self,
         path: &[Iteration],
@@ -122,8 +123,8 @@ impl Observer {
         stop.map_or(Action::Continue, Action::Stop)
     }
 
-    /// Returns whether a subscription that wants the inputs in flight would not have those of this kernel if the run
-    /// failed in it.
+    /// Returns whether a subscription wants the inputs in flight but would lack those of this kernel if the run failed
+    /// in it.
     fn holds(&self, index: usize) -> bool {
         self.watches.iter().any(|watch| watch.wants_in_flight() && !watch.routes.uncaptured[index].is_empty())
     }
@@ -176,8 +177,8 @@ impl Observer {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the run has left the body of a kernel without executing it, such as the branch of an `If` that was not
-    /// taken.
+    /// Returns whether the run has left the body of a kernel without executing the kernel, for example in the branch of
+    /// an `If` that was not taken.
     fn is_passed(&self, kernel: &Kernel) -> bool {
         let owners = kernel.operator().map(|operator| self.graph.owners_of(operator)).unwrap_or_default();
         !owners.is_empty()
@@ -188,7 +189,7 @@ impl Observer {
             })
     }
 
-    /// Reports everything that was still to come when the run failed as missing.
+    /// Reports as missing all tensors that were still to come when the run failed.
     fn lose_the_rest(&self, reason: &str) {
         for watch in &self.watches {
             for kernel in self.kernels.iter().filter(|kernel| !self.is_passed(kernel)) {
@@ -217,7 +218,7 @@ impl RunObserver for Observer {
         };
         let before = (0..self.kernels.len()).map(captures).collect();
         let keeps = self.watches.iter().any(|watch| watch.subscription.reads_in_place());
-        // The starts and ends of all kernels, because a failed run must report the kernels in flight.
+        // The starts and ends of all kernels are wanted, because a failed run must report the kernels in flight.
         Interest { before: KernelSet::Mask(before), after: KernelSet::All, starts: true, keeps, ..Interest::default() }
     }
 
@@ -228,7 +229,7 @@ impl RunObserver for Observer {
         if self.holds(index) {
             self.hold(dispatch.kernel, inputs);
         }
-        // An operator in a loop has all its tensors in each iteration.
+        // An operator in a loop must deliver all its tensors in each iteration.
         if (before < BEGUN || !dispatch.path.is_empty())
             && let Some(reason) = self.deliver_constants(dispatch.path, |watch| &watch.routes.constant_before[index])
         {
@@ -240,7 +241,7 @@ impl RunObserver for Observer {
     fn started(&self, kernel: KernelId, path: &[Iteration]) {
         let progress = &self.progress[kernel.index()];
         if path.is_empty() {
-            // Some engines tell of the start when the kernel has ended.
+            // Some engines report the start only when the kernel has ended.
             progress.fetch_max(BEGUN, Ordering::Relaxed);
         } else {
             progress.store(BEGUN, Ordering::Relaxed);
@@ -268,7 +269,7 @@ impl RunObserver for Observer {
         let failure = outcome.err().map(ToString::to_string);
         let mut in_flight = Vec::new();
         if failure.is_none() {
-            // A model may be nothing but constants.
+            // A model may consist of constants only.
             self.deliver_other_constants();
         }
         if let Some(reason) = &failure {

@@ -15,27 +15,28 @@ use crate::{Flow, Policy, Stream};
 /// The queue of a sink, bounded in bytes. It has one producer at a time and one consumer.
 ///
 /// The producer waits only for the consumer, and the consumer waits only for a message. Neither holds the lock while it
-/// copies, writes or calls anything. So they cannot deadlock.
+/// copies, writes or calls other code. So they cannot deadlock.
 pub(crate) struct Queue {
-    /// The clock of the producer's patience.
+    /// The clock by which the producer's patience is measured.
     clock: Clock,
     state: Mutex<State>,
     /// Notified when memory is returned, if the producer waits.
     space: Condvar,
     /// Notified when there is a message, or when no more will come, if the consumer sleeps.
     work: Condvar,
-    /// Whether there may be a message, or no more will come: what the consumer watches before it sleeps.
+    /// Whether there may be a message, or no more will come. The consumer polls this before it sleeps.
     is_ready: AtomicBool,
-    /// How long the consumer watches before it sleeps: not at all on a single processor, which the producer needs.
+    /// How long the consumer polls before it sleeps. On a single processor it does not poll, because the producer needs
+    /// the processor.
     watched: Duration,
     cap: usize,
     block: usize,
     policy: Policy,
-    /// When the consumer delivers no more of what waits.
+    /// The moment from which the consumer no longer delivers queued tensors.
     deadline: OnceLock<Instant>,
 }
 
-/// What the consumer gets.
+/// A message to the consumer.
 pub(crate) enum Message {
     Begin(Arc<Stream>),
     Piece {
@@ -52,11 +53,11 @@ pub(crate) enum Message {
     RunEnded(RunId),
 }
 
-/// A whole tensor, in one message because that takes the lock once.
+/// A whole tensor, in one message so that the lock is taken only once.
 pub(crate) enum Whole {
-    /// A copy of a tensor of one small piece.
+    /// A copy of a tensor that is one small piece.
     Copied(Vec<u8>),
-    /// In the engine's memory.
+    /// A tensor that stays in the engine's memory.
     Kept { tensor: Box<dyn KeptTensor>, piece_size: usize },
 }
 
@@ -69,7 +70,7 @@ pub(crate) enum Data {
 /// Why a piece was not queued.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// The consumer took nothing for this long.
+    /// The consumer has taken nothing for this long.
     Patience(Duration),
     /// The spill file could not be written.
     Spill(io::Error),
@@ -79,13 +80,14 @@ pub(crate) enum Refused {
 
 struct State {
     messages: VecDeque<Message>,
-    /// The bytes of blocks, of small pieces that are queued, and of the messages themselves.
+    /// The bytes of blocks, of queued small pieces, and of the messages themselves.
     used: usize,
-    /// Blocks for reuse. The last used comes first, because it is still in the processor's cache.
+    /// Blocks for reuse. The one that was used last comes first, because it is still in the processor's cache.
     free: Vec<Vec<u8>>,
-    /// Grows with everything that the consumer takes, so that a waiting producer sees that it is alive.
+    /// Increases whenever the consumer takes something, so that a waiting producer sees that the consumer is alive.
     progress: u64,
-    /// Whether the consumer sleeps until there is work, and whether the producer waits for space. To wake a thread is a system call.
+    /// Whether the consumer sleeps until there is work, and whether the producer waits for space. A thread is woken
+    /// only if necessary, because that is a system call.
     sleeps: bool,
     waits: bool,
     closed: bool,
@@ -99,16 +101,16 @@ struct State {
 /// Pieces up to this size are allocated. Larger ones are copied into blocks that are reused.
 pub(crate) const SMALL: usize = 32 << 10;
 
-/// How long the consumer watches for a message before it sleeps.
+/// How long the consumer polls for a message before it sleeps.
 const WATCHED: Duration = Duration::from_micros(300);
 
-/// The bytes that a message counts for, besides its data.
+/// The bytes for which a message counts, in addition to its data.
 const OVERHEAD: usize = 512;
 
 impl Queue {
     pub fn new(flow: &Flow, clock: Clock) -> Self {
         let cap = flow.cap.max(Flow::SMALLEST_CAP);
-        // With `Spill`, the other half of the cap is for the messages of what is in the file.
+        // With `Spill`, the other half of the cap is for the messages about pieces in the file.
         let cap = if matches!(flow.policy, Policy::Spill { .. }) { cap / 2 } else { cap };
         let state = State {
             messages: VecDeque::new(),
@@ -141,13 +143,13 @@ impl Queue {
         }
     }
 
-    /// Returns the largest size of a piece: whole elements of any type.
+    /// Returns the largest size of a piece, which is a whole number of elements of any type.
     pub fn piece_size(&self) -> usize {
         self.block
     }
 
-    /// Returns whether a tensor of this many bytes fits now, for a producer that drops it otherwise.
-    pub fn has_room_for(&self, bytes: u64) -> bool {
+    /// Returns whether a tensor of this many bytes fits now. The producer asks if it drops a tensor that does not fit.
+    pub fn has_space_for(&self, bytes: u64) -> bool {
         let state = self.lock();
         let free = self.cap - state.used.min(self.cap) + state.free.len() * self.block;
         let blocks = bytes.div_ceil(self.block as u64).saturating_mul((self.block + OVERHEAD) as u64);
@@ -155,8 +157,9 @@ impl Queue {
         needed <= free as u64
     }
 
-    /// Queues a whole tensor. Gives its stream back if there is no room: then its pieces have to wait for it one by one. What the
-    /// engine keeps counts as if it were copied, because the engine copies what is not read soon.
+    /// Queues a whole tensor. Returns its stream if there is no space. Then its pieces have to wait for space one by
+    /// one. A tensor that the engine keeps counts as if it were copied, because the engine copies it if it is not read
+    /// soon.
     pub fn whole(&self, stream: Stream, tensor: Whole) -> Option<Stream> {
         let mut state = self.lock();
         let takes = OVERHEAD + Self::length(&stream);
@@ -178,9 +181,9 @@ impl Queue {
         matches!(self.policy, Policy::Drop)
     }
 
-    /// Queues the beginning of a stream. The consumer learns of it with the message that follows.
+    /// Queues the beginning of a stream. The consumer is notified with the message that follows.
     pub fn begin(&self, stream: Stream) -> Result<(), Refused> {
-        let mut state = self.room(0, self.lock())?.0;
+        let mut state = self.find_space(0, self.lock())?.0;
         state.used += OVERHEAD;
         if !state.gone {
             state.messages.push_back(Message::Begin(Arc::new(stream)));
@@ -190,17 +193,17 @@ impl Queue {
 
     /// Copies a piece of at most [`piece_size`](Self::piece_size) bytes into the queue.
     pub fn piece(&self, bytes: &[u8], offset: u64, last: bool) -> Result<(), Refused> {
-        let (mut state, room) = self.room(bytes.len(), self.lock())?;
+        let (mut state, space) = self.find_space(bytes.len(), self.lock())?;
         state.used += OVERHEAD;
-        let data = match room {
-            Room::Memory(block) => {
+        let data = match space {
+            Space::Memory(block) => {
                 drop(state);
                 let mut copy = block.unwrap_or_else(|| Vec::with_capacity(self.capacity(bytes.len())));
                 copy.clear();
                 copy.extend_from_slice(bytes);
                 Data::Memory(copy)
             }
-            Room::Spill(file, offset) => {
+            Space::Spill(file, offset) => {
                 state.spill_end += bytes.len() as u64;
                 state.spilled += 1;
                 drop(state);
@@ -212,8 +215,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Queues a message without data. It needs no room, so it never waits.
-    pub fn tell(&self, message: Message) {
+    /// Queues a message without data. It needs no space, so this never waits.
+    pub fn push(&self, message: Message) {
         let mut state = self.lock();
         state.used += OVERHEAD;
         self.push(state, message);
@@ -226,7 +229,7 @@ impl Queue {
         self.wake(state);
     }
 
-    /// Sets when the consumer delivers no more of what waits. Only the first moment counts.
+    /// Sets the moment from which the consumer no longer delivers queued tensors. Only the first call has an effect.
     pub fn give_up_at(&self, deadline: Instant) {
         self.deadline.get_or_init(|| deadline);
     }
@@ -236,8 +239,8 @@ impl Queue {
         self.deadline.get().copied()
     }
 
-    /// Frees the memory of the message that was handled, waits for the next one and returns it. Returns `None` once the queue is
-    /// closed and empty.
+    /// Frees the memory of the handled message, and waits for the next one. Returns `None` once the queue is closed and
+    /// empty.
     pub fn take(&self, mut handled: Option<Message>) -> Option<Message> {
         let mut has_watched = false;
         let mut state = self.lock();
@@ -268,8 +271,8 @@ impl Queue {
         }
     }
 
-    /// Watches for a message for as long as it would take to sleep and be woken several times. Most tensors follow each other faster, and
-    /// to wake the consumer for each would cost the producer more than their copies.
+    /// Polls for a message for as long as it would take to sleep and be woken several times. Most tensors follow each
+    /// other faster, and to wake the consumer for each of them would cost the producer more than to copy them.
     fn watch(&self) {
         let start = Instant::now();
         while !self.is_ready.load(Ordering::Relaxed) && start.elapsed() < self.watched {
@@ -296,18 +299,18 @@ impl Queue {
         }
     }
 
-    /// Returns the bytes of a whole tensor, which are in memory.
+    /// Returns the number of bytes of a whole tensor, which is in memory.
     fn length(stream: &Stream) -> usize {
         usize::try_from(stream.bytes).unwrap_or(usize::MAX / 2)
     }
 
-    /// Makes the consumer leave: it takes nothing more.
+    /// Ends the consumer's side: it takes no more messages.
     pub fn leave(&self) {
         let mut state = self.lock();
         state.gone = true;
         state.messages.clear();
         state.free.clear();
-        self.tell_of_space(state);
+        self.notify_of_space(state);
     }
 
     /// Reads the bytes of a piece that was spilled.
@@ -318,12 +321,12 @@ impl Queue {
         Ok(bytes)
     }
 
-    /// Finds memory for a message with a piece of this length, as the policy says, and counts the piece as used.
-    fn room<'a>(
+    /// Finds memory for a message with a piece of this length, according to the policy, and counts it as used.
+    fn find_space<'a>(
         &'a self,
         length: usize,
         mut state: MutexGuard<'a, State>,
-    ) -> Result<(MutexGuard<'a, State>, Room), Refused> {
+    ) -> Result<(MutexGuard<'a, State>, Space), Refused> {
         let takes = if length > SMALL { self.block } else { length };
         loop {
             if state.gone {
@@ -333,20 +336,20 @@ impl Queue {
                 && state.used + OVERHEAD <= self.cap
                 && let Some(block) = state.free.pop()
             {
-                return Ok((state, Room::Memory(Some(block))));
+                return Ok((state, Space::Memory(Some(block))));
             }
             if state.used + takes + OVERHEAD <= self.cap {
                 state.used += takes;
-                return Ok((state, Room::Memory(None)));
+                return Ok((state, Space::Memory(None)));
             }
             if state.free.pop().is_some() {
                 state.used -= self.block;
                 continue;
             }
             state = match &self.policy {
-                // A spilled piece still takes a message, and messages are bounded, too.
+                // A spilled piece still needs a message, and the number of messages is bounded, too.
                 Policy::Spill { directory } if state.messages.len() * OVERHEAD < self.cap => {
-                    return if length > 0 { self.spill(directory, state) } else { Ok((state, Room::Memory(None))) };
+                    return if length > 0 { self.spill(directory, state) } else { Ok((state, Space::Memory(None))) };
                 }
                 Policy::Block { patience } => self.wait(state, *patience)?,
                 Policy::Drop | Policy::Spill { .. } => self.wait(state, Flow::DEFAULT_PATIENCE)?,
@@ -380,14 +383,14 @@ impl Queue {
         &'a self,
         directory: &std::path::Path,
         mut state: MutexGuard<'a, State>,
-    ) -> Result<(MutexGuard<'a, State>, Room), Refused> {
+    ) -> Result<(MutexGuard<'a, State>, Space), Refused> {
         let file = match &state.spill {
             Some(file) => Arc::clone(file),
             None => Arc::new(tempfile::tempfile_in(directory).map_err(Refused::Spill)?),
         };
         state.spill = Some(Arc::clone(&file));
         let offset = state.spill_end;
-        Ok((state, Room::Spill(file, offset)))
+        Ok((state, Space::Spill(file, offset)))
     }
 
     fn push(&self, mut state: MutexGuard<'_, State>, message: Message) {
@@ -398,7 +401,7 @@ impl Queue {
         self.wake(state);
     }
 
-    /// Tells the consumer that there is something to see.
+    /// Wakes the consumer, because there is a message or the queue was closed.
     fn wake(&self, state: MutexGuard<'_, State>) {
         let sleeps = state.sleeps;
         drop(state);
@@ -408,8 +411,8 @@ impl Queue {
         }
     }
 
-    /// Tells the producer that there is space.
-    fn tell_of_space(&self, state: MutexGuard<'_, State>) {
+    /// Wakes the producer, because there is space.
+    fn notify_of_space(&self, state: MutexGuard<'_, State>) {
         let waits = state.waits;
         drop(state);
         if waits {
@@ -433,7 +436,7 @@ impl Sleeper for Queue {
     }
 }
 
-enum Room {
+enum Space {
     /// A block to reuse, or `None` to allocate one.
     Memory(Option<Vec<u8>>),
     /// An offset in the spill file.

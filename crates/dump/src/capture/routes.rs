@@ -7,32 +7,33 @@ use opscope_tensor::DType;
 
 use crate::{Io, Missing, Origin, Selection};
 
-/// Where the tensors of a plan can be captured: for each kernel, the inputs and outputs of the file's operators that
-/// are the kernel's own inputs and outputs.
+/// The points at which the tensors of a plan can be captured: for each kernel, those inputs and outputs of the file's
+/// operators that are also the kernel's inputs and outputs.
 pub(crate) struct Routes {
     pub graph: Arc<Graph>,
     pub plan: usize,
-    /// What to capture before a kernel is executed, by [`KernelId`].
+    /// The tensors to capture before a kernel is executed, by [`KernelId`].
     pub before: Vec<Vec<Route>>,
-    /// What to capture after a kernel was executed, by [`KernelId`].
+    /// The tensors to capture after a kernel was executed, by [`KernelId`].
     pub after: Vec<Vec<Route>>,
-    /// What is the same in every run, and is captured once.
+    /// The tensors that are the same in every run and are captured once.
     pub constant: Vec<Route>,
-    /// What is the same in every run, and is captured in each before a kernel is executed, by [`KernelId`].
+    /// The tensors that are the same in every run and are captured in each run before a kernel is executed, by
+    /// [`KernelId`].
     pub constant_before: Vec<Vec<Route>>,
-    /// What is the same in every run, and is captured in each: of operators without other tensors.
+    /// The tensors that are the same in every run and are captured in each run, of operators without other tensors.
     pub constant_other: Vec<Route>,
-    /// What cannot be captured, and why.
+    /// The tensors that cannot be captured, and why.
     pub absent: Vec<(Route, &'static str)>,
-    /// The tensors of operators in bodies, if the engine does not show what is executed there. They are absent for a selection
-    /// that names their operator.
+    /// The tensors of operators in bodies that the engine does not show. For a selection that names such an operator
+    /// they are absent.
     inside: Vec<Route>,
-    /// The inputs of each kernel that are captured nowhere, by [`KernelId`], as the engine's slot and the value. If the
-    /// run fails in the kernel, these are delivered.
+    /// The inputs of each kernel that are not captured anywhere, by [`KernelId`]: the engine's slot and the value. They
+    /// are delivered if the run fails in the kernel.
     pub uncaptured: Vec<Vec<(usize, ValueId)>>,
 }
 
-/// One tensor of an operator, and where to capture it.
+/// A tensor of an operator, and the point at which to capture it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
     /// The kernel's slot. It has no meaning if the tensor is constant or absent.
@@ -77,7 +78,8 @@ impl Routes {
         routes
     }
 
-    /// Returns only the routes that a selection matches, with what is the same in every run in each if `constants_in_runs`.
+    /// Returns only the routes that a selection matches. With `constants_in_runs`, tensors that are the same in every
+    /// run are captured in each run.
     pub fn selected(&self, selection: &Selection, constants_in_runs: bool) -> Self {
         let ranges = selection.ranges_in(&self.graph);
         let wants =
@@ -125,7 +127,7 @@ impl Routes {
         Origin { graph: Arc::clone(&self.graph), plan: self.plan, run, operator, path: path.into(), io, slot, value }
     }
 
-    /// Returns the tensors that cannot be captured in any run.
+    /// Returns the tensors that can never be captured.
     pub fn missing(&self) -> impl Iterator<Item = Missing> + '_ {
         self.absent
             .iter()
@@ -152,7 +154,7 @@ fn changing_inputs(kernel: &Kernel) -> Vec<(usize, ValueId)> {
     inputs.filter_map(|(slot, input)| Some((slot, input.value?))).collect()
 }
 
-/// Returns the first kernel with which a tensor of an operator is captured, for each operator that has one.
+/// Returns, for each operator with captured tensors, the first kernel at which one of them is captured.
 fn first_kernels(before: &[Vec<Route>], after: &[Vec<Route>]) -> HashMap<OperatorId, usize> {
     let mut first = HashMap::new();
     for (kernel, routes) in before.iter().zip(after).enumerate() {
@@ -188,7 +190,7 @@ fn no_input(graph: &Graph, value: ValueId) -> &'static str {
     }
 }
 
-/// Returns the tensors of an operator, without places to capture them.
+/// Returns the tensors of an operator, without the points at which to capture them.
 fn tensors_of(operator: &Operator) -> impl Iterator<Item = Route> {
     let route = |io, slot, value: &Option<ValueId>| {
         Some(Route { engine_slot: 0, operator: operator.id, io, slot, value: (*value)?, siblings: 0 })
@@ -198,7 +200,7 @@ fn tensors_of(operator: &Operator) -> impl Iterator<Item = Route> {
     inputs.chain(outputs)
 }
 
-/// Where a value can be read.
+/// The point at which a value can be read.
 #[derive(Clone, Copy)]
 enum ReadPoint {
     Before(KernelId, usize),
@@ -206,8 +208,8 @@ enum ReadPoint {
     Constant,
 }
 
-/// The first place of every value. A value that a body takes from outside is read where the body takes it, so that it comes
-/// in the iterations in which it is taken.
+/// The first read point of every value. A value that a body takes from outside is read in the body, so that it is
+/// delivered in the iterations that take it.
 struct Seen<'a> {
     graph: &'a Graph,
     constants: &'a HashSet<ValueId>,
@@ -216,7 +218,7 @@ struct Seen<'a> {
     taken_by: HashMap<(ValueId, OperatorId), (KernelId, usize)>,
 }
 
-/// A body by its first operator. `None` for the main graph.
+/// A body, identified by its first operator. `None` for the main graph.
 type BodyKey = Option<OperatorId>;
 
 impl<'a> Seen<'a> {
@@ -243,7 +245,7 @@ impl<'a> Seen<'a> {
     fn place(&self, route: Route) -> Result<ReadPoint, &'static str> {
         let Route { value, operator, .. } = route;
         let weight = || is_weight(self.graph, value).then_some(ReadPoint::Constant);
-        // In a body, a weight would come again in each iteration.
+        // In a body, a weight would be delivered again in each iteration.
         let inner = || self.graph.body_of(operator).and_then(|_| weight());
         match route.io {
             Io::Input => inner()

@@ -17,17 +17,18 @@ use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink
 pub struct Request {
     /// The tensors to capture.
     pub selection: Selection,
-    /// How the sink is called, or `None` for [its preference](Sink::delivery).
+    /// How tensors are delivered to the sink, or `None` for [its preference](Sink::delivery).
     pub delivery: Option<Delivery>,
-    /// The most bytes of a piece, rounded down to a multiple of 64 but at least 64. A queue may use smaller pieces.
+    /// The maximum size of a piece in bytes, rounded down to a multiple of 64, but at least 64. A queue may use smaller
+    /// pieces.
     pub piece_size: usize,
     /// Whether the inputs of an operator are kept until it has ended, so that they can be delivered if the run fails in
     /// it. This costs a copy of the inputs that the selection does not capture, for one operator at a time.
     pub inputs_in_flight: bool,
     /// Whether a sink that stops also stops the runs that it takes part in.
     pub stops_run: bool,
-    /// Whether tensors that are the same in every run come in each run, with the others of their operator, and not once for all. This
-    /// keeps copies of them.
+    /// Whether tensors that are the same in every run are delivered in each run, with the other tensors of their
+    /// operator, instead of once. This keeps copies of them.
     pub constants_in_runs: bool,
 }
 
@@ -58,9 +59,10 @@ pub(crate) struct Subscription {
     piece_size: usize,
     route: Route,
     ending: Arc<Mutex<Ending>>,
-    /// What was chosen so far. Locked while one stream is delivered, so that streams of concurrent runs do not mix.
+    /// The tensors that were chosen so far. Locked while one stream is delivered, so that streams of concurrent runs do
+    /// not mix.
     chosen: Mutex<Chosen>,
-    /// The thread that is inside the sink. If a sink starts runs of its own, they must not wait for it.
+    /// The thread that is inside the sink. If a sink starts runs of its own, they must not wait for the sink.
     inside: Mutex<Option<ThreadId>>,
 }
 
@@ -68,7 +70,7 @@ enum Route {
     Direct(Mutex<Driver>),
     Queued {
         worker: Worker,
-        /// Whether what the engine can keep need not be copied.
+        /// Whether tensors that the engine can keep need not be copied.
         in_place: bool,
     },
 }
@@ -80,13 +82,13 @@ type Keep<'a> = &'a dyn Fn() -> Option<Box<dyn KeptTensor>>;
 struct Chosen {
     tensors: u64,
     bytes: u64,
-    /// Why nothing more is sent, unless the sink itself said so.
+    /// Why no more tensors are sent, unless the sink itself stopped.
     given_up: Option<String>,
     closed: bool,
 }
 
 impl Subscription {
-    /// Makes a subscription whose patience counts on this clock.
+    /// Creates a subscription that measures its patience by this clock.
     pub fn new(sink: Box<dyn Sink>, request: Request, clock: &Clock) -> Result<Self, DumpError> {
         let mut ending = Ending::default();
         if request.selection.first == Some(0) {
@@ -113,7 +115,7 @@ impl Subscription {
         })
     }
 
-    /// Returns whether tensors that the engine keeps are read where they are.
+    /// Returns whether tensors that the engine keeps are read in place.
     pub fn reads_in_place(&self) -> bool {
         matches!(self.route, Route::Queued { in_place: true, .. })
     }
@@ -159,7 +161,7 @@ impl Subscription {
         stopped.filter(|_| self.stops_run)
     }
 
-    /// Records a selected tensor that will not come.
+    /// Records a selected tensor that will not be delivered.
     pub fn missing(&self, missing: Missing) {
         lock(&self.ending).losses.add(missing);
     }
@@ -184,13 +186,13 @@ impl Subscription {
         if !chosen.closed {
             match &self.route {
                 Route::Direct(driver) => self.inside(|| lock(driver).run_ended(run)),
-                Route::Queued { worker, .. } => worker.queue.tell(Message::RunEnded(run)),
+                Route::Queued { worker, .. } => worker.queue.push(Message::RunEnded(run)),
             }
         }
     }
 
-    /// Waits for the stream in flight, delivers what is queued, and closes the sink. It is not called afterwards. Returns `None` if
-    /// it was closed before.
+    /// Waits for the current stream, delivers the queued tensors, and closes the sink. The sink is not called
+    /// afterwards. Returns `None` if it was already closed.
     pub fn close(&self) -> Result<Option<SubscriptionReport>, DumpError> {
         if self.is_inside() {
             return Err(DumpError::FromWithin);
@@ -223,7 +225,7 @@ impl Subscription {
         }))
     }
 
-    /// Calls a sink on this thread, which is inside of it meanwhile.
+    /// Calls a sink on this thread, which counts as inside the sink meanwhile.
     fn inside<R>(&self, call: impl FnOnce() -> R) -> R {
         *lock(&self.inside) = Some(thread::current().id());
         let result = call();
@@ -247,8 +249,8 @@ impl Subscription {
         }
     }
 
-    /// Returns whether a tensor is wanted, judged by its data and by what was already captured. Returns an error if it
-    /// is wanted but cannot be captured.
+    /// Returns whether a tensor is wanted, which depends on its data and on what was already captured. Returns an error
+    /// if it is wanted but cannot be captured.
     fn choose(&self, chosen: &mut Chosen, tensor: &TensorView<'_>, bytes: u64) -> Result<bool, String> {
         if self.selection.first.is_some_and(|first| chosen.tensors >= first) {
             return Ok(false);
@@ -267,10 +269,11 @@ impl Subscription {
         Ok(true)
     }
 
-    /// Queues a tensor: copies it, unless it is kept. Returns why the queue takes nothing more, if that is the case.
+    /// Queues a tensor, and copies it unless the engine keeps it. Returns the reason if the queue takes no more
+    /// tensors.
     fn queue(&self, worker: &Worker, stream: Stream, tensor: &TensorView<'_>, keep: Keep<'_>) -> Option<String> {
         let queue = &worker.queue;
-        if queue.drops() && !queue.has_room_for(stream.bytes) {
+        if queue.drops() && !queue.has_space_for(stream.bytes) {
             self.lose(stream.origin, "the sink was slower than the engine, and the policy is to drop");
             return None;
         }
@@ -301,8 +304,8 @@ impl Subscription {
             given_up.is_none()
         });
         match (&given_up, ended) {
-            (Some(reason), _) => queue.tell(Message::Broken(reason.clone())),
-            (None, Err(error)) => queue.tell(Message::Broken(error.to_string())),
+            (Some(reason), _) => queue.push(Message::Broken(reason.clone())),
+            (None, Err(error)) => queue.push(Message::Broken(error.to_string())),
             (None, Ok(())) => {}
         }
         given_up

@@ -19,26 +19,26 @@ pub(crate) struct Worker {
     end: Arc<End>,
 }
 
-/// The end of the sink, which whoever closes it waits for.
+/// The end of the sink, for which the thread that closes it waits.
 struct End {
-    /// The clock of the patience.
+    /// The clock by which the patience is measured.
     clock: Clock,
-    /// What closing the sink returned; `Some(None)` if its thread ended without.
+    /// The result of closing the sink; `Some(None)` if its thread ended without closing it.
     closed: Mutex<Option<Option<Closed>>>,
     /// Notified when it is closed.
     changed: Condvar,
 }
 
-/// Ends the wait for a sink when its thread ends, also where that panics.
+/// Ends the wait for a sink when its thread ends, even by a panic.
 struct Ending(Arc<End>);
 
-/// The most bytes of a last piece that is copied: a size that statistics are computed for at once.
+/// The maximum size of a last piece that is copied. Statistics of this many bytes are computed at once.
 const LAST: usize = 64 << 10;
 
-/// Why what still waited at the deadline is missing.
+/// Why tensors that still waited at the deadline are missing.
 const GIVEN_UP: &str = "there was no time to write what still waited";
 
-/// How long a sink may take for a call after the deadline, also for the list of all that is missing.
+/// How long a call of a sink may take after the deadline, including the one that writes the list of missing tensors.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The state that the thread publishes while it works.
@@ -49,7 +49,7 @@ struct Progress {
 }
 
 impl Worker {
-    /// Starts the thread. The patience counts on this clock.
+    /// Starts the thread. Its patience is measured by this clock.
     pub fn start(driver: Driver, flow: &Flow, clock: &Clock) -> Result<Self, DumpError> {
         let queue = Arc::new(Queue::new(flow, clock.clone()));
         let progress = Arc::new(Progress::default());
@@ -71,7 +71,7 @@ impl Worker {
         Ok(Self { queue, progress, patience, thread, end })
     }
 
-    /// Returns why the sink gets nothing more, or `None` if it still does.
+    /// Returns why the sink gets no more tensors, or `None` if it still does.
     pub fn stopped(&self) -> Option<String> {
         self.progress.stopped.get().cloned()
     }
@@ -80,8 +80,8 @@ impl Worker {
         self.thread.thread().id()
     }
 
-    /// Delivers what is queued and closes the sink. Returns `None` if the sink takes nothing for the duration of the
-    /// patience. Its thread is then abandoned.
+    /// Delivers the queued tensors and closes the sink. Returns `None`, and abandons the thread, if the sink takes
+    /// nothing for as long as the patience lasts.
     pub fn close(&self) -> Option<Closed> {
         self.queue.close();
         loop {
@@ -104,7 +104,7 @@ impl Worker {
 }
 
 impl End {
-    /// Waits for the end. Returns `None` if it has not come after this time.
+    /// Waits for the end. Returns `None` if it has not happened after this time.
     fn within(&self, patience: Duration) -> Option<Option<Closed>> {
         let deadline = self.clock.after(patience);
         let mut closed = self.lock();
@@ -119,7 +119,7 @@ impl End {
         }
     }
 
-    /// Ends the wait, unless it has ended before.
+    /// Ends the wait, unless it has already ended.
     fn set(&self, closed: Option<Closed>) {
         self.lock().get_or_insert(closed);
         self.changed.notify_all();
@@ -192,8 +192,8 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
     }
 }
 
-/// Delivers a tensor that the engine keeps. The engine may wait until it was read, so its end, with which a sink does what takes
-/// longer, comes from a copy.
+/// Delivers a tensor that the engine keeps. The engine may wait until it was read. A sink does most of its work at the
+/// last piece, so that piece is delivered from a copy.
 fn deliver_kept(driver: &mut Driver, stream: &Stream, tensor: &dyn KeptTensor, piece_size: usize) {
     let length = usize::try_from(stream.bytes).unwrap_or(usize::MAX);
     let last = length.saturating_sub(1) / LAST * LAST;
@@ -234,7 +234,8 @@ mod tests {
         }
     }
 
-    /// Returns the pieces in which a tensor that the engine keeps comes: offset, length, last.
+    /// Returns the pieces in which a tensor that the engine keeps is delivered: offset, length, and whether it is the
+    /// last.
     fn pieces(bytes: usize, piece_size: usize) -> Vec<(u64, usize, bool)> {
         let graph =
             GraphBuilder::new("one").input("x", &[1]).operator("op", "Relu", &["x"], &["y"]).output("y").build();

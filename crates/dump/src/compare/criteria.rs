@@ -1,57 +1,59 @@
 use opscope_tensor::{DType, Difference, Tolerance, compared_in};
 
-use super::way::{Way, Ways, quantises};
+use super::rounding::{Rounding, Roundings, quantises};
 use super::{CompareOptions, Tolerances};
 use crate::{StoredDump, StoredOrigin};
 
-/// By what the tensors of a comparison are judged.
+/// The criteria by which the tensors of a comparison are judged.
 #[derive(Debug, Clone)]
 pub(super) struct Criteria {
     tolerances: Tolerances,
     least_sqnr: f64,
-    /// The ways in the two models, as far as their graphs are known.
-    ways: [Option<Ways>; 2],
+    /// The rounding in the two models, if their graphs are known.
+    roundings: [Option<Roundings>; 2],
     engines_differ: bool,
-    /// What the reference has anywhere, for tensors of models whose graphs are not known.
-    anywhere: Way,
-    /// The coarsest type of a side whose graph is not known, if tensors of finer types may be computed from it.
+    /// The rounding anywhere in the reference, for tensors of models whose graphs are not known.
+    anywhere: Rounding,
+    /// The coarsest type of a side whose graph is not known, if tensors of finer types may have been computed from it.
     hidden: Option<DType>,
-    /// Which side is quantised, if only one is and no tolerance was set: then tensors are judged by their signal-to-noise ratio.
+    /// The side that is quantised, if only one is and no tolerance was set. Tensors are then judged by their
+    /// signal-to-noise ratio.
     pub quantised: Option<Quantised>,
 }
 
 /// Which of the two sides is quantised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantised {
-    /// What is compared.
+    /// The tensors that are compared.
     Tensors,
-    /// What it is compared with.
+    /// The reference that they are compared with.
     Reference,
 }
 
-/// By what a pair of tensors is judged.
+/// The criterion by which a pair of tensors is judged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Criterion {
-    /// How far apart the numbers may be.
+    /// The maximum distance of the numbers.
     pub tolerance: Tolerance,
-    /// The least signal-to-noise ratio in decibels, which counts instead.
+    /// The smallest acceptable signal-to-noise ratio in decibels. If it is set, it replaces the tolerance.
     pub least_sqnr: Option<f64>,
 }
 
-/// What two engines may differ by in a model of 8-bit numbers, as a share of the largest element: some steps of the
-/// quantisation. A difference in the last digit of a float may become a whole step, and operators behind it add up steps.
+/// The difference that is accepted between two engines in a model of 8-bit numbers, as a share of the largest element:
+/// some steps of the quantisation. A difference in the last digit of a float may become a whole step, and later
+/// operators add up such steps.
 const SOME_STEPS: f64 = 0.05;
 
-/// The least signal-to-noise ratio of a quantised tensor, in decibels: an error of a third of the signal.
+/// The smallest acceptable signal-to-noise ratio of a quantised tensor, in decibels: an error of a third of the signal.
 const LEAST_SQNR: f64 = 10.0;
 
 impl Criteria {
-    /// Returns the criteria for comparing with a reference. `tensors` is known if it is a dump, too.
+    /// Returns the criteria for a comparison with a reference. `tensors` is set if it is a dump, too.
     pub fn new(options: &CompareOptions, tensors: Option<&StoredDump>, reference: &StoredDump) -> Self {
-        let ours = options.graph.as_deref().map(Ways::of);
+        let ours = options.graph.as_deref().map(Roundings::of);
         let theirs = match (&options.reference_graph, tensors) {
-            (Some(graph), _) => Some(Ways::of(graph)),
-            // The model of two dumps is that of both, unless it is quantised and a dump is not.
+            (Some(graph), _) => Some(Roundings::of(graph)),
+            // The given model is that of both dumps, unless it is quantised and one of the dumps is not.
             (None, Some(_)) => ours.clone(),
             (None, None) => None,
         };
@@ -60,22 +62,23 @@ impl Criteria {
         let other = other.as_deref().or_else(|| reference.engine());
         let ours_quantised = match (tensors, &ours) {
             (Some(tensors), _) => has_quantising(tensors),
-            (None, ways) => ways.as_ref().is_some_and(|ways| ways.quantises),
+            (None, roundings) => roundings.as_ref().is_some_and(|roundings| roundings.quantises),
         };
         let shown = has_quantising(reference);
-        // A run that shows no values of quantising operators can still be of a quantised model.
+        // A run whose dump has no values of quantising operators can still be one of a quantised model.
         let theirs_quantised =
-            shown || options.reference_graph.is_some() && theirs.as_ref().is_some_and(|ways| ways.quantises);
-        // Arrays do not say what computed them, so they are no original of a quantised model unless the user says so.
-        let is_told =
+            shown || options.reference_graph.is_some() && theirs.as_ref().is_some_and(|roundings| roundings.quantises);
+        // Arrays do not say what computed them. They count as the original of a quantised model only if the user says
+        // so.
+        let is_stated =
             options.least_sqnr.is_some() || reference.tensors.iter().any(|tensor| tensor.place.op_type.is_some());
         let quantised = match (ours_quantised, theirs_quantised) {
             _ if !options.tolerances.is_default() => None,
-            (true, false) if is_told => Some(Quantised::Tensors),
+            (true, false) if is_stated => Some(Quantised::Tensors),
             (false, true) => Some(Quantised::Reference),
             _ => None,
         };
-        let known = ours.iter().chain(&theirs).filter_map(Ways::coarsest).reduce(compared_in);
+        let known = ours.iter().chain(&theirs).filter_map(Roundings::coarsest).reduce(compared_in);
         let unknown = tensors.filter(|_| ours.is_none()).into_iter().chain((theirs.is_none()).then_some(reference));
         let hidden = unknown.filter_map(coarsest).reduce(compared_in);
         let is_hidden = |dtype: &DType| {
@@ -88,55 +91,59 @@ impl Criteria {
             hidden: hidden.filter(is_hidden),
             tolerances: options.tolerances.clone(),
             least_sqnr: options.least_sqnr.unwrap_or(LEAST_SQNR),
-            ways: [ours, theirs],
+            roundings: [ours, theirs],
             engines_differ: engine.zip(other).is_some_and(|(one, other)| one != other),
-            anywhere: Way { coarsest: coarsest(reference), quantised: has_quantising(reference) },
+            anywhere: Rounding { coarsest: coarsest(reference), quantised: has_quantising(reference) },
             quantised,
         }
     }
 
-    /// Returns by what a pair is judged. `types` are those of the tensor and of the reference.
+    /// Returns the criterion for a pair. `types` are those of the tensor and of the reference.
     pub fn of(&self, place: &StoredOrigin, reference: &StoredOrigin, types: (DType, DType)) -> Criterion {
         let dtype = compared_in(types.0, types.1);
-        let to = |ways: &Option<Ways>, place: &StoredOrigin| ways.as_ref()?.to(place.value.as_deref()?);
-        let (ours, theirs) = (to(&self.ways[0], place), to(&self.ways[1], reference));
-        let known = ours.into_iter().chain(theirs).reduce(Way::and);
-        let way = known.unwrap_or(if self.engines_differ { self.anywhere } else { Way::default() });
-        let rounded = match way.coarsest {
+        let to =
+            |roundings: &Option<Roundings>, place: &StoredOrigin| roundings.as_ref()?.to(place.value.as_deref()?);
+        let (ours, theirs) = (to(&self.roundings[0], place), to(&self.roundings[1], reference));
+        let known = ours.into_iter().chain(theirs).reduce(Rounding::and);
+        let rounding = known.unwrap_or(if self.engines_differ { self.anywhere } else { Rounding::default() });
+        let rounded = match rounding.coarsest {
             Some(coarsest) if dtype.is_float() => compared_in(dtype, coarsest),
             _ => dtype,
         };
         let mut tolerance = self.tolerances.tolerance(rounded);
         let has_steps = dtype.is_float() || [DType::I8, DType::U8, DType::I32].contains(&dtype);
-        if self.engines_differ && way.quantised && has_steps && self.tolerances.is_default() {
+        if self.engines_differ && rounding.quantised && has_steps && self.tolerances.is_default() {
             tolerance.of_max = tolerance.of_max.max(SOME_STEPS);
         }
-        // The original's graph says nothing about what the other side quantises.
-        let is_quantised = |ways: &Option<Ways>, place: &StoredOrigin| {
-            let quantising = ways.as_ref().filter(|ways| ways.quantises);
-            quantising.and_then(|ways| ways.to(place.value.as_deref()?)).is_none_or(|way| way.quantised)
+        // The original's graph does not say what the other side quantises.
+        let is_quantised = |roundings: &Option<Roundings>, place: &StoredOrigin| {
+            let quantising = roundings.as_ref().filter(|roundings| roundings.quantises);
+            quantising
+                .and_then(|roundings| roundings.to(place.value.as_deref()?))
+                .is_none_or(|rounding| rounding.quantised)
         };
         let is_on_the_way = match self.quantised {
             None => false,
-            Some(Quantised::Tensors) => is_quantised(&self.ways[0], place),
-            Some(Quantised::Reference) => is_quantised(&self.ways[1], reference),
+            Some(Quantised::Tensors) => is_quantised(&self.roundings[0], place),
+            Some(Quantised::Reference) => is_quantised(&self.roundings[1], reference),
         };
         let is_quantised = dtype.is_float() && is_on_the_way;
         Criterion { tolerance, least_sqnr: is_quantised.then_some(self.least_sqnr) }
     }
 
-    /// Returns what limits the criteria, a sentence each.
+    /// Returns the limitations of the criteria, one sentence each.
     pub fn notes(&self) -> Vec<String> {
         if !self.tolerances.is_default() {
             return Vec::new();
         }
-        let coarse = self.anywhere.coarsest.filter(|_| self.engines_differ && self.ways.iter().all(Option::is_none));
+        let coarse =
+            self.anywhere.coarsest.filter(|_| self.engines_differ && self.roundings.iter().all(Option::is_none));
         let gives = "--model MODEL gives each tensor that of the coarsest type on the way to it";
         let note = match (coarse, self.hidden) {
             (Some(dtype), _) => {
                 format!("the model is not known, so the tolerance of {dtype} holds for every tensor; {gives}")
             }
-            (None, Some(dtype)) if self.ways.iter().all(Option::is_none) => {
+            (None, Some(dtype)) if self.roundings.iter().all(Option::is_none) => {
                 format!(
                     "the model is not known, so each tensor has the tolerance of its own type, also behind {dtype}; {gives}"
                 )
@@ -234,7 +241,8 @@ mod tests {
         assert_eq!(plain.of(&place, &place, (DType::F64, DType::F32)).tolerance, Tolerance::of(DType::F32));
     }
 
-    /// Which of the three sentences is said depends on what is known: no graph, one of two, or only that two engines differ.
+    /// Which of the three sentences is used depends on what is known: no graph, one of two, or only that the engines
+    /// differ.
     #[test]
     fn a_note_says_why_a_tensor_behind_a_coarser_type_is_judged_as_it_is() {
         let tensor = |&dtype: &DType| StoredTensor::without_data(StoredOrigin::default(), dtype);
@@ -254,7 +262,7 @@ mod tests {
         let gives = "; --model MODEL gives each tensor that of the coarsest type on the way to it";
         let own = "the model is not known, so each tensor has the tolerance of its own type, also behind ";
         says(&alone, own, &format!("{own}{}{gives}", DType::F16));
-        // One graph is known, in which nothing is coarse, and that of the reference is not.
+        // Only one graph is known, in which nothing is coarse. That of the reference is not known.
         let graph =
             GraphBuilder::new("fine").input("x", &[1]).operator("op", "Relu", &["x"], &["y"]).output("y").build();
         let known = CompareOptions { graph: Some(std::sync::Arc::new(graph)), ..CompareOptions::default() };

@@ -3,8 +3,8 @@ use std::collections::HashMap;
 
 use opscope_onnx::{CodeOrigin, Graph, Operator, OperatorId, Producer};
 
-use super::given::Given;
-use super::way::only_moves;
+use super::model_inputs::ModelInputs;
+use super::rounding::only_moves;
 use super::{CompareOptions, Comparison, Row, SqnrDrop, Verdict};
 use crate::{Io, Positions, StoredOrigin};
 
@@ -13,16 +13,16 @@ use crate::{Io, Positions, StoredOrigin};
 pub struct Divergence {
     /// The row in [`Comparison::rows`] of the tensor that differs.
     pub row: usize,
-    /// How that tensor differs. With several sets of inputs, this is the set in which the first operator diverges, and
-    /// the row may be of another one, in which the tensor differs more.
+    /// How that tensor differs. With several sets of inputs, this belongs to the set in which the first operator
+    /// diverges. The row may belong to another set, in which the tensor differs more.
     pub tensor: Row,
     /// The operator.
     pub operator: Option<Diverging>,
-    /// Where it lies in the program that the model was exported from, if the model or the dump says so.
+    /// The operator's position in the program that the model was exported from, if the model or the dump has it.
     pub origin: Option<CodeOrigin>,
     /// Its inputs, by slot.
     pub inputs: Vec<InputRow>,
-    /// Where the error comes from.
+    /// The source of the error.
     pub blame: Blame,
     pub(super) moment: Option<Moment>,
 }
@@ -34,7 +34,7 @@ pub struct Diverging {
     pub name: String,
     /// Its type.
     pub op_type: Option<String>,
-    /// Whether the tensor that differs is not its own, but one behind it that operators in between only moved.
+    /// Whether the tensor that differs is not its own, but a later one that the operators in between only moved.
     pub is_before: bool,
 }
 
@@ -47,33 +47,35 @@ pub struct InputRow {
     pub value: String,
     /// The row that compares it, or `None` if it was not captured.
     pub row: Option<usize>,
-    /// How it differs, with the same set of inputs as the operator's output.
+    /// How it differs, in the same set of inputs as the operator's output.
     pub compared: Option<Row>,
-    /// For an input of the model: whether both sides had the same, if that is known.
+    /// For an input of the model: whether it was the same on both sides, if that is known.
     pub given: Verdict,
 }
 
-/// Where an error comes from.
+/// The source of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blame {
     /// The operator itself: all its inputs agree with the reference.
     Operator,
     /// Earlier operators: an input already differs.
     Inputs,
-    /// Initializers of the operator, which differ although all its computed inputs agree.
+    /// These initializers of the operator, which differ although all its computed inputs agree.
     Initializers(Vec<String>),
-    /// The operator or what it takes: its inputs are within their tolerances, but differ by so much that its output may, too.
+    /// The operator or its inputs. These are within their tolerances, but differ so much that they may explain the
+    /// output's difference.
     Either,
-    /// Not known, because its inputs were not captured, or not all.
+    /// Not known, because not all of its inputs were captured.
     Unknown,
 }
 
-/// How much more an operator may make of what its inputs differ by, each relative to its largest element. Sums that nearly cancel
-/// make more of it than this, and a broken operator makes more of the rounding of single precision by a factor of 100 at least.
+/// How much an operator may amplify the differences of its inputs, each relative to its largest element. Sums that
+/// nearly cancel amplify them by more than this. A broken operator makes at least 100 times as much of the rounding of
+/// single precision.
 const GAIN: f64 = 16.0;
 
-/// Sorts the rows and finds the first operator that diverges.
-pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
+/// Sorts the rows of a comparison and finds the first operator that diverges.
+pub(super) fn finished(mut comparison: Comparison, given: &ModelInputs<'_>, options: &CompareOptions) -> Comparison {
     let order = options.graph.as_deref().map(Order::new);
     let moment = |row: &Row| order.as_ref().and_then(|order| order.moment(&row.place));
     let positions = Positions::of(comparison.rows.iter().map(|row| &row.place));
@@ -85,15 +87,15 @@ pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &
                 last.insert(run, known.clone());
                 Some(known)
             }
-            // What only the quantised model computes stays behind what came before it.
+            // A tensor that only the quantised model computes keeps its place after its predecessor.
             None => last.get(&run).filter(|_| comparison.is_quantised).cloned(),
         };
-        // Without the graph, the dump says when operators were executed.
+        // Without the graph, the order of execution comes from the dump.
         let place = if order.is_none() { positions.place(&row.place) } else { None };
         (run, moment, place)
     };
     let mut rows: Vec<_> = comparison.rows.into_iter().map(|row| (key(&row), row)).collect();
-    // The sort is stable, so rows of which nothing says when they were computed keep their order.
+    // The sort is stable, so rows whose time of computation is not known keep their order.
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
     comparison.rows = rows.into_iter().map(|(_, row)| row).collect();
     let differs = |row: &Row| row.verdict() == Verdict::Different;
@@ -117,15 +119,15 @@ pub(super) fn sort(rows: &mut [Row], graph: Option<&Graph>) {
     rows.sort_by_cached_key(|row| order.as_ref().and_then(|order| order.moment(&row.place)));
 }
 
-/// The operators of the graph, by their names and by those of their outputs.
+/// The operators of a graph, by their names and by those of their outputs.
 struct Order<'g> {
     graph: &'g Graph,
     operators: HashMap<&'g str, OperatorId>,
     values: HashMap<&'g str, OperatorId>,
 }
 
-/// When an operator has been executed, from the outermost graph inwards: for each operator whose body it is in, that operator
-/// and the iteration; then the operator itself, which comes after what is in its body.
+/// The position of an operator in the order of execution, from the outermost graph inwards: each operator around it
+/// with the iteration of its body, then the operator itself, which comes after everything in its own body.
 pub(super) type Moment = Vec<(OperatorId, u64)>;
 
 impl<'g> Order<'g> {
@@ -153,7 +155,7 @@ impl<'g> Order<'g> {
     }
 }
 
-fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOptions) -> Divergence {
+fn divergence(rows: &[Row], row: usize, given: &ModelInputs<'_>, options: &CompareOptions) -> Divergence {
     let graph = options.graph.as_deref();
     let found = graph.and_then(|graph| Some((graph, operator(&rows[row].place, graph)?)));
     let given = |name: &str| given.verdict(&rows[row], name, options);
@@ -196,9 +198,9 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
     Divergence { row, tensor: rows[row].clone(), operator, origin, inputs, blame, moment: None }
 }
 
-/// Returns the operator to which a difference goes back: the given one, unless it only moves values and takes some that are
-/// not the same on both sides to the last bit. Then it is the first operator before it that computes, along the worst input,
-/// or one that moves values and gives what its inputs do not explain.
+/// Returns the operator that caused a difference. This is the given one, unless it only moves values and its inputs are
+/// not identical on both sides. In that case the search continues along the worst input, to the first operator that
+/// computes, or that moves values but whose output its inputs do not explain.
 fn computing<'g>(
     rows: &[Row],
     row: usize,
@@ -227,7 +229,7 @@ fn computing<'g>(
     operator
 }
 
-/// Returns whether what an input differs by may be all that an output differs by.
+/// Returns whether the difference of an input may explain that of an output.
 fn may_explain(input: &InputRow, output: &Row) -> bool {
     let Some((input, output)) = input.compared.as_ref().and_then(|row| row.difference().zip(output.difference()))
     else {
@@ -239,7 +241,7 @@ fn may_explain(input: &InputRow, output: &Row) -> bool {
     output.mismatches() == 0 && (input.max_absolute >= output.max_absolute || brought * GAIN >= given)
 }
 
-/// Returns whether an input is known to be the same on both sides to the last bit.
+/// Returns whether an input is known to be identical on both sides.
 fn is_same(input: &InputRow) -> bool {
     match &input.compared {
         Some(row) => row.difference().is_some_and(|difference| difference.equal == difference.count),
@@ -247,8 +249,8 @@ fn is_same(input: &InputRow) -> bool {
     }
 }
 
-/// Returns whether what an operator that only moves values gives may differ by what it takes differs by. Each element that it
-/// gives is one that it takes, so none is further off than the worst of these.
+/// Returns whether the inputs of an operator that only moves values explain the difference of its output. Each element
+/// of the output is one of an input, so none is further off than the worst of these.
 fn is_explained(output: &Row, operator: &Operator, inputs: &[InputRow]) -> bool {
     let changed = || inputs.iter().filter(|input| !is_same(input));
     let is_moved = |input: &InputRow| match operator.op_type.as_str() {
@@ -256,21 +258,23 @@ fn is_explained(output: &Row, operator: &Operator, inputs: &[InputRow]) -> bool 
         "ScatterElements" | "ScatterND" | "Pad" => input.slot == 0 || input.slot == 2,
         _ => input.slot == 0,
     };
-    // Other places, such as indices, explain anything, and so does what was not compared by its numbers.
+    // A different position, such as an index, explains any difference, and so does an input that was not compared by
+    // its numbers.
     if changed().any(|input| !is_moved(input) || input.compared.as_ref().is_none_or(|row| row.difference().is_none())) {
         return true;
     }
     let Some(difference) = output.difference() else { return changed().next().is_some() };
     let moved = || changed().filter_map(|input| input.compared.as_ref());
     let most = moved().filter_map(Row::difference).fold(0.0, |most: f64, input| most.max(input.max_absolute));
-    // Tensors of two types are rounded to one of them before they are compared, the inputs to another one than the output.
+    // Tensors of two types are rounded to one of them before they are compared, which may be another type for the
+    // inputs than for the output.
     let is_rounded = moved().chain([output]).any(|row| row.dtypes.0 != row.dtypes.1);
     let rounding = difference.max_reference * if is_rounded { 0.01 } else { 1e-6 };
     let has_mismatches = moved().filter_map(Row::difference).any(|input| input.mismatches() > 0);
     difference.max_absolute <= most + rounding && (difference.mismatches() == 0 || has_mismatches)
 }
 
-/// Returns the operator that computes a tensor, by its own name or by that of its value.
+/// Returns the operator that computes a tensor, found by its name or by that of the value.
 fn operator<'g>(place: &StoredOrigin, graph: &'g Graph) -> Option<&'g Operator> {
     let by_name = place.operator.as_deref().and_then(|name| graph.operator_named(name));
     let gives = |operator: &&Operator| {
@@ -279,8 +283,8 @@ fn operator<'g>(place: &StoredOrigin, graph: &'g Graph) -> Option<&'g Operator> 
     by_name.or_else(|| graph.all_operators().find(gives))
 }
 
-/// Returns whether a tensor was there when the operator of another place was executed: in the same run, and in the same
-/// iteration or around it.
+/// Returns whether a tensor existed when the operator of another tensor was executed: it is of the same run, and of the
+/// same iteration or an enclosing one.
 fn was_there(other: &StoredOrigin, place: &StoredOrigin) -> bool {
     let same_run = other.run == place.run || other.run.is_none() || place.run.is_none();
     same_run && other.is_around(place)
@@ -321,7 +325,8 @@ fn computed_inputs(
                 let other = &rows[*index].place;
                 was_there(other, place) && other.value.as_ref() == Some(&value.name)
             };
-            // Of an operator's own iteration rather than of one around it, and the first of these.
+            // Prefers a tensor of the operator's own iteration to one of an enclosing iteration, and the first of
+            // these.
             let nearest = |index: &usize| Reverse(rows[*index].place.iterations.len());
             let is_given = graph.inputs.contains(&value.id);
             let found = (0..rows.len()).filter(of_value).min_by_key(nearest);

@@ -4,8 +4,8 @@ use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::{DType, Tensor, compared_in};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Returns the names of the initializers that both models have but that differ, in the order of the first. Numbers of
-/// two floating-point types are compared in the coarser one.
+/// Returns the names of the initializers that both models have but that differ, in the order of the first model.
+/// Numbers of two floating-point types are compared in the coarser type.
 ///
 /// # Errors
 /// Returns an error if a model's data cannot be read.

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_mapping_has_256_mib_at_most() {
-        // So much is too long for a test.
+        // A file of this size is too large for a test.
         assert_eq!(LARGEST, 268_435_456);
     }
 }

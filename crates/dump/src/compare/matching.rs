@@ -13,7 +13,8 @@ pub enum MatchBy {
     /// By the names of values and operators.
     #[default]
     Name,
-    /// By the operator's position in the graph, its type, and the slot. This is for a model whose values were renamed.
+    /// By the operator's position in the graph, its type, and the slot. This is meant for a model whose values were
+    /// renamed.
     Position,
 }
 
@@ -39,9 +40,9 @@ pub enum MatchedBy {
     Value,
     /// By the operator's name and the slot.
     Operator,
-    /// By the names that a quantiser makes of those of the original.
+    /// By the names that a quantiser derives from those of the original.
     Quantised,
-    /// By names that are equal but for characters that a file's name cannot hold.
+    /// By names that are equal except for characters that a file name cannot contain.
     Spelling,
     /// By the operator's position in the graph.
     Position,
@@ -64,7 +65,7 @@ impl MatchedBy {
     }
 }
 
-/// Finds the tensors of a reference by their places.
+/// Finds the tensors of a reference by their origins.
 pub(super) struct Matcher {
     places: Vec<StoredOrigin>,
     by_value: HashMap<String, Vec<usize>>,
@@ -77,15 +78,16 @@ pub(super) struct Matcher {
     folded: Folded,
 }
 
-/// The values of the original that the quantised model has no operator for, because a `Relu` or a `Clip` became a part of
-/// the range of a quantisation: by the value that the operator takes, the one that it gives.
+/// The values of the original for which the quantised model has no operator, because a `Relu` or a `Clip` became part
+/// of the range of a quantisation: from the input of that operator to its output.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
     given: HashMap<String, String>,
 }
 
 impl Folded {
-    /// Finds them in the original's graph, if it is known. `values` are the names of the values of the quantised model.
+    /// Finds the folded values in the original's graph, if it is known. `values` are the names of the values of the
+    /// quantised model.
     pub fn of<'v>(options: &CompareOptions, values: impl Iterator<Item = &'v str>) -> Self {
         let Some(graph) = options.reference_graph.as_deref().or(options.graph.as_deref()) else {
             return Self::default();
@@ -144,9 +146,9 @@ impl Matcher {
             return self.nearest(place, &found).map(|index| (index, MatchedBy::Position));
         }
         match self.quantised.map(|side| self.find_quantised(place, side)) {
-            Some(Found::Pair(index, by)) => return Some((index, by)),
-            Some(Found::Nothing) => return None,
-            Some(Found::Unknown) | None => {}
+            Some(Partner::Pair(index, by)) => return Some((index, by)),
+            Some(Partner::Nothing) => return None,
+            Some(Partner::Unknown) | None => {}
         }
         let value = place.value.as_ref();
         let by_value = || self.nearest(place, self.by_value.get(value?)?);
@@ -158,10 +160,10 @@ impl Matcher {
             .or_else(|| by_spelling().map(|index| (index, MatchedBy::Spelling)))
     }
 
-    /// Returns the tensor of the reference that belongs to one of a model, where one of the two is a quantised form of the
-    /// other. Quantisers keep the names of operators, but may give the value before a folded activation the name of the one
-    /// behind it.
-    fn find_quantised(&self, place: &StoredOrigin, side: Quantised) -> Found {
+    /// Returns the matching tensor of the reference if one of the two models is a quantised form of the other.
+    /// Quantisers keep the names of operators, but may give the value before a folded activation the name of the value
+    /// after it.
+    fn find_quantised(&self, place: &StoredOrigin, side: Quantised) -> Partner {
         let same_type = |index: &usize| self.places[*index].op_type == place.op_type;
         let by_operator = || -> Option<usize> {
             let found: Vec<usize> =
@@ -169,20 +171,20 @@ impl Matcher {
             self.nearest(place, &found)
         };
         let by_value = |name: &str| self.nearest(place, self.by_value.get(name)?);
-        let Some(value) = place.value.as_deref() else { return Found::Unknown };
+        let Some(value) = place.value.as_deref() else { return Partner::Unknown };
         match side {
             Quantised::Tensors => {
                 if let Some(original) = dequantised(value) {
                     let behind = self.folded.given.get(original).and_then(|behind| by_value(behind));
                     let found = behind.or_else(|| by_value(original));
-                    return found.map_or(Found::Nothing, |index| Found::Pair(index, MatchedBy::Quantised));
+                    return found.map_or(Partner::Nothing, |index| Partner::Pair(index, MatchedBy::Quantised));
                 }
                 if let Some(index) = by_operator() {
-                    return Found::Pair(index, MatchedBy::Operator);
+                    return Partner::Pair(index, MatchedBy::Operator);
                 }
                 match value.strip_suffix(QUANTISED_INPUT).and_then(by_value) {
-                    Some(index) => Found::Pair(index, MatchedBy::Quantised),
-                    None => Found::Unknown,
+                    Some(index) => Partner::Pair(index, MatchedBy::Quantised),
+                    None => Partner::Unknown,
                 }
             }
             Quantised::Reference => {
@@ -191,20 +193,20 @@ impl Matcher {
                 let behind = || by_operator().map(|index| (index, MatchedBy::Operator));
                 let dequantised = || Some((by_value(&format!("{value}{DEQUANTISED}"))?, MatchedBy::Quantised));
                 match output.or_else(behind).or_else(dequantised) {
-                    Some((index, by)) => Found::Pair(index, by),
-                    None => Found::Unknown,
+                    Some((index, by)) => Partner::Pair(index, by),
+                    None => Partner::Unknown,
                 }
             }
         }
     }
 
-    /// Returns the place of the same run and iteration, preferably of the same operator, or the first place if one side does
-    /// not distinguish runs. Prefers outputs to inputs, unless an input is looked for.
+    /// Returns the tensor of the same run and iteration, preferably of the same operator, or the first one if one side
+    /// does not distinguish runs. Prefers outputs to inputs, unless `place` is an input.
     fn nearest(&self, place: &StoredOrigin, found: &[usize]) -> Option<usize> {
         let fits = |index: &&usize| {
             let other = &self.places[**index];
             let is_run = other.run == place.run || other.run.is_none() || place.run.is_none();
-            // A loop takes values from outside, which may be the same in all its iterations.
+            // A loop takes values from outside that may be the same in all its iterations.
             is_run && (other.is_around(place) || place.is_around(other))
         };
         let likeness = |index: &&usize| {
@@ -222,8 +224,8 @@ impl Matcher {
     }
 }
 
-/// What is known of the partner of a tensor.
-enum Found {
+/// What the names say about the partner of a tensor.
+enum Partner {
     Pair(usize, MatchedBy),
     /// It has none.
     Nothing,
@@ -231,12 +233,12 @@ enum Found {
     Unknown,
 }
 
-/// What ONNX Runtime's quantiser appends to the names of values.
+/// The suffix that ONNX Runtime's quantiser appends to the names of values.
 const DEQUANTISED: &str = "_DequantizeLinear_Output";
 const QUANTISED_INPUT: &str = "_QuantizeLinear_Input";
 
-/// Returns the name of the original's value, of which this one is the dequantised form. Values that several operators take may
-/// be dequantised for each of them, with a number behind.
+/// Returns the name of the original's value of which this one is the dequantised form. A value that several operators
+/// take may be dequantised for each of them. Then a number follows the suffix.
 fn dequantised(value: &str) -> Option<&str> {
     let numbered = || {
         let (rest, number) = value.rsplit_once('_')?;
@@ -245,8 +247,8 @@ fn dequantised(value: &str) -> Option<&str> {
     value.strip_suffix(DEQUANTISED).or_else(numbered)
 }
 
-/// Returns the places that were not matched and whose values were not matched elsewhere in the same run, and there in the
-/// same iteration or around it: an operator's input is often another one's output.
+/// Returns the tensors that were not matched, except those whose values were matched elsewhere in the same run, in the
+/// same iteration or an enclosing one: an operator's input is often another one's output.
 pub(super) fn unused<'p>(places: impl Iterator<Item = &'p StoredOrigin> + Clone, used: &[bool]) -> Vec<StoredOrigin> {
     let both = places.zip(used);
     let compared: HashSet<_> =
@@ -281,7 +283,7 @@ fn parse_label(label: &str) -> Option<(String, Io, usize)> {
     Some((operator.into(), position.io, position.slot))
 }
 
-/// Returns the letters and digits of a name, which are what remains of it in a file's name.
+/// Returns the letters and digits of a name, which are the characters that a file name keeps.
 fn spelling(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }
@@ -359,11 +361,11 @@ mod tests {
         for (index, own) in places.iter().enumerate() {
             assert_eq!(by_value(own), Some(index));
         }
-        // Another operator: the same side first, then the same slot, then the first one.
+        // For another operator, the same side is preferred, then the same slot, then the first tensor.
         assert_eq!(by_value(&place("v", "z", Output, 7, Some(0))), Some(1));
         assert_eq!(by_value(&place("v", "z", Input, 1, Some(0))), Some(2));
         assert_eq!(by_value(&place("v", "b", Output, 9, Some(0))), Some(0), "its operator counts before its side");
-        // Another run has nothing of it, and a place without a run goes with the first.
+        // Another run has no such tensor, and a tensor without a run matches the first one.
         assert_eq!(by_value(&place("w", "c", Output, 0, Some(0))), None);
         assert_eq!(by_value(&place("v", "a", Output, 0, None)), Some(1));
         let without = [place("v", "a", Output, 0, None)];
@@ -416,7 +418,7 @@ mod tests {
         assert_eq!(found, of(&[("b", 1), ("c", 0), ("d", 0)]), "the first of a loop is that around it");
         assert_eq!(left([true; 6]), []);
         assert_eq!(left([false; 6]).len(), 6);
-        // What is in an iteration says nothing of what is around it.
+        // A match in an iteration says nothing about tensors around the loop.
         assert_eq!(left([false, false, false, false, true, true]), of(&[("a", 0), ("b", 0), ("b", 1), ("c", 0)]));
     }
 }

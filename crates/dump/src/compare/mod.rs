@@ -2,18 +2,18 @@
 
 mod criteria;
 mod diverge;
-mod given;
 mod initializers;
 mod mapping;
 mod matching;
+mod model_inputs;
 mod render;
+mod rounding;
 mod row_record;
 mod sets;
 mod sink;
 mod sqnr;
 mod summary;
 mod tolerances;
-mod way;
 mod work;
 
 use std::num::NonZeroUsize;
@@ -38,26 +38,26 @@ pub use tolerances::Tolerances;
 /// Options of a comparison.
 #[derive(Debug, Clone, Default)]
 pub struct CompareOptions {
-    /// How far apart numbers may be.
+    /// The maximum distances of numbers.
     pub tolerances: Tolerances,
-    /// Pairs of names that belong together although they differ.
+    /// Pairs of names that belong together although they are different.
     pub mapping: Mapping,
-    /// How tensors are matched that the mapping does not match.
+    /// How to match tensors that the mapping does not match.
     pub match_by: MatchBy,
-    /// Whether both sides ran on the same inputs of the model, even if their manifests do not say so.
+    /// Whether both sides ran with the same inputs of the model, even if their manifests do not say so.
     pub same_inputs: bool,
     /// The names of the initializers that differ.
     pub initializers: Vec<String>,
-    /// The model, if it is known. It has the order of operators and their inputs.
+    /// The model, if it is known. It gives the order of operators and their inputs.
     pub graph: Option<Arc<Graph>>,
-    /// The reference's model, if it is known. Of two dumps, `graph` is the model of both if this is `None`.
+    /// The reference's model, if it is known. If this is `None` and both sides are dumps, `graph` is the model of both.
     pub reference_graph: Option<Arc<Graph>>,
-    /// The names of the engines of the two sides, or `None` for what a dump says.
+    /// The names of the engines of the two sides, or `None` to use the name in the dump.
     pub engines: [Option<String>; 2],
-    /// The least signal-to-noise ratio in decibels at which a tensor of a quantised model agrees with the original's; 10 if
-    /// not given.
+    /// The smallest signal-to-noise ratio in decibels at which a tensor of a quantised model agrees with the
+    /// original's; 10 if not given.
     pub least_sqnr: Option<f64>,
-    /// Threads for comparing dumps on disk, or `None` for the number of processors, but at most four.
+    /// The number of threads for comparing dumps on disk, or `None` for the number of processors, but at most four.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -80,12 +80,13 @@ pub struct Comparison {
     pub quantised_only: Vec<StoredOrigin>,
     /// Whether one side is quantised and the other is not. Tensors are then judged by their signal-to-noise ratio.
     pub is_quantised: bool,
-    /// Whether the reference is a directory of arrays, which has what somebody chose: then it does not count as missing what it
-    /// does not have.
+    /// Whether the reference is a directory of arrays, which may be any selection of tensors. Tensors that it lacks do
+    /// not count as missing.
     pub is_selection: bool,
-    /// The sets of inputs that were run, each with its files; empty if no model was run. A row's run is the number of its set.
+    /// The sets of inputs that were run, each as a list of files; empty if no model was run. A row's run is the number
+    /// of its set.
     pub input_sets: Vec<Vec<PathBuf>>,
-    /// What limits the comparison, a sentence each.
+    /// The limitations of the comparison, one sentence each.
     pub notes: Vec<String>,
     /// The names of the initializers that differ.
     pub initializers: Vec<String>,
@@ -93,7 +94,7 @@ pub struct Comparison {
     pub inputs: Vec<String>,
     /// The first operator that diverges, with its inputs.
     pub divergence: Option<Divergence>,
-    /// What could not be read, on either side.
+    /// The tensors that could not be read, on either side.
     pub problems: Vec<String>,
 }
 
@@ -112,7 +113,7 @@ pub struct Row {
     pub shapes: (Vec<usize>, Vec<usize>),
     /// The outcome.
     pub outcome: Outcome,
-    /// How much noisier it is than what it was computed from, in a comparison with a quantised model.
+    /// How much noisier it is than the tensors that it was computed from, in a comparison with a quantised model.
     pub drop: Option<SqnrDrop>,
 }
 
@@ -151,20 +152,21 @@ impl Comparison {
         work::compare(tensors, reference, options)
     }
 
-    /// Returns whether all tensors agree. A tensor that differs outweighs missing data.
+    /// Returns the verdict on all tensors. A tensor that differs outweighs missing data.
     pub fn verdict(&self) -> Verdict {
         let complete = if self.is_complete() { Verdict::Same } else { Verdict::Unknown };
         self.rows.iter().map(Row::verdict).chain([complete]).max().unwrap_or(complete)
     }
 
-    /// Returns whether there is something to compare and all of it is within its tolerance. Tensors that only one side
+    /// Returns whether there is at least one pair and every pair is within its tolerance. Tensors that only one side
     /// has are ignored: see [`is_complete`](Self::is_complete).
     pub fn is_same(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(Row::is_within)
     }
 
-    /// Returns whether every tensor of either side was compared: of a reference that is a selection, every one of its tensors. What a
-    /// `Cast` gives that only one side has counts as compared, for it is another form of what it takes: converters insert them.
+    /// Returns whether every tensor of either side was compared. If the reference is a selection, only its tensors
+    /// count. The output of a `Cast` that only one side has counts as compared, because it is another form of its
+    /// input, and converters insert such operators.
     pub fn is_complete(&self) -> bool {
         let is_known = |row: &Row| row.verdict() != Verdict::Unknown;
         let is_cast = |place: &StoredOrigin| place.op_type.as_deref() == Some("Cast");
@@ -192,7 +194,7 @@ impl Row {
         self.verdict() == Verdict::Same
     }
 
-    /// Returns how far apart the two are, or `None` if they were not compared by their numbers.
+    /// Returns the difference of the two, or `None` if they were not compared by their numbers.
     pub fn difference(&self) -> Option<&Difference> {
         match &self.outcome {
             Outcome::Compared { difference, .. } => Some(difference),

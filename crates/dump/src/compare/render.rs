@@ -43,8 +43,8 @@ impl fmt::Display for Order {
 }
 
 impl Comparison {
-    /// Returns the comparison as text for a terminal: a table of at most `most` rows (those that are not within their
-    /// tolerance come first in the choice), what was not compared, and the first operator that diverges. It is 80 columns wide.
+    /// Returns the comparison as text for a terminal of 80 columns: a table of at most `most` rows, preferably those
+    /// that are not within their tolerance; the tensors that were not compared; and the first operator that diverges.
     pub fn text(&self, order: Order, most: usize) -> String {
         self.text_within(order, most, 80)
     }
@@ -197,7 +197,7 @@ impl Comparison {
         text
     }
 
-    /// Returns the names of the files that a row's run was given, with blanks between them.
+    /// Returns the names of the input files of a row's run, separated by spaces.
     pub(super) fn files_of(&self, row: &Row) -> Option<String> {
         let set = self.input_sets.get(usize::try_from(row.place.run?).ok()?)?;
         let names = set.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy()));
@@ -296,10 +296,10 @@ impl Comparison {
     }
 }
 
-/// How many unmatched names of a selection are shown.
+/// The maximum number of unmatched names of a selection that are shown.
 const NAMED: usize = 10;
 
-/// The columns of a table: those of which a row has something to say.
+/// The optional columns of a table: those for which some row has a value.
 struct Columns {
     run: bool,
     input: bool,
@@ -359,7 +359,7 @@ impl Columns {
         };
         let decibels = |number: Option<f64>| match number {
             Some(number) if number.is_infinite() => "exact".into(),
-            // Nothing is shown as -0.0.
+            // This turns -0.0 into 0.0.
             Some(number) => format!("{:.1} dB", (number * 10.0).round() / 10.0 + 0.0),
             None => "-".to_owned(),
         };
@@ -380,7 +380,7 @@ impl Columns {
 }
 
 /// Returns the numbers of a row. If the two are infinitely far apart, or one has a NaN where the other has none, the
-/// other numbers are left empty.
+/// other cells are empty.
 fn numbers(d: &Difference) -> Vec<String> {
     if d.mismatches() > 0 {
         let apart = if d.nan_mismatches > 0 { "NaN" } else { "inf" };
@@ -391,8 +391,9 @@ fn numbers(d: &Difference) -> Vec<String> {
     numbers
 }
 
-/// Returns how bad a row is. Rows that cannot be compared are the worst. Then come those with NaN on one side only,
-/// then the others by the largest error relative to the reference's largest element, or by their signal-to-noise ratio.
+/// Returns a number by which rows are sorted, the worst first: rows that cannot be compared, then those with NaN on one
+/// side only, then the others by the largest error relative to the reference's largest element, or by their
+/// signal-to-noise ratio.
 pub(super) fn severity(row: &Row, is_quantised: bool) -> f64 {
     match row.difference() {
         None if row.is_within() => 0.0,

@@ -38,13 +38,13 @@ pub(super) struct Record<Shape, Iterations> {
     equal: Option<u64>,
     sqnr_db: Option<f64>,
     drop_db: Option<f64>,
-    /// The files of the set of inputs, with blanks between them.
+    /// The files of the set of inputs, separated by spaces.
     input: Option<String>,
     iterations: Iterations,
 }
 
 impl<Shape, Iterations> Record<Shape, Iterations> {
-    /// Creates the record of a row. `text`, `shape` and `iterations` convert these to their form in the file.
+    /// Creates the record of a row. `text`, `shape` and `iterations` convert such values to their form in the file.
     pub fn of(
         row: &Row,
         comparison: &Comparison,
@@ -92,7 +92,7 @@ impl<Shape, Iterations> Record<Shape, Iterations> {
     }
 }
 
-/// Returns the outcome of a row: its name in files, and what it is called in text.
+/// Returns the outcome of a row: its name in files, and its name in text.
 pub(super) fn outcome_name(row: &Row) -> (&'static str, String) {
     match &row.outcome {
         Outcome::Compared { difference, within } => {

@@ -8,20 +8,20 @@ use super::render::severity;
 use super::{Comparison, Row, diverge};
 use crate::StoredOrigin;
 
-/// Comparisons of one model with several sets of inputs, as one. Of each tensor, the worst row is kept, with the set that
-/// it comes from; a run of a row is the number of its set.
+/// Several comparisons of one model, each with another set of inputs, joined into one. For each tensor, the worst row
+/// is kept. The run of a row is the number of its set.
 #[derive(Debug, Default)]
 pub struct InputSets {
     comparison: Option<Comparison>,
     sets: Vec<Vec<PathBuf>>,
-    /// The rows by their places.
+    /// The indices of the rows by the origins of their tensors.
     rows: HashMap<StoredOrigin, usize>,
-    known: Known,
+    known: KnownEntries,
 }
 
-/// What the lists of the comparison have. A place is without its run.
+/// The entries that the lists of the comparison already have. Origins are without their runs.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownEntries {
     only_in_tensors: HashSet<StoredOrigin>,
     only_in_reference: HashSet<StoredOrigin>,
     fused: HashSet<StoredOrigin>,
@@ -32,13 +32,13 @@ struct Known {
 }
 
 impl InputSets {
-    /// Adds the comparison with one more set of inputs, which are in these files. `one_reference` says whether all sets are
-    /// compared with the same dump: then a tensor of it is unused if no set used it.
+    /// Adds the comparison with one more set of inputs, which are in these files. `one_reference` says whether all sets
+    /// are compared with the same dump. If so, a tensor of the dump is unused only if no set used it.
     pub fn add(&mut self, files: Vec<PathBuf>, comparison: Comparison, one_reference: bool) {
         self.sets.push(files);
         let Some(all) = &mut self.comparison else {
             self.rows = comparison.rows.iter().enumerate().map(|(index, row)| (key(&row.place), index)).collect();
-            self.known = Known::of(&comparison);
+            self.known = KnownEntries::of(&comparison);
             self.comparison = Some(comparison);
             return;
         };
@@ -95,7 +95,7 @@ impl InputSets {
     }
 }
 
-impl Known {
+impl KnownEntries {
     fn of(comparison: &Comparison) -> Self {
         let places = |places: &[StoredOrigin]| places.iter().map(key).collect();
         let texts = |texts: &[String]| texts.iter().cloned().collect();
@@ -111,12 +111,12 @@ impl Known {
     }
 }
 
-/// Adds to a list what it does not have yet, as far as `key` tells things apart.
+/// Adds to a list the entries that it does not have yet. Entries with the same `key` are equal.
 fn add<T: Eq + Hash>(all: &mut Vec<T>, known: &mut HashSet<T>, more: Vec<T>, key: fn(&T) -> T) {
     all.extend(more.into_iter().filter(|one| known.insert(key(one))));
 }
 
-/// Returns a place without its run.
+/// Returns an origin without its run.
 fn key(place: &StoredOrigin) -> StoredOrigin {
     StoredOrigin { run: None, ..place.clone() }
 }
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(all.problems.len(), SETS * OF_EACH + 1);
         assert_eq!(all.only_in_tensors.len(), OF_EACH, "a place is without its run");
         assert_eq!(all.only_in_reference, [place("never used".to_owned())]);
-        // Where each is compared with each, it takes minutes.
+        // An implementation that compares each with each takes minutes.
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     }
 }

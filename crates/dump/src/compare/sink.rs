@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opscope_tensor::{Accumulator, DifferenceAccumulator};
 
 use super::criteria::{Criteria, Criterion};
-use super::given::Given;
 use super::matching::{Folded, Matcher, unused};
+use super::model_inputs::ModelInputs;
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, IndexStatistics, InputEntry, Piece, Sink, StoredDump, StoredOrigin, Stream};
@@ -21,7 +21,7 @@ pub struct CompareSink {
     buffer: Vec<u8>,
 }
 
-/// Access to what a [`CompareSink`] has found.
+/// A handle to the results of a [`CompareSink`].
 pub struct Comparer {
     reference: Arc<StoredDump>,
     options: CompareOptions,
@@ -39,7 +39,7 @@ struct State {
     inputs: HashMap<u64, Arc<[InputEntry]>>,
 }
 
-/// The pair whose pieces are coming.
+/// The pair whose pieces are being received.
 struct Current {
     /// Its row, without the outcome.
     row: Row,
@@ -47,19 +47,19 @@ struct Current {
     against: Against,
 }
 
-/// The reference of a tensor.
+/// The reference data of a tensor.
 enum Against {
     Data {
         accumulator: DifferenceAccumulator,
         data: Box<dyn Read + Send>,
-        /// The number of elements that are still to come.
+        /// The number of remaining elements.
         left: usize,
     },
     Statistics(Accumulator, IndexStatistics),
 }
 
 impl CompareSink {
-    /// Creates a sink that compares with this dump, and access to what it finds.
+    /// Creates a sink that compares with this dump, and a handle to its results.
     pub fn new(reference: Arc<StoredDump>, options: CompareOptions) -> (Self, Comparer) {
         let criteria = Arc::new(Criteria::new(&options, None, &reference));
         let ours = options.graph.iter().flat_map(|graph| graph.all_values()).map(|value| value.name.as_str());
@@ -207,6 +207,6 @@ impl Comparer {
             problems: state.problems.iter().chain(&reference.problems).cloned().chain(incomplete).collect(),
         };
         let tensors = state.inputs.iter().map(|(&run, inputs)| (run, &**inputs)).collect();
-        diverge::finished(comparison, &Given { tensors, reference: reference.given() }, &self.options)
+        diverge::finished(comparison, &ModelInputs { tensors, reference: reference.given() }, &self.options)
     }
 }

@@ -3,21 +3,21 @@ use std::sync::Arc;
 
 use opscope_onnx::{Graph, Producer, Value, ValueId};
 
-use super::way::quantises;
+use super::rounding::quantises;
 use super::{CompareOptions, Comparison, Row};
 use crate::{Io, StoredOrigin};
 
-/// How much noisier a tensor is than what it was computed from, as signal-to-noise ratios in decibels.
+/// How much noisier a tensor is than the tensors that it was computed from, as signal-to-noise ratios in decibels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SqnrDrop {
-    /// The least ratio of what the operator takes.
+    /// The lowest ratio of the operator's inputs.
     pub from: f64,
-    /// That of what it gives.
+    /// The ratio of its output.
     pub to: f64,
 }
 
 impl SqnrDrop {
-    /// The drop from which on an operator stands out, in decibels: half of the noise behind it is its own.
+    /// The drop from which an operator stands out, in decibels: half of the noise after it is its own.
     pub(super) const LARGE: f64 = 3.0;
 
     /// Returns by how many decibels the ratio fell.
@@ -33,22 +33,22 @@ impl Comparison {
         drops.filter(|(_, drop)| drop.decibels() > 0.0).max_by(|x, y| x.1.decibels().total_cmp(&y.1.decibels()))
     }
 
-    /// Returns the first row that has noise, and its ratio in decibels, in a comparison with a quantised model. What it was
-    /// computed from is exact, so it has no drop.
+    /// Returns the first row with noise, and its ratio in decibels, in a comparison with a quantised model. The tensors
+    /// that it was computed from are exact, so it has no drop.
     pub fn first_noise(&self) -> Option<(&Row, f64)> {
         let noisy = |row| Some((row, ratio(row).filter(|ratio| ratio.is_finite())?));
         self.rows.iter().filter(|_| self.is_quantised).find_map(noisy)
     }
 
-    /// Sets the drops of a comparison with a quantised model, whose rows are in the order of the graph, and sets apart what
-    /// only one side has because of that.
+    /// Sets the drops of a comparison with a quantised model, whose rows are in the order of the graph. Moves the
+    /// tensors that only one side has because of the quantisation to a list of their own.
     pub(super) fn set_drops(&mut self, options: &CompareOptions) {
         let drops: Vec<Option<SqnrDrop>> = match options.graph.as_deref() {
             Some(graph) => {
                 let ratios = Ratios::of(&self.rows, graph);
                 self.rows.iter().map(|row| ratios.drop(row)).collect()
             }
-            // Without the graph, what was computed before is the best guess at what a tensor was computed from.
+            // Without the graph, the best guess is that a tensor was computed from the preceding one.
             None => {
                 let befores = [None].into_iter().chain(self.rows.iter().map(Some));
                 let drop = |(before, row): (Option<&Row>, &Row)| {
@@ -73,7 +73,7 @@ impl Comparison {
             .extract_if(.., |place| is_of_quantiser(place) || has(&options.reference_graph, place) == Some(false));
         self.quantised_only.extend(only);
         let only = self.only_in_reference.extract_if(.., |place| {
-            // The values of two dumps are those of one graph at most.
+            // For two dumps, at most one graph is known.
             let other = if options.reference_graph.is_some() { has(&options.graph, place) } else { None };
             is_of_quantiser(place) || other == Some(false)
         });
@@ -121,7 +121,7 @@ impl<'c> Ratios<'c> {
         (row.place.io != Some(Io::Input)).then_some(SqnrDrop { from, to: ratio(row)? })?.if_finite()
     }
 
-    /// Returns the least ratio of the values that one was computed from, those that were compared and are nearest to it.
+    /// Returns the lowest ratio of the values that a value was computed from: the nearest ones that were compared.
     fn before(&self, run: Option<u64>, value: ValueId, seen: &mut HashSet<ValueId>) -> Option<f64> {
         let mut waiting = vec![value];
         let mut least: Option<f64> = None;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::{MatchedBy, Order, Outcome};
 
-    /// A row of a tensor whose signal-to-noise ratio is about this many decibels.
+    /// Returns the row of a tensor with a signal-to-noise ratio of about this many decibels.
     fn row(value: &str, sqnr: f64) -> Row {
         let place = StoredOrigin { value: Some(value.to_owned()), ..StoredOrigin::default() };
         let noise = if sqnr.is_finite() { 10f64.powf(-sqnr / 20.0) } else { 0.0 };
@@ -235,7 +235,7 @@ mod tests {
             op_type: Some(op_type.to_owned()),
             ..StoredOrigin::default()
         };
-        // Returns the values that stay, those of either side, and those that are set apart.
+        // Returns the values that only one side has, of either side, and then those that were moved.
         let set_apart = |graph: Option<Arc<Graph>>, reference_graph: Option<Arc<Graph>>| {
             let options = CompareOptions { graph, reference_graph, ..CompareOptions::default() };
             let mut comparison = Comparison::of(&Default::default(), &Default::default(), &options);
@@ -249,9 +249,9 @@ mod tests {
             [&comparison.only_in_tensors, &comparison.only_in_reference, &comparison.quantised_only]
                 .map(|one| values(one))
         };
-        // Without graphs, only the types of the operators say so.
+        // Without graphs, only the types of the operators are known.
         assert_eq!(set_apart(None, None), ["mine", "theirs", "codes back"]);
-        // Each side's graph computes what the other side lacks, or does not.
+        // Both graphs are known, and say which values each side computes.
         assert_eq!(set_apart(graph("theirs"), graph("mine")), ["mine", "theirs", "codes back"]);
         assert_eq!(set_apart(graph("y"), graph("y")), ["", "", "mine codes theirs back"]);
         assert_eq!(set_apart(graph("y"), None), ["mine", "theirs", "codes back"]);

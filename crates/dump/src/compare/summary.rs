@@ -1,15 +1,16 @@
 use super::criteria::Criterion;
 use crate::IndexStatistics;
 
-/// What hashes and statistics show about two tensors.
+/// The result of comparing the hashes and statistics of two tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summary {
     /// Their hashes are equal, so their data is the same.
     Same,
-    /// Their hashes differ, but their statistics agree within the tolerance. Whether every element does is not known.
+    /// Their hashes differ, but their statistics agree within the tolerance. It is not known whether every element
+    /// does.
     Alike,
-    /// Their statistics are further apart than they can be if all elements are within the tolerance, or if the noise is as
-    /// small as it has to be.
+    /// Their statistics are further apart than possible if all elements were within the tolerance, or if the noise were
+    /// low enough.
     Different,
 }
 
@@ -27,16 +28,17 @@ impl Summary {
         }
         let extremes = [reference.min, reference.max].into_iter().flatten();
         let largest = extremes.fold(0.0, |largest: f64, extreme| largest.max(extreme.abs()));
-        // How far the mean and the extremes can be apart. A mean is a sum of many elements, which is rounded.
+        // The maximum distances of the means and of the extremes. A mean is computed from a rounded sum of many
+        // elements.
         let (mean, extreme) = match criterion.least_sqnr {
-            // If no element is further apart than this, neither is any of the three.
+            // If no pair of elements is further apart than this, neither is any of the three.
             None => {
                 let tolerance = &criterion.tolerance;
                 let most = tolerance.absolute + (tolerance.relative + tolerance.of_max) * largest;
                 (most, most)
             }
-            // The signal's root mean square is the largest element at most. The ratio gives the noise's, which no mean of it
-            // exceeds, and one element has all of the noise at most.
+            // The signal's root mean square is at most the largest element. With the ratio this bounds the root mean
+            // square of the noise, which is also a bound of its mean. At most, a single element has all of the noise.
             Some(least) => {
                 let noise = largest * 10f64.powf(-least / 20.0);
                 (noise, noise * (elements as f64).sqrt())

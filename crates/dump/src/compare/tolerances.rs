@@ -3,9 +3,9 @@ use opscope_tensor::{DType, Tolerance};
 /// Tolerances by the type in which elements are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Tolerances {
-    /// For every type that is not listed, or `None` for [`Tolerance::of`] the type.
+    /// The tolerance of every type that is not listed, or `None` for [`Tolerance::of`] the type.
     pub all: Option<Tolerance>,
-    /// For single types.
+    /// The tolerances of single types.
     pub of: Vec<(DType, Tolerance)>,
 }
 

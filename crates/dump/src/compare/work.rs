@@ -7,12 +7,12 @@ use std::thread;
 use opscope_tensor::DifferenceAccumulator;
 
 use super::criteria::Criteria;
-use super::given::Given;
 use super::matching::{Folded, MatchedBy, Matcher, unused};
+use super::model_inputs::ModelInputs;
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::{DumpKind, StoredDump, StoredTensor};
 
-/// The number of elements that are read of each side at once. They stay in the second-level cache until they are
+/// The number of elements that are read from each side at once. They stay in the second-level cache until they are
 /// compared.
 const ELEMENTS: usize = 64 << 10;
 
@@ -57,7 +57,7 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
             divergence: None,
             problems: problems.collect(),
         },
-        &Given { tensors: tensors.given(), reference: reference.given() },
+        &ModelInputs { tensors: tensors.given(), reference: reference.given() },
         options,
     )
 }

@@ -4,8 +4,8 @@ use super::ascend::{AscendSink, DirectoryTarget};
 use super::directory::{Contents, DirectorySink};
 use crate::{DumpError, DumpInfo, Sink};
 
-/// A format of dumps on disk. [`ALL`](Self::ALL) is the only list of them: a command line and a configuration choose from it
-/// by name.
+/// A format of dumps on disk. [`ALL`](Self::ALL) is the only list of formats. A command line and a configuration choose
+/// from it by name.
 #[derive(Debug)]
 pub struct DumpFormat {
     /// The name, such as `npy`.
@@ -18,7 +18,7 @@ pub struct DumpFormat {
 /// Creates a sink that writes to a directory, with histograms or without.
 type Create = fn(&Path, &DumpInfo, bool) -> Result<Box<dyn Sink>, DumpError>;
 
-/// The bytes of a chunk of AscendCL's dump files, as the vendor cuts them.
+/// The size of a chunk of AscendCL's dump files in bytes, as the vendor has it.
 const CHUNK: usize = 128 << 20;
 
 impl PartialEq for DumpFormat {
@@ -50,8 +50,8 @@ impl DumpFormat {
     /// Every format. The first one is the default.
     pub const ALL: &[&Self] = &[&Self::NPY, &Self::ASCEND, &Self::STATISTICS];
 
-    /// Creates the sink of a new dump in a directory, which must not exist. Histograms count the elements of every tensor by
-    /// powers of two.
+    /// Creates the sink of a new dump in a directory, which must not exist. Histograms count the elements of every
+    /// tensor by powers of two.
     ///
     /// # Errors
     /// Returns an error if the directory exists or cannot be written, or if this format cannot hold histograms.
@@ -72,7 +72,7 @@ fn directory(root: &Path, contents: Contents, info: &DumpInfo, histograms: bool)
 mod tests {
     #[test]
     fn a_chunk_of_an_ascendcl_file_has_128_mib() {
-        // So much is too long for a test.
+        // A chunk of this size is too large for a test.
         assert_eq!(super::CHUNK, 134_217_728);
     }
 }

@@ -13,12 +13,12 @@ pub(crate) struct ManifestFile {
     pub manifest: Manifest,
 }
 
-/// Space that is kept free for the manifest, so that a full disk can still be told of.
+/// A file that reserves space for the manifest, so that a full disk can still be reported.
 const RESERVE: &str = ".reserve";
 const RESERVED_BYTES: usize = 64 << 10;
 
 impl ManifestFile {
-    /// Makes the dump's directory, with a manifest that says that the dump is not complete.
+    /// Creates the dump's directory, with a manifest of an incomplete dump.
     pub fn create(root: &Path, info: &DumpInfo, contents: &str) -> Result<Self, DumpError> {
         let failed = |name: &str, what: &str| {
             let (path, what) = (root.join(name), what.to_owned());
@@ -38,7 +38,7 @@ impl ManifestFile {
         Self { root: root.to_path_buf(), manifest }
     }
 
-    /// Writes how the dump ended. Returns why not, where it cannot.
+    /// Writes the outcome of the dump. Returns the reason if that fails.
     pub fn close(&mut self, ending: &Ending, errors: &[String]) -> Option<String> {
         self.manifest.end(ending, errors);
         self.finish().err().map(|error| {
@@ -48,7 +48,7 @@ impl ManifestFile {
 
     /// Writes the last manifest.
     pub fn finish(&self) -> io::Result<()> {
-        // Gives its space back to the manifest; nothing depends on it otherwise.
+        // Frees the reserved space for the manifest. Nothing else depends on it.
         let _ = fs::remove_file(self.root.join(RESERVE));
         self.write()
     }

@@ -1,4 +1,4 @@
-//! Where dumps go, a file or a folder for each format.
+//! The formats of dumps on disk, each in a file or a folder.
 
 pub mod ascend;
 pub(crate) mod directory;

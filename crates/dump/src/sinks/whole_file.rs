@@ -1,12 +1,12 @@
-//! What a dump makes on disk. Nothing that exists is overwritten, and no link is followed: another user may write to the
-//! directory, too.
+//! Creates the files and directories of a dump. No existing file is overwritten, and no link is followed, because
+//! another user may also write to the directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// How the name of a file begins until the file is whole.
+/// The prefix of a file's name until the file is complete.
 pub(crate) const BESIDE: &str = ".beside-";
 
 /// Creates a file that must not exist.
@@ -14,10 +14,11 @@ pub(crate) fn file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Writes a file as a whole: under a name that cannot be guessed, then renamed. At every moment the file is whole.
+/// Writes a file atomically: under a name that cannot be guessed, and then renames it. The file is complete at every
+/// moment.
 pub(crate) fn whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
-    // Readable for whom other files are, as far as the process's mask allows.
+    // The file gets the permissions of other new files, reduced by the process's mask.
     let permissions = fs::Permissions::from_mode(0o666);
     let mut beside = tempfile::Builder::new().prefix(BESIDE).permissions(permissions).tempfile_in(directory)?;
     beside.write_all(content)?;

@@ -10,7 +10,7 @@ use crate::table::csv;
 /// The largest table of names that is read.
 const LARGEST_MAPPING: u64 = 256 << 20;
 
-/// Opens the files among these that are AscendCL's. The tensors are in the order of their runs and tasks.
+/// Opens those of the files that are AscendCL's. The tensors are in the order of their runs and tasks.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::AscendCl, ..StoredDump::default() };
     let mut mappings = HashMap::new();
@@ -28,7 +28,7 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     dump.tensors = found.into_iter().flat_map(|(run, name, file)| tensors(run, &name, file)).collect();
     match manifest::read(root) {
         Ok(manifest) => dump.manifest = manifest.filter(|_| !dump.tensors.is_empty()),
-        // A single file is no directory and has none.
+        // A single file has no manifest.
         Err(_) if dump.tensors.is_empty() || !root.is_dir() => {}
         Err(reason) => dump.problems.push(format!("{MANIFEST}: {reason}")),
     }
@@ -88,7 +88,7 @@ fn tensors(run: Option<u64>, name: &FileName, file: AscendFile) -> Vec<StoredTen
 mod tests {
     #[test]
     fn a_mapping_has_256_mib_at_most() {
-        // So much is too long for a test.
+        // A table of this size is too large for a test.
         assert_eq!(super::LARGEST_MAPPING, 268_435_456);
     }
 }

@@ -12,11 +12,11 @@ use crate::{DumpError, INDEX, IndexLine, IndexStatistics, Io, MANIFEST, State};
 /// The longest line of an index that is read.
 pub(crate) const LONGEST_LINE: u64 = 1 << 20;
 
-/// Lines of an index that cannot be used; with more it is no index.
+/// The maximum number of unusable lines in an index. With more, the file is not an index.
 const MOST_PROBLEMS: usize = 1000;
 
-/// Opens our own dump. A line that cannot be used is a problem of the dump and not an error: the process that wrote
-/// it may have been killed in the middle of one.
+/// Opens our own dump. An unusable line is a problem of the dump and not an error, because the process that wrote it
+/// may have been killed in the middle of a line.
 pub(super) fn open(root: &Path) -> Result<StoredDump, DumpError> {
     let wrong = |path: &Path, reason: String| DumpError::File { path: path.to_path_buf(), reason };
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Opscope, ..StoredDump::default() };
@@ -126,7 +126,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
     Ok(StoredTensor { place, dtype: Some(dtype), shape: line.shape, bytes: line.bytes, noted, location })
 }
 
-/// Returns where the operator of a line lies in the program that the model was exported from.
+/// Returns the position of a line's operator in the program that the model was exported from.
 fn code_origin(line: &IndexLine) -> Option<CodeOrigin> {
     let module =
         line.module.as_ref().map(|path| Module { path: path.clone(), class: line.class.clone().unwrap_or_default() });
@@ -140,7 +140,7 @@ fn code_origin(line: &IndexLine) -> Option<CodeOrigin> {
     Some(CodeOrigin { display_name, modules: module.into_iter().collect(), source: line.source.clone() })
 }
 
-/// Returns a file that an index names: it must be in the dump's directory, also after every link is followed.
+/// Returns the path of a file in an index. It must be in the dump's directory, even after every link is followed.
 fn inside(root: &Path, file: &str) -> Result<PathBuf, String> {
     let leads_out = || format!("'{}' leads out of the dump's directory", file.escape_default());
     if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {

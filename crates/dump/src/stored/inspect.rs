@@ -11,28 +11,28 @@ use super::missing_tensors;
 use crate::table::number::{finite, short};
 use crate::{DumpError, IndexStatistics, Io, StoredDump, StoredTensor};
 
-/// What a dump contains.
+/// The contents of a dump.
 #[derive(Debug, Clone)]
 pub struct Inspection {
     /// The dump.
     pub dump: StoredDump,
-    /// For each of its tensors what its data is like, where there is data.
+    /// The details of the data of each of its tensors, or why there are none.
     pub tensors: Vec<Result<Details, String>>,
 }
 
-/// What a tensor's data is like.
+/// Details of a tensor's data.
 #[derive(Debug, Clone)]
 pub struct Details {
     /// Its statistics.
     pub statistics: Statistics,
-    /// How its elements are spread.
+    /// The distribution of its elements.
     pub histogram: Histogram,
     /// Its first elements, at most [`Details::FIRST`].
     pub first: Vec<Element>,
 }
 
 impl Details {
-    /// How many elements are shown.
+    /// The number of elements that are shown.
     pub const FIRST: usize = 8;
 
     /// Reads a tensor once, piece by piece.
@@ -62,12 +62,12 @@ impl Details {
     }
 }
 
-/// Elements that are read at once.
+/// The number of elements that are read at once.
 const PIECE: usize = 64 << 10;
 
 impl Inspection {
-    /// Looks at a dump, or at a single `.npy` or dump file, and reads all of its data. Data that cannot be read, or that
-    /// is not what the dump says of it, is a problem of the dump.
+    /// Inspects a dump, or a single `.npy` or dump file, and reads all of its data. Data that cannot be read, or that
+    /// contradicts the dump, is a problem of the dump.
     ///
     /// # Errors
     /// Returns an error if there is no dump.
@@ -82,7 +82,7 @@ impl Inspection {
         Ok(Self { dump, tensors })
     }
 
-    /// Returns a verdict in a few lines: what the dump is of, whether it is complete, and what is wrong with it.
+    /// Returns a verdict in a few lines: the origin of the dump, whether it is complete, and its problems.
     pub fn verdict(&self) -> String {
         let mut text = self.heading();
         let checked = self.with_hash().filter(|(_, details)| details.is_ok()).count();
@@ -97,7 +97,7 @@ impl Inspection {
         text + &self.problems()
     }
 
-    /// Returns the tensors of which the dump has both the data and its hash.
+    /// Returns the tensors for which the dump has both the data and its hash.
     fn with_hash(&self) -> impl Iterator<Item = (&StoredTensor, &Result<Details, String>)> {
         let all = self.dump.tensors.iter().zip(&self.tensors);
         all.filter(|(tensor, _)| tensor.noted.is_some() && tensor.file().is_some())
@@ -107,12 +107,12 @@ impl Inspection {
         self.dump.problems.iter().map(|problem| format!("problem: {}\n", shown_text(problem))).collect()
     }
 
-    /// To be read in a terminal: a table of tensors; where there is only one, its histogram and first elements.
+    /// Returns text for a terminal: a table of tensors or, if there is only one, its histogram and first elements.
     pub fn text(&self) -> String {
         self.text_within(usize::MAX, 80)
     }
 
-    /// Returns the same with at most so many tensors, for a terminal of so many columns.
+    /// Returns the same text with at most `rows` tensors, for a terminal of `width` columns.
     pub fn text_within(&self, rows: usize, width: usize) -> String {
         let mut text = self.heading();
         let runs: BTreeSet<u64> = self.dump.tensors.iter().filter_map(|tensor| tensor.place.run).collect();
@@ -161,7 +161,7 @@ impl Inspection {
         text
     }
 
-    /// For machines.
+    /// Returns the same as JSON.
     pub fn json(&self) -> Value {
         let tensor = |(tensor, details): (&StoredTensor, &Result<Details, String>)| {
             let place = &tensor.place;
@@ -193,7 +193,7 @@ impl Inspection {
     }
 }
 
-/// Returns what is wrong with the data of a tensor.
+/// Returns the problem of a tensor's data, if there is one.
 fn problem(tensor: &StoredTensor, details: Result<&Details, &String>) -> Option<String> {
     let file = tensor.file()?.display();
     match details {

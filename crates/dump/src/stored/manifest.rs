@@ -7,7 +7,7 @@ use crate::{MANIFEST, Manifest};
 /// The largest manifest that is read.
 const LARGEST: u64 = 256 << 20;
 
-/// Returns the manifest of a directory; `None` where there is none.
+/// Returns the manifest of a directory; `None` if there is none.
 pub(crate) fn read(root: &Path) -> Result<Option<Manifest>, String> {
     let text = match opscope_files::read(&root.join(MANIFEST), LARGEST) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -16,11 +16,11 @@ pub(crate) fn read(root: &Path) -> Result<Option<Manifest>, String> {
     serde_json::from_slice(&text).map(Some).map_err(|error| error.to_string())
 }
 
-/// Compares what the manifest counted with what is there: tensors that are whole, and their bytes. `place` is where they
-/// are listed.
+/// Compares the counts in the manifest with the complete tensors that are there, and their bytes. `place` is where
+/// these are listed.
 pub(super) fn check(dump: &mut StoredDump, place: &str, tensors: u64, bytes: u64) {
     let Some(manifest) = &dump.manifest else { return };
-    // A dump that was never closed counted nothing.
+    // A dump that was never closed has no counts.
     if !manifest.complete && manifest.tensors == 0 {
         return;
     }
@@ -36,7 +36,7 @@ pub(super) fn check(dump: &mut StoredDump, place: &str, tensors: u64, bytes: u64
 mod tests {
     #[test]
     fn a_manifest_has_256_mib_at_most() {
-        // So much is too long for a test.
+        // A manifest of this size is too large for a test.
         assert_eq!(super::LARGEST, 268_435_456);
     }
 }

@@ -1,12 +1,12 @@
-//! Dumps that were taken before: our own, AscendCL's, and plain directories of `.npy` files.
+//! Stored dumps: our own, AscendCL's, and plain directories of `.npy` files.
 
 mod ascend;
 mod index;
 pub(crate) mod inspect;
-mod kept;
+mod keep_sink;
 pub(crate) mod manifest;
+mod npy_files;
 pub(crate) mod order;
-mod plain;
 pub(crate) mod walk;
 
 use std::fmt;
@@ -24,20 +24,20 @@ use opscope_text::counted;
 
 use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
 pub(crate) use index::LONGEST_LINE;
-pub use kept::{KeepSink, Keeper};
+pub use keep_sink::{KeepSink, Keeper};
 
-/// A dump that was taken before: its tensors, in the order in which they came, without their data.
+/// A stored dump: its tensors, in the order in which they were written, without their data.
 #[derive(Debug, Clone, Default)]
 pub struct StoredDump {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What kind of dump it is.
+    /// Its kind.
     pub kind: DumpKind,
-    /// The manifest; only dumps that opscope wrote have one.
+    /// The manifest. Only dumps that opscope wrote have one.
     pub manifest: Option<Manifest>,
     /// Its tensors.
     pub tensors: Vec<StoredTensor>,
-    /// What could not be read, and why. Everything else can be used.
+    /// The parts that could not be read, and why. Everything else can be used.
     pub problems: Vec<String>,
 }
 
@@ -60,27 +60,27 @@ pub enum DumpKind {
 pub struct StoredTensor {
     /// Where it comes from.
     pub place: StoredOrigin,
-    /// The type of its elements; `None` for types that are not known here.
+    /// The type of its elements; `None` if it is unknown.
     pub dtype: Option<DType>,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// The bytes of its data.
+    /// The size of its data in bytes.
     pub bytes: u64,
-    /// What the dump says of its numbers; only our own says something.
+    /// The statistics in the dump. Only our own dumps have them.
     pub noted: Option<IndexStatistics>,
     location: Location,
 }
 
-/// Where a tensor of a dump comes from, as far as the dump says so.
+/// The origin of a tensor of a dump, as far as the dump has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct StoredOrigin {
-    /// The run; `None` for what is the same in every run, and where the dump does not tell runs apart.
+    /// The run; `None` for a tensor that is the same in every run, and if the dump does not distinguish runs.
     pub run: Option<u64>,
     /// The operator's name.
     pub operator: Option<String>,
     /// The operator's type.
     pub op_type: Option<String>,
-    /// Whether the operator takes or gives it.
+    /// Whether it is an input or an output of the operator.
     pub io: Option<Io>,
     /// Its slot.
     pub slot: Option<usize>,
@@ -99,22 +99,22 @@ pub struct StoredOrigin {
 enum Location {
     /// In a file, in our order of bytes and elements, from this offset.
     File(PathBuf, u64),
-    /// In an `.npy` file of another order.
+    /// In an `.npy` file with another element or byte order.
     Foreign(PathBuf),
     Memory(Arc<[u8]>),
-    /// In a file that has no name.
+    /// In an unnamed file.
     Unnamed(Arc<File>, u64),
-    /// Nowhere: only its statistics were taken, or only its beginning.
+    /// Nowhere: the dump has only its statistics, or only its beginning.
     Nowhere(&'static str),
 }
 
 impl StoredDump {
-    /// Returns the name of the engine that computed it, if the dump says so.
+    /// Returns the name of the engine that computed it, if the dump has it.
     pub fn engine(&self) -> Option<&str> {
         self.manifest.as_ref().map(|manifest| manifest.engine.name.as_str())
     }
 
-    /// Opens a dump: a directory, or a single file of AscendCL's or numpy's.
+    /// Opens a dump: a directory, or a single file in AscendCL's or numpy's format.
     ///
     /// # Errors
     /// Returns an error if there is no dump.
@@ -132,7 +132,7 @@ impl StoredDump {
         if !ascend.tensors.is_empty() {
             return Ok(ascend);
         }
-        let npy = plain::open(path, &files);
+        let npy = npy_files::open(path, &files);
         match (npy.tensors.is_empty(), ascend.problems.into_iter().chain(npy.problems.clone()).next()) {
             (false, _) => Ok(npy),
             (true, Some(problem)) => Err(wrong(problem)),
@@ -146,25 +146,26 @@ impl StoredDump {
 }
 
 impl StoredDump {
-    /// Returns whether it holds what it should: it could be read as a whole, and its manifest, where it has one, does
-    /// not say otherwise.
+    /// Returns whether it is complete: all of it could be read, and its manifest, if it has one, does not contradict
+    /// that.
     pub fn is_complete(&self) -> bool {
         self.problems.is_empty() && self.manifest.as_ref().is_none_or(|manifest| manifest.complete)
     }
 }
 
 impl StoredDump {
-    /// Returns whether it is of plain arrays. Nothing says what else there should be, so it has what somebody chose.
+    /// Returns whether it consists of plain arrays. It may be any selection, because no manifest says what should be
+    /// there.
     pub(crate) fn is_selection(&self) -> bool {
         self.kind == DumpKind::Npy
     }
 
-    /// Returns whether it tells runs apart.
+    /// Returns whether it distinguishes runs.
     pub fn has_runs(&self) -> bool {
         self.tensors.iter().any(|tensor| tensor.place.run.is_some())
     }
 
-    /// Why its manifest says that it is not complete; `None` where it does not say so.
+    /// Returns why it is not complete according to its manifest; `None` if the manifest does not say so.
     pub(crate) fn incomplete(&self) -> Option<String> {
         let manifest = self.manifest.as_ref().filter(|manifest| !manifest.complete)?;
         let missing = || missing_tensors(manifest.missing_count);
@@ -175,7 +176,7 @@ impl StoredDump {
 }
 
 impl StoredTensor {
-    /// Creates a tensor whose data is nowhere.
+    /// Creates a tensor without data.
     #[cfg(test)]
     pub(crate) fn without_data(place: StoredOrigin, dtype: DType) -> Self {
         let location = Location::Nowhere("it was never taken");
@@ -211,13 +212,13 @@ impl StoredTensor {
     /// Returns how many elements it has.
     ///
     /// # Errors
-    /// Returns an error if no machine could address so many: a damaged or hostile file can say anything.
+    /// Returns an error if no machine can address that many, because a damaged or hostile file can contain any number.
     pub(crate) fn elements(&self) -> io::Result<usize> {
         let elements = self.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
         elements.ok_or_else(|| io::Error::other(format!("the shape {:?} has too many elements", self.shape)))
     }
 
-    /// Returns what is known of its numbers: what its data shows, or else what the dump says.
+    /// Returns its statistics: those of its data or, if there is none, those in the dump.
     ///
     /// # Errors
     /// The same as [`data`](Self::data), and if its type is not known.
@@ -243,7 +244,7 @@ impl StoredTensor {
 }
 
 impl StoredOrigin {
-    /// Returns what to call the tensor: its value, or its operator and slot. In a loop, the iteration comes behind it:
+    /// Returns the label of the tensor: its value, or its operator and slot. In a loop, the iteration follows:
     /// `Loop_3/sum[17]`.
     pub fn label(&self) -> String {
         let indices = LoopIteration::indices(&self.iterations);
@@ -259,12 +260,12 @@ impl StoredOrigin {
 }
 
 impl StoredOrigin {
-    /// Returns the operator's name with the iteration behind it, if it is in a loop.
+    /// Returns the operator's name, followed by the iteration if it is in a loop.
     pub(crate) fn operator_label(&self) -> Option<String> {
         Some(format!("{}{}", self.operator.as_ref()?, LoopIteration::indices(&self.iterations)))
     }
 
-    /// Returns whether this place is in the iterations of another one, or in none of a loop around it.
+    /// Returns whether the iterations of this origin are those of the other one, or enclose them.
     pub(crate) fn is_around(&self, other: &Self) -> bool {
         other.iterations.starts_with(&self.iterations)
     }
@@ -282,12 +283,12 @@ impl fmt::Display for StoredOrigin {
     }
 }
 
-/// Says that so many tensors of a dump are missing.
+/// Returns the sentence that this many tensors of a dump are missing.
 fn missing_tensors(count: u64) -> String {
     format!("{} {} missing", counted(count, "tensor"), if count == 1 { "is" } else { "are" })
 }
 
-/// Reads a file from a place without moving a position that others share.
+/// Reads a file from an offset, without moving the shared position of the file.
 struct At {
     file: Arc<File>,
     at: u64,

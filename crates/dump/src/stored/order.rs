@@ -1,29 +1,30 @@
-//! The order of execution, as far as a dump says it.
+//! The order of execution, as far as a dump has it.
 
 use std::collections::HashMap;
 
 use super::StoredOrigin;
 
-/// The places of operators in the order of the graph. Files are written by several threads, so an index is in another order.
+/// The positions of operators in the order of the graph. Files are written by several threads, so an index is in
+/// another order.
 #[derive(Debug, Clone, Default)]
 pub struct Positions {
     of_operators: HashMap<String, usize>,
 }
 
-/// When a tensor was computed: the place of the operator in the main graph, whether it is that operator's own, the iterations of
-/// the bodies that it is in, and its place there.
-pub type Place = (usize, bool, Vec<u32>, usize);
+/// The moment at which a tensor was computed: the position of the operator in the main graph, whether the tensor is
+/// that operator's own, the iterations of the bodies that it is in, and its position there.
+pub type ExecutionPosition = (usize, bool, Vec<u32>, usize);
 
 impl Positions {
-    /// Takes them from tensors.
+    /// Collects the positions from tensors.
     pub fn of<'p>(places: impl Iterator<Item = &'p StoredOrigin>) -> Self {
         let position = |place: &StoredOrigin| Some((place.operator.clone()?, place.position?));
         Self { of_operators: places.filter_map(position).collect() }
     }
 
-    /// Returns when a tensor was computed in its run. What is in a body comes before what the operator around it gives. `None` where
-    /// the dump does not say it.
-    pub fn place(&self, tensor: &StoredOrigin) -> Option<Place> {
+    /// Returns when a tensor was computed in its run. Tensors in a body come before the outputs of the operator around
+    /// it. Returns `None` if the dump does not have this information.
+    pub fn place(&self, tensor: &StoredOrigin) -> Option<ExecutionPosition> {
         let own = tensor.position?;
         let outermost = tensor.iterations.first();
         let outer = outermost.and_then(|iteration| self.of_operators.get(&iteration.operator)).copied().unwrap_or(own);

@@ -3,13 +3,13 @@ use std::path::{Path, PathBuf};
 
 use crate::DumpError;
 
-/// AscendCL's directories are four deep below a dump's.
+/// The maximum depth. AscendCL's directories lie four levels below that of a dump.
 const DEEPEST: usize = 8;
 
-/// More files than any dump has.
+/// The maximum number of files, which is more than any dump has.
 const MOST_FILES: usize = 1_000_000;
 
-/// Returns the files under a directory, sorted. Links are not followed: they could lead out of it.
+/// Returns the files below a directory, sorted. Links are not followed, because they could lead out of it.
 pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
     let mut found = Vec::new();
     let mut directories = vec![(root.to_path_buf(), 0)];
@@ -36,7 +36,7 @@ pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
 mod tests {
     #[test]
     fn a_dump_has_a_million_files_at_most() {
-        // So much is too long for a test.
+        // A directory with this many files is too large for a test.
         assert_eq!(super::MOST_FILES, 1_000_000);
     }
 }

@@ -4,35 +4,35 @@ use std::time::Duration;
 /// How pieces get from the engine to a sink.
 #[derive(Debug, Clone)]
 pub enum Delivery {
-    /// On the engine's thread, while the run waits. Pieces are the engine's own memory; nothing is copied.
+    /// On the engine's thread, while the run waits. Pieces are the engine's own memory. Nothing is copied.
     Direct,
-    /// On a thread of the subscription's own. Pieces are copied into memory that is bounded.
+    /// On a thread of the subscription. Pieces are copied into bounded memory.
     Queued(Flow),
 }
 
 /// The bounds of a queue.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// The most bytes that wait, with what the queue itself takes.
+    /// The maximum number of bytes in the queue, including the queue's own.
     pub cap: usize,
-    /// What happens when they do.
+    /// What happens when the queue is full.
     pub policy: Policy,
 }
 
 /// What happens to a tensor when the queue is full.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Policy {
-    /// The run waits. If the sink takes nothing for so long, the subscription is given up: a sink that hangs must not
-    /// hang the run.
+    /// The run waits. If the sink takes nothing for this long, the subscription is given up, so that a sink that hangs
+    /// does not make the run hang.
     Block {
-        /// How long.
+        /// How long to wait.
         patience: Duration,
     },
-    /// A tensor that does not fit as a whole is not delivered. It is counted and named.
+    /// A tensor that does not fit as a whole is not delivered. It is counted and listed.
     Drop,
-    /// What does not fit waits in a file that has no name, in this directory. Half of the cap is for data in memory,
-    /// half for the list of what is in the file; when that is full, too (after some hundred thousand pieces), the run
-    /// waits.
+    /// Pieces that do not fit wait in an unnamed file in this directory. Half of the cap is for data in memory, and
+    /// half for the list of pieces in the file. When that list is full, too (after some hundred thousand pieces), the
+    /// run waits.
     Spill {
         /// The directory.
         directory: PathBuf,
@@ -40,7 +40,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Every policy: with the default patience, and with the system's directory for temporary files.
+    /// Returns every policy, with the default patience and the system's directory for temporary files.
     pub fn all() -> [Self; 3] {
         let block = Self::Block { patience: Flow::DEFAULT_PATIENCE };
         [block, Self::Drop, Self::Spill { directory: std::env::temp_dir() }]
@@ -57,12 +57,12 @@ impl Policy {
 }
 
 impl Flow {
-    /// The default cap: 224 MiB. With the tensor that waits for room and what the allocator needs beside, a dump makes a process
-    /// grow by less than 256 MiB.
+    /// The default cap: 224 MiB. Including the tensor that waits for space and the overhead of the allocator, a dump
+    /// makes a process grow by less than 256 MiB.
     pub const DEFAULT_CAP: usize = 224 << 20;
     /// The default patience.
     pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(60);
-    /// The smallest cap; a smaller one is taken as this.
+    /// The smallest cap, which replaces any smaller one.
     pub const SMALLEST_CAP: usize = 64 << 10;
 }
 

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::outcome::RunOutcome;
 
-/// An input of the model in the manifest: enough to tell whether two runs were given the same data.
+/// An input of the model in the manifest, with enough information to tell whether two runs had the same data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InputEntry {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct InputEntry {
 }
 
 impl InputEntry {
-    /// Describes what a run is given, by the slots of the model's inputs. Reads all of the data once.
+    /// Describes the inputs of a run, by the slots of the model's inputs. Reads all of the data once.
     pub fn of(graph: &Graph, inputs: &[Tensor]) -> Arc<[InputEntry]> {
         let entry = |(&id, tensor): (_, &Tensor)| InputEntry {
             name: graph.value(id).name.clone(),
@@ -34,7 +34,7 @@ impl InputEntry {
     }
 }
 
-/// Returns the distinct sets of inputs that runs were given, and for each run which of them, as far as that is known.
+/// Returns the distinct sets of inputs, and the index of its set for each run, as far as it is known.
 pub(crate) fn sets(runs: &[RunOutcome]) -> (Vec<Vec<InputEntry>>, Vec<Option<usize>>) {
     let mut sets = Vec::new();
     let mut places: HashMap<&[InputEntry], usize> = HashMap::new();

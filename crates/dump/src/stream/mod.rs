@@ -12,12 +12,12 @@ use opscope_model::{Iteration, LoopIteration, RunId};
 use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
 use opscope_tensor::DType;
 
-/// Where a captured tensor comes from.
+/// The origin of a captured tensor.
 #[derive(Clone)]
 pub struct Origin {
     /// The model's graph.
     pub graph: Arc<Graph>,
-    /// Which of the dumper's plans; one per model and combination of input shapes, from 0.
+    /// The number of the dumper's plan, from 0. There is one plan per model and combination of input shapes.
     pub plan: usize,
     /// The run; `None` for a value that is the same in every run because it was computed when the model was loaded.
     pub run: Option<RunId>,
@@ -25,7 +25,7 @@ pub struct Origin {
     pub operator: OperatorId,
     /// For an operator in the body of another one, the iterations in which it was executed, outermost first.
     pub path: Box<[Iteration]>,
-    /// Whether the operator takes the tensor or gives it.
+    /// Whether the tensor is an input or an output of the operator.
     pub io: Io,
     /// The operator's input or output slot.
     pub slot: usize,
@@ -33,7 +33,7 @@ pub struct Origin {
     pub value: ValueId,
 }
 
-/// Whether an operator takes a tensor or gives it.
+/// Whether a tensor is an input or an output of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Io {
     /// An input of the operator.
@@ -42,7 +42,7 @@ pub enum Io {
     Output,
 }
 
-/// A tensor on its way to a sink: what is known before its first piece.
+/// A tensor on its way to a sink, as far as it is known before its first piece.
 #[derive(Debug, Clone)]
 pub struct Stream {
     /// Where it comes from.
@@ -51,17 +51,17 @@ pub struct Stream {
     pub dtype: DType,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// The bytes of all pieces together.
+    /// The total size of all pieces in bytes.
     pub bytes: u64,
-    /// How many tensors of this operator were selected in this run, and in this iteration of a body, with this one. Fewer
-    /// can come: a selection may also look at the data, and tensors can be missing.
+    /// How many tensors of this operator were selected in this run and in this iteration of a body, including this one.
+    /// Fewer may be delivered, because a selection may also depend on the data, and tensors can be missing.
     pub siblings: usize,
 }
 
 /// A slice of a stream. The bytes are borrowed for the duration of the call.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
-    /// Where in the tensor it begins: the sum of the pieces before it.
+    /// Its offset in the tensor in bytes.
     pub offset: u64,
     /// The data: whole elements, little-endian, row-major. Empty only for a tensor without elements.
     pub bytes: &'a [u8],
@@ -72,7 +72,7 @@ pub struct Piece<'a> {
 /// A tensor that was selected but not delivered.
 #[derive(Debug, Clone)]
 pub struct Missing {
-    /// Which one.
+    /// The tensor.
     pub origin: Origin,
     /// Why.
     pub reason: String,
@@ -111,7 +111,7 @@ impl fmt::Display for Io {
     }
 }
 
-/// Without the graph, which is long.
+/// Omits the graph, which is long.
 impl fmt::Debug for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Origin({self})")

@@ -7,27 +7,28 @@ use opscope_onnx::Graph;
 
 use crate::{InputEntry, Missing};
 
-/// How a subscription's runs ended and what did not reach its sink. A sink gets it when it is closed.
+/// The outcome of a subscription: how its runs ended, and which tensors did not reach the sink. A sink gets it when it
+/// is closed.
 #[derive(Debug, Clone, Default)]
 pub struct Ending {
-    /// Every run that the subscription took part in, in the order in which they ended.
+    /// The runs of the subscription, in the order in which they ended.
     pub runs: Vec<RunOutcome>,
-    /// What was selected and not delivered.
+    /// The tensors that were selected and not delivered.
     pub losses: Losses,
     /// Why the sink stopped early, if it did.
     pub stopped: Option<String>,
-    /// What was delivered to the last piece.
+    /// The tensors that were delivered completely.
     pub delivered: Delivered,
-    /// Reasons why the dump is incomplete that no single tensor shows: see [`Dumper::set_incomplete`](crate::Dumper::set_incomplete).
+    /// Other reasons why the dump is incomplete: see [`Dumper::set_incomplete`](crate::Dumper::set_incomplete).
     pub shortfalls: Vec<String>,
 }
 
-/// Counts of what a sink took.
+/// Counts of the tensors that a sink took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Tensors.
     pub tensors: u64,
-    /// Their bytes.
+    /// The bytes of these tensors.
     pub bytes: u64,
 }
 
@@ -38,16 +39,16 @@ pub struct RunOutcome {
     pub run: RunId,
     /// The graph that ran.
     pub graph: Arc<Graph>,
-    /// What it was given: see [`Dumper::set_inputs`](crate::Dumper::set_inputs).
+    /// Its inputs: see [`Dumper::set_inputs`](crate::Dumper::set_inputs).
     pub inputs: Option<Arc<[InputEntry]>>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
-    /// For a run that failed: the operators whose kernels had begun and not ended, with the iterations of bodies that they
-    /// were in.
+    /// For a run that failed: the operators whose kernels had begun but not ended, with the iterations of the bodies
+    /// around them.
     pub in_flight: Vec<(OperatorId, Box<[Iteration]>)>,
 }
 
-/// Tensors that were selected and not delivered. All are counted; the first [`Losses::NAMED`] are named.
+/// Tensors that were selected and not delivered. All are counted, and the first [`Losses::NAMED`] are listed.
 #[derive(Debug, Clone, Default)]
 pub struct Losses {
     named: Vec<Missing>,
@@ -55,7 +56,8 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// How many are named, so that a sink that takes nothing does not make the list of them grow without end.
+    /// The maximum number of tensors that are listed, so that the list does not grow without bound if a sink takes
+    /// nothing.
     pub const NAMED: usize = 100_000;
 
     /// Returns how many there are.
@@ -63,7 +65,7 @@ impl Losses {
         self.count
     }
 
-    /// Those that are named.
+    /// Returns the tensors that are listed.
     pub fn named(&self) -> &[Missing] {
         &self.named
     }
@@ -76,35 +78,35 @@ impl Losses {
     }
 }
 
-/// What a dumper leaves behind.
+/// The report of a dumper.
 #[derive(Debug, Clone, Default)]
 pub struct DumpReport {
-    /// One for each subscription that was still there, in the order of their making.
+    /// A report for each remaining subscription, in the order of their creation.
     pub subscriptions: Vec<SubscriptionReport>,
 }
 
-/// What became of a subscription.
+/// The report of a subscription.
 #[derive(Debug, Clone, Default)]
 pub struct SubscriptionReport {
     /// The directory that its sink wrote.
     pub directory: Option<PathBuf>,
-    /// What its sink took.
+    /// The tensors that its sink took.
     pub delivered: Delivered,
-    /// What it did not get.
+    /// The tensors that the sink did not get.
     pub losses: Losses,
-    /// What went wrong otherwise: a sink that failed or panicked, runs that failed or did not take place.
+    /// Other errors: a sink that failed or panicked, runs that failed or did not take place.
     pub errors: Vec<String>,
 }
 
 impl DumpReport {
-    /// Returns whether all that was selected was delivered.
+    /// Returns whether all selected tensors were delivered.
     pub fn is_complete(&self) -> bool {
         self.subscriptions.iter().all(SubscriptionReport::is_complete)
     }
 }
 
 impl SubscriptionReport {
-    /// Returns whether all that was selected was delivered, from runs that ended well.
+    /// Returns whether all selected tensors were delivered, from runs that succeeded.
     pub fn is_complete(&self) -> bool {
         self.losses.count() == 0 && self.errors.is_empty()
     }

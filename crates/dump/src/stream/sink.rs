@@ -5,7 +5,7 @@ use opscope_model::RunId;
 use super::outcome::Ending;
 use crate::{Delivery, Piece, Stream};
 
-/// Where streams go: files, statistics, a callback, a comparison. A closure that takes pieces is a sink:
+/// A destination of streams: files, statistics, a callback, a comparison. A closure that takes pieces is a sink:
 ///
 /// ```
 /// use opscope_dump::{Answer, Dumper, Piece, Request, Stream};
@@ -27,8 +27,9 @@ pub trait Sink: Send {
         Delivery::default()
     }
 
-    /// Returns whether pieces of a queue but the last of a stream may be the engine's own memory, where the engine can keep it. It must
-    /// wait for a call that takes such a piece, so a sink that waits for anything, such as a disk, returns `false`.
+    /// Returns whether the pieces from a queue, except the last one of a stream, may be the engine's own memory if the
+    /// engine can keep it. The engine must wait for a call that takes such a piece. So a sink that waits for anything,
+    /// such as a disk, returns `false`.
     fn reads_in_place(&self) -> bool {
         false
     }
@@ -41,15 +42,15 @@ pub trait Sink: Send {
     /// Takes the next piece of the stream that began last.
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer;
 
-    /// Is called if the stream that began last ends without its last piece.
+    /// Called if the current stream ends without its last piece.
     fn broken(&mut self, _stream: &Stream, _reason: &str) {}
 
-    /// Is called when a run has ended and all its streams were delivered.
+    /// Called when a run has ended and all its streams were delivered.
     fn run_ended(&mut self, _run: RunId) -> Answer {
         Answer::Continue
     }
 
-    /// Is called once, at the end, also after a stop, but not after a panic of this sink.
+    /// Called once at the end, even after a stop, but not after a panic of this sink.
     fn close(&mut self, _ending: &Ending) -> Closed {
         Closed::default()
     }
@@ -64,24 +65,25 @@ impl<F: FnMut(&Stream, Piece<'_>) -> Answer + Send> Sink for F {
 /// What a sink wants to happen next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Send what follows.
+    /// Send the next pieces and streams.
     Continue,
-    /// Send no more of this stream. It does not count as missing.
+    /// Send no more pieces of this stream. It does not count as missing.
     Skip,
-    /// Send no more of any stream, for this reason. The tensor of the stream counts as missing, also at its last piece.
+    /// Send no more streams, for this reason. The tensor of the current stream counts as missing, even at its last
+    /// piece.
     Stop(String),
-    /// Send the same again, at once. After [`MOST_ATTEMPTS`] times this counts as a stop.
+    /// Repeat the same call at once. After [`MOST_ATTEMPTS`] times this counts as a stop.
     Again,
 }
 
 /// How often one piece is offered to a sink that answers [`Answer::Again`].
 pub const MOST_ATTEMPTS: usize = 1000;
 
-/// What a sink leaves behind.
+/// The result of closing a sink.
 #[derive(Debug, Clone, Default)]
 pub struct Closed {
     /// The directory that it wrote.
     pub directory: Option<PathBuf>,
-    /// Why what it made is not complete, apart from the tensors that were missing before they reached it.
+    /// Why the result is not complete, apart from tensors that did not reach the sink.
     pub errors: Vec<String>,
 }

@@ -3,11 +3,11 @@ use serde::{Serialize, Serializer};
 
 use crate::DumpError;
 
-/// The most rows of a table that is read; one with more is damaged or hostile.
+/// The maximum number of rows of a table that is read. A table with more is damaged or hostile.
 const MOST_ROWS: usize = 10_000_000;
 
-/// Reads a table of comma-separated values (RFC 4180): rows of fields. A field may be in quotes. A byte order mark, which
-/// spreadsheets write at the start of a file, is not part of the first field.
+/// Reads a table of comma-separated values (RFC 4180): rows of fields. A field may be in quotes. A byte order mark,
+/// which spreadsheets write at the start of a file, is not part of the first field.
 ///
 /// # Errors
 /// Returns an error if a quote is not closed, or there are too many rows.
@@ -21,14 +21,15 @@ pub(crate) fn read(text: &str) -> Result<Vec<Vec<String>>, DumpError> {
         }
         rows.push(row.map_err(|error| wrong(error.to_string()))?.iter().map(str::to_owned).collect());
     }
-    // The crate takes the end of the file for the end of a quote.
+    // The csv crate treats the end of the file as the end of a quote.
     match text.matches('"').count() % 2 {
         0 => Ok(rows),
         _ => Err(DumpError::Table { row: rows.len(), reason: "a quote is not closed".into() }),
     }
 }
 
-/// Rows as a table of comma-separated values. The fields of a row are its columns, which stand in the first line.
+/// Returns rows as a table of comma-separated values. The fields of a row are the columns, whose names are in the first
+/// line.
 pub(crate) fn text(rows: impl IntoIterator<Item = impl Serialize>) -> String {
     let mut table = Writer::from_writer(Vec::new());
     let written = rows.into_iter().try_for_each(|row| table.serialize(row));
@@ -36,7 +37,7 @@ pub(crate) fn text(rows: impl IntoIterator<Item = impl Serialize>) -> String {
     String::from_utf8(bytes.expect("memory takes every row")).expect("rows are text")
 }
 
-/// Serializes a text that comes from elsewhere, so that no spreadsheet takes it for a formula.
+/// Serializes a text from an untrusted source, so that no spreadsheet takes it for a formula.
 pub(crate) fn foreign<S: Serializer>(text: impl AsRef<str>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&opscope_text::cell_text(text.as_ref()))
 }
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_table_has_ten_million_rows_at_most() {
-        // So much is too long for a test.
+        // A table of this size is too large for a test.
         assert_eq!(MOST_ROWS, 10_000_000);
     }
 }

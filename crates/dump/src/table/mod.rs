@@ -1,4 +1,4 @@
-//! Tables: the numbers of those for terminals, and comma-separated values.
+//! Tables: numbers for terminals, and comma-separated values.
 
 pub(crate) mod csv;
 pub(crate) mod number;

@@ -1,4 +1,4 @@
-/// Returns a number with four digits, short enough for a table.
+/// Returns a number with four digits, for a table.
 pub(crate) fn short(number: f64) -> String {
     let magnitude = number.abs();
     if number == 0.0 {
@@ -11,7 +11,7 @@ pub(crate) fn short(number: f64) -> String {
     }
 }
 
-/// Returns a number as JSON can hold it.
+/// Returns a number if JSON can represent it.
 pub(crate) fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
 }

@@ -1,4 +1,4 @@
-//! A chain of operators, each of which adds one.
+//! Chains of operators, each of which adds one.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use opscope_model::Fidelity;
 use opscope_model::testing::{FakePlan, GraphBuilder, floats, kernels};
 use opscope_tensor::Tensor;
 
-/// Returns a chain `x -> first -> second -> ...`, whose operators have these names; behind each is the value `<index>`. The
-/// last operator is one that was computed at load.
+/// Returns a chain `x -> first -> second -> ...`, whose operators have these names. The output of each is the value
+/// `<index>`. The last operator was computed at load.
 pub fn chain_of(names: &[&str], shape: &[usize]) -> FakePlan {
     let (last, adding) = names.split_last().expect("one operator at least");
     let value = |index: usize| if index == 0 { "x".to_owned() } else { format!("value {index}") };

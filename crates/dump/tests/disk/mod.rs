@@ -1,12 +1,12 @@
-//! Disks that are soon full.
+//! Small disks, which are soon full.
 
 use std::path::Path;
 use std::process::Command;
 
 use opscope_model::testing::skipped;
 
-/// Runs a test where it may mount disks: in a namespace of its own, in which this very program runs the test of this name
-/// once more. Where the system does not allow that, the test is skipped.
+/// Runs a test in a namespace of its own, in which it may mount disks. This program is started again there with the
+/// test of this name. If the system does not allow that, the test is skipped.
 pub fn with_disks(name: &str, test: impl FnOnce()) {
     const IS_WITHIN: &str = "OPSCOPE_TEST_MAY_MOUNT";
     const ALONE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
@@ -17,7 +17,7 @@ pub fn with_disks(name: &str, test: impl FnOnce()) {
     if !can_mount.is_ok_and(|mounted| mounted.status.success()) {
         return skipped(format_args!("`unshare {} mount` is not allowed here", ALONE.join(" ")));
     }
-    // Its whole name, if it is part of a module.
+    // The full name of the test, if it is part of a module.
     let thread = std::thread::current();
     let name = thread.name().filter(|whole| whole.ends_with(name)).unwrap_or(name);
     let mut within = Command::new("unshare");
@@ -27,11 +27,11 @@ pub fn with_disks(name: &str, test: impl FnOnce()) {
     assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A small file system in memory, mounted in a directory until this goes.
+/// A small file system in memory, which is mounted in a directory until this is dropped.
 pub struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
-    /// Mounts one of so many KiB.
+    /// Mounts one of this many KiB.
     pub fn mount(at: &'a Path, kibibytes: u32) -> Self {
         std::fs::create_dir_all(at).unwrap();
         let mut mount = Command::new("mount");

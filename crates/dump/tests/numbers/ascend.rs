@@ -14,7 +14,7 @@ use opscope_tensor::Tensor;
 use crate::chain::chain_of;
 use crate::{floats, giving, run_into};
 
-/// The number of each type in a header, 0 for those that the format lacks, and its name in tables.
+/// The number of each type in a header, 0 for types that the format lacks, and its name in tables.
 const TYPES: [(DType, i32, &str); 23] = [
     (F32, 1, "DT_FLOAT"),
     (U8, 4, "DT_UINT8"),
@@ -50,7 +50,8 @@ fn every_type_has_the_number_and_the_name_of_the_vendors_tools() {
             assert_eq!(dtype(number), Some(of));
         }
     }
-    // Undefined, two integers in one, quantised, a resource, 1 bit, a complex number of 32 bits, and what is not assigned.
+    // Undefined, two integers in one, quantised, a resource, 1 bit, a complex number of 32 bits, and unassigned
+    // numbers.
     for unknown in [0, 14, 15, 18, 22, 23, 29, 32, 33, 36, 43, -1] {
         assert_eq!(dtype(unknown), None, "{unknown}");
     }
@@ -73,7 +74,7 @@ fn a_name_has_255_bytes_at_most_and_is_32_digits_of_its_hash_otherwise() {
     assert_eq!(name(300).on_disk(), "12862321312880046056028431633867");
     assert_eq!(name(2).full(), "Add.xx.7.0.1700000000000000");
     assert_eq!(FileName::parse(&name(2).full()), Some(name(2)));
-    // Parts that are empty or no numbers, and a dump's number that is one.
+    // Parts that are empty or not numbers, and a dump's number that is valid.
     for wrong in
         ["Add..7.0.5", ".xx.7.0.5", "Add.xx.7.0.", "Add.xx..0.5", "Add.xx.7.-1.5", "Add.xx.y.7.0.5", "Add.7.0.5"]
     {
@@ -85,13 +86,13 @@ fn a_name_has_255_bytes_at_most_and_is_32_digits_of_its_hash_otherwise() {
     assert_eq!(FileName::parse("Add.xx.7.0.18446744073709551616"), None, "it has more than 64 bits");
 }
 
-/// What a target was given: path, bytes, last.
-type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
+/// The chunks that a target got: path, bytes, last.
+type ReceivedChunks = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
 type Target = Chunks<Box<dyn FnMut(&Path, &[u8], bool) -> Result<(), std::string::String> + Send>>;
 
-fn sink(chunk: usize) -> (Given, AscendSink<Target>) {
-    let given = Given::default();
+fn sink(chunk: usize) -> (ReceivedChunks, AscendSink<Target>) {
+    let given = ReceivedChunks::default();
     let keep = Arc::clone(&given);
     let keep = move |path: &Path, bytes: &[u8], last: bool| {
         keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));
@@ -100,7 +101,7 @@ fn sink(chunk: usize) -> (Given, AscendSink<Target>) {
     (given, AscendSink::new(Chunks(Box::new(keep)), chunk))
 }
 
-/// Returns the files that a plan leaves, each with the sizes of its chunks.
+/// Returns the files of a plan, each with the sizes of its chunks.
 fn files(plan: &FakePlan, chunk: usize, overflowed_of: Option<u32>) -> Vec<(PathBuf, Vec<u8>, Vec<usize>)> {
     let (given, sink) = sink(chunk);
     let sink = match overflowed_of {
@@ -146,8 +147,9 @@ fn a_file_is_the_length_of_its_header_the_header_and_the_data() {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
     assert!(name.time <= since && since - name.time < 600_000_000, "microseconds since 1970: {}", name.time);
 
-    // Fields by the message definition: version 1, time 2, output 3, name 6. In an output: type 1, format 2 (ND), shape 3, original
-    // operator 4, size 6, original shape 7. Field 10001 is opscope's own: type 1, outputs 4, each with its value 2 and type 3.
+    // Fields by the message definition: version 1, time 2, output 3, name 6. In an output: type 1, format 2 (ND), shape
+    // 3, original operator 4, size 6, original shape 7. Field 10001 is opscope's own: type 1, outputs 4, each with its
+    // value 2 and type 3.
     let shape = field(1, &[2]);
     let original = [field(1, b"op"), vec![3 << 3, 1], vec![4 << 3, 2]].concat();
     let output = [vec![1 << 3, 1, 2 << 3, 2], field(3, &shape), field(4, &original), vec![6 << 3, 8], field(7, &shape)];
@@ -202,8 +204,8 @@ fn an_operator_that_overflowed_has_what_its_units_say_of_it() {
         let [tensor] = &file.tensors[..] else { panic!("one output") };
         assert_eq!((tensor.data_type, tensor.format, &*tensor.shape, tensor.bytes), (4, 2, &[1048][..], 1048));
         assert_eq!((file.version.as_str(), file.time, file.op_name.as_str()), ("2.0", name.time, "Node_OpDebug"));
-        // Two units for atomic additions have 128 bytes each; then come the AI Core's model, stream and task. Its status is behind
-        // 256 + 256 + 256 bytes more and two numbers.
+        // Two units for atomic additions have 128 bytes each; then come the AI Core's model, stream and task. Its
+        // status comes after another 256 + 256 + 256 bytes and two numbers.
         let mut expected = vec![0u8; 1048];
         expected[256..260].copy_from_slice(&[4, 3, 2, 1]);
         expected[272] = 1;
@@ -224,11 +226,11 @@ fn a_chunk_is_128_mib_at_most_one_byte_at_least_and_a_header_stands_before_a_pie
     let sizes = |elements| one(elements, usize::MAX).2;
     assert_eq!(sizes((1 << 20) - header), [1 << 20]);
     assert_eq!(sizes((1 << 20) - header + 1), [header, (1 << 20) - header + 1]);
-    // A chunk of 0 bytes is one of 1.
+    // A chunk size of 0 counts as 1.
     let (_, content, sizes) = one(5, 0);
     assert_eq!(sizes[1..], [1; 5]);
     assert_eq!(content.len(), sizes[0] + 5);
-    // The data is cut into chunks, and the last one is what is left.
+    // The data is cut into chunks, and the last one is the rest.
     assert_eq!(one(2500, 1000).2[1..], [1000, 1000, 500]);
     assert_eq!(one(2000, 1000).2[1..], [1000, 1000]);
 }
@@ -269,10 +271,10 @@ fn a_header_has_64_mib_at_most_and_its_tensors_end_with_the_file() {
     let of = |length: u64, rest: usize| [&length.to_le_bytes()[..], &vec![0; rest]].concat();
     assert_eq!(error(&of(9, 8)), "x: its header is said to have 9 bytes, the file has 8");
     let largest = 64 << 20;
-    // Zeros are no message, so the largest header is looked at, and one that is larger is not.
+    // Zeros are not a message. A header of the maximum size is parsed, and a larger one is not.
     assert!(error(&of(largest, largest as usize)).contains("its header is damaged"));
     assert!(error(&of(largest + 1, largest as usize + 1)).contains("said to have 67108865 bytes"));
-    // Space behind the tensors counts.
+    // Space after the tensors counts.
     let space = field(8, &[3 << 3, 5]);
     let buffer = field(5, &[3 << 3, 2]);
     let header = [space, buffer].concat();

@@ -1,4 +1,4 @@
-//! Pieces, queues, choices and limits on the way of a tensor to a sink.
+//! Pieces, queues, selections and limits in the delivery of tensors to sinks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn every_sink_has_the_delivery_that_suits_it() {
     assert!(matches!(kept.delivery(), Delivery::Direct) && !kept.reads_in_place());
 }
 
-/// Returns the lengths of the pieces in which a tensor of so many bytes comes.
+/// Returns the lengths of the pieces of a tensor of this many bytes.
 fn pieces(bytes: usize, piece_size: usize, delivery: Delivery) -> Vec<usize> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&seen);
@@ -141,7 +141,7 @@ fn a_budget_takes_what_fits_to_the_last_byte() {
         );
         assert_eq!(subscription.losses.count(), 3 - tensors);
     }
-    // The first so many count over all runs, and what comes behind them is not missing. A dump of none is no dump.
+    // The number of first tensors counts over all runs, and later ones are not missing.
     for (first, tensors) in [(0, 0), (1, 1), (4, 4), (6, 6), (7, 6)] {
         let report = chosen(Selection { first: Some(first), ..Selection::default() }, 2);
         assert_eq!((report.subscriptions[0].delivered.tensors, report.is_complete()), (tensors, first > 0));
@@ -187,13 +187,13 @@ fn a_list_of_runs_has_100_parts_at_most_and_includes_both_ends() {
     let runs: Runs = "2-2|5-7".parse().unwrap();
     let meant: Vec<u64> = (0..10).filter(|run| runs.contains(RunId(*run))).collect();
     assert_eq!(meant, [2, 5, 6, 7]);
-    // Whether there is one of them.
+    // This checks that one of the runs exists.
     let check = |runs: &str, count| {
         let chain = chain_of(&["a", "last"], &[1]);
         Selection { runs: runs.parse().unwrap(), ..Selection::default() }.check(&chain.graph, count).is_ok()
     };
     assert!(check("4-9", 5) && !check("4-9", 4) && check("9|0", 1) && !check("0", 0));
-    // And whether an operator has such a tensor: each has one input and one output.
+    // This checks that an operator has such a tensor. Each has one input and one output.
     let chain = chain_of(&["a", "b", "last"], &[1]);
     for (slots, is_there) in [(vec![0], true), (vec![1], false), (vec![1, 0], true), (vec![], false)] {
         let found = Selection { slots: Some(slots.clone()), ..Selection::default() }.check(&chain.graph, 1);

@@ -17,7 +17,7 @@ fn info(plan: &FakePlan) -> DumpInfo {
     DumpInfo::new(&plan.graph, Fidelity::Exact, "fake", "1.0")
 }
 
-/// Makes these runs under a dump.
+/// Dumps these runs.
 fn dump(root: &Path, plan: &FakePlan, runs: &[u64]) {
     let dumper = Dumper::new();
     let sink = DirectorySink::create(root, Contents::Tensors, &info(plan)).unwrap();
@@ -64,7 +64,7 @@ fn space_for_the_manifest_is_kept_while_a_dump_is_written() {
     let plan = giving("Relu", vec![floats(&[1.0])]);
     let sink = DirectorySink::create(&root, Contents::Tensors, &info(&plan)).unwrap();
     assert_eq!(fs::metadata(root.join(".reserve")).unwrap().len(), 65_536);
-    // Others may read the manifest as they may read every other file.
+    // The manifest has the same permissions as every other file.
     let mode = |name: &str| fs::metadata(root.join(name)).unwrap().permissions().mode();
     assert_eq!(mode("manifest.json"), mode("index.jsonl"));
     let dumper = Dumper::new();
@@ -92,7 +92,7 @@ fn a_line_of_the_index_has_a_mib_at_most() {
     let path = root.join("index.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let (first, rest) = text.split_once('\n').unwrap();
-    // With its end, the line has 1 MiB, or one byte more.
+    // Including its end, the line has 1 MiB, or one byte more.
     for (blanks, is_read) in [((1 << 20) - 1 - first.len(), true), ((1 << 20) - first.len(), false)] {
         fs::write(&path, format!("{first}{}\n{rest}", " ".repeat(blanks))).unwrap();
         let stored = StoredDump::open(&root).unwrap();

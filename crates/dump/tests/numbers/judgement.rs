@@ -1,4 +1,4 @@
-//! When two tensors are the same, and what is said of those that are not.
+//! When two tensors count as the same, and the messages about those that differ.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn is_same(found: &Tensor, expected: &Tensor) -> bool {
 
 #[test]
 fn numbers_are_the_same_up_to_the_tolerance_of_their_type_and_not_beyond() {
-    // Of float32: 1e-7 + 1e-4 |y| + 5e-5 max |y|.
+    // For float32: 1e-7 + 1e-4 |y| + 5e-5 max |y|.
     for (found, expected, same) in [
         ([0.0, 0.99e-7], [0.0, 0.0], true),
         ([0.0, 1.01e-7], [0.0, 0.0], false),
@@ -41,7 +41,7 @@ fn numbers_are_the_same_up_to_the_tolerance_of_their_type_and_not_beyond() {
     ] {
         assert_eq!(is_same(&floats(&found), &floats(&expected)), same, "{found:?} {expected:?}");
     }
-    // Of float64: 1e-14 + 1e-9 |y| + 1e-9 max |y|; and beside float32, that of float32.
+    // For float64: 1e-14 + 1e-9 |y| + 1e-9 max |y|; with float32, the tolerance of float32.
     let one = doubles(&[1.0]);
     assert!(is_same(&doubles(&[1.0 + 1.99e-9]), &one) && !is_same(&doubles(&[1.0 + 2.01e-9]), &one));
     assert!(is_same(&floats(&[1.000_149]), &one) && !is_same(&floats(&[1.000_151]), &one));
@@ -156,7 +156,7 @@ fn the_worst_rows_come_first_by_their_share_of_the_largest_element() {
         ("d", &floats(&[1.0])),
         ("e", &floats(&[1.0])),
     ];
-    // By 2 of 100, 0.5 of 1, a NaN, another shape, nothing.
+    // The differences are 2 of 100, 0.5 of 1, a NaN, another shape, and none.
     let found: [(&str, &Tensor); 5] = [
         ("a", &floats(&[100.0, 3.0])),
         ("b", &floats(&[1.5])),
@@ -177,7 +177,7 @@ fn the_worst_rows_come_first_by_their_share_of_the_largest_element() {
     assert!(!text.contains("\n   e ") && text.contains("... and 1 row more\n"), "{text}");
 }
 
-/// Returns a graph of a multiplication, `s`, and a slice of what it gives, `m`.
+/// Returns a graph of a multiplication, with the output `s`, and a slice of that, `m`.
 fn graph() -> Arc<Graph> {
     let graph = GraphBuilder::new("moved").input("x", &[2]).operator("scale", "Mul", &["x"], &["s"]);
     Arc::new(graph.operator("flip", "Slice", &["s"], &["m"]).output("m").build())
@@ -198,7 +198,7 @@ fn an_error_that_16_times_that_of_the_input_explains_may_only_be_handed_on() {
     };
     assert_eq!(blame([1.0 + step, 1.0], [1.0 + 16.0 * step, 1.0]), Blame::Either);
     assert_eq!(blame([1.0 + step, 1.0], [1.0 + 17.0 * step, 1.0]), Blame::Operator);
-    // Relative to the largest elements, or as far apart as the output.
+    // The difference is relative to the largest elements, or the same as that of the output.
     assert_eq!(blame([4.0 + step, 4.0], [1.0 + 4.0 * step, 1.0]), Blame::Either);
     assert_eq!(blame([4.0 + step, 4.0], [1.0 + 5.0 * step, 1.0]), Blame::Operator);
     assert_eq!(blame([4096.0 + 2.0 * step, 4096.0], [1.0 + 3.0 * step, 1.0]), Blame::Operator);
@@ -211,7 +211,7 @@ fn an_error_that_16_times_that_of_the_input_explains_may_only_be_handed_on() {
 
 #[test]
 fn an_operator_that_moves_values_explains_an_error_up_to_a_millionth_or_a_hundredth_of_the_largest() {
-    // What comes in is 0.001 apart, which is within the tolerance, and 1000 is the largest.
+    // The inputs are 0.001 apart, which is within the tolerance, and the largest element is 1000.
     let blamed = |m: &Tensor| {
         let all = Some(Tolerance { absolute: 0.0015, ..Tolerance::EXACT });
         let tolerances = Tolerances { all, of: Vec::new() };
@@ -223,7 +223,7 @@ fn an_operator_that_moves_values_explains_an_error_up_to_a_millionth_or_a_hundre
     };
     assert_eq!(blamed(&doubles(&[500.00199, 1000.0])), "scale");
     assert_eq!(blamed(&doubles(&[500.00201, 1000.0])), "m");
-    // Two types are rounded to one of them.
+    // Tensors of two types are rounded to one of them.
     assert_eq!(blamed(&floats(&[509.99, 1000.0])), "scale");
     assert_eq!(blamed(&floats(&[510.02, 1000.0])), "m");
 }
@@ -237,7 +237,7 @@ fn other_indices_explain_whatever_a_gather_gives() {
         .operator("take", "Gather", &["s", "i"], &["m"])
         .output("m")
         .build();
-    // The indices are 1 apart, which is within the tolerance, and what is taken is 1000 apart.
+    // The indices are 1 apart, which is within the tolerance, and the elements at these indices are 1000 apart.
     let tolerances = Tolerances { all: Some(Tolerance { absolute: 1.5, ..Tolerance::EXACT }), of: Vec::new() };
     let options = CompareOptions { graph: Some(Arc::new(graph)), tolerances, ..CompareOptions::default() };
     let s = doubles(&[1000.0, 0.0]);
@@ -250,7 +250,7 @@ fn other_indices_explain_whatever_a_gather_gives() {
         divergence.operator.map(|operator| (operator.name, operator.is_before))
     };
     assert_eq!(blamed(1), Some(("pick".to_owned(), true)));
-    // With the same indices and the same numbers it is what took them.
+    // With the same indices and the same numbers, the operator itself is wrong.
     assert_ne!(blamed(0), Some(("pick".to_owned(), true)));
 }
 

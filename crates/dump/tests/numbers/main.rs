@@ -1,5 +1,5 @@
-//! The numbers of dumps: what is written, what is judged, and where limits lie, against values that were computed by hand or by
-//! other programs.
+//! The numbers of dumps: in files, in judgements and of limits, against values that were computed by hand or by other
+//! programs.
 
 mod ascend;
 #[path = "../chain/mod.rs"]
@@ -20,7 +20,7 @@ use opscope_model::Fidelity;
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels};
 use opscope_tensor::{Tensor, npy};
 
-/// Returns a plan of one operator of this type, `op`, which gives these tensors.
+/// Returns a plan of one operator with this type, `op`, which returns these tensors.
 fn giving(op_type: &str, tensors: Vec<Tensor>) -> FakePlan {
     let names: Vec<String> = (0..tensors.len()).map(|slot| format!("y{slot}")).collect();
     let outputs: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -30,7 +30,7 @@ fn giving(op_type: &str, tensors: Vec<Tensor>) -> FakePlan {
     FakePlan::new(&graph, kernels, Fidelity::Exact, move |_, _| Ok(tensors.clone()))
 }
 
-/// Makes runs under a dump of the outputs.
+/// Dumps the outputs of `runs` runs.
 fn run_into(plan: &FakePlan, sink: Box<dyn Sink>, runs: u64) -> DumpReport {
     let dumper = Dumper::new();
     let selection = Selection { io: IoSelection::Outputs, ..Selection::default() };

@@ -1,4 +1,4 @@
-//! Which tensors belong together, and what the two sides were given.
+//! Which tensors match, and the inputs of the two sides.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use prost::bytes::Bytes;
 
 use crate::{arrays, floats};
 
-/// Returns a plan of three operators with these names and types, each of which adds one. The value behind each has its name, too.
+/// Returns a plan of three operators with these names and types, each of which adds one. The output of each has the
+/// operator's name.
 fn plan(operators: [(&str, &str); 3]) -> FakePlan {
     let begin = GraphBuilder::new("three").input("x", &[2]);
     let (graph, last) = operators.iter().fold((begin, "x".to_owned()), |(graph, before), (name, op_type)| {
@@ -79,7 +80,7 @@ fn two_single_files_are_compared_whatever_they_are_called() {
     let (a, b) = (open(one.join("a.npy")), open(other.join("b.npy")));
     let rows = compare(&a, &b);
     assert_eq!((rows.len(), rows[0].matched_by, rows[0].verdict()), (1, MatchedBy::SingleFile, Verdict::Same));
-    // A directory says what its files are.
+    // The files of a directory are matched by name.
     assert_eq!(compare(&open(one), &b).len(), 0);
     assert_eq!(compare(&a, &open(more)).len(), 0);
 }
@@ -120,7 +121,8 @@ fn of_several_sets_of_inputs_the_worst_row_of_each_tensor_is_shown_with_its_set(
     );
     let reference = StoredDump::open(&reference).unwrap();
     let mut sets = InputSets::default();
-    // In the first set `y` is right and `z` wrong, in the second one `y` is wrong and `z` more so than before.
+    // In the first set `y` is right and `z` is wrong. In the second one `y` is wrong, and `z` is more wrong than
+    // before.
     for (run, (y, z)) in [([1.0, 2.0], [3.0, 4.5]), ([1.0, 2.5], [3.0, 5.0])].into_iter().enumerate() {
         let root = dir.path().join(run.to_string());
         arrays(&root, &[("y", &floats(&y)), ("z", &floats(&z))]);
@@ -174,7 +176,7 @@ fn initializers_whose_values_differ_in_the_coarser_type_are_named() {
         graph(bytes)
     };
     assert_eq!(differing_initializers(&original, &original).unwrap(), [""; 0]);
-    // The last bit of a number, and one of its exponent.
+    // This changes the last bit of a number, and one of its exponent.
     for byte in [0, 3] {
         assert_eq!(differing_initializers(&changed(byte), &original).unwrap(), ["conv2.bias"]);
         assert_eq!(differing_initializers(&original, &changed(byte)).unwrap(), ["conv2.bias"]);

@@ -27,7 +27,7 @@ fn compare(values: &[f32], expected: &[f32], contents: Contents, least_sqnr: Opt
 
 #[test]
 fn a_quantised_tensor_is_right_from_10_decibels_on_or_from_what_was_chosen() {
-    // The ratio of ones with a noise of d is -20 log10(d).
+    // The signal consists of ones, so with a noise of d the ratio is -20 log10(d).
     for (noise, least, same) in [
         (0.3162, None, true),
         (0.3163, None, false),

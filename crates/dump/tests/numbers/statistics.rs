@@ -1,5 +1,5 @@
-//! What is noted of a tensor's numbers, in every place where it stands. The numbers are numpy's; the hashes are those of the Python
-//! package xxhash.
+//! The statistics of tensors, in every place where they are stored. The numbers are numpy's; the hashes are those of
+//! the Python package xxhash.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn the_table_of_statistics_has_every_number_and_infinite_extremes() {
             ("Data Type", "DT_FLOAT"),
             ("Format", "ND"),
             ("Shape", "8"),
-            // An infinite element makes the maximum infinite, and the mean is of the finite ones.
+            // An infinite element makes the maximum infinite, and the mean is that of the finite elements.
             ("Max Value", "inf"),
             ("Min Value", "-2.5"),
             ("Avg Value", "1.15"),
@@ -153,7 +153,8 @@ fn an_inspection_says_every_number_of_every_tensor() {
         statistics["histogram"],
         serde_json::json!([[-2.0, -4.0, 1], [0.0, 0.0, 2], [1.0, 2.0, 1], [2.0, 4.0, 0], [4.0, 8.0, 1]])
     );
-    // Eight elements are all of the first. Eight are shown of the second, and its bars are 40 wide at most.
+    // The first tensor has eight elements. Eight elements of the second one are shown, and its bars are at most 40
+    // columns wide.
     let first = Inspection::of(&root.join("run-0000/00000-op.output0.npy")).unwrap().text();
     assert!(first.contains("first elements: ") && !first.contains("..."), "{first}");
     let alone = Inspection::of(&root.join("run-0000/00000-op.output1.npy")).unwrap();

@@ -1,4 +1,4 @@
-//! Tensors of which there are only hashes and statistics.
+//! Tensors with only hashes and statistics.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ fn outcome(found: Tensor, expected: Tensor) -> Summary {
 fn statistics_agree_if_they_are_no_further_apart_than_every_element_may_be() {
     use Summary::{Alike, Different, Same};
     let of = |found: &[f32], expected: &[f32]| outcome(floats(found), floats(expected));
-    // Of float32 and a largest element of 1: 1e-7 + 1e-4 + 5e-5. Of -2: twice that, but for the absolute part.
+    // For float32 and a largest element of 1: 1e-7 + 1e-4 + 5e-5. For -2: twice that, except for the absolute part.
     let expected = [-1.0, 0.0, 0.0, 1.0];
     assert_eq!(of(&expected, &expected), Same);
     assert_eq!(of(&[-1.0, 0.0, 0.0, 1.00015], &expected), Alike);
@@ -37,10 +37,10 @@ fn statistics_agree_if_they_are_no_further_apart_than_every_element_may_be() {
     assert_eq!(of(&[-1.000152, 0.0, 0.0, 1.0], &expected), Different);
     assert_eq!(of(&[-2.0, 0.0, 0.0, 1.0003], &[-2.0, 0.0, 0.0, 1.0]), Alike);
     assert_eq!(of(&[-2.0, 0.0, 0.0, 1.000302], &[-2.0, 0.0, 0.0, 1.0]), Different);
-    // The mean alone.
+    // Only the mean differs.
     assert_eq!(of(&[-1.0, 0.0003, 0.0003, 1.0], &expected), Alike);
     assert_eq!(of(&[-1.0, 0.000302, 0.000302, 1.0], &expected), Different);
-    // What is not finite, and nothing that is.
+    // Only elements that are not finite differ.
     assert_eq!(of(&[-1.0, f32::INFINITY, 0.0, 1.0], &expected), Different);
     assert_eq!(of(&[f32::NAN; 2], &[f32::INFINITY; 2]), Different);
     assert_eq!(of(&[f32::INFINITY; 2], &[f32::NEG_INFINITY; 2]), Alike, "an index counts them together");
@@ -49,7 +49,8 @@ fn statistics_agree_if_they_are_no_further_apart_than_every_element_may_be() {
 #[test]
 fn means_of_large_integers_may_be_rounded_and_are_not_the_same_otherwise() {
     let of = |values: &[i64]| Tensor::from_i64(vec![values.len()], values).unwrap();
-    // A billionth of the largest element would be 1, and the means are a quarter apart; a billionth of a thousandth is allowed.
+    // A billionth of the largest element would be 1, and the means are a quarter apart; a billionth of a thousandth is
+    // allowed.
     assert_eq!(outcome(of(&[0, 1_000_000_000, 5, 6]), of(&[0, 1_000_000_000, 5, 5])), Summary::Different);
     assert_eq!(outcome(of(&[0, 1_000_000_000, 5, 6]), of(&[0, 1_000_000_000, 6, 5])), Summary::Alike);
     let mut many = vec![0; 2000];

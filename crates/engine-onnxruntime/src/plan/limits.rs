@@ -3,7 +3,7 @@
 //! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred bytes can ask for
 //! terabytes, and then the system ends the process.
 
-use opscope_model::{EngineError, LoadBudget, MadeOfNumbers, TensorType, memory_of_machine};
+use opscope_model::{EngineError, GeneratedOutputs, LoadBudget, TensorType, memory_of_machine};
 use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
 use opscope_tensor::DType;
 use opscope_text::shown_size;
@@ -54,7 +54,7 @@ pub(super) fn check(
         }
     }
     let allowed = MADE.saturating_add(weights(graph).saturating_mul(MADE_OF_BYTE));
-    let mut made = MadeOfNumbers::within(allowed.saturating_mul(u64::from(budget.factor())), budget.factor());
+    let mut made = GeneratedOutputs::within(allowed.saturating_mul(u64::from(budget.factor())), budget.factor());
     for operator in &graph.operators {
         // Types of inputs that are not known take no part: their sizes are those of data.
         let sum = |values: &mut dyn Iterator<Item = ValueId>, unknown: u64| {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use opscope_model::MadeOfNumbers;
+use opscope_model::GeneratedOutputs;
 use opscope_text::shown_size;
 use tract_onnx::ops::logic::If;
 use tract_onnx::pb::{GraphProto, NodeProto};
@@ -56,7 +56,7 @@ impl Memory {
         let protos = graph.map_or(&[][..], |graph| &graph.node);
         let by_name: HashMap<&str, &NodeProto> = protos.iter().map(|node| (&*node.name, node)).collect();
         let mut computed_at_load = 0u64;
-        let mut made = MadeOfNumbers::within(self.at_load, self.factor);
+        let mut made = GeneratedOutputs::within(self.at_load, self.factor);
         for node in model.eval_order()? {
             let name = model.node(node).name.clone();
             budget::at(Some(&name))?;

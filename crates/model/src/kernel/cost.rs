@@ -1,4 +1,4 @@
-//! What the kernels of a plan cost.
+//! The costs of the kernels of a plan.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,9 +9,9 @@ use super::{Kernel, TensorType};
 
 /// Returns the cost of the operators that the kernels of a plan stand for.
 ///
-/// Several kernels can stand for one operator, and each operator costs once. All kernels whose time counts for the same
-/// operator are therefore taken together, with everything that is fused into them, and one of them has the cost of all.
-/// The others have `None`, and so has a kernel that the engine added.
+/// Several kernels can stand for one operator, but the cost of each operator must count only once. So all kernels whose
+/// time counts for the same operator are grouped, including everything that is fused into them, and one of them has the
+/// cost of all. The others have `None`, and so do kernels that the engine added.
 pub fn kernel_costs(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<GroupCost>> {
     let types = ValueTypes::infer(graph, known_types(kernels));
     let costs = CostGraph::new(graph, &types);
@@ -36,7 +36,7 @@ fn known_types(kernels: &[Kernel]) -> HashMap<ValueId, TensorInfo> {
     known
 }
 
-/// The operators that cost together.
+/// A group of operators with a common cost.
 struct CostGroup {
     /// The kernel that has their cost.
     kernel: usize,
@@ -45,7 +45,7 @@ struct CostGroup {
 
 fn groups(kernels: &[Kernel]) -> Vec<CostGroup> {
     let mut groups: Vec<CostGroup> = Vec::new();
-    // The group of each operator: first of those that a time counts for.
+    // The group of each operator, at first only of those that the time of a kernel counts for.
     let mut of_operator: HashMap<OperatorId, usize> = HashMap::new();
     for (index, kernel) in kernels.iter().enumerate() {
         let Some(operator) = kernel.operator() else { continue };
@@ -53,7 +53,7 @@ fn groups(kernels: &[Kernel]) -> Vec<CostGroup> {
             groups.push(CostGroup { kernel: index, operators: vec![operator] });
             groups.len() - 1
         });
-        // The last of the kernels with the most operators gives what the group gives.
+        // The last of the kernels with the most operators has the outputs of the group.
         if kernel.operators.len() >= kernels[groups[group].kernel].operators.len() {
             groups[group].kernel = index;
         }
@@ -92,7 +92,7 @@ mod tests {
         let cost = costs[2].unwrap();
         // 128 elements, 2 channels, a multiplication and an addition; and 128 times Relu.
         assert_eq!(cost.flops, Some(128 * 2 * 2 + 128));
-        // What convolution gives to Relu is neither written nor read.
+        // The value between convolution and Relu is neither written nor read.
         assert_eq!((cost.bytes_read, cost.bytes_written), (Some(128 * 4 + 4 * 4), Some(128 * 4)));
     }
 }

@@ -1,4 +1,4 @@
-//! Rules for which operators a kernel stands for, and which of them its time counts for, that hold for every engine.
+//! The rules that hold for every engine: which operators a kernel stands for, and for which of them its time counts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,7 +6,7 @@ use opscope_onnx::{Graph, Operator, OperatorId, Producer};
 
 use super::Attribution;
 
-/// Operators that are executed by a matrix kernel, which is where the time goes.
+/// Operators that are executed by a matrix kernel, which takes most of the time.
 const MATRIX_OPERATORS: &[&str] = &[
     "Conv",
     "ConvTranspose",
@@ -22,7 +22,7 @@ const MATRIX_OPERATORS: &[&str] = &[
 /// Operators that give their input another shape or order of axes.
 const LAYOUT_OPERATORS: &[&str] = &["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
 
-/// Returns whether the time of a kernel that stands for this operator and others counts for this one.
+/// Returns whether the time of a kernel that stands for several operators counts for this one.
 pub fn is_matrix_operator(operator: &Operator) -> bool {
     operator.domain.is_empty() && MATRIX_OPERATORS.contains(&operator.op_type.as_str())
 }
@@ -32,8 +32,8 @@ pub fn changes_layout(operator: &Operator) -> bool {
     operator.domain.is_empty() && LAYOUT_OPERATORS.contains(&operator.op_type.as_str())
 }
 
-/// Adds the operators that no kernel stands for to those of a neighbour: the next one behind them that has a kernel, or else
-/// before them. Operators for which `runs` does not hold are left out.
+/// Adds the operators that no kernel stands for to those of a neighbour: the next operator after them that has a kernel
+/// or, if there is none, the nearest one before them. Operators for which `runs` does not hold are ignored.
 pub fn place_the_rest(graph: &Graph, groups: &mut [Vec<Attribution>], runs: impl Fn(&Operator) -> bool) {
     let mut home: HashMap<OperatorId, usize> = HashMap::new();
     for (index, group) in groups.iter().enumerate() {

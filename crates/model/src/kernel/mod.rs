@@ -13,13 +13,13 @@ pub use self::credit::{changes_layout, is_matrix_operator, nearest_before, place
 pub use self::live_mask::LiveMask;
 pub use self::set::KernelSet;
 
-/// The id of a kernel: its position in the execution order of a [`Plan`](crate::Plan).
+/// The id of a kernel, which is its position in the execution order of a [`Plan`](crate::Plan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelId(u32);
 
-/// What a plan executes as one unit. Each run executes every kernel once, in order; each execution is a dispatch. A kernel in
-/// the body of an `If`, a `Loop` or a `Scan` is executed once per iteration, which [`Dispatch::path`](crate::Dispatch::path)
-/// says.
+/// The unit of execution of a plan. Each run executes every kernel once, in order. Each execution is a dispatch. A
+/// kernel in the body of an `If`, a `Loop` or a `Scan` is executed once per iteration, which is part of
+/// [`Dispatch::path`](crate::Dispatch::path).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kernel {
     /// Its id.
@@ -28,8 +28,9 @@ pub struct Kernel {
     pub name: String,
     /// The engine's name for the operation (`OptMatMul`, `Conv`, ...).
     pub op: String,
-    /// The operators of the file that this step stands for. Its time counts for the first. Empty for a step that the engine
-    /// adds on its own, such as a conversion between layouts or a copy between devices: its time counts for no operator.
+    /// The operators of the file that this step stands for. Its time counts for the first. Empty for a step that the
+    /// engine adds on its own, such as a conversion between layouts or a copy between devices: its time counts for no
+    /// operator.
     pub operators: Vec<Attribution>,
     /// The inputs, by the engine's slot.
     pub inputs: Vec<KernelInput>,
@@ -48,8 +49,8 @@ pub struct Kernel {
 /// The type and shape of a tensor in a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorType {
-    /// The type of its elements. `None` for the engine's own types, such as packed matrices, and if the shape is known in a
-    /// run only.
+    /// The type of its elements. `None` for the engine's own types, such as packed matrices, and if the shape is known
+    /// in a run only.
     pub dtype: Option<DType>,
     /// Its shape.
     pub shape: Vec<usize>,

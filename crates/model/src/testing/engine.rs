@@ -8,7 +8,7 @@ use opscope_tensor::Tensor;
 use crate::testing::FakePlan;
 use crate::{Capabilities, Engine, EngineError, Fidelity, LoadOptions, Model, Plan, PlanForm};
 
-/// An engine whose plans a function makes, with optimised plans of several forms.
+/// An engine whose plans are made by a function, with several forms of optimised plans.
 pub struct FakeEngine {
     forms: Vec<PlanForm>,
     capabilities: Capabilities,
@@ -20,8 +20,8 @@ pub struct FakeEngine {
 type MakePlan = dyn Fn(&Arc<Graph>, &LoadOptions) -> Result<FakePlan, EngineError> + Send + Sync;
 
 impl FakeEngine {
-    /// Creates an engine. `plan` makes a plan whenever a model of the engine is asked for one. An optimised plan is of
-    /// the form in its options, which is never `None`.
+    /// Creates an engine. `plan` makes a plan whenever one is requested from a model of the engine. An optimised plan
+    /// has the form in its options, which is never `None`.
     pub fn new(
         forms: &[&'static str],
         plan: impl Fn(&Arc<Graph>, &LoadOptions) -> Result<FakePlan, EngineError> + Send + Sync + 'static,
@@ -37,7 +37,7 @@ impl FakeEngine {
         Self { capabilities, ..self }
     }
 
-    /// Returns this engine with something that would give it what it lacks.
+    /// Returns this engine with a remedy for the capabilities that it lacks.
     pub fn with_remedy(self, remedy: &str) -> Self {
         Self { remedy: Some(remedy.to_owned()), ..self }
     }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use opscope_onnx::{Attribute, Body, Dim, Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
 use opscope_tensor::DType;
 
-/// A graph in the making. Values and operators get their ids in the order in which they are named.
+/// A builder of graphs. Values and operators get their ids in the order in which they are added.
 ///
-/// Every value is of `f32`. What an operator computes has the shape of its first input, as element-wise operators do.
+/// Every value is of `f32`. Outputs of an operator have the shape of its first input, as those of element-wise
+/// operators do.
 #[derive(Debug)]
 pub struct GraphBuilder {
     graph: Graph,
@@ -31,7 +32,7 @@ impl GraphBuilder {
         Self { graph }
     }
 
-    /// Adds an input of the model, or of the body that has begun.
+    /// Adds an input of the model, or of the current body.
     pub fn input(mut self, name: &str, shape: &[usize]) -> Self {
         let shape = shape.iter().copied().map(Dim::Fixed).collect();
         let id = self.value(name, Producer::Input, Some(shape));
@@ -49,8 +50,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Adds an operator of type `op_type` that takes these values and computes those. An input without a name is one
-    /// that is omitted.
+    /// Adds an operator of type `op_type` with these inputs and outputs. An input without a name is omitted.
     ///
     /// # Panics
     /// If no value has the name of an input.
@@ -83,8 +83,8 @@ impl GraphBuilder {
         self
     }
 
-    /// Begins a body of an operator. What is added from now on belongs to it, with names inside of the operator's. The main
-    /// graph is complete before its first body, and so is a body before those inside of it.
+    /// Begins a body of an operator. Everything that is added from now on belongs to it, with names inside of the
+    /// operator's. The main graph must be complete before its first body, and a body before its nested bodies.
     ///
     /// # Panics
     /// If no operator has this name.
@@ -104,7 +104,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Gives every operator so far an attribute.
+    /// Adds an attribute to every operator so far.
     pub fn attribute(mut self, name: &str, value: &Attribute) -> Self {
         for operator in self.graph.operators.iter_mut().chain(&mut self.graph.inner_operators) {
             operator.attributes.insert(name.to_owned(), value.clone());
@@ -112,7 +112,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Makes a value an output of the model, or of the body that has begun.
+    /// Makes a value an output of the model, or of the current body.
     ///
     /// # Panics
     /// If no value has this name.
@@ -125,7 +125,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Returns the graph. The number of its operators stands for the hash of its file.
+    /// Returns the graph. The number of its operators is used as the hash of its file.
     pub fn build(mut self) -> Graph {
         self.graph.source.xxh3 = self.graph.all_operators().count() as u64;
         self.graph
@@ -145,7 +145,7 @@ impl GraphBuilder {
         id
     }
 
-    /// Returns the name of something in the body that has begun.
+    /// Returns the full name of an item in the current body.
     fn inside(&self, name: &str) -> String {
         match self.graph.bodies.last() {
             Some(body) => format!("{}/{name}", self.graph.operator(body.owner).name),
@@ -153,7 +153,7 @@ impl GraphBuilder {
         }
     }
 
-    /// Returns the value of this name, the one in the innermost body that has one.
+    /// Returns the value with this name, in the innermost body that has one.
     fn named(&self, name: &str) -> ValueId {
         let owner = |body: &Body| self.graph.operator(body.owner);
         let around = |body: &&Body| self.graph.body_of(body.owner);

@@ -12,8 +12,8 @@ pub fn kernels(graph: &Graph, groups: &[&[&str]]) -> Arc<[Kernel]> {
     groups.iter().enumerate().map(|(index, operators)| kernel(graph, index as u32, operators)).collect()
 }
 
-/// Returns the kernel that executes these operators one after the other: it takes what they do not compute themselves,
-/// and gives what the last one computes. Its operation is the type of the first.
+/// Returns the kernel that executes these operators one after the other. Its inputs are those that they do not compute
+/// themselves, and its outputs are those of the last one. Its operation is the type of the first one.
 ///
 /// # Panics
 /// If the graph has no operator of such a name.
@@ -39,7 +39,8 @@ pub fn kernel(graph: &Graph, index: u32, operators: &[&str]) -> Kernel {
     }
 }
 
-/// Returns a kernel that an engine adds on its own: it stands for no operator, and takes and gives nothing of the file.
+/// Returns a kernel that an engine adds on its own. It stands for no operator, and its inputs and outputs are not
+/// values of the file.
 pub fn added_kernel(index: u32, name: &str, op: &str) -> Kernel {
     Kernel {
         id: KernelId::new(index),
@@ -54,7 +55,7 @@ pub fn added_kernel(index: u32, name: &str, op: &str) -> Kernel {
     }
 }
 
-/// Returns the shape of a value, with 1 for what the file leaves open.
+/// Returns the shape of a value, with 1 for dimensions that the file leaves open.
 pub(super) fn shape(graph: &Graph, id: ValueId) -> Vec<usize> {
     let size = |dim: &Dim| match dim {
         Dim::Fixed(size) => *size,

@@ -1,7 +1,7 @@
-//! Graphs, plans and engines of a few lines, for the tests of instruments and of what runs models, and the files that
-//! they write, compared with those that were looked at.
+//! Graphs, plans and engines of a few lines, for the tests of instruments and of code that runs models, and comparisons
+//! of the files that they write with reviewed ones.
 //!
-//! Only the feature `testing` has this module, and only dev-dependencies switch it on.
+//! This module exists only with the feature `testing`, which only dev-dependencies enable.
 
 mod engine;
 mod graph;

@@ -15,8 +15,8 @@ use crate::{
     LiveValues, Model, Plan, RunId, RunInfo, RunMemory, RunObserver, TensorMemory,
 };
 
-/// A plan whose kernels compute what a function says, and a model that has no other plan. It calls observers as an engine
-/// does: they may stop a run, skip a kernel, and replace what it takes and gives.
+/// A plan whose kernels are computed by a function, and a model with this plan only. It calls observers as an engine
+/// does: they may stop a run, skip a kernel, and replace its inputs and outputs.
 #[derive(Clone)]
 pub struct FakePlan {
     /// The graph.
@@ -24,9 +24,9 @@ pub struct FakePlan {
     /// The kernels that every run executes.
     pub kernels: Arc<[Kernel]>,
     fidelity: Fidelity,
-    /// The weights, and what was computed at load.
+    /// The weights, and the values that were computed at load.
     constants: BTreeMap<ValueId, Tensor>,
-    /// The bodies of operators, each behind those that it lies in.
+    /// The bodies of operators. Each comes after those around it.
     bodies: Vec<Body>,
     compute: Arc<Compute>,
 }
@@ -49,11 +49,11 @@ struct Running<'a> {
 
 type Compute = dyn Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync;
 
-/// Values of the file by their id. The last output that is none is at `None`.
+/// Values of the file by their id. The last output that is not a value of the file is at `None`.
 type Values = BTreeMap<Option<ValueId>, Tensor>;
 
 impl FakePlan {
-    /// Creates a plan of these kernels. `compute` gives the outputs of a kernel for its inputs.
+    /// Creates a plan of these kernels. `compute` returns the outputs of a kernel for its inputs.
     pub fn new(
         graph: &Arc<Graph>,
         kernels: Arc<[Kernel]>,
@@ -69,7 +69,7 @@ impl FakePlan {
         Self { kernels, ..self }
     }
 
-    /// Gives the plan the data of a weight, or of a value that was computed at load.
+    /// Adds the data of a weight, or of a value that was computed at load.
     ///
     /// # Panics
     /// If no value has this name.
@@ -79,8 +79,9 @@ impl FakePlan {
         self
     }
 
-    /// Makes these kernels the body of an operator, which every run executes this many times: within the operator's own kernel
-    /// if that is directly in front of them, or of another body of it. A body in another one is made after that one.
+    /// Makes these kernels the body of an operator, which every run executes this many times. It is executed within the
+    /// operator's own kernel if that directly precedes them, or precedes another body of the operator. A nested body
+    /// must be added after the one around it.
     ///
     /// # Panics
     /// If no operator has this name.
@@ -91,7 +92,7 @@ impl FakePlan {
         self
     }
 
-    /// Replaces what the kernels compute.
+    /// Replaces the computation of the kernels.
     pub fn computing(
         self,
         compute: impl Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync + 'static,
@@ -109,10 +110,10 @@ impl FakePlan {
         self
     }
 
-    /// Runs once on the calling thread, under an instrument, from inputs of zeros. Returns the outputs.
+    /// Runs once on the calling thread, under an instrument, with inputs of zeros. Returns the outputs.
     ///
     /// # Errors
-    /// Returns the error of a kernel, or that the instrument stopped the run.
+    /// Returns the error of a kernel, or of an instrument that stopped the run.
     pub fn run_with(&self, instrument: &dyn Instrument, run: u64) -> Result<Vec<Tensor>, EngineError> {
         let zeros = |id: &ValueId| {
             let shape = shape(&self.graph, *id);
@@ -124,7 +125,7 @@ impl FakePlan {
     /// Runs once on the calling thread, under an instrument. Returns the outputs.
     ///
     /// # Errors
-    /// Returns the error of a kernel, or that the instrument stopped the run.
+    /// Returns the error of a kernel, or of an instrument that stopped the run.
     pub fn run_on(&self, instrument: &dyn Instrument, run: u64, inputs: &[Tensor]) -> Result<Vec<Tensor>, EngineError> {
         let (graph, kernels) = (&self.graph, &self.kernels);
         let info = RunInfo { id: RunId(run), graph, kernels, fidelity: self.fidelity };
@@ -153,7 +154,7 @@ impl FakePlan {
         Ok(self.graph.outputs.iter().map(|id| running.values[&Some(*id)].clone()).collect())
     }
 
-    /// Executes kernels. The bodies among them are those from this one on.
+    /// Executes kernels. `body` is the first of the bodies among them.
     fn execute_kernels(
         &self,
         running: &mut Running<'_>,
@@ -175,7 +176,7 @@ impl FakePlan {
         (first_body..self.bodies.len()).find(|&body| self.bodies[body].kernels.start == kernel)
     }
 
-    /// Executes all iterations of a body, and returns the kernel behind it.
+    /// Executes all iterations of a body, and returns the kernel after it.
     fn execute_body(&self, running: &mut Running<'_>, body: usize, path: &[Iteration]) -> Result<usize, EngineError> {
         let Body { kernels, operator, iterations } = &self.bodies[body];
         for index in 0..*iterations {
@@ -185,7 +186,7 @@ impl FakePlan {
         Ok(kernels.end)
     }
 
-    /// Executes a kernel, and within it the bodies of its operator that begin behind it. Returns the kernel behind them.
+    /// Executes a kernel, and within it the bodies of its operator that follow it. Returns the kernel after them.
     fn execute_kernel(
         &self,
         running: &mut Running<'_>,
@@ -250,8 +251,8 @@ impl FakePlan {
 }
 
 impl FakePlan {
-    /// Reports the memory of the outputs, and of the inputs that no later kernel takes. What a kernel hands on is no new
-    /// memory. What the kernels of a body take is held until the run is over.
+    /// Reports the memory of the outputs as allocated, and of the inputs that no later kernel takes as freed. A value
+    /// that a kernel passes on is not new memory. Inputs of the kernels of a body are held until the end of the run.
     fn report_memory(&self, kernel: &Kernel, outputs: &[Tensor], values: &Values, observer: &dyn RunObserver) {
         let is_held = |memory: &TensorMemory| values.values().any(|value| memory_of(value) == *memory);
         let allocated = outputs.iter().map(memory_of).filter(|memory| memory.bytes > 0 && !is_held(memory));

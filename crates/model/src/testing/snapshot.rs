@@ -1,12 +1,12 @@
-/// Compares a file's bytes with those that are kept under its name in the crate's `snapshots/`, also where they are text:
-/// no line end and no blank counts as another. `INSTA_UPDATE=always` keeps what was found.
+/// Compares a file's bytes with those that are stored under its name in the crate's `snapshots/`. Even in text, line
+/// ends and blanks must be identical. `INSTA_UPDATE=always` stores the new bytes.
 ///
-/// A crate that uses it has `insta` among its dev-dependencies.
+/// A crate that uses it needs `insta` among its dev-dependencies.
 #[macro_export]
 macro_rules! assert_snapshot {
     ($name:expr, $found:expr) => {{
         let (name, found): (&str, Vec<u8>) = ($name, $found);
-        // What is before the dot names the snapshot: `timeline.json` and `timeline.pftrace` are two.
+        // The extension is part of the snapshot's name, so `timeline.json` and `timeline.pftrace` are different ones.
         let (stem, extension) = name.split_once('.').expect("a file's name");
         let name = format!("{stem}_{extension}.{extension}");
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots");

@@ -15,7 +15,7 @@ use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup
 use crate::{ProfileError, Recording};
 
 impl Recording {
-    /// Returns the account of the measured runs. Memory for a few numbers per run is needed, and for the times of
+    /// Returns the account of the measured runs. It needs memory for a few numbers per run, and for the times of
     /// [`series`](Self::series).
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Recording {
         Ok(self.distributions()?.account)
     }
 
-    /// Returns the account with how the times of each operator are distributed over the runs.
+    /// Returns the account, with the distribution of each operator's times over the runs.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -39,7 +39,7 @@ impl Recording {
                 Item::Other(Fact::Allocation(allocation)) => {
                     collector.memory.add(&allocation);
                 }
-                // No part of an account, which says where the time and the memory of runs go.
+                // Such facts are not part of an account, which says where the time and the memory of runs go.
                 Item::Other(_) => {}
             }
         }
@@ -52,7 +52,7 @@ impl Recording {
 pub struct Distribution {
     /// The account.
     pub account: Account,
-    /// How the time that an operator takes in a run is distributed, for each of the account's operators in their order.
+    /// The distribution of the time that an operator takes in a run, for each of the account's operators in order.
     pub operators: Vec<TimeHistogram>,
 }
 
@@ -65,14 +65,14 @@ struct Collector<'a> {
     rows: Rows,
     series: SeriesBuilder<'a>,
     ranges: Ranges,
-    /// Whether a run counts, for every run that ended.
+    /// For every run that has ended, whether it counts.
     ended: HashMap<u64, bool>,
-    /// Copies of runs that did not end yet.
+    /// The copies of runs that have not ended yet.
     copies: HashMap<u64, Vec<CopyFact>>,
-    /// The engine's work on its profile, of runs that did not end yet.
+    /// The time of the engine's work on its profile, for runs that have not ended yet.
     profiles: HashMap<u64, f64>,
     profiled: Spread,
-    /// The times of runs without times of their dispatches, in nanoseconds.
+    /// The durations of runs without times of their dispatches, in nanoseconds.
     untimed: Vec<f64>,
     copied_in: Copied,
     copied_out: Copied,
@@ -154,7 +154,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Keeps the engine's work on the profile of a run, whose own record comes later.
+    /// Stores the time of the engine's work on the profile of a run, whose own record follows later.
     fn call(&mut self, call: &CallFact) {
         if let (Call::Profile, Some(run)) = (call.call, call.run) {
             *self.profiles.entry(run).or_default() += self.nanos(call.span.start, call.span.end);
@@ -225,8 +225,8 @@ impl Collector<'_> {
         (!self.untimed.is_empty()).then_some(UntimedRuns { count: self.untimed.len() as u64, median_ns })
     }
 
-    /// Moves what taking the times of dispatches adds to a run, by how much a run without those times is shorter, from between the
-    /// dispatches, where the engine does it, to a part of its own.
+    /// Moves the cost of taking the times of dispatches from the time between dispatches, in which the engine takes
+    /// them, to a part of its own. The cost is the difference to a run without those times.
     fn split_off_profile(&mut self) {
         let Some(untimed) = self.untimed_runs() else { return };
         let added = self.median_of(|parts| parts.run) - untimed.median_ns;

@@ -2,16 +2,16 @@ use serde::Serialize;
 
 use crate::Rank;
 
-/// Counts of times in buckets that grow with the time, so that the median of any number of times is known to within half
-/// a bucket, 0.8 %, in memory that does not grow.
+/// Counts of times in buckets that grow with the time. So the median of any number of times is known to within half a
+/// bucket, 0.8 %, in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Histogram {
-    /// Indexed by [`bucket`]; as long as the longest time asks for.
+    /// The counts, indexed by [`bucket`], up to the bucket of the longest time.
     counts: Vec<u32>,
     count: u64,
 }
 
-/// Buckets between a time and its double.
+/// The number of buckets between a time and its double.
 const STEPS: u64 = 64;
 
 impl Histogram {
@@ -29,13 +29,13 @@ impl Histogram {
         self.count
     }
 
-    /// Returns the median; 0 where there is no time.
+    /// Returns the median; 0 if there are no times.
     pub(super) fn median(&self) -> f64 {
         self.percentile(50.0)
     }
 
-    /// Returns a [percentile](crate::percentile) of the times, each of which stands in the middle of its bucket. 0 where there is
-    /// no time.
+    /// Returns a [percentile](crate::percentile) of the times, each taken as the middle of its bucket; 0 if there are
+    /// no times.
     pub(super) fn percentile(&self, percent: f64) -> f64 {
         let rank = Rank::of(percent, self.count as usize);
         rank.between(self.time(rank.below as u64), self.time(rank.below as u64 + 1))
@@ -54,8 +54,8 @@ impl Histogram {
         middle
     }
 
-    /// Returns the counts in at most [`MOST_BINS`] bins between the shortest time and the longest. The bins are as fine as this
-    /// allows; those between a time and its double are equally wide.
+    /// Returns the counts in at most [`MOST_BINS`] bins between the shortest time and the longest. The bins are as fine
+    /// as this allows; those between a time and its double are equally wide.
     pub(super) fn bins(&self) -> TimeHistogram {
         let used = |count: &u32| *count > 0;
         let (Some(first), Some(last)) = (self.counts.iter().position(used), self.counts.iter().rposition(used)) else {
@@ -75,19 +75,20 @@ impl Histogram {
     }
 }
 
-/// How often a time was in each of some bins.
+/// The numbers of times in a series of bins.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TimeHistogram {
     /// The bounds between the bins and around them, in nanoseconds: one more than there are bins.
     pub bounds_ns: Vec<f64>,
-    /// How many times lie in each bin, the lower bound included.
+    /// The number of times in each bin. The lower bound belongs to the bin.
     pub counts: Vec<u64>,
 }
 
-/// The bins of a [`TimeHistogram`] are at most so many.
+/// The maximum number of bins of a [`TimeHistogram`].
 const MOST_BINS: usize = 32;
 
-/// Up to [`STEPS`] nanoseconds a bucket is a nanosecond; from there on the bits after the leading one count.
+/// Returns the bucket of a time. Up to [`STEPS`] nanoseconds a bucket is one nanosecond wide; beyond that the bits
+/// after the leading one select it.
 fn bucket(nanos: f64) -> usize {
     let nanos = nanos.max(0.0) as u64;
     if nanos < STEPS {

@@ -1,4 +1,4 @@
-//! The operators of a model as a tree, by the modules that they lie in.
+//! The operators of a model as a tree of the modules that they lie in.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,35 +8,36 @@ use serde::Serialize;
 
 use super::{Account, OperatorTimes};
 
-/// A layer of a model: the operators that lie in the same module, as [`path_of_operator`] says. `/encoder/layer.3/MatMul` lies in
-/// `/encoder`, and there in `/encoder/layer.3`.
+/// A layer of a model: the operators that lie in the same module, according to [`path_of_operator`].
+/// `/encoder/layer.3/MatMul` lies in `/encoder`, and there in `/encoder/layer.3`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Layer {
-    /// Its path, as in `encoder.layer.3`, or as it stands in the names, as in `/encoder/layer.3`. Empty for the whole model.
+    /// Its path, such as `encoder.layer.3`; or, if it was derived from names, in their form, such as
+    /// `/encoder/layer.3`. Empty for the whole model.
     pub path: String,
-    /// How many operators it has, with those of the layers in it.
+    /// The number of its operators, including those of the layers in it.
     pub operators: u64,
-    /// Of all runs together.
+    /// The total time of all runs.
     pub total_ns: f64,
-    /// Of a run, the mean.
+    /// The mean time of a run.
     pub mean_ns: f64,
-    /// Of a run that takes the median time: the sum of its operators' medians, or of those parts of them which are the parts of the runs
-    /// that executed them.
+    /// Its time in a run of median length: the sum of its operators' medians. The median of an operator that only some
+    /// runs executed counts only for their share of the runs.
     pub median_ns: f64,
-    /// The same in percent.
+    /// The same as a percentage.
     pub percent: f64,
-    /// Floating-point operations of a run, the mean, of the operators for which they are known.
+    /// The mean number of floating-point operations of a run, for operators whose number is known.
     pub flops: f64,
-    /// How many of its operators have unknown operations.
+    /// The number of its operators whose floating-point operations are not known.
     pub unknown_flops: u64,
-    /// 10^9 operations in a second, of its median time. `None` if the operations of an operator are not known.
+    /// 10^9 operations per second, in its median time. `None` if the operations of an operator are not known.
     pub gflops_per_s: Option<f64>,
-    /// The layers in it, by time.
+    /// The layers in it, sorted by time.
     pub layers: Vec<Layer>,
 }
 
 impl Account {
-    /// Returns the operators as a tree, by the modules that they lie in. Kernels that the engine added are not included.
+    /// Returns the operators as a tree of the modules that they lie in. Kernels that the engine added are not included.
     pub fn layers(&self) -> Layer {
         let mut tree = Tree::default();
         let run = self.run.median_ns;
@@ -46,8 +47,9 @@ impl Account {
         tree.layer(String::new())
     }
 
-    /// Returns the layers at a depth of the tree, by time. An operator that lies less deep counts for the deepest layer that it is in: at
-    /// depth 2, `/encoder/Add` counts for `/encoder`. The path is empty for operators without one.
+    /// Returns the layers at a depth of the tree, sorted by time. An operator at a smaller depth counts for the deepest
+    /// layer that it is in: at depth 2, `/encoder/Add` counts for `/encoder`. The path is empty for operators without
+    /// one.
     pub fn layers_at(&self, depth: usize) -> Vec<Layer> {
         let mut groups: BTreeMap<String, Tree> = BTreeMap::new();
         for row in self.operators.iter().filter(|row| !row.added) {

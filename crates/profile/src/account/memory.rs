@@ -5,8 +5,8 @@ use opscope_trace::AllocationOperation;
 use super::TensorMemoryUse;
 use crate::recording::AllocationFact;
 
-/// The memory that runs hold for tensors, added up. A run allocates and frees on one thread, so each thread's records are in
-/// the order in which they happened.
+/// The running sums of the memory that runs hold for tensors. A run allocates and frees on one thread, so each thread's
+/// records are in chronological order.
 #[derive(Default)]
 pub(crate) struct TensorMemorySums {
     held: HashMap<u32, u64>,
@@ -14,7 +14,7 @@ pub(crate) struct TensorMemorySums {
 }
 
 impl TensorMemorySums {
-    /// Adds an allocation or a release, and returns the bytes that the run on its thread holds then.
+    /// Adds an allocation or a release, and returns the bytes that the run on its thread then holds.
     pub(crate) fn add(&mut self, fact: &AllocationFact) -> u64 {
         let held = self.held.entry(fact.thread).or_default();
         match fact.operation {

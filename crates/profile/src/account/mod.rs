@@ -1,4 +1,4 @@
-//! Where the time of a run goes.
+//! The account: where the time of a run goes.
 
 mod collect;
 mod histogram;
@@ -27,11 +27,12 @@ pub use self::tensor_memory::{MemoryOfOperator, MemoryOverTime, MemoryPoint};
 pub use self::work::Work;
 use crate::recording::display_name;
 
-/// What this version gives.
+/// The schema of this version.
 pub(crate) const SCHEMA: &str = "opscope.account/1";
 
-/// The closed account of the measured runs' time: operators, kernels that the engine added, between them, taking times, in and out make 100 %. Runs that warmed
-/// up, failed, or of which dispatches are missing are left out. All times are nanoseconds.
+/// The account of the time of the measured runs. Its parts add up to 100 %: operators, kernels that the engine added,
+/// the time between them, the cost of taking times, and inputs and outputs. Warm-up runs, failed runs, and runs with
+/// missing dispatches are excluded. All times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Account {
     /// `opscope.account/1`.
@@ -44,51 +45,51 @@ pub struct Account {
     pub fidelity: Fidelity,
     /// Whether the recording is complete.
     pub complete: bool,
-    /// Which runs count.
+    /// The numbers of runs.
     pub runs: RunCounts,
     /// The time of a run.
     pub run: RunTimes,
-    /// Where it goes; `None` where dispatches were not recorded, or there is no run that counts.
+    /// The parts of that time; `None` if dispatches were not recorded, or no run counts.
     pub shares: Option<Shares>,
-    /// The resolution of the times of kernels, in nanoseconds; 1 where they are as fine as the clock.
+    /// The resolution of the times of kernels, in nanoseconds; 1 if they are as fine as the clock.
     pub time_resolution_ns: u64,
-    /// The engine's own work on the profile that times are taken from, after runs. It lies outside of the runs' time. `None`
-    /// for an engine that needs none, or if calls were not recorded.
+    /// The engine's own work, after runs, on the profile that times are taken from. It lies outside of the runs' time.
+    /// `None` for an engine that needs no such work, or if calls were not recorded.
     pub engine_profile: Option<ProfileTimes>,
-    /// The runs without times of their dispatches, beside which the cost of taking those times shows. `None` for an engine whose
-    /// times cost next to nothing.
+    /// The runs without times of their dispatches, which show the cost of taking those times. `None` for an engine
+    /// whose times cost next to nothing.
     pub untimed: Option<UntimedRuns>,
     /// Copies of inputs and outputs. They lie outside of the runs' time.
     pub copies: Vec<CopyTimes>,
     /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
     pub tensor_memory: Option<TensorMemoryUse>,
-    /// Operators of the file, by median time.
+    /// The operators of the file, sorted by median time.
     pub operators: Vec<OperatorTimes>,
-    /// Operator types, by median time.
+    /// The types of operators, sorted by median time.
     pub op_types: Vec<TypeTimes>,
-    /// The ranges of the user's code by name, by time; those around runs that do not count among them.
+    /// The ranges of the user's code by name, sorted by time. They include ranges around runs that do not count.
     pub ranges: Vec<RangeTimes>,
-    /// What the machine reaches, if the operators were [compared](Account::compare_with) with it.
+    /// The machine's limits, if the operators were [compared](Account::compare_with) with them.
     pub roofline: Option<Roofline>,
 }
 
-/// How many runs there were.
+/// The numbers of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct RunCounts {
-    /// Measured runs, which count.
+    /// Measured runs. Only these count.
     pub measured: u64,
     /// Warm-up runs.
     pub warm_up: u64,
     /// Failed runs.
     pub failed: u64,
-    /// Runs of which dispatches, or the run's own record, are missing.
+    /// Runs with missing dispatches, or whose own record is missing.
     pub partial: u64,
 }
 
 /// The time of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct RunTimes {
-    /// Of all together.
+    /// The total.
     pub total_ns: f64,
     /// The mean.
     pub mean_ns: f64,
@@ -103,172 +104,179 @@ pub struct RunTimes {
 /// The parts of the runs' time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shares {
-    /// While at least one operator was executed.
+    /// The time during which at least one operator was executed.
     pub operators: Share,
-    /// While only kernels were executed that the engine added on its own: they stand for no operator of the file.
+    /// The time during which only kernels were executed that the engine added on its own, which stand for no operator
+    /// of the file.
     pub added: Share,
-    /// Between the first kernel's start and the last one's end, while none was executed.
+    /// The time between the first kernel's start and the last one's end during which none was executed.
     pub between: Share,
-    /// Between kernels, too: what taking their times adds to a run, which is how much a run without those times is shorter. 0 where
-    /// there were no such runs.
+    /// The cost of taking the times of kernels, which also lies between kernels: how much shorter a run without those
+    /// times is. 0 if there were no such runs.
     pub profile: Share,
-    /// Before the first kernel and after the last one.
+    /// The time before the first kernel and after the last one.
     pub in_out: Share,
-    /// What is in none of these parts, which are measured each on its own; below 0 where times are in two of them. More than
-    /// [`MOST_REST`](Self::MOST_REST) of a run is a fault of the engine's times.
+    /// The difference between a run and the sum of these parts, each of which is measured separately. It is negative if
+    /// times are in two parts. More than [`MOST_REST`](Self::MOST_REST) of a run means that the engine's times are
+    /// wrong.
     pub rest: Share,
-    /// Dispatches of a run, on average.
+    /// The mean number of dispatches in a run.
     pub dispatches_per_run: f64,
-    /// The time between kernels, for each dispatch: all together.
+    /// The total time between kernels, divided by the number of dispatches.
     pub between_ns_per_dispatch: f64,
-    /// The same, as the median over the runs.
+    /// The same per run, as the median over the runs.
     pub median_between_ns_per_dispatch: f64,
 }
 
 impl Shares {
-    /// The most that may be in no part of a run, in percent.
+    /// The largest acceptable rest, in percent.
     pub const MOST_REST: f64 = 1.0;
 }
 
-/// One part of the runs' time.
+/// A part of the runs' time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Share {
-    /// Of all runs together.
+    /// The total of all runs.
     pub total_ns: f64,
-    /// Of a run, the mean.
+    /// The mean of a run.
     pub mean_ns: f64,
-    /// Of a run, the median.
+    /// The median time of a run.
     pub median_ns: f64,
-    /// Of all runs' time.
+    /// Its share of all runs' time.
     pub percent: f64,
 }
 
-/// Copies in one direction, of measured runs.
+/// The copies of measured runs in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CopyTimes {
     /// `copy_in` or `copy_out`.
     pub direction: &'static str,
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Of one, on average.
+    /// The mean duration of one.
     pub mean_ns: f64,
-    /// Bytes of one, on average.
+    /// The mean number of bytes of one.
     pub mean_bytes: f64,
 }
 
-/// What an engine does after each measured run for the profile that times are taken from: it writes and reads it.
+/// The time that an engine takes after each measured run to write and read the profile that times are taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProfileTimes {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Of one, on average.
+    /// The mean duration of one.
     pub mean_ns: f64,
 }
 
 /// Runs without times of their dispatches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct UntimedRuns {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Of one, the median.
+    /// The median duration of one.
     pub median_ns: f64,
 }
 
 /// The memory that the engine held for tensors: inputs, outputs, and what operators computed in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TensorMemoryUse {
-    /// The most bytes that a run held at once. All runs count, also warm-up runs.
+    /// The most bytes that a run held at once. All runs count, including warm-up runs.
     pub peak_bytes: u64,
     /// The number of allocations, in all runs together.
     pub allocations: u64,
 }
 
-/// The time of an operator of the file. A fused kernel's time counts for the first of its operators. What the engine added has
-/// rows of its own. The time of an operator with bodies excludes that of operators in them, which have rows of their own.
+/// The times of an operator of the file. A fused kernel's time counts for the first of its operators. Kernels that the
+/// engine added have rows of their own. The time of an operator with bodies excludes that of the operators in them,
+/// which have their own rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorTimes {
     /// Its name in the file; the engine's name for a kernel that the engine added.
     pub operator: String,
-    /// Where it lies in the program that the file was exported from, if the file says so.
+    /// Its position in the program that the file was exported from, if the file has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<CodeOrigin>,
-    /// Its type; what the engine executes, if it added the kernel.
+    /// Its type; the engine's operation for a kernel that the engine added.
     pub op_type: String,
-    /// Whether this is no operator of the file, but a kernel that the engine added.
+    /// Whether this is not an operator of the file, but a kernel that the engine added.
     pub added: bool,
     /// What the engine executes for it.
     pub kernel_ops: Vec<String>,
     /// The other operators that its kernels execute.
     pub fused: Vec<String>,
-    /// Whether the engine itself says that these kernels are this operator; otherwise it was inferred.
+    /// Whether the engine itself states that these kernels execute this operator; if not, that was inferred.
     pub exact: bool,
-    /// Dispatches of all runs together.
+    /// The number of dispatches in all runs.
     pub dispatches: u64,
-    /// Of all runs together.
+    /// The total of all runs.
     pub total_ns: f64,
-    /// Of a run, the mean.
+    /// The mean of a run.
     pub mean_ns: f64,
-    /// Of a run in which it was executed, the median.
+    /// The median of the runs that executed it.
     pub median_ns: f64,
-    /// The 95 % confidence interval of the median. It allows for runs that depend on one another: those within 100 ms count as
-    /// one. `None` for fewer than 6 independent runs.
+    /// The 95 % confidence interval of the median. It allows for runs that depend on one another: those within 100 ms
+    /// count as one. `None` for fewer than 6 independent runs.
     pub median_interval_95_ns: Option<(f64, f64)>,
     /// The 90th percentile, to within 1 %.
     pub p90_ns: f64,
     /// The 99th percentile, to within 1 %.
     pub p99_ns: f64,
-    /// Of a run that takes the median time: the median, or that part of it which is the part of the runs that executed it.
+    /// Its share of a run of median length, in percent. The median of an operator that only some runs executed counts
+    /// only for their share of the runs.
     pub percent: f64,
-    /// What it computes and moves, with what is fused into it. `None` for what the engine added, and in older recordings.
+    /// The work that it does, including that of operators fused into it. `None` for kernels that the engine added, and
+    /// in older recordings.
     pub work: Option<Work>,
 }
 
 impl OperatorTimes {
-    /// Returns what people call it: `layers.0.c1 (Conv)` if the file says in which module it lies, and its name otherwise.
+    /// Returns the display name: `layers.0.c1 (Conv)` if the file says in which module it lies; otherwise its name.
     pub fn display_name(&self) -> &str {
         display_name(&self.operator, self.origin.as_ref())
     }
 }
 
-/// The time of all operators of a type.
+/// The times of all operators of a type.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TypeTimes {
-    /// The type; what the engine executes, if it added the kernels.
+    /// The type; the engine's operation for kernels that the engine added.
     pub op_type: String,
-    /// Whether these are no operators of the file, but kernels that the engine added.
+    /// Whether these are not operators of the file, but kernels that the engine added.
     pub added: bool,
-    /// How many operators of this type were executed.
+    /// The number of operators of this type that were executed.
     pub operators: u64,
     /// What the engine executes for them.
     pub kernel_ops: Vec<String>,
-    /// Dispatches of all runs together.
+    /// The number of dispatches in all runs.
     pub dispatches: u64,
-    /// Of all runs together.
+    /// The total of all runs.
     pub total_ns: f64,
-    /// Of a run, the mean.
+    /// The mean of a run.
     pub mean_ns: f64,
-    /// Of a run in which it was executed, the median.
+    /// The median of the runs that executed it.
     pub median_ns: f64,
-    /// The 95 % confidence interval of the median. It allows for runs that depend on one another: those within 100 ms count as
-    /// one. `None` for fewer than 6 independent runs.
+    /// The 95 % confidence interval of the median. It allows for runs that depend on one another: those within 100 ms
+    /// count as one. `None` for fewer than 6 independent runs.
     pub median_interval_95_ns: Option<(f64, f64)>,
-    /// Of a run that takes the median time: the median, or that part of it which is the part of the runs that executed it.
+    /// Its share of a run of median length, in percent. The median of an operator that only some runs executed counts
+    /// only for their share of the runs.
     pub percent: f64,
-    /// What they compute and move, with what is fused into them. `None` for what the engine added, and in older recordings.
+    /// The work that they do, including that of operators fused into them. `None` for kernels that the engine added,
+    /// and in older recordings.
     pub work: Option<Work>,
 }
 
-/// The times of all ranges that the user's code gave the same name.
+/// The times of all ranges of the user's code that have the same name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RangeTimes {
     /// The name.
     pub range: String,
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Of all together.
+    /// The total.
     pub total_ns: f64,
-    /// Of one, the mean.
+    /// The mean of one.
     pub mean_ns: f64,
-    /// Of one, the median, to within 1 %.
+    /// The median of one, to within 1 %.
     pub median_ns: f64,
 }

@@ -3,7 +3,8 @@ use opscope_clock::Ticks;
 use crate::Recording;
 use crate::recording::{DispatchFact, RunFact, RunGroup};
 
-/// The parts of one run's time, in nanoseconds. Each is measured on its own, so their sum is the run only if none is wrong.
+/// The parts of one run's time, in nanoseconds. Each is measured separately, so their sum is the run only if all are
+/// right.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct RunParts {
     pub run: f64,
@@ -12,18 +13,19 @@ pub(super) struct RunParts {
     pub between: f64,
     /// Before the first dispatch and after the last one.
     pub in_out: f64,
-    /// What taking the times of the dispatches adds, between them.
+    /// The cost of taking the times of the dispatches, between them.
     pub profile: f64,
     pub dispatches: u64,
 }
 
-/// Divides the time of runs.
+/// Divides the time of runs into parts.
 pub(super) struct Divider<'a> {
     recording: &'a Recording,
     with_dispatches: bool,
 }
 
-/// The time during which at least one of some dispatches was executed, and the time between them during which none was.
+/// The time during which at least one of a set of dispatches was executed, and the time between them during which none
+/// was.
 #[derive(Default)]
 struct Busy {
     nanos: f64,
@@ -32,7 +34,7 @@ struct Busy {
 }
 
 impl RunParts {
-    /// What of the run is in no part; below 0 where a time is in two of them.
+    /// Returns the time of the run that is in no part; negative if a time is in two parts.
     pub(super) fn rest(&self) -> f64 {
         self.run - self.operators - self.added - self.between - self.profile - self.in_out
     }
@@ -43,14 +45,14 @@ impl<'a> Divider<'a> {
         Self { recording, with_dispatches: recording.records_of("task-time") }
     }
 
-    /// Returns how a run's time divides; `None` where dispatches are missing or do not lie within the run.
+    /// Returns the parts of a run's time; `None` if dispatches are missing or do not lie within the run.
     pub(super) fn parts(&self, run: &RunFact, group: &RunGroup) -> Option<RunParts> {
         let whole = self.nanos(run.span.start, run.span.end);
         let expected = self.recording.names().kernels_of(run.plan);
         if !self.with_dispatches {
             return Some(RunParts { run: whole, ..RunParts::default() });
         }
-        // The operators in bodies are executed as often as the run decides.
+        // The number of executions of operators in bodies depends on the run.
         let is_short = match expected {
             Some(_) if self.recording.has_paths() => self.recording.lost_records(),
             Some(expected) => expected != group.dispatches.len(),
@@ -77,7 +79,8 @@ impl<'a> Divider<'a> {
         })
     }
 
-    /// Returns how long dispatches took together. They are in the order of their start; those that overlap count once.
+    /// Returns how long dispatches took together. They are in the order of their start, and overlapping ones count
+    /// once.
     fn busy(&self, dispatches: &[DispatchFact], counts: impl Fn(&DispatchFact) -> bool) -> Busy {
         let mut busy = Busy::default();
         for (index, dispatch) in dispatches.iter().filter(|dispatch| counts(dispatch)).enumerate() {

@@ -8,7 +8,7 @@ use super::spread::Spread;
 use crate::Recording;
 use crate::recording::MarkerFact;
 
-/// The user's ranges while they are added up, by the numbers of their names.
+/// The running sums of the user's ranges, by the numbers of their names.
 #[derive(Default)]
 pub(super) struct Ranges {
     by_name: HashMap<u32, (Spread, Histogram)>,
@@ -24,7 +24,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the table, by time.
+    /// Returns the table, sorted by time.
     pub(super) fn finish(self, recording: &Recording) -> Vec<RangeTimes> {
         let row = |(name, (spread, histogram)): (u32, (Spread, Histogram))| RangeTimes {
             range: recording.marker_name(name),

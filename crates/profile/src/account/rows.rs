@@ -7,7 +7,7 @@ use super::{OperatorTimes, TypeTimes};
 use crate::recording::{DispatchFact, KernelCost, KernelNames};
 use crate::{MedianEstimate, Recording};
 
-/// The tables of operators and of types while they are added up.
+/// The running sums of the tables of operators and of types.
 #[derive(Default)]
 pub(super) struct Rows {
     operators: Table<OperatorTimes>,
@@ -17,7 +17,7 @@ pub(super) struct Rows {
     names_of_type: HashMap<usize, BTreeSet<String>>,
 }
 
-/// Where the time and the cost of a kernel count.
+/// The rows for which the time and the cost of a kernel count.
 struct KernelRows {
     operator: usize,
     op_type: usize,
@@ -33,7 +33,8 @@ pub(super) struct Tables {
 
 struct Table<T> {
     rows: Vec<Row<T>>,
-    /// Kernels that the engine added have rows of their own, also where they are called like an operator or a type.
+    /// The rows by name. Kernels that the engine added have rows of their own, even if their name is that of an
+    /// operator or a type.
     by_name: HashMap<(bool, String), usize>,
 }
 
@@ -41,14 +42,14 @@ struct Row<T> {
     shown: T,
     dispatches: u64,
     total: f64,
-    /// Of the run that is being added.
+    /// The time in the run that is being added.
     this_run: f64,
     of_runs: Histogram,
     work: WorkSums,
 }
 
 impl Rows {
-    /// Adds the dispatches of a run that counts, with the times of each, in nanoseconds.
+    /// Adds the dispatches of a run that counts, with the time of each in nanoseconds.
     pub(super) fn add(&mut self, recording: &Recording, dispatches: &[DispatchFact], times: &[f64]) {
         for (dispatch, &nanos) in dispatches.iter().zip(times) {
             let key = (dispatch.plan, dispatch.kernel);
@@ -115,8 +116,8 @@ impl Rows {
         KernelRows { operator, op_type, cost: names.cost.clone() }
     }
 
-    /// Returns the tables, by median time. `runs` is how many were added, `run_median` the median of their times, and `series` has
-    /// them one by one.
+    /// Returns the tables, sorted by median time. `runs` is the number of runs that were added, `run_median` the median
+    /// of their times, and `series` their single times.
     pub(super) fn finish(self, runs: usize, run_median: f64, series: &Series) -> Tables {
         let names_of_type = self.names_of_type;
         let mut of_operators: HashMap<(bool, &str), Vec<_>> = HashMap::new();
@@ -214,12 +215,12 @@ impl<T> Row<T> {
         }
     }
 
-    /// Returns the median over the runs; to within 1 % if none of those that executed it was kept.
+    /// Returns the median over the runs; to within 1 % if no run that executed it was kept.
     fn median(&self, estimate: Option<MedianEstimate>) -> f64 {
         estimate.map_or_else(|| self.of_runs.median(), |estimate| estimate.median)
     }
 
-    /// Returns what was computed and moved: at the median time, if every run computed the same.
+    /// Returns the work. If every run computed the same, the rates are those of the median time.
     fn work(&self, runs: usize, median: f64) -> Option<Work> {
         let nanos = match self.work.is_same_in_all_runs() && self.of_runs.count() == runs as u64 {
             true => median,
@@ -229,7 +230,7 @@ impl<T> Row<T> {
     }
 }
 
-/// Sorts rows by the median, the longest first, which a few runs that were held up do not move; equal ones by the total.
+/// Sorts rows by the median, the longest first, and equal ones by the total. A few slow runs do not affect the median.
 fn by_median<T>(mut rows: Vec<T>, median_and_total: impl Fn(&T) -> (f64, f64)) -> Vec<T> {
     rows.sort_by(|a, b| {
         let ((a, a_total), (b, b_total)) = (median_and_total(a), median_and_total(b));
@@ -252,7 +253,7 @@ pub(super) fn percent(part: f64, whole: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// What is said of the work of a row that was executed in runs with these times and operations, of so many runs.
+    /// Returns the work of a row that was executed in runs with these times and operations, out of `runs` runs.
     fn work_of(executed: &[(f64, u64)], runs: usize, median: f64) -> Work {
         let mut table = Table::default();
         for &(nanos, flops) in executed {
@@ -275,11 +276,11 @@ mod tests {
         let same = work_of(&[(100.0, 400), (200.0, 400), (900.0, 400)], 3, 200.0);
         assert_eq!((same.nanos, same.flops, same.bytes()), (200.0, Some(400.0), Some(4_000.0)));
         assert_eq!((same.gflops_per_s, same.gbytes_per_s, same.flops_per_byte), (Some(2.0), Some(20.0), Some(0.1)));
-        // In two of four runs: 300 ns, 800 operations and 8000 bytes are a quarter each for a run.
+        // Executed in two of four runs: each run counts for a quarter of 300 ns, 800 operations and 8000 bytes.
         let seldom = work_of(&[(100.0, 400), (200.0, 400)], 4, 150.0);
         assert_eq!((seldom.nanos, seldom.flops, seldom.executions), (75.0, Some(200.0), 0.5));
         assert_eq!((seldom.gflops_per_s, seldom.flops_per_byte), (Some(200.0 / 75.0), Some(0.1)));
-        // In every run, and another number of operations in one of them.
+        // Executed in every run, with another number of operations in one of them.
         let varying = work_of(&[(100.0, 400), (300.0, 1_200)], 2, 150.0);
         assert_eq!((varying.nanos, varying.flops, varying.gflops_per_s), (200.0, Some(800.0), Some(4.0)));
         let seldom_and_varying = work_of(&[(100.0, 400), (300.0, 1_200)], 4, 150.0);

@@ -5,25 +5,25 @@ use crate::interval::MedianEstimate;
 use crate::recording::{DispatchFact, Item, KernelNames, RunKind, own_times};
 use crate::{ProfileError, Recording};
 
-/// The times of measured runs, one after the other in the order of their end. Runs that warmed up, failed, or of which
-/// dispatches are missing are left out. All times are nanoseconds.
+/// The times of measured runs, in the order of their end. Warm-up runs, failed runs, and runs with missing dispatches
+/// are excluded. All times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
-    /// How many runs of the recording stand for one here: 1, unless it has so many times that only one of two, of four, ... runs is
-    /// kept.
+    /// How many runs of the recording each run here represents: 1, unless the recording has too many times and only
+    /// every second, fourth, ... run is kept.
     pub every: u64,
-    /// How many runs counted, those that are not kept among them.
+    /// The number of runs that count, including those that are not kept.
     pub counted: u64,
     /// The time of each run.
     pub runs: Vec<f64>,
-    /// The part of each run in which no kernel was executed; empty if dispatches were not recorded.
+    /// The part of each run during which no kernel was executed; empty if dispatches were not recorded.
     pub outside: Vec<f64>,
-    /// What was executed, in the order in which it was first seen.
+    /// The operators, in the order in which they were first seen.
     pub operators: Vec<OperatorSeries>,
 }
 
-/// The times of an operator of the file, or of a kernel that the engine added. A fused kernel's time counts for the first of
-/// its operators.
+/// The times of an operator of the file, or of a kernel that the engine added. A fused kernel's time counts for the
+/// first of its operators.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperatorSeries {
     /// Its name in the file; the engine's name for a kernel that the engine added.
@@ -34,15 +34,15 @@ pub struct OperatorSeries {
     pub added: bool,
     /// What the engine executes for it.
     pub kernel_ops: BTreeSet<String>,
-    /// For each of its kernels, the names of all operators that it executes. Equal ones are there once; empty for an added
-    /// kernel.
+    /// For each of its kernels, the names of all operators that the kernel executes, without duplicates; empty for an
+    /// added kernel.
     pub kernels: BTreeSet<BTreeSet<String>>,
-    /// Its time in each run, without that of operators in its bodies; 0 in a run that did not execute it.
+    /// Its time in each run, excluding that of operators in its bodies; 0 in a run that did not execute it.
     pub times: Vec<f32>,
 }
 
 impl Series {
-    /// Estimates the median of what some operators took together, in the runs that executed any of them.
+    /// Estimates the median of the total time of several operators, in the runs that executed any of them.
     pub(super) fn estimate<'s>(
         &'s self,
         operators: impl Iterator<Item = &'s OperatorSeries>,
@@ -51,12 +51,12 @@ impl Series {
     }
 }
 
-/// The most times that are kept: 64 MiB of them.
+/// The maximum number of times that are kept: 64 MiB of them.
 pub(super) const MOST_TIMES: usize = 16 << 20;
 
 impl Recording {
-    /// Returns the times of the measured runs and of their operators, run by run. If they are too many to be kept (16 million),
-    /// one of two successive runs is left out, as often as necessary.
+    /// Returns the times of the measured runs and of their operators, run by run. If there are too many to be kept (16
+    /// million), every second run is dropped, repeatedly if necessary.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -78,7 +78,7 @@ impl Recording {
     }
 }
 
-/// A series that is being made, run by run.
+/// A series that is being built, run by run.
 pub(super) struct SeriesBuilder<'a> {
     recording: &'a Recording,
     series: Series,
@@ -89,7 +89,7 @@ pub(super) struct SeriesBuilder<'a> {
 }
 
 impl<'a> SeriesBuilder<'a> {
-    /// Begins a series with at most about so many times.
+    /// Begins a series with at most about `most_times` times.
     pub(super) fn new(recording: &'a Recording, most_times: usize) -> Self {
         let series = Series { every: 1, ..Series::default() };
         Self { recording, series, most_times, kernels: HashMap::new(), by_name: HashMap::new() }
@@ -109,7 +109,7 @@ impl<'a> SeriesBuilder<'a> {
         for (dispatch, nanos) in dispatches.iter().zip(nanos) {
             let operator = self.operator(dispatch);
             let times = &mut self.series.operators[operator].times;
-            // Runs since the last one that executed it did not.
+            // The runs since the last one that executed it have a time of 0.
             times.resize(at + 1, 0.0);
             times[at] += *nanos as f32;
         }
@@ -120,7 +120,7 @@ impl<'a> SeriesBuilder<'a> {
         }
     }
 
-    /// Returns the series, once.
+    /// Returns the series. May be called only once.
     pub(super) fn finish(&mut self) -> Series {
         let mut series = std::mem::take(&mut self.series);
         let runs = series.runs.len();
@@ -140,7 +140,7 @@ impl<'a> SeriesBuilder<'a> {
         self.series.operators.iter_mut().for_each(|operator| halved(&mut operator.times));
     }
 
-    /// Returns the place of the operator that a dispatch's time counts for.
+    /// Returns the index of the operator that a dispatch's time counts for.
     fn operator(&mut self, dispatch: &DispatchFact) -> usize {
         let key = (dispatch.plan, dispatch.kernel);
         if let Some(&known) = self.kernels.get(&key) {
@@ -177,13 +177,13 @@ impl<'a> SeriesBuilder<'a> {
     }
 }
 
-/// Returns whether a run is kept if one of so many successive ones is.
+/// Returns whether a run is kept if one of `every` successive ones is.
 fn is_kept(run: u64, every: u64) -> bool {
     run % every == chosen(run / every, every)
 }
 
-/// Returns which one of so many successive runs is kept: another one of each group, as if by chance. Runs may take turns, and always
-/// the same one would stand for one kind of them.
+/// Returns which one of each group of `of` successive runs is kept. It is pseudo-random, because different kinds of
+/// runs may alternate, and a fixed choice would always keep the same kind.
 fn chosen(group: u64, of: u64) -> u64 {
     // The upper bits of a product by the golden ratio (D. E. Knuth, "The Art of Computer Programming", volume 3, 6.4).
     (group.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % of

@@ -1,4 +1,4 @@
-/// Count, sum, extremes and variance of numbers that are seen once (Welford's method: no number is kept).
+/// The count, sum, extremes and variance of a stream of numbers (Welford's method, which keeps no number).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub count: u64,
@@ -26,12 +26,12 @@ impl Spread {
         self.squares += distance * (number - self.mean);
     }
 
-    /// Returns the arithmetic mean; 0 where there is no number.
+    /// Returns the arithmetic mean; 0 if there are no numbers.
     pub(crate) fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total / self.count as f64 }
     }
 
-    /// Returns the population's variance; 0 where there is no number.
+    /// Returns the population variance; 0 if there are no numbers.
     pub(crate) fn variance(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.squares / self.count as f64 }
     }

@@ -1,4 +1,4 @@
-//! Memory for tensors over the time of a run, and by operator.
+//! The memory for tensors over the time of a run, and by operator.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use crate::{ProfileError, Recording};
 /// The memory that a run holds for tensors: inputs, outputs, and what operators compute in between.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryOverTime {
-    /// The number of the measured run with the highest peak; of several, the first.
+    /// The number of the measured run with the highest peak; the first one if there are several.
     pub run: u64,
     /// The most bytes that it held at once.
     pub peak_bytes: u64,
-    /// What it held from each moment on. It begins before the run with its inputs.
+    /// The memory that it held from each moment on. The first point lies before the run, when its inputs are allocated.
     pub points: Vec<MemoryPoint>,
-    /// What was allocated, by the operator that computes it, in the order of execution.
+    /// The allocations by the operator that computes the tensor, in the order of execution.
     pub operators: Vec<MemoryOfOperator>,
 }
 
@@ -27,7 +27,7 @@ pub struct MemoryOverTime {
 pub struct MemoryPoint {
     /// Nanoseconds since the run began; negative for the copy of its inputs.
     pub ns: f64,
-    /// Bytes that are held.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -36,17 +36,18 @@ pub struct MemoryPoint {
 pub struct MemoryOfOperator {
     /// The operator's name in the file; `None` for the inputs of the run.
     pub operator: Option<String>,
-    /// Allocations.
+    /// The number of allocations.
     pub allocations: u64,
-    /// Bytes of all of them together.
+    /// The total bytes of these allocations.
     pub allocated_bytes: u64,
-    /// Bytes of them that were held when the run held the most.
+    /// The bytes of these allocations that were held at the peak of the run.
     pub bytes_at_peak: u64,
 }
 
 impl Recording {
-    /// Returns the memory that a run holds for tensors: that of the measured run with the highest peak, of those that came to their end.
-    /// Where none was measured, runs that warm up count. `None` if allocations were not recorded, or the recording is incomplete. Memory for the records of one run on each thread is needed.
+    /// Returns the memory that a run holds for tensors: that of the completed measured run with the highest peak. If no
+    /// run was measured, warm-up runs count. `None` if allocations were not recorded, or the recording is incomplete.
+    /// This needs memory for the records of one run per thread.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -79,7 +80,7 @@ impl Recording {
     }
 }
 
-/// The records of the run that a thread is in.
+/// The records of a thread's current run.
 #[derive(Default)]
 struct OpenRun {
     allocations: Vec<AllocationFact>,
@@ -92,7 +93,7 @@ struct FinishedRun {
     records: OpenRun,
 }
 
-/// More records of a run are not kept, so that a damaged file cannot ask for all memory.
+/// The maximum number of records of a run that are kept, so that a damaged file cannot exhaust the memory.
 const MOST_RECORDS: usize = 4 << 20;
 
 impl OpenRun {
@@ -109,20 +110,20 @@ impl OpenRun {
     }
 
     fn peak(&self) -> u64 {
-        let mut held = Held::default();
+        let mut held = HeldMemory::default();
         self.allocations.iter().map(|allocation| held.add(allocation, 0)).max().unwrap_or(0)
     }
 }
 
-/// What is held, by address: its bytes, and the row of the operator that computed it.
+/// The held memory by address: its bytes, and the row of the operator that computed it.
 #[derive(Default)]
-struct Held {
+struct HeldMemory {
     bytes: u64,
     by_address: HashMap<u64, (u64, usize)>,
 }
 
-impl Held {
-    /// Adds an allocation or a release, and returns the bytes that are held then.
+impl HeldMemory {
+    /// Adds an allocation or a release, and returns the bytes that are held afterwards.
     fn add(&mut self, allocation: &AllocationFact, row: usize) -> u64 {
         match allocation.operation {
             AllocationOperation::Allocate => {
@@ -130,7 +131,7 @@ impl Held {
                 self.by_address.insert(allocation.address, (allocation.bytes, row));
             }
             AllocationOperation::Free => {
-                // What a run before allocated is not held here.
+                // Memory that an earlier run allocated is not counted here.
                 if let Some((bytes, _)) = self.by_address.remove(&allocation.address) {
                     self.bytes = self.bytes.saturating_sub(bytes);
                 }
@@ -145,7 +146,7 @@ impl FinishedRun {
         self.records.dispatches.sort_by_key(|dispatch| (dispatch.span.start, dispatch.path.len()));
         let mut rows = Rows::default();
         let (mut points, mut at_peak): (Vec<MemoryPoint>, Vec<(u64, usize)>) = Default::default();
-        let mut held = Held::default();
+        let mut held = HeldMemory::default();
         for allocation in &self.records.allocations {
             let row = rows.of(recording, self.dispatch_before(allocation.at));
             if allocation.operation == AllocationOperation::Allocate {
@@ -174,7 +175,7 @@ impl FinishedRun {
     }
 }
 
-/// Returns the nanoseconds from one moment to another, which may be before it.
+/// Returns the nanoseconds from one moment to another; negative if the other one is earlier.
 fn since(recording: &Recording, start: Ticks, time: Ticks) -> f64 {
     let nanos = |from, to| recording.calibration().nanos(from, to);
     if time >= start { nanos(start, time) } else { -nanos(time, start) }
@@ -187,7 +188,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Returns the row of the operator that a dispatch counts for; without a dispatch, that of the inputs.
+    /// Returns the row of the operator that a dispatch counts for; the row of the inputs if there is no dispatch.
     fn of(&mut self, recording: &Recording, dispatch: Option<&DispatchFact>) -> usize {
         let name = dispatch.map(|dispatch| match recording.kernel(dispatch.plan, dispatch.kernel) {
             Some(kernel) => kernel.operator.clone(),

@@ -6,25 +6,25 @@ use opscope_text::{TextTable, shown_duration as duration, shown_size};
 use super::{Account, Shares, UntimedRuns};
 use crate::recording::Direction;
 
-/// From which ratio of mean to median on a few runs distort what the shares say.
+/// The ratio of mean to median from which a few slow runs distort the shares.
 const HELD_UP: f64 = 1.25;
 
-/// The row of kernels that the engine added, which is there only where it did.
+/// The row of kernels that the engine added, which is shown only if there are any.
 const ADDED: &str = "added by the engine";
 
-/// The row of what taking times adds, which is there only where it was measured.
+/// The row of the cost of taking times, which is shown only if it was measured.
 const PROFILE: &str = "engine's profile";
-/// What the parts of a run leave out.
+/// The row of the time that is in no part.
 const REST: &str = "rest";
 
 impl Account {
     /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
-    /// ranges of the user by median time. Lines have at most 80 columns.
+    /// user's ranges by median time. Lines have at most 80 columns.
     pub fn to_text(&self, top: usize) -> String {
         self.to_text_within(top, 80)
     }
 
-    /// Returns the same text, for a terminal of so many columns.
+    /// Returns the same text for a terminal of `width` columns.
     pub fn to_text_within(&self, top: usize, width: usize) -> String {
         let mut text = String::new();
         self.write_account(&mut text);
@@ -69,13 +69,13 @@ impl Account {
             let is_there = |name: &str| match name {
                 ADDED => shares.added.total_ns > 0.0,
                 PROFILE => self.untimed.is_some(),
-                // What the last digit of a share shows.
+                // The rest is shown only if it affects the last digit of a share.
                 REST => shares.rest.percent.abs() >= 0.005,
                 _ => true,
             };
             for (name, share, note) in rows.into_iter().filter(|(name, ..)| is_there(name)) {
                 let [mean, median] = [share.mean_ns, share.median_ns].map(|nanos| precision.duration(nanos));
-                // The shares of operators below are those of medians, too.
+                // The shares of operators below are also those of medians.
                 let part = if self.run.median_ns > 0.0 { 100.0 * share.median_ns / self.run.median_ns } else { 0.0 };
                 table.row([name.to_owned(), mean, median, precision.percent(part), note]);
             }
@@ -184,11 +184,11 @@ impl UntimedRuns {
     }
 }
 
-/// How finely the times of kernels are printed: no finer than they are.
+/// The precision with which the times of kernels are printed, which is not finer than their resolution.
 struct Precision {
     /// The resolution of one time, in nanoseconds.
     nanos: f64,
-    /// What such a time is of a run, in percent; 0 where the times are as fine as the clock.
+    /// The share of a run that this resolution is, in percent; 0 if the times are as fine as the clock.
     percent: f64,
 }
 
@@ -221,7 +221,7 @@ impl Precision {
     }
 }
 
-/// Returns a name, and that the engine added what it names.
+/// Returns a name, with a mark if it belongs to a kernel that the engine added.
 fn marked(name: String, added: bool) -> String {
     if added { format!("{name} (engine)") } else { name }
 }

@@ -1,4 +1,4 @@
-//! What operators compute and move, and how fast.
+//! The work of operators: what they compute and move, and how fast.
 
 use opscope_roofline::{Bound, Roofline};
 use serde::Serialize;
@@ -6,42 +6,44 @@ use serde::Serialize;
 use super::Account;
 use crate::KernelCost;
 
-/// What an operator computes and moves in a run, and how fast: its rates are those of its median time. All numbers follow from
-/// the operators and shapes of the file; see `docs/costs.md`.
+/// The work of an operator in a run: what it computes and moves, and how fast. The rates are those of its median time.
+/// All numbers are derived from the operators and shapes of the file; see `docs/costs.md`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Work {
-    /// Floating-point operations of a run, the mean; a multiplication and an addition are two. `None` if they are not known.
+    /// The mean number of floating-point operations in a run; a multiplication and an addition are two. `None` if it is
+    /// not known.
     pub flops: Option<f64>,
-    /// Bytes of the tensors that it takes in a run, the mean. `None` if they are not known.
+    /// The mean number of bytes of its input tensors in a run. `None` if it is not known.
     pub bytes_read: Option<f64>,
-    /// Bytes of the tensors that it gives in a run, the mean. `None` if they are not known.
+    /// The mean number of bytes of its output tensors in a run. `None` if it is not known.
     pub bytes_written: Option<f64>,
-    /// The element type in which most of it is computed, as in `float32`; `None` if it is not known, or there are several.
+    /// The element type in which most of it is computed, such as `float32`; `None` if it is not known, or there are
+    /// several.
     pub dtype: Option<String>,
-    /// Operations for each byte, read or written. `None` if either is not known, or nothing is moved.
+    /// Operations per byte that is read or written. `None` if either is not known, or no byte is moved.
     pub flops_per_byte: Option<f64>,
-    /// 10^9 operations in a second.
+    /// 10^9 operations per second.
     pub gflops_per_s: Option<f64>,
-    /// 10^9 bytes in a second, read or written.
+    /// 10^9 bytes per second, read or written.
     pub gbytes_per_s: Option<f64>,
-    /// How far it is from what the machine reaches. `None` before [`Account::compare_with`], or if
-    /// the machine's limit for it is not known.
+    /// How far it is from the machine's limit. `None` before [`Account::compare_with`], or if the limit for it is not
+    /// known.
     pub bound: Option<Bound>,
-    /// How often it was executed in a run, the mean.
+    /// The mean number of executions in a run.
     #[serde(skip)]
     pub(super) executions: f64,
-    /// The time that the rates are made of, in nanoseconds for a run.
+    /// The time from which the rates are computed, in nanoseconds per run.
     #[serde(skip)]
     pub(super) nanos: f64,
 }
 
 impl Work {
-    /// Returns the bytes of a run, read and written; `None` if they are not known.
+    /// Returns the bytes that are read and written in a run; `None` if they are not known.
     pub fn bytes(&self) -> Option<f64> {
         Some(self.bytes_read? + self.bytes_written?)
     }
 
-    /// Returns what costs that were added up make of a time, in nanoseconds for a run.
+    /// Returns the work for summed costs and a time in nanoseconds per run.
     pub(super) fn new(sums: &WorkSums, runs: usize, nanos: f64) -> Self {
         let runs = runs.max(1) as f64;
         let mean = |sum: Sum| (!sum.unknown).then_some(sum.total / runs);
@@ -66,8 +68,8 @@ impl Work {
 }
 
 impl Account {
-    /// Adds to every operator how far it is from what the machine reaches. The machine must be that of the recording, with as many
-    /// threads as the engine had.
+    /// Adds to every operator how far it is from the machine's limit. The machine must be that of the recording, with
+    /// as many threads as the engine had.
     pub fn compare_with(&mut self, machine: Roofline) {
         for work in self.operators.iter_mut().filter_map(|row| row.work.as_mut()) {
             let amounts = work.flops.zip(work.bytes());
@@ -79,13 +81,13 @@ impl Account {
     }
 }
 
-/// Costs while they are added up.
+/// The running sums of costs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WorkSums {
     flops: Sum,
     read: Sum,
     written: Sum,
-    /// `Some(None)` if there are several.
+    /// The element type; `Some(None)` if there are several.
     dtype: Option<Option<String>>,
     executions: u64,
     of_run: f64,
@@ -133,7 +135,7 @@ impl WorkSums {
         self.executions > 0
     }
 
-    /// Returns whether every run computed the same: then its median time has these costs.
+    /// Returns whether every run computed the same. If so, the costs are those of the median time, too.
     pub(super) fn is_same_in_all_runs(&self) -> bool {
         !self.varies
     }

@@ -1,4 +1,4 @@
-//! The table of what operators compute and move.
+//! The table of the work of operators.
 
 use std::fmt::Write;
 
@@ -10,8 +10,8 @@ use super::text::first_of;
 use super::{Account, Work};
 
 impl Account {
-    /// Writes what the operators compute and move, and how far they are from what the machine reaches. Nothing for a recording
-    /// that does not say it.
+    /// Writes the work of the operators, and how far they are from the machine's limits. Writes nothing if the
+    /// recording lacks these data.
     pub(super) fn write_work(&self, text: &mut String, top: usize, width: usize) {
         let rows: Vec<_> = self.operators.iter().filter_map(|row| Some((row, row.work.as_ref()?))).collect();
         if rows.iter().all(|(_, work)| work.flops.is_none() && work.bytes().is_none()) {
@@ -57,7 +57,7 @@ impl Account {
     }
 }
 
-/// Returns what the machine reaches with numbers of these types, in a sentence.
+/// Returns a sentence on what the machine reaches with numbers of these types.
 fn machine_sentence<'d>(machine: &Roofline, dtypes: impl Iterator<Item = &'d str> + Clone) -> String {
     let threads = if machine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", machine.threads) };
     let peaks = machine.peaks_of(dtypes).map(|peak| format!("{} GFLOP/s of {}", number(peak.gflops_per_s), peak.dtype));
@@ -69,7 +69,7 @@ fn machine_sentence<'d>(machine: &Roofline, dtypes: impl Iterator<Item = &'d str
     format!("With {threads}, this machine reaches {}.", all.join(", "))
 }
 
-/// The cells of what is computed and moved.
+/// Returns the cells of operations and bytes.
 fn numbers(work: &Work) -> [String; 3] {
     [work.flops.map(|flops| flops / 1e9), work.gflops_per_s, work.gbytes_per_s]
         .map(|cell| cell.map_or_else(|| "-".to_owned(), number))

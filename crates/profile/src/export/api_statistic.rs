@@ -31,7 +31,7 @@ struct Row {
     variance: f64,
 }
 
-/// Writes a row per call of the engine and per direction of copies. Warm-up runs count, because a call is a call.
+/// Writes a row per call of the engine and per direction of copies. Warm-up runs count, too.
 pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
     let recording = excerpt.recording();
     let mut calls: BTreeMap<(&'static str, &'static str), Spread> = BTreeMap::new();
@@ -39,7 +39,7 @@ pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), E
         let (level, name, span) = match fact? {
             Fact::Call(call) => ("engine", call.call.name(), call.span),
             Fact::Copy(copy) => ("memory", copy.direction.name(), copy.span),
-            // The table is about calls and copies only.
+            // The table contains only calls and copies.
             _ => continue,
         };
         let (start, end) = recording.nanos_since_boot(span);

@@ -10,13 +10,13 @@ use super::nesting::Nesting;
 use super::{Excerpt, ExportError, ShownRuns};
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
-use crate::recording::{Item, MarkerFact, Note, RunGroup, RunKind, Shown, Slice, Span, run_label};
+use crate::recording::{Appearance, Item, MarkerFact, Note, RunGroup, RunKind, Slice, Span, run_label};
 
-/// What this version writes.
+/// The schema of this version.
 const SCHEMA: &str = "opscope.timeline/1";
 
-/// A row beside a thread's has the thread's number, and from this bit on the number of what the row shows. That is above every
-/// thread number of Linux (2^22).
+/// The number of a side row consists of the thread's number and, from this bit on, the number of its content. The bit
+/// is above every thread number of Linux (2^22).
 const SIDE_ROWS: u32 = 24;
 
 /// Writes an array of trace events: times are microseconds since boot with three decimals.
@@ -45,27 +45,27 @@ pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), E
                 }
                 write_dispatches(&group, &mut events, &mut labels, &mut notes)?;
             }
-            Item::Other(fact) => match fact.shown() {
-                Shown::Slice(slice) => events.side_slice(&slice)?,
-                Shown::Counter(sample) => {
+            Item::Other(fact) => match fact.appearance() {
+                Appearance::Slice(slice) => events.side_slice(&slice)?,
+                Appearance::Counter(sample) => {
                     let (name, unit) = counter_title(recording, sample.counter);
                     events.counter(&name, if unit.is_empty() { "value" } else { unit }, sample.at, sample.value)?;
                 }
-                Shown::Memory(allocation) => {
+                Appearance::Memory(allocation) => {
                     let bytes = memory.add(allocation) as f64;
                     let name = side_title(recording, "tensor memory", allocation.thread);
                     events.counter(&name, "bytes", allocation.at, bytes)?;
                 }
-                Shown::Marker(marker) if marker.operation == MarkerOperation::Mark => events.mark(marker)?,
-                Shown::Marker(marker) => {
-                    // Where slices begin at once, viewers of this format take the longer one for the outer one.
+                Appearance::Marker(marker) if marker.operation == MarkerOperation::Mark => events.mark(marker)?,
+                Appearance::Marker(marker) => {
+                    // If slices begin at the same time, viewers of this format take the longer one as the outer one.
                     match nesting.place(marker.thread, recording.nanos_since_boot(marker.span)) {
                         Some(_) => events.range(marker)?,
                         None => events.crossing_range(marker)?,
                     }
                 }
-                Shown::Nothing => {}
-                Shown::InRun => unreachable!("grouped into runs"),
+                Appearance::Nothing => {}
+                Appearance::InRun => unreachable!("grouped into runs"),
             },
         }
     }
@@ -84,7 +84,7 @@ fn write_dispatches(
         let kept = notes.entry((dispatch.plan, dispatch.kernel)).or_insert_with(|| {
             let all = label.notes().into_iter().map(|(name, text)| (name.to_owned(), Value::String(text)));
             let text = Value::Object(all.collect::<Map<_, _>>()).to_string();
-            // The closing brace goes, because the run's number follows.
+            // The closing brace is removed, because the run's number follows.
             text.strip_suffix('}').unwrap_or_default().to_owned()
         });
         let row = events.thread(dispatch.thread);
@@ -103,7 +103,7 @@ struct Events<'a> {
     pid: u32,
     recording: &'a Recording,
     rows: BTreeMap<u64, String>,
-    /// How many ranges crossed others.
+    /// The number of ranges that cross others.
     crossing: u64,
 }
 
@@ -122,7 +122,7 @@ impl Events<'_> {
         write!(self.into, "[\n{}", json!({"ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "args": args}))
     }
 
-    /// Returns the number of a thread's row. It is named when it is first used.
+    /// Returns the number of a thread's row. The row is named when it is first used.
     fn thread(&mut self, thread: u32) -> u64 {
         let row = u64::from(thread);
         self.rows.entry(row).or_insert_with(|| thread_title(self.recording, thread));
@@ -211,12 +211,12 @@ impl Events<'_> {
     }
 }
 
-/// Returns what a range says beside its name and times, as JSON.
+/// Returns the arguments of a range, as JSON.
 fn range_args(marker: &MarkerFact) -> &'static str {
     if marker.operation == MarkerOperation::OpenRange { r#"{"open_at_the_end":true}"# } else { "{}" }
 }
 
-/// Nanoseconds as microseconds with three decimals, exactly.
+/// Returns nanoseconds as microseconds with exactly three decimals.
 pub(super) fn micros(nanos: u64) -> String {
     format!("{}.{:03}", nanos / 1000, nanos % 1000)
 }

@@ -5,19 +5,20 @@ use serde::{Serialize, Serializer};
 
 use super::ExportError;
 
-/// What a cell says where there is nothing to say.
+/// The text of a cell without a value.
 pub(super) const MISSING: &str = "N/A";
 
-/// A table of comma-separated values (RFC 4180, but with `\n` at the end of a row). The fields of its rows are its columns.
+/// A table of comma-separated values (RFC 4180, but with `\n` at the end of a row). The fields of its rows are its
+/// columns.
 pub(super) struct Table<W: Write>(csv::Writer<W>);
 
 impl<W: Write> Table<W> {
-    /// Writes the names of the columns, those of any row.
+    /// Writes the names of the columns, which are the fields of any row.
     pub(super) fn new(mut into: W, row: impl Serialize) -> Result<Self, ExportError> {
         let mut header = csv::Writer::from_writer(Vec::new());
         header.serialize(row).map_err(failed)?;
         let header = header.into_inner().map_err(|error| ExportError::Write(error.into_error()))?;
-        // Without the row itself: a table without rows has its columns, too.
+        // Only the header is written, so that a table without rows has it, too.
         let line = header.split_inclusive(|&byte| byte == b'\n').next();
         into.write_all(line.unwrap_or_default())?;
         Ok(Self(csv::WriterBuilder::new().has_headers(false).from_writer(into)))
@@ -28,7 +29,7 @@ impl<W: Write> Table<W> {
         self.0.serialize(row).map_err(failed)
     }
 
-    /// Writes what is left in memory.
+    /// Writes the rest of the rows.
     pub(super) fn finish(mut self) -> Result<(), ExportError> {
         Ok(self.0.flush()?)
     }
@@ -38,12 +39,12 @@ fn failed(error: csv::Error) -> ExportError {
     ExportError::Write(error.into())
 }
 
-/// Serializes a text that comes from elsewhere, so that no spreadsheet takes it for a formula.
+/// Serializes a text from an untrusted source, so that no spreadsheet takes it for a formula.
 pub(super) fn foreign<S: Serializer>(text: impl AsRef<str>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&cell_text(text.as_ref()))
 }
 
-/// Serializes a number with three digits behind the point.
+/// Serializes a number with three decimals.
 pub(super) fn thousandths<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{number:.3}"))
 }
@@ -54,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// A disk with room for so many bytes.
+    /// A disk with space for this many bytes.
     struct Disk(usize);
 
     impl Write for Disk {
@@ -80,7 +81,7 @@ mod tests {
         // The names of the columns are `name,count` and a line break, and a row is `one,12` and one.
         for (room, is_whole) in [(11 + 2 * 7, true), (11 + 2 * 7 - 1, false), (11, false)] {
             let Ok(mut table) = Table::new(Disk(room), row()) else { panic!("there is room for the names") };
-            // They stay in memory.
+            // The rows stay in memory.
             assert!(table.row(row()).is_ok() && table.row(row()).is_ok());
             assert_eq!(table.finish().is_ok(), is_whole, "room for {room} bytes");
         }

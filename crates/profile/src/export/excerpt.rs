@@ -1,4 +1,5 @@
-//! Which runs a timeline shows. Statistics are of all runs; a timeline of a million runs is a file that nobody can open.
+//! The selection of runs that a timeline shows. Statistics cover all runs, but no viewer can open a timeline of a
+//! million runs.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -11,48 +12,48 @@ use opscope_trace::CorrelationId;
 use crate::recording::{Belonging, Fact, Groups, Item, RunFact, RunGroup, RunKind, SampleFact, Span};
 use crate::{ProfileError, Recording};
 
-/// How many runs timelines and the table of dispatches show. They show the first ones, the slowest (runs that failed
-/// count as such), and those nearest to the median.
+/// How many runs timelines and the table of dispatches show. They show the first runs, the slowest (failed runs count
+/// as slow), and those nearest to the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimelineRuns {
-    /// As many as have about 100,000 slices: some ten megabytes for each file.
+    /// As many runs as have about 100,000 slices, which are some ten megabytes per file.
     #[default]
     Fitting,
-    /// At most so many.
+    /// At most this many.
     Most(NonZeroU64),
     /// All of them.
     All,
 }
 
-/// How many slices are shown of a recording with [`TimelineRuns::Fitting`], unless three runs have more.
+/// The number of slices that are shown with [`TimelineRuns::Fitting`], unless three runs have more.
 const FITTING_SLICES: u64 = 100_000;
 
-/// What a run has besides its dispatches: itself, calls of the engine and copies.
+/// The slices of a run in addition to its dispatches: the run itself, calls of the engine and copies.
 const SLICES_BESIDES: u64 = 6;
 
-/// How far apart at least samples of a counter are between the runs that are shown, in nanoseconds.
+/// The minimum distance of samples of a counter between the runs that are shown, in nanoseconds.
 const BETWEEN_SAMPLES: f64 = 10e6;
 
 /// The part of a recording that its timelines show.
 pub struct Excerpt<'a> {
     recording: &'a Recording,
-    /// What is shown, in the order of the file; `None` where everything is.
+    /// The part that is shown; `None` for everything.
     part: Option<Part>,
 }
 
-/// Some of the runs.
+/// A selection of the runs.
 struct Part {
     items: Vec<Item>,
     reasons: HashMap<u64, Reason>,
     shown: ShownRuns,
 }
 
-/// How many of the runs are shown.
+/// The numbers of runs that are shown and recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct ShownRuns {
-    /// How many are shown.
+    /// The number of runs that are shown.
     pub shown: u64,
-    /// How many were recorded.
+    /// The number of runs that were recorded.
     pub recorded: u64,
 }
 
@@ -69,19 +70,19 @@ pub(super) enum Reason {
 #[derive(Clone, Copy)]
 struct Candidate {
     run: u64,
-    /// The id that its allocations have; the last ones come after its end.
+    /// The correlation id of its allocations, the last of which follow its end.
     correlation: CorrelationId,
     is_warm_up: bool,
     is_failed: bool,
     ticks: u64,
-    /// The run with its copies.
+    /// The span of the run and its copies.
     around: Span,
 }
 
 impl FromStr for TimelineRuns {
     type Err = String;
 
-    /// Reads `all`, or a number from 1.
+    /// Parses `all`, or a number of at least 1.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.eq_ignore_ascii_case("all") {
             return Ok(Self::All);
@@ -115,7 +116,8 @@ impl Reason {
 }
 
 impl Recording {
-    /// Chooses what timelines show. Memory is needed for a few numbers per run, and for the runs that are shown.
+    /// Chooses the runs that timelines show. This needs memory for a few numbers per run, and for the runs that are
+    /// shown.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -129,7 +131,7 @@ impl Recording {
             TimelineRuns::Most(most) => most.get(),
             _ => FITTING_SLICES / (dispatches / recorded.max(1) + SLICES_BESIDES),
         };
-        // One of each kind at least.
+        // At least one of each kind is shown.
         let most = if runs == TimelineRuns::Fitting { most.max(3) } else { most };
         if recorded <= most {
             return Ok(Excerpt { recording: self, part: None });
@@ -148,17 +150,17 @@ impl<'a> Excerpt<'a> {
         self.recording
     }
 
-    /// Returns how many of the runs are shown; `None` if all of them are.
+    /// Returns the numbers of runs that are shown and recorded; `None` if all runs are shown.
     pub fn shown_runs(&self) -> Option<ShownRuns> {
         self.part.as_ref().map(|part| part.shown)
     }
 
-    /// Returns why a run is shown; `None` where all of them are.
+    /// Returns why a run is shown; `None` if all runs are shown.
     pub(super) fn reason(&self, run: u64) -> Option<Reason> {
         self.part.as_ref()?.reasons.get(&run).copied()
     }
 
-    /// Returns what is shown, one after the other.
+    /// Returns the items that are shown, one after the other.
     pub(super) fn items(&self) -> Result<Box<dyn Iterator<Item = Result<Item, ProfileError>> + '_>, ProfileError> {
         Ok(match &self.part {
             Some(part) => Box::new(part.items.iter().cloned().map(Ok)),
@@ -167,7 +169,7 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// Returns every run, in the order in which they ended, and the number of all dispatches.
+/// Returns every run, in the order of their ends, and the total number of dispatches.
 fn candidates(recording: &Recording) -> Result<(Vec<Candidate>, u64), ProfileError> {
     let (mut candidates, mut dispatches) = (Vec::new(), 0);
     if recording.records_of("model-execution") {
@@ -216,7 +218,7 @@ impl Candidate {
     }
 }
 
-/// Chooses at most so many runs: a third of each kind.
+/// Chooses at most `most` runs, a third of each kind.
 fn choose(candidates: &[Candidate], most: usize) -> HashMap<u64, Reason> {
     let mut chosen: HashMap<u64, Reason> =
         candidates.iter().take(most.div_ceil(3)).map(|first| (first.run, Reason::First)).collect();
@@ -230,7 +232,7 @@ fn choose(candidates: &[Candidate], most: usize) -> HashMap<u64, Reason> {
         let reason = if candidate.is_failed { Reason::Failed } else { Reason::Slowest };
         chosen.entry(candidate.run).or_insert(reason);
     }
-    // From the median on, whichever is nearer of the next faster and the next slower one.
+    // Starting at the median, takes the nearer one of the next faster and the next slower run.
     by_time.retain(|candidate| !candidate.is_failed);
     let Some(median) = by_time.get(by_time.len() / 2).map(|candidate| candidate.ticks) else { return chosen };
     let (faster, slower) = by_time.split_at(by_time.len() / 2);
@@ -248,13 +250,13 @@ fn choose(candidates: &[Candidate], most: usize) -> HashMap<u64, Reason> {
     chosen
 }
 
-/// Decides what of a recording is shown with some of its runs.
+/// Decides which items of a recording are shown together with the selected runs.
 struct Filter<'a> {
     recording: &'a Recording,
-    /// The shown runs with their copies, by their beginning, and the latest end up to each of them.
+    /// The spans of the shown runs with their copies, sorted by their beginning, each with the latest end so far.
     around: Vec<(Span, Ticks)>,
     correlations: HashSet<CorrelationId>,
-    /// When the last sample of each counter was that is shown.
+    /// The time of the last shown sample of each counter.
     sampled: HashMap<u32, Ticks>,
 }
 
@@ -278,7 +280,7 @@ impl<'a> Filter<'a> {
         let facts = self.recording.facts()?.filter(|fact| match fact.as_ref().map(Fact::belonging) {
             Ok(Belonging::Run(run)) => runs.contains_key(&run),
             Ok(Belonging::Correlation(id)) => self.correlations.contains(&id),
-            // Those around a run, within it, or across its beginning or its end.
+            // This includes facts around a run, within it, and across its beginning or its end.
             Ok(Belonging::Times(span)) => overlaps(&self.around, span),
             Ok(Belonging::Sample(sample)) => self.shows_sample(sample),
             Ok(Belonging::Everywhere) | Err(_) => true,
@@ -299,7 +301,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Returns whether a span overlaps with one of these, which are in order.
+/// Returns whether a span overlaps with one of these sorted spans.
 fn overlaps(around: &[(Span, Ticks)], span: Span) -> bool {
     let begun = around.partition_point(|(one, _)| one.start <= span.end);
     begun > 0 && around[begun - 1].1 >= span.start
@@ -330,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_third_each_are_the_first_the_slowest_and_those_nearest_to_the_median() {
-        // The warm-up run is the slowest of all.
+        // The warm-up run is the slowest run of all.
         let mut candidates = candidates(&[900, 50, 52, 100, 101, 99, 300, 54, 200, 53, 150, 120, 103]);
         let chosen = choose(&candidates, 6);
         assert_eq!(of(&chosen, Reason::First), [0, 1]);

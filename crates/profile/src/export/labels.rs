@@ -11,14 +11,14 @@ use crate::recording::{DispatchFact, KernelNames, Names, TensorKind};
 /// The attribution of a kernel that stands for no operator.
 const NONE: &str = "none";
 
-/// What exports say of a kernel, made once.
+/// The labels of a kernel in exports, which are made once.
 #[derive(Debug)]
 pub struct KernelLabels {
-    /// What people call the operator, with how many others the kernel executes.
+    /// The display name of the operator, with the number of other operators that the kernel executes.
     pub title: String,
-    /// The name in the file of the operator that the kernel's time counts for.
+    /// The name of the operator that the kernel's time counts for.
     pub operator: String,
-    /// Where that operator lies in the program that the file was exported from, if the file says so.
+    /// That operator's position in the program that the file was exported from, if the file has it.
     pub origin: Option<CodeOrigin>,
     /// That operator's type.
     pub op_type: String,
@@ -26,21 +26,22 @@ pub struct KernelLabels {
     pub engine_name: String,
     /// What the engine executes.
     pub engine_op: String,
-    /// Whether the engine says which operator it is: `exact`, `inferred`, or `none` for a kernel that stands for none.
+    /// How the operator is known: `exact` if the engine states it, `inferred`, or `none` for a kernel that stands for
+    /// no operator.
     pub attribution: &'static str,
     /// The names of the other operators.
     pub fused: Vec<String>,
-    /// The shapes of what it takes, as in `1,3,224,224;64,3,7,7`; `None` where there is no tensor.
+    /// The shapes of its inputs, such as `1,3,224,224;64,3,7,7`; `None` if there are none.
     pub input_shapes: Option<String>,
-    /// The types of what it takes, as in `FLOAT;INT64`: names of ONNX's `TensorProto.DataType`.
+    /// The types of its inputs, such as `FLOAT;INT64`, with the names of ONNX's `TensorProto.DataType`.
     pub input_types: Option<String>,
-    /// The shapes of what it gives.
+    /// The shapes of its outputs.
     pub output_shapes: Option<String>,
-    /// The types of what it gives.
+    /// The types of its outputs.
     pub output_types: Option<String>,
 }
 
-/// The labels of all kernels that were met so far.
+/// The labels of all kernels that were requested so far.
 pub struct LabelTable<'a> {
     names: &'a Names,
     labels: HashMap<(u64, u32), Arc<KernelLabels>>,
@@ -52,7 +53,7 @@ impl<'a> LabelTable<'a> {
         Self { names, labels: HashMap::new() }
     }
 
-    /// Returns the labels of a kernel; where its names were lost, its numbers.
+    /// Returns the labels of a kernel. If its names were lost, they contain its numbers.
     pub fn get(&mut self, plan: u64, kernel: u32) -> Arc<KernelLabels> {
         let names = self.names;
         Arc::clone(self.labels.entry((plan, kernel)).or_insert_with(|| {
@@ -96,7 +97,7 @@ impl KernelLabels {
         self.attribution == NONE
     }
 
-    /// Returns what a timeline shows beside the title: name and text.
+    /// Returns the notes that a timeline shows beside the title: name and text.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
         let mut notes = Vec::new();
         if !self.is_added() {
@@ -123,13 +124,14 @@ impl KernelLabels {
     }
 }
 
-/// `1,3,224,224;64,3,7,7`: a semicolon between tensors. `None` where there is no tensor.
+/// Returns shapes with semicolons between tensors: `1,3,224,224;64,3,7,7`. `None` if there are no tensors.
 fn shapes(tensors: &[TensorKind]) -> Option<String> {
     let shape = |tensor: &TensorKind| tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     (!tensors.is_empty()).then(|| tensors.iter().map(shape).collect::<Vec<_>>().join(";"))
 }
 
-/// `FLOAT;INT64`: the names of ONNX's `TensorProto.DataType`, `UNDEFINED` for types of the engine's own.
+/// Returns types with the names of ONNX's `TensorProto.DataType`: `FLOAT;INT64`; `UNDEFINED` for the engine's own
+/// types.
 fn types(tensors: &[TensorKind]) -> Option<String> {
     let dtype = |tensor: &TensorKind| match tensor.dtype.as_deref() {
         Some("float32") => "FLOAT".to_owned(),
@@ -140,31 +142,31 @@ fn types(tensors: &[TensorKind]) -> Option<String> {
     (!tensors.is_empty()).then(|| tensors.iter().map(dtype).collect::<Vec<_>>().join(";"))
 }
 
-/// Returns the model's name: that of its file, without the ending.
+/// Returns the model's name: that of its file, without the extension.
 pub(crate) fn model_name(recording: &Recording) -> String {
     let path = std::path::Path::new(&recording.manifest().model.path);
     path.file_stem()
         .map_or_else(|| recording.manifest().model.graph.clone(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Returns what a thread's own track is called. Viewers show its number beside.
+/// Returns the title of a thread's own track. Viewers show its number beside it.
 pub(crate) fn thread_title(recording: &Recording, thread: u32) -> String {
     recording.thread_name(thread).map_or_else(|| format!("thread {thread}"), str::to_owned)
 }
 
-/// Returns what a track beside a thread's own is called: `copies of main 77`.
+/// Returns the title of a side track of a thread: `copies of main 77`.
 pub(crate) fn side_title(recording: &Recording, what: &str, thread: u32) -> String {
     format!("{what} of {} {thread}", recording.thread_name(thread).unwrap_or("thread"))
 }
 
-/// Returns the ids of the work that a run belongs to, with their names. An id that is 0 is none.
+/// Returns the ids of the work that a run belongs to, with their names. Ids that are 0 are omitted.
 pub(crate) fn correlation_notes(correlation: Correlation) -> impl Iterator<Item = (&'static str, u64)> {
     let ids = [("correlation", correlation.internal.0), ("external", correlation.external.0)];
     ids.into_iter().filter(|(_, id)| *id != 0)
 }
 
-/// Returns the path of a dispatch, as in `decode[3] > If_7[0]`: the operators whose bodies it was executed in, outermost
-/// first, each with its iteration. An operator whose name was lost has its number.
+/// Returns the path of a dispatch, such as `decode[3] > If_7[0]`: the operators whose bodies it was executed in,
+/// outermost first, each with its iteration. If the name of an operator was lost, its number is used.
 pub(crate) fn path_text(recording: &Recording, dispatch: &DispatchFact) -> String {
     let level = |level: &Iteration| match recording.operator(dispatch.plan, level.operator) {
         Some(operator) => format!("{operator}[{}]", level.index),
@@ -173,7 +175,7 @@ pub(crate) fn path_text(recording: &Recording, dispatch: &DispatchFact) -> Strin
     dispatch.path.iter().map(level).collect::<Vec<_>>().join(" > ")
 }
 
-/// Returns a counter's name and unit; where they were lost, its number. The unit is empty where it has none.
+/// Returns a counter's name and unit. If they were lost, the name is its number. The unit may be empty.
 pub(crate) fn counter_title(recording: &Recording, counter: u32) -> (String, &str) {
     match recording.counter(counter) {
         Some(known) => (known.name.clone(), &known.unit),

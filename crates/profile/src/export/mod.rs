@@ -1,4 +1,4 @@
-//! What others read: timelines and tables.
+//! Exports for other programs: timelines and tables.
 
 mod api_statistic;
 mod chrome;
@@ -22,23 +22,24 @@ use crate::{DispatchFact, ProfileError, Recording};
 pub use excerpt::{Excerpt, ShownRuns, TimelineRuns};
 pub use labels::{KernelLabels, LabelTable};
 
-/// A form that a recording can be exported to.
+/// A format to which a recording can be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// `timeline.pftrace`: Perfetto's protocol buffers.
     Perfetto,
     /// `timeline.json`: an array of Chrome's trace events.
     Chrome,
-    /// `op_summary.csv`, `op_statistic.csv`, `api_statistic.csv`, and `msprof_tx.csv` where the user's code marked something.
+    /// `op_summary.csv`, `op_statistic.csv`, `api_statistic.csv`, and, if the user's code marked something,
+    /// `msprof_tx.csv`.
     Csv,
 }
 
-/// The one file that is written only where there is something to write.
+/// The only file that is omitted if it would be empty.
 const MARKERS: &str = "msprof_tx.csv";
 
 type Writer = fn(&Excerpt<'_>, &mut dyn Write) -> Result<(), ExportError>;
 
-/// Why an export broke off.
+/// Why an export failed.
 enum ExportError {
     /// The recording could not be read.
     Recording(ProfileError),
@@ -78,17 +79,17 @@ impl Format {
     }
 }
 
-/// What became of the files of a format.
+/// The outcome of exporting the files of a format.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exported {
     /// The files that were written.
     pub written: Vec<PathBuf>,
-    /// Those that had been there before and stay as they are.
+    /// The files that existed before and were not changed.
     pub existed: Vec<PathBuf>,
 }
 
 impl Recording {
-    /// Returns the labels of its kernels, to be filled as they are met.
+    /// Returns a table of the labels of its kernels, which is filled on demand.
     pub fn labels(&self) -> LabelTable<'_> {
         LabelTable::new(self.names())
     }
@@ -98,18 +99,19 @@ impl Recording {
         labels::model_name(self)
     }
 
-    /// Returns the path of a dispatch as the exports show it, as in `decode[3] > If_7[0]`: the operators whose bodies it
-    /// was executed in, outermost first, each with its iteration. Empty for an operator of the main graph.
+    /// Returns the path of a dispatch in the form of the exports, such as `decode[3] > If_7[0]`: the operators whose
+    /// bodies it was executed in, outermost first, each with its iteration. Empty for an operator of the main graph.
     pub fn path_text(&self, dispatch: &DispatchFact) -> String {
         labels::path_text(self, dispatch)
     }
 
-    /// Returns a counter's name and unit; where they were lost, its number. The unit is empty where it has none.
+    /// Returns a counter's name and unit. If they were lost, the name is its number. The unit may be empty.
     pub fn counter_title(&self, counter: u32) -> (String, &str) {
         labels::counter_title(self, counter)
     }
 
-    /// Writes the files of a format with all runs, as [`Excerpt::export`] does. Memory does not grow with the number of runs.
+    /// Writes the files of a format with all runs, as [`Excerpt::export`] does. The memory that it needs does not grow
+    /// with the number of runs.
     ///
     /// # Errors
     /// Returns an error if the recording cannot be read, or a file cannot be written.
@@ -119,9 +121,9 @@ impl Recording {
 }
 
 impl Excerpt<'_> {
-    /// Writes the files of a format into a directory that exists, but those that are there already. Timelines and the table
-    /// of dispatches show the runs of the excerpt; the other tables are of all runs. A file appears under its name when it is
-    /// whole.
+    /// Writes the files of a format into an existing directory, except for those that already exist. Timelines and the
+    /// table of dispatches show the runs of the excerpt. The other tables cover all runs. A file appears under its name
+    /// when it is complete.
     ///
     /// # Errors
     /// Returns an error if the recording cannot be read, or a file cannot be written.
@@ -131,7 +133,7 @@ impl Excerpt<'_> {
         let files = files.map(|(name, writer)| (into.join(name), *writer));
         let (existing, missing): (Vec<_>, Vec<_>) = files.partition(|(path, _)| path.symlink_metadata().is_ok());
         exported.existed = existing.into_iter().map(|(path, _)| path).collect();
-        // Each of them goes through all records, and the processors are idle.
+        // Each table reads all records, and the other processors are idle.
         exported.written = thread::scope(|scope| {
             let write = |(path, writer)| scope.spawn(move || write_file(self, path, writer));
             let threads: Vec<_> = missing.into_iter().map(write).collect();

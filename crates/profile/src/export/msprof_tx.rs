@@ -31,8 +31,8 @@ struct Row<'a> {
     device_end: &'a str,
 }
 
-/// Writes a row per range and per moment that the user's code marked, each thread's in the order in which they ended. Times
-/// are microseconds since 1970 and end with a tab, so that a spreadsheet does not round them.
+/// Writes a row per range and per moment that the user's code marked. Those of each thread are in the order in which
+/// they ended. Times are microseconds since 1970 and end with a tab, so that a spreadsheet does not round them.
 pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
     let recording = excerpt.recording();
     let mut table = Table::new(into, Row::default())?;

@@ -1,28 +1,29 @@
 use std::collections::HashMap;
 
-/// Tells the spans of a thread that lie around or beside each other, as a timeline shows them in one row, from those that
-/// cross: a program may end its ranges in any order. All times are nanoseconds since boot.
+/// Separates the spans of a thread that are nested or disjoint, which a timeline can show in one row, from those that
+/// cross others. Spans may cross, because a program can end its ranges in any order. All times are nanoseconds since
+/// boot.
 #[derive(Default)]
 pub(crate) struct Nesting {
-    /// The outermost spans so far of every thread; they lie beside each other.
+    /// The outermost spans of every thread so far, which are disjoint.
     threads: HashMap<u32, Vec<Outermost>>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Outermost {
     start: u64,
-    /// Where it is shown to begin.
+    /// The moment at which it is shown to begin.
     shown: u64,
     end: u64,
 }
 
-/// So many outermost spans of a thread are remembered: memory does not grow with the number of runs.
+/// The number of outermost spans that are stored per thread, so that memory does not grow with the number of runs.
 const REMEMBERED: usize = 1024;
 
 impl Nesting {
-    /// Takes the next span that ended on a thread. Gives the moment at which a row shows its beginning: a nanosecond
-    /// before what lies within it where both begin at once, because a row would show the one as the outer one that came
-    /// first. `None` for a span that does not fit into the row; it is forgotten.
+    /// Takes the next span that ended on a thread, and returns the moment at which the row shows its beginning. If it
+    /// begins together with a span inside it, this is a nanosecond earlier, because a row shows the one that comes
+    /// first as the outer one. Returns `None` for a span that does not fit into the row. Such a span is not stored.
     pub(crate) fn place(&mut self, thread: u32, (start, end): (u64, u64)) -> Option<u64> {
         let ended = self.threads.entry(thread).or_default();
         let beside = ended.partition_point(|earlier| earlier.start < start);

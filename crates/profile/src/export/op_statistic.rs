@@ -44,10 +44,10 @@ struct TypeTimes {
     kernel_ops: BTreeSet<String>,
 }
 
-/// Writes a row per operator type, by time. Runs that do not count are left out.
+/// Writes a row per operator type, sorted by time. Runs that do not count are excluded.
 pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
     let recording = excerpt.recording();
-    // What the engine added is of no type of the file, also where it is called like one.
+    // Kernels that the engine added do not belong to a type of the file, even if they have its name.
     let (mut of_file, mut of_engine) = (BTreeMap::<String, TypeTimes>::new(), BTreeMap::new());
     let mut labels = LabelTable::new(recording.names());
     for item in recording.groups()? {

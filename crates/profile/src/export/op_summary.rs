@@ -64,13 +64,13 @@ struct Row<'a> {
     fused: Cow<'a, str>,
     #[serde(rename = "Attribution")]
     attribution: &'a str,
-    /// A column only where a dispatch of the recording has a path.
+    /// The column exists only if a dispatch of the recording has a path.
     #[serde(rename = "Path", skip_serializing_if = "Option::is_none")]
     path: Option<String>,
 }
 
-/// Writes a row per dispatch of the shown runs, in the order in which runs ended. Start times are microseconds since 1970 and end with a
-/// tab, so that a spreadsheet does not round them.
+/// Writes a row per dispatch of the shown runs, in the order of the runs' ends. Start times are microseconds since 1970
+/// and end with a tab, so that a spreadsheet does not round them.
 pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
     let recording = excerpt.recording();
     let columns = Row { path: recording.has_paths().then(String::new), ..Row::default() };

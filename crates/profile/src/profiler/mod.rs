@@ -1,4 +1,4 @@
-mod known;
+mod named_items;
 #[cfg(test)]
 mod time_tests;
 
@@ -15,11 +15,11 @@ use opscope_trace::{
     Operations, PathLevel, Record, TraceError, current_correlation, open_ranges,
 };
 
-use self::known::Known;
+use self::named_items::NamedItems;
 use crate::load::Load;
 use crate::recording::{
     BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, ProcessInfo, RangeKey,
-    RecordingWriter, Records, RunKind, SCHEMA, Written, remove,
+    RecordingWriter, RecordsFile, RecordsSize, RunKind, SCHEMA, remove,
 };
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
@@ -36,11 +36,11 @@ pub struct RecordingInfo {
 
 /// The instrument that records what ran and when.
 ///
-/// It also records what code of the user's own marks with [`opscope_trace::range`], [`opscope_trace::mark`] and
-/// [`opscope_trace::counter`], on any thread of the process, until it is finished.
+/// Until it is finished, it also records the markers and counters of the user's code, [`opscope_trace::range`],
+/// [`opscope_trace::mark`] and [`opscope_trace::counter`], on every thread of the process.
 ///
-/// A dispatch costs one record into memory that belongs to the calling thread: no name is looked up, nothing is
-/// allocated. A thread of the profiler writes the records to the recording's directory as they come.
+/// A dispatch costs one record, which is written to memory that belongs to the calling thread. No name is looked up and
+/// nothing is allocated. A thread of the profiler writes the records to the recording's directory.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -69,20 +69,20 @@ pub struct RecordingInfo {
 /// ```
 pub struct Profiler {
     switches: Switches,
-    /// What the user's code marks and counts, for as long as this records.
+    /// The context of the user's markers and counters. It is started while this records.
     user: Context,
     buffer: Buffer,
-    records: Arc<Mutex<Records>>,
+    records: Arc<Mutex<RecordsFile>>,
     writer: RecordingWriter,
-    known: Mutex<Known>,
-    /// What the runs that begin now are for, as the operation of their records.
+    known: Mutex<NamedItems>,
+    /// The kind of the runs that begin from now on, as the operation of their records.
     kind: AtomicU32,
-    /// How large the recording is, and how large it may become.
-    written: Arc<Written>,
+    /// The current size of the recording.
+    written: Arc<RecordsSize>,
     budget: u64,
     runs_beyond_budget: AtomicU64,
     refused: AtomicU64,
-    /// The dispatches whose times the engine lost.
+    /// The number of dispatches whose times the engine lost.
     untimed: AtomicU64,
     shortfalls: Mutex<Vec<String>>,
     notes: Mutex<Vec<String>>,
@@ -91,8 +91,8 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Creates the recording's directory, which must not exist, and begins to record. Until [`finish`](Self::finish) the
-    /// recording says that it is incomplete.
+    /// Creates the recording's directory, which must not exist, and begins to record. Until [`finish`](Self::finish)
+    /// the recording says that it is incomplete.
     ///
     /// # Errors
     /// Returns an error if the directory exists, a file cannot be written, or there is no memory or thread for records.
@@ -100,7 +100,7 @@ impl Profiler {
         Self::with_clock(directory, info, options, &Clock::system())
     }
 
-    /// As [`create`](Self::create), but samples are taken and records written at intervals of this clock.
+    /// As [`create`](Self::create), but takes samples and writes records at intervals of this clock.
     fn with_clock(
         directory: &Path,
         info: &RecordingInfo,
@@ -114,7 +114,7 @@ impl Profiler {
     fn begin(
         directory: &Path,
         writer: RecordingWriter,
-        records: Records,
+        records: RecordsFile,
         info: &RecordingInfo,
         options: &ProfilerOptions,
         clock: &Clock,
@@ -123,7 +123,7 @@ impl Profiler {
         let records = Arc::new(Mutex::new(records));
         let refused = |error: TraceError| ProfileError::Trace(error.to_string());
         let buffer = buffer(directory, options, clock, Arc::clone(&records)).map_err(refused)?;
-        let mut known = Known::default();
+        let mut known = NamedItems::default();
         known.graph(&info.graph, &writer);
         let sampler = Sampler::start(options, &buffer, clock)?;
         let user = user_context(&buffer).map_err(refused)?;
@@ -147,7 +147,7 @@ impl Profiler {
         })
     }
 
-    /// Says what the runs that begin from now on are for. At first they are measured.
+    /// Sets the kind of the runs that begin from now on. The default is measured.
     pub fn set_run_kind(&self, kind: RunKind) {
         self.kind.store(kind as u32, Ordering::Relaxed);
     }
@@ -157,41 +157,43 @@ impl Profiler {
         self.switches.dispatches
     }
 
-    /// Returns how many bytes of the recording a run takes, on average; `None` before the first ones were written.
+    /// Returns the mean number of bytes of a run in the recording; `None` before the first runs were written.
     pub fn bytes_per_run(&self) -> Option<f64> {
         self.written.bytes_per_run()
     }
 
-    /// Says that the recording will lack something that was asked for, in a sentence that the manifest repeats: the runs
-    /// were interrupted, for example.
+    /// Marks the recording as incomplete. The reason is a sentence for the manifest, for example that the runs were
+    /// interrupted.
     pub fn set_incomplete(&self, reason: impl Into<String>) {
         self.shortfalls.lock().unwrap_or_else(PoisonError::into_inner).push(reason.into());
     }
 
-    /// Adds a sentence to the manifest that a reader of the recording should know: that the plan was found to be right, or
-    /// how it runs the model.
+    /// Adds a sentence to the manifest for readers of the recording, for example that the plan was verified, or how it
+    /// runs the model.
     pub fn note(&self, note: impl Into<String>) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
     }
 
-    /// Sets how busy the machine was. Without it the recording has the load averages of its beginning and its end.
+    /// Sets the load of the machine. Without this call, the recording has the load averages at its beginning and its
+    /// end.
     pub fn set_load(&self, load: Load) {
         *self.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(load);
     }
 
-    /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its observer.
+    /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its
+    /// observer.
     pub fn called(&self, call: Call, start: Ticks, end: Ticks) {
         if self.switches.calls {
             self.emit(&engine_call(call, None, current_correlation(), (start, end), false));
         }
     }
 
-    /// Writes what is still in memory and closes the recording: complete, where nothing is missing. A profiler that is
-    /// dropped instead leaves an incomplete one.
+    /// Writes the records that are still in memory and closes the recording, which is complete if nothing is missing.
+    /// If the profiler is dropped instead, the recording stays incomplete.
     ///
     /// # Errors
-    /// Returns an error if the manifest cannot be written. Records that could not be written are no error: the manifest
-    /// names them.
+    /// Returns an error if the manifest cannot be written. Records that could not be written are not an error: the
+    /// manifest lists them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
         let has_ended = self.runs_beyond_budget.load(Ordering::Relaxed) > 0;
@@ -212,16 +214,16 @@ impl Profiler {
         self.writer.close(&statistics, lost, end, shortfalls, notes, load)
     }
 
-    /// Returns the ranges that are open, and collects from now on which ranges end.
+    /// Returns the open ranges, and begins to collect the ranges that end.
     fn watch_open_ranges(&self) -> OpenRanges {
         self.records().collect_ended_ranges();
         open_ranges()
     }
 
-    /// Stops recording what the user's code marks, and writes everything: last the ranges that were open and have not ended
-    /// since. So each range is recorded once.
+    /// Stops recording the user's markers, and writes everything. The ranges in `open` that have not ended since come
+    /// last. So each range is recorded once.
     fn stop_recording(&self, open: &OpenRanges) -> Result<(), TraceError> {
-        // It is stopped already where all tracing was shut down.
+        // It is already stopped if all tracing was shut down.
         let _ = self.user.stop();
         self.buffer.flush()?;
         let ended = self.records().take_ended_ranges();
@@ -233,7 +235,7 @@ impl Profiler {
         self.buffer.flush()
     }
 
-    fn records(&self) -> MutexGuard<'_, Records> {
+    fn records(&self) -> MutexGuard<'_, RecordsFile> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -242,15 +244,15 @@ impl Profiler {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns whether a run that begins now is recorded. The run with which the recording reached its budget is the last one; what
-    /// the user's code marks is not recorded any more, either, and the ranges that are open end with it.
+    /// Returns whether a run that begins now is recorded. The run with which the recording reached its budget is the
+    /// last one. From then on the user's markers are not recorded either, and open ranges end there.
     fn has_room(&self) -> bool {
         if self.written.bytes() < self.budget {
             return true;
         }
         if self.runs_beyond_budget.fetch_add(1, Ordering::Relaxed) == 0 {
             let open = self.watch_open_ranges();
-            // What cannot be flushed now cannot be flushed when the recording is closed, which says so.
+            // If the flush fails now, it also fails when the recording is closed, which reports the error.
             let _ = self.stop_recording(&open);
         }
         false
@@ -262,7 +264,7 @@ impl Profiler {
         WantedKinds { runs, dispatches, copies: calls, calls, tensor_memory }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, NamedItems> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -308,14 +310,15 @@ impl Destination for Profiler {
     }
 }
 
-/// Returns what the manifest says of the runs after the recording had reached its budget; `None` if there were none.
+/// Returns the manifest's sentence on the runs after the recording had reached its budget; `None` if there were none.
 fn beyond_budget(runs: u64, budget: u64) -> Option<String> {
     let budget = shown_size(budget);
     (runs > 0)
         .then(|| format!("the recording ended at its budget of {budget}; the {runs} runs after that are not in it"))
 }
 
-/// Brings what the user's code marks and counts, and the retirement of correlation ids, into the profiler's buffer.
+/// Returns a started context that traces the user's markers and counters, and the retirement of correlation ids, into
+/// the profiler's buffer.
 fn user_context(buffer: &Buffer) -> Result<Context, TraceError> {
     let context = Context::create();
     for kind in [Kind::Marker, Kind::Counter, Kind::CorrelationRetirement] {
@@ -329,14 +332,14 @@ fn buffer(
     directory: &Path,
     options: &ProfilerOptions,
     clock: &Clock,
-    records: Arc<Mutex<Records>>,
+    records: Arc<Mutex<RecordsFile>>,
 ) -> Result<Buffer, TraceError> {
     let options = BufferOptions {
         size: options.buffer_size,
         watermark: options.watermark,
         policy: options.when_full,
         interval: Some(options.flush_interval),
-        tells_drops: false,
+        reports_drops: false,
         thread: CallbackThread::with_clock("opscope-profile", clock.clone()),
         file: options.survives_crash.then(|| directory.join(BUFFER)),
     };
@@ -393,7 +396,7 @@ mod tests {
         drop(stays);
     }
 
-    /// A profiler of a new recording, and where that is.
+    /// Returns the directory of a new recording, and its profiler.
     fn begun(root: &TempDir, options: &ProfilerOptions) -> (PathBuf, Profiler) {
         let directory = root.path().join("recording");
         let engine = EngineInfo::new("paper", "1", Fidelity::Optimised);
@@ -402,7 +405,7 @@ mod tests {
         (directory, profiler)
     }
 
-    /// What was recorded of the ranges of this name.
+    /// Returns the operations of the recorded ranges with this name.
     fn operations(recording: &Recording, name: &str) -> Vec<MarkerOperation> {
         let facts = recording.facts().expect("records").map(|fact| fact.expect("a record"));
         let named = |fact| match fact {

@@ -1,4 +1,5 @@
-//! Intervals, on a clock that the tests advance: just before the moment nothing happens, at the moment it does.
+//! Intervals, on a clock that the tests advance: nothing happens just before the due moment, and at that moment it
+//! does.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use crate::recording::test_recording;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// A profiler whose time is advanced.
+/// Returns a profiler with a manual clock.
 fn begun(root: &TempDir, options: &ProfilerOptions, clock: &ManualClock) -> Profiler {
     let engine = EngineInfo::new("paper", "1", Fidelity::Optimised);
     let info = RecordingInfo { graph: test_recording::graph(), engine };
@@ -31,10 +32,10 @@ fn the_intervals_of_a_profiler_that_is_asked_for_none() {
 fn counters_are_sampled_every_100_ms() {
     let root = tempfile::tempdir().expect("a directory");
     let clock = ManualClock::create();
-    // Written never, so that only the sampler waits.
+    // Nothing is written, so that only the sampler waits.
     let options = ProfilerOptions { flush_interval: Duration::MAX, ..ProfilerOptions::default() };
     let profiler = begun(&root, &options, &clock);
-    // The default counters are the memory that is used, and used for files.
+    // There are two default counters: the memory in use, and the memory in use for files.
     let samples = || profiler.buffer.statistics().kind(Kind::Counter).emitted / 2;
     for count in 1..4 {
         clock.await_waits(1);
@@ -67,7 +68,7 @@ fn the_sample_interval_is_the_one_that_is_asked_for() {
 fn records_are_written_after_a_second() {
     let root = tempfile::tempdir().expect("a directory");
     let clock = ManualClock::create();
-    // Without counters only the thread that writes waits.
+    // Without counters, only the writing thread waits.
     let switches = Switches { machine_memory: false, ..Switches::default() };
     let profiler = begun(&root, &ProfilerOptions { switches, ..ProfilerOptions::default() }, &clock);
     let delivered = || profiler.buffer.statistics().kind(Kind::EngineCall).delivered;

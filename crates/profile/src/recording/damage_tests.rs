@@ -1,4 +1,4 @@
-//! Files of records that were cut or changed anywhere.
+//! Records files that were truncated or changed at any position.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,7 +13,7 @@ use super::writer::RECORDS;
 use super::{names, test_recording};
 
 fn payloads() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    // Payloads that contain what frames begin with, and the size of small and of larger batches.
+    // Payloads that contain the magic numbers of frames, in the sizes of small and larger batches.
     let payload = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),
         Just(b"OBAT".repeat(30)),
@@ -25,7 +25,7 @@ fn payloads() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(payload, 1..8)
 }
 
-/// Returns the file's bytes, and where every frame ends.
+/// Returns the bytes of a file, and the end of every frame.
 fn written(payloads: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     let mut bytes = Vec::new();
     let mut frames = FrameWriter::new(&mut bytes).expect("memory");
@@ -37,7 +37,7 @@ fn written(payloads: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     (bytes, ends)
 }
 
-/// Returns the payloads of all frames that are found, and the bytes that were left out.
+/// Returns the payloads of all frames that are found, and the number of bytes that were skipped.
 fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, u64) {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(bytes).expect("the disk has room");
@@ -84,7 +84,7 @@ proptest! {
         prop_assert!(left_out <= bytes.len() as u64);
     }
 
-    /// The checksum holds here, so that the records themselves are what is wrong.
+    /// The checksum is right here, so that the records themselves are damaged.
     #[test]
     fn damaged_records_and_names_never_break_a_reader(
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)
@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// Returns how often a reader reads each byte of a file, on average, and the frames that it finds.
+/// Returns how often a reader reads each byte of a file on average, and the number of frames that it finds.
 fn effort(bytes: &[u8]) -> (f64, usize) {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(bytes).expect("the disk has room");
@@ -132,13 +132,13 @@ fn effort(bytes: &[u8]) -> (f64, usize) {
 
 #[test]
 fn a_file_is_read_a_few_times_over_whatever_its_damage_is() {
-    // Everywhere the beginning of a frame that could be there, and of the longest one.
+    // The file consists of beginnings of possible frames, each of the maximum length.
     for magic in [b"OBAT", b"OPAK"] {
         let beginnings = [&magic[..], &(128u32 << 10).to_le_bytes()].concat().repeat((2 << 20) / 8);
         let (times, _) = effort(&beginnings);
         assert!(times < 20.0, "{times}");
     }
-    // A foreign byte in front of every small frame.
+    // There is a foreign byte before every small frame.
     let (whole, ends) = written(&vec![vec![7; 100]; 5_000]);
     let mut damaged = whole[..8].to_vec();
     for range in [8].iter().chain(&ends).zip(&ends) {

@@ -1,5 +1,6 @@
-//! The facts of a recording: what each kind of records says, how it is read from a record, which runs it belongs to, and how a
-//! timeline shows it. A new kind of records is a new fact here; readers and exporters follow.
+//! The facts of a recording: the content of each kind of records, how it is read from a record, which runs it belongs
+//! to, and how a timeline shows it. A new kind of records needs a new fact here, and the compiler then points at the
+//! readers and exporters.
 
 use opscope_clock::Ticks;
 use opscope_model::Iteration;
@@ -16,8 +17,8 @@ pub use opscope_trace::EngineCallOperation as Call;
 /// What a run is for.
 pub use opscope_trace::RunOperation as RunKind;
 
-/// Something that happened, as a recording holds it. All ticks are raw:
-/// [`Recording::calibration`](crate::Recording::calibration) turns them into time.
+/// A fact in a recording. All ticks are raw: [`Recording::calibration`](crate::Recording::calibration) turns them into
+/// time.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Fact {
@@ -39,7 +40,7 @@ pub enum Fact {
     Retirement(RetirementFact),
 }
 
-/// From when to when.
+/// A span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The beginning.
@@ -59,19 +60,19 @@ pub struct RunFact {
     pub thread: u32,
     /// When the engine ran.
     pub span: Span,
-    /// When its inputs were copied to the engine; `None` if that was not recorded.
+    /// When its inputs were copied to the engine; `None` if it was not recorded.
     pub upload: Option<Span>,
-    /// When its outputs were copied from the engine; `None` if that was not recorded.
+    /// When its outputs were copied from the engine; `None` if it was not recorded.
     pub download: Option<Span>,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
-    /// What it was for. Only measured runs are part of statistics.
+    /// Its kind. Only measured runs are part of statistics.
     pub kind: RunKind,
-    /// Whether it failed; such runs are left out of every statistic, too.
+    /// Whether it failed. Failed runs are also excluded from every statistic.
     pub failed: bool,
 }
 
-/// Returns what a reader calls such a run: `warm-up run`, `run`, or `run without times`.
+/// Returns the label of such a run: `warm-up run`, `run`, or `run without times`.
 pub(crate) fn run_label(kind: RunKind) -> &'static str {
     match kind {
         RunKind::WarmUp => "warm-up run",
@@ -87,7 +88,7 @@ pub struct DispatchFact {
     pub run: u64,
     /// The number of the plan.
     pub plan: u64,
-    /// The kernel's place in the plan.
+    /// The kernel's position in the plan.
     pub kernel: u32,
     /// The system's number of the thread that reported it.
     pub thread: u32,
@@ -99,12 +100,12 @@ pub struct DispatchFact {
     pub path: Box<[Iteration]>,
 }
 
-/// A copy between where the user's tensors lie and where the engine computes.
+/// A copy between the user's tensors and the engine's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyFact {
     /// The number of the run.
     pub run: u64,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// How many bytes.
     pub bytes: u64,
@@ -116,7 +117,7 @@ pub struct CopyFact {
     pub correlation: Correlation,
 }
 
-/// Which way a copy goes.
+/// The direction of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// To the engine.
@@ -149,7 +150,7 @@ pub struct SampleFact {
     pub counter: u32,
     /// When it was read.
     pub at: Ticks,
-    /// What it said, in the counter's unit.
+    /// The value, in the counter's unit.
     pub value: f64,
 }
 
@@ -205,8 +206,8 @@ impl Direction {
 }
 
 impl Fact {
-    /// Returns what a record's payload says, as it stands in a file; `None` where this version knows no such fact, or
-    /// the payload has another length.
+    /// Returns the fact in a record's payload; `None` if this version does not know such a fact, or the payload has
+    /// another length.
     pub fn read(kind: Kind, payload: &[u8]) -> Option<Self> {
         match kind {
             Kind::OperatorDispatch => {
@@ -291,8 +292,8 @@ impl Fact {
         }
     }
 
-    /// Returns when its record was emitted, as far as the record says it. A run's record comes later, with the end of the run's
-    /// correlation.
+    /// Returns when its record was emitted, as far as the record contains it. A run's record is emitted later, at the
+    /// end of the run's correlation.
     pub(crate) fn end(&self) -> Ticks {
         match self {
             Fact::Run(run) => run.download.map_or(run.span.end, |download| download.end),
@@ -306,7 +307,7 @@ impl Fact {
         }
     }
 
-    /// Returns where a part of the recording that shows some of the runs has this fact.
+    /// Returns to which runs this fact belongs, for a timeline that shows only some of them.
     pub(crate) fn belonging(&self) -> Belonging<'_> {
         match self {
             Fact::Run(run) => Belonging::Run(run.run),
@@ -321,9 +322,9 @@ impl Fact {
     }
 
     /// Returns how a timeline shows it.
-    pub(crate) fn shown(&self) -> Shown<'_> {
+    pub(crate) fn appearance(&self) -> Appearance<'_> {
         match self {
-            Fact::Run(_) | Fact::Dispatch(_) => Shown::InRun,
+            Fact::Run(_) | Fact::Dispatch(_) => Appearance::InRun,
             Fact::Call(call) => {
                 let run = call.run.map(Note::Number).unwrap_or(Note::Missing);
                 let mut notes = vec![("run", run)];
@@ -331,7 +332,7 @@ impl Fact {
                     notes.push(("failed", Note::True));
                 }
                 let (track, title) = (Track { number: 1, title: "engine calls" }, call.call.name());
-                Shown::Slice(Slice {
+                Appearance::Slice(Slice {
                     track,
                     thread: call.thread,
                     category: "engine_call",
@@ -343,17 +344,17 @@ impl Fact {
             Fact::Copy(copy) => {
                 let notes = vec![("run", Note::Number(copy.run)), ("bytes", Note::Number(copy.bytes))];
                 let (track, title) = (Track { number: 2, title: "copies" }, copy.direction.name());
-                Shown::Slice(Slice { track, thread: copy.thread, category: "copy", title, span: copy.span, notes })
+                Appearance::Slice(Slice { track, thread: copy.thread, category: "copy", title, span: copy.span, notes })
             }
-            Fact::Sample(sample) => Shown::Counter(sample),
-            Fact::Allocation(allocation) => Shown::Memory(allocation),
-            Fact::Marker(marker) => Shown::Marker(marker),
-            Fact::Retirement(_) => Shown::Nothing,
+            Fact::Sample(sample) => Appearance::Counter(sample),
+            Fact::Allocation(allocation) => Appearance::Memory(allocation),
+            Fact::Marker(marker) => Appearance::Marker(marker),
+            Fact::Retirement(_) => Appearance::Nothing,
         }
     }
 }
 
-/// Where a part of the recording that shows some of the runs has a fact.
+/// The runs that a fact belongs to, for a timeline that shows only some of the runs.
 pub(crate) enum Belonging<'a> {
     /// With this run.
     Run(u64),
@@ -370,22 +371,22 @@ pub(crate) enum Belonging<'a> {
 }
 
 /// How a timeline shows a fact.
-pub(crate) enum Shown<'a> {
-    /// As a part of its run: [`Groups`](super::Groups) takes it there.
+pub(crate) enum Appearance<'a> {
+    /// As a part of its run, to which [`Groups`](super::Groups) assigns it.
     InRun,
-    /// As a slice on a track beside its thread's, because it overlaps with runs.
+    /// As a slice on a side track of its thread, because it overlaps with runs.
     Slice(Slice),
     /// As the value of a counter.
     Counter(&'a SampleFact),
     /// As a change of the memory that the engine holds.
     Memory(&'a AllocationFact),
-    /// As what the user's code marked.
+    /// As a marker of the user's code.
     Marker(&'a MarkerFact),
     /// Not at all.
     Nothing,
 }
 
-/// A slice on a track beside a thread's.
+/// A slice on a side track of a thread.
 pub(crate) struct Slice {
     pub track: Track,
     pub thread: u32,
@@ -395,7 +396,7 @@ pub(crate) struct Slice {
     pub notes: Vec<(&'static str, Note)>,
 }
 
-/// A sort of tracks, of which each thread may have one.
+/// A kind of side tracks, of which each thread may have one.
 pub(crate) struct Track {
     /// Its number, from 1.
     pub number: u64,
@@ -403,21 +404,21 @@ pub(crate) struct Track {
     pub title: &'static str,
 }
 
-/// What a slice says beside its title.
+/// The notes of a slice.
 pub(crate) enum Note {
     Number(u64),
     True,
     Missing,
 }
 
-/// Returns the path behind the record of a dispatch, or `None` if these bytes are not whole levels.
+/// Returns the path that follows the record of a dispatch, or `None` if these bytes are not a whole number of levels.
 fn path(tail: &[u8]) -> Option<Box<[Iteration]>> {
     let levels = tail.chunks(size_of::<PathLevel>()).map(|level| PathLevel::read_from_bytes(level).ok());
     let iteration = |level: PathLevel| Iteration { operator: OperatorId::new(level.operator), index: level.iteration };
     levels.map(|level| level.map(iteration)).collect()
 }
 
-/// Returns a span, or `None` if the record does not have it: its ticks are 0 then.
+/// Returns a span, or `None` if the record does not have it, in which case its ticks are 0.
 fn span(start: Ticks, end: Ticks) -> Option<Span> {
     (start.as_raw() != 0).then_some(Span { start, end })
 }

@@ -9,28 +9,28 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::packed::{self, pack, unpack};
 
-/// The first bytes of a file of records. The last one is the version.
+/// The first bytes of a records file. The last one is the version.
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x03";
 /// The first bytes of files of earlier versions, which have no packed frames.
 pub(crate) const EARLIER_MAGICS: [[u8; 8]; 2] = [*b"opsrec\0\x02", *b"opsrec\0\x01"];
-/// The bytes before the first frame.
+/// The number of bytes before the first frame.
 pub(crate) const FILE_HEADER: u64 = 8;
-/// The first bytes of a frame that holds records as they are.
+/// The first bytes of a frame with plain records.
 const PLAIN: [u8; 4] = *b"OBAT";
-/// The first bytes of a frame that holds [packed](super::packed) records.
+/// The first bytes of a frame with [packed](super::packed) records.
 const PACKED: [u8; 4] = *b"OPAK";
-/// The bytes of a frame before its payload.
+/// The number of bytes of a frame before its payload.
 const FRAME_HEADER: usize = 48;
-/// The most payload bytes of one frame, also before they are packed. A file that announces more holds no frame there, so a reader
-/// allocates no more for a payload, nor for what it [unpacks](packed::MOST_BYTES).
+/// The maximum payload of a frame in bytes, before packing, too. If a file announces more, there is no frame at this
+/// position. So a reader never allocates more for a payload or for [unpacked](packed::MOST_BYTES) records.
 pub(crate) const FRAME_MAX: usize = packed::MOST_BYTES;
 
-/// A piece of the file: records as they came, with the moment when they were written.
+/// A frame of the file: records in the order in which they came, with the moment at which they were written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
     /// The number of this frame, from 0.
     pub sequence: u64,
-    /// How many records had been dropped when it was written.
+    /// The number of records that had been dropped when it was written.
     pub dropped: u64,
     /// Both clocks when it was written.
     pub clock: ClockPair,
@@ -38,8 +38,8 @@ pub(crate) struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// How often a reader reads a damaged file's bytes at most, on average. Bytes that look like the beginning of one frame after
-/// the other could otherwise make it read 128 KiB for each of them.
+/// The maximum number of times that a reader reads a byte of a damaged file, on average. Without this limit, a file
+/// that looks like one beginning of a frame after the other would make it read 128 KiB for each of them.
 const MOST_READINGS: u64 = 16;
 
 /// Writes frames, each with one call.
@@ -50,29 +50,29 @@ pub(crate) struct FrameWriter<W> {
     frame: Vec<u8>,
 }
 
-/// Reads the frames of a file that may be cut or damaged anywhere.
+/// Reads the frames of a file that may be truncated or damaged anywhere.
 pub(crate) struct FrameReader {
     file: File,
     length: u64,
     position: u64,
     damage: Damage,
-    /// Bytes that were read so far, those that were read again among them.
+    /// The number of bytes that were read so far, including those that were read again.
     read: u64,
 }
 
-/// A frame that was searched for, and where it begins and ends in the file.
-struct Found {
+/// A frame that was found, with its begin and end in the file.
+struct FoundFrame {
     frame: Frame,
     begin: u64,
     end: u64,
 }
 
-/// What a reader had to leave out.
+/// The damage that a reader had to skip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Damage {
-    /// Bytes that belong to no whole frame.
+    /// The number of bytes that belong to no complete frame.
     pub bytes: u64,
-    /// Places at which frames were left out.
+    /// The number of places at which frames were skipped.
     pub places: u64,
 }
 
@@ -83,13 +83,13 @@ impl<W: Write> FrameWriter<W> {
         Ok(Self { into, sequence: 0, bytes: FILE_HEADER, frame: Vec::with_capacity(FRAME_HEADER + FRAME_MAX) })
     }
 
-    /// Writes behind the frames that a file has: so many, which end at this byte.
+    /// Continues a file that has this many frames, which end at this byte.
     pub(crate) fn longer(into: W, frames: u64, bytes: u64) -> Self {
         Self { into, sequence: frames, bytes, frame: Vec::with_capacity(FRAME_HEADER + FRAME_MAX) }
     }
 
-    /// Writes one frame. The payload is a whole number of records, at most [`FRAME_MAX`] bytes. It is packed if it becomes
-    /// shorter.
+    /// Writes one frame. The payload is a whole number of records, at most [`FRAME_MAX`] bytes. It is packed if that
+    /// makes it shorter.
     pub(crate) fn write(&mut self, payload: &[u8], dropped: u64, clock: ClockPair) -> io::Result<()> {
         debug_assert!(payload.len() <= FRAME_MAX);
         self.frame.clear();
@@ -111,19 +111,20 @@ impl<W: Write> FrameWriter<W> {
         Ok(())
     }
 
-    /// Bytes written, the file's header among them.
+    /// Returns the number of bytes written, including the file's header.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Frames written.
+    /// Returns the number of frames written.
     pub(crate) fn frames(&self) -> u64 {
         self.sequence
     }
 }
 
 impl FrameReader {
-    /// Reads from the start. A file without the right header is damaged from its first byte; frames are still found.
+    /// Creates a reader at the start of a file. A file without the right header is damaged from its first byte, but its
+    /// frames are still found.
     pub(crate) fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let mut reader = Self { file, length, position: 0, damage: Damage::default(), read: 0 };
@@ -134,7 +135,7 @@ impl FrameReader {
         Ok(reader)
     }
 
-    /// Returns the next whole frame; `None` at the end. Bytes that are no frame are skipped and counted.
+    /// Returns the next complete frame; `None` at the end. Other bytes are skipped and counted.
     pub(crate) fn next(&mut self) -> io::Result<Option<Frame>> {
         if self.position >= self.length {
             return Ok(None);
@@ -152,42 +153,42 @@ impl FrameReader {
         Ok(found.map(|found| found.frame))
     }
 
-    /// Returns the bytes that were read so far.
+    /// Returns the position up to which the file was read.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Returns the bytes of the file.
+    /// Returns the length of the file.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Returns the bytes that were read so far, each as often as it was read.
+    /// Returns the number of bytes that were read so far. Bytes that were read again count again.
     #[cfg(test)]
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Returns what was left out so far.
+    /// Returns the damage that was skipped so far.
     pub(crate) fn damage(&self) -> Damage {
         self.damage
     }
 
-    /// Returns the first whole frame from a position on; `None` where the search takes too long for what the file can
-    /// hold.
-    fn search(&mut self, from: u64) -> io::Result<Option<Found>> {
+    /// Returns the first complete frame from a position on; `None` if the search takes too long in relation to the
+    /// file's size.
+    fn search(&mut self, from: u64) -> io::Result<Option<FoundFrame>> {
         const SMALLEST_WINDOW: u64 = 256;
         const LARGEST_WINDOW: u64 = 256 << 10;
         let most = MOST_READINGS.saturating_mul(self.length + FRAME_MAX as u64);
         let mut position = from;
-        // The next frame is mostly near.
+        // The next frame is usually near.
         let mut window = SMALLEST_WINDOW;
         while position < self.length {
-            // A hole has no frames, and may be larger than any disk.
+            // A hole contains no frames, and may be larger than any disk.
             match seek(&self.file, SeekFrom::Data(position)) {
                 Ok(data) => position = data.max(position),
                 Err(Errno::NXIO) => return Ok(None),
-                // Not every file system knows.
+                // Not every file system supports this.
                 Err(_) => {}
             }
             let length = window.min(self.length - position) as usize;
@@ -197,7 +198,7 @@ impl FrameReader {
                 if [PLAIN, PACKED].iter().any(|magic| bytes[offset..].starts_with(magic)) {
                     let begin = position + offset as u64;
                     if let Some((frame, end)) = self.frame_at(begin)? {
-                        return Ok(Some(Found { frame, begin, end }));
+                        return Ok(Some(FoundFrame { frame, begin, end }));
                     }
                     if self.read > most {
                         return Ok(None);
@@ -210,7 +211,7 @@ impl FrameReader {
         Ok(None)
     }
 
-    /// Returns the whole frame that begins at a position, and where it ends.
+    /// Returns the complete frame that begins at a position, and its end.
     fn frame_at(&mut self, position: u64) -> io::Result<Option<(Frame, u64)>> {
         let Some(header) = self.bytes(position, FRAME_HEADER)? else { return Ok(None) };
         let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
@@ -230,7 +231,7 @@ impl FrameReader {
         Ok(Some((frame, begin + length as u64)))
     }
 
-    /// These bytes; `None` where the file ends before.
+    /// Returns these bytes; `None` if the file ends before.
     fn bytes(&mut self, position: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
         if position + length as u64 > self.length {
             return Ok(None);
@@ -239,7 +240,7 @@ impl FrameReader {
         let mut bytes = vec![0; length];
         match self.file.read_exact_at(&mut bytes, position) {
             Ok(()) => Ok(Some(bytes)),
-            // The file became shorter since it was opened.
+            // The file has become shorter since it was opened.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }

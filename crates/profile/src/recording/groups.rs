@@ -8,35 +8,35 @@ use crate::ProfileError;
 pub struct RunGroup {
     /// The number of the run.
     pub run: u64,
-    /// The run itself; `None` where it failed, was cut off, or runs were not recorded.
+    /// The run's own record; `None` if it is missing, or runs were not recorded.
     pub record: Option<RunFact>,
-    /// Its dispatches, by their start.
+    /// Its dispatches, sorted by their start.
     pub dispatches: Vec<DispatchFact>,
 }
 
-/// What a recording holds, with dispatches grouped by run.
+/// An item of a recording, with dispatches grouped by run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     /// A run with its dispatches.
     Run(RunGroup),
-    /// What belongs to no run; never a run or a dispatch.
+    /// A fact that is neither a run nor a dispatch.
     Other(Fact),
 }
 
-/// Puts dispatches to their runs. A run's record comes after those of its dispatches, so memory is needed for the runs
-/// that are open at the same moment, and no more.
+/// Groups dispatches by their runs. A run's record follows those of its dispatches, so memory is needed only for the
+/// runs that are open at the same moment.
 pub struct Groups<I> {
     facts: I,
     open: HashMap<u64, Vec<DispatchFact>>,
-    /// The run that each thread is in.
+    /// The current run of each thread.
     current: HashMap<u32, u64>,
-    /// Thread and run of the last dispatch, while that run is the thread's current one.
+    /// The thread and the run of the last dispatch, while that run is the thread's current one.
     latest: Option<(u32, u64)>,
     ready: VecDeque<RunGroup>,
     ended: bool,
 }
 
-/// A run with more dispatches than that is given in parts, so that a damaged file cannot ask for all memory.
+/// A run with more dispatches than this is returned in parts, so that a damaged file cannot exhaust the memory.
 const MOST_DISPATCHES: usize = 4 << 20;
 
 impl<I: Iterator<Item = Result<Fact, ProfileError>>> Groups<I> {
@@ -57,7 +57,7 @@ impl<I: Iterator<Item = Result<Fact, ProfileError>>> Groups<I> {
             && let Some(previous) = self.current.insert(fact.thread, fact.run)
             && previous != fact.run
         {
-            // The thread went on to another run, so the previous one will get no record.
+            // The thread has begun another run, so the previous one will get no record.
             self.close(previous, None);
         }
         self.latest = latest;
@@ -74,7 +74,7 @@ impl<I: Iterator<Item = Result<Fact, ProfileError>>> Groups<I> {
         if record.is_none() && dispatches.is_empty() {
             return;
         }
-        // An operator comes before those in its body that begin with it.
+        // An operator comes before those in its body that begin at the same time.
         dispatches.sort_by_key(|dispatch| (dispatch.span.start, dispatch.path.len(), dispatch.span.end));
         self.ready.push_back(RunGroup { run, record, dispatches });
     }

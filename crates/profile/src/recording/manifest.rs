@@ -10,44 +10,44 @@ use crate::ProfileError;
 use crate::load::Load;
 use crate::whole_file::replace_whole;
 
-/// What this version writes.
+/// The schema of this version.
 pub(crate) const SCHEMA: &str = "opscope.recording/3";
-/// What this version reads as well: before version 3 records are not packed. Version 1 has no allocations, no retirements and no
-/// ranges that were open at the end, and its run records lack the times of the copies.
+/// The schemas that this version reads. Before version 3 records are not packed. Version 1 has no allocations, no
+/// retirements and no ranges that were open at the end, and its run records lack the times of the copies.
 const READABLE: [&str; 3] = [SCHEMA, "opscope.recording/2", "opscope.recording/1"];
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
-/// What a recording says of itself: `manifest.json`.
+/// The description of a recording: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// `opscope.recording/3`.
     pub schema: String,
-    /// Whether everything that was asked for is there.
+    /// Whether everything that was requested is there.
     pub complete: bool,
-    /// Why not, a sentence each. Empty for a complete recording.
+    /// The reasons why it is not complete, one sentence each. Empty for a complete recording.
     pub incomplete_because: Vec<String>,
-    /// What a reader should know besides, a sentence each: how the engine ran the model, and whether that is right.
+    /// Notes for a reader, one sentence each: how the engine ran the model, and whether that is right.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The model.
     pub model: ModelInfo,
-    /// What ran it.
+    /// The engine that ran it.
     pub engine: EngineInfo,
-    /// Where it ran.
+    /// The machine on which it ran.
     pub host: HostInfo,
-    /// How busy the machine was; recordings of earlier versions do not say.
+    /// The load of the machine. Recordings of earlier versions do not have it.
     #[serde(default)]
     pub load: Load,
     /// The process that ran it.
     pub process: ProcessInfo,
-    /// When, and how ticks become time.
+    /// When it ran, and how ticks become time.
     pub clock: ClockInfo,
     /// Every profiler switch, on or off.
     pub switches: BTreeMap<String, bool>,
     /// Nanoseconds between two samples of the counters.
     pub sample_interval_ns: u64,
-    /// How many records; none before the recording is closed.
+    /// The numbers of records; `None` before the recording is closed.
     pub records: Option<RecordCounts>,
 }
 
@@ -64,29 +64,29 @@ pub struct ModelInfo {
     pub producer: String,
 }
 
-/// The engine that runs a model, and how.
+/// The engine that runs a model, and its configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineInfo {
     /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// How it is set up, by its own names.
+    /// Its settings, with its own names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// How faithfully the file was followed.
     pub fidelity: Fidelity,
-    /// Threads within an operator.
+    /// The number of threads within an operator.
     pub threads: usize,
-    /// Runs at the same time.
+    /// The number of concurrent runs.
     pub concurrent_runs: usize,
-    /// The resolution of the times of dispatches, in nanoseconds; 1 where they are taken with the clock of the recording.
+    /// The resolution of the times of dispatches, in nanoseconds; 1 if they are taken with the clock of the recording.
     #[serde(default = "EngineInfo::clock_resolution_ns")]
     pub time_resolution_ns: u64,
 }
 
 impl EngineInfo {
-    /// Creates the description of an engine without settings, whose runs take place one after the other on one thread.
+    /// Creates the description of an engine without settings, with sequential runs on one thread.
     pub fn new(name: impl Into<String>, version: impl Into<String>, fidelity: Fidelity) -> Self {
         Self {
             name: name.into(),
@@ -108,12 +108,12 @@ impl EngineInfo {
 /// The machine of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostInfo {
-    /// Its name in the network; empty in recordings that do not say it.
+    /// Its host name; empty in recordings that do not have it.
     #[serde(default)]
     pub name: String,
     /// The processor's name, as the system gives it.
     pub cpu: String,
-    /// Processors that this process may use.
+    /// The number of processors that this process may use.
     pub processors: usize,
     /// The operating system and its version.
     pub system: String,
@@ -137,7 +137,7 @@ pub struct ClockInfo {
     pub ticks: String,
     /// Both clocks at the beginning.
     pub start: ClockReading,
-    /// Both clocks at the end; none before the recording is closed.
+    /// Both clocks at the end; `None` before the recording is closed.
     pub end: Option<ClockReading>,
     /// `CLOCK_REALTIME` at the beginning, in nanoseconds since 1970-01-01 UTC.
     pub start_unix_ns: u64,
@@ -152,24 +152,25 @@ pub struct ClockReading {
     pub boottime_ns: u64,
 }
 
-/// How many records there were.
+/// The numbers of records.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RecordCounts {
-    /// Written by the instrumented threads.
+    /// Records that the instrumented threads emitted.
     pub emitted: u64,
-    /// Given to the file.
+    /// Records that were written to the file.
     pub delivered: u64,
-    /// Lost because the memory for records was full, or because the engine lost the times of a dispatch.
+    /// Records that were lost because the memory for records was full, or because the engine lost the times of a
+    /// dispatch.
     pub dropped: u64,
-    /// Bytes of the file of records.
+    /// The size of the records file in bytes.
     pub bytes: u64,
-    /// Frames in it.
+    /// The number of frames in that file.
     pub frames: u64,
     /// How often a thread had to wait because the memory for records was full.
     pub stalls: u64,
     /// The longest of those waits, in nanoseconds.
     pub longest_stall_ns: u64,
-    /// How many runs were made after the recording had reached its budget. They are not in it.
+    /// The number of runs after the recording had reached its budget. They are not in it.
     #[serde(default)]
     pub runs_beyond_budget: u64,
 }
@@ -201,7 +202,7 @@ impl Manifest {
         serde_json::from_value(value).map_err(damaged)
     }
 
-    /// Writes the manifest in one step: a reader sees the old one or the new one.
+    /// Writes the manifest atomically: a reader sees either the old one or the new one.
     pub(crate) fn write(&self, directory: &Path) -> Result<(), ProfileError> {
         let path = directory.join(MANIFEST);
         let mut text = serde_json::to_string_pretty(self).expect("a manifest has only string keys");
@@ -211,7 +212,7 @@ impl Manifest {
 }
 
 impl ClockReading {
-    /// Returns the pair of moments.
+    /// Returns the clock pair.
     pub fn pair(self) -> ClockPair {
         ClockPair { ticks: Ticks::from_raw(self.ticks), time: Timestamp::from_nanos_since_boot(self.boottime_ns) }
     }
@@ -242,7 +243,7 @@ impl ClockInfo {
 }
 
 impl HostInfo {
-    /// This machine.
+    /// Returns the description of this machine.
     pub(crate) fn current() -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name));
@@ -258,7 +259,7 @@ impl HostInfo {
 }
 
 impl ProcessInfo {
-    /// This process.
+    /// Returns the description of this process.
     pub(crate) fn current() -> Self {
         let name = fs::read_to_string("/proc/self/comm").unwrap_or_default();
         Self { pid: std::process::id(), name: name.trim().to_owned(), opscope: env!("CARGO_PKG_VERSION").to_owned() }

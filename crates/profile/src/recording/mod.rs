@@ -1,6 +1,6 @@
-//! The directory that a profiled run leaves.
+//! The recording: the directory that the profiler writes.
 
-mod abandoned;
+mod abandoned_recording;
 #[cfg(test)]
 mod damage_tests;
 pub(crate) mod fact;
@@ -19,9 +19,9 @@ pub(crate) mod test_recording;
 mod threads;
 mod writer;
 
-pub use abandoned::close_abandoned;
+pub use abandoned_recording::close_abandoned;
 pub use fact::*;
-pub(crate) use fact::{Belonging, Note, Shown, Slice, run_label};
+pub(crate) use fact::{Appearance, Belonging, Note, Slice, run_label};
 pub use groups::{Groups, Item, RunGroup};
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
 pub use names::{CounterNames, FusedOperator, KernelCost, KernelNames, TensorKind};
@@ -31,4 +31,4 @@ pub(crate) use manifest::{MANIFEST, SCHEMA};
 pub(crate) use names::{NAMES, Names, NamesLine, display_name};
 pub(crate) use own_times::own_times;
 pub(crate) use threads::name_of_this_thread;
-pub(crate) use writer::{BUFFER, LostRecords, RECORDS, RangeKey, RecordingWriter, Records, Written, remove};
+pub(crate) use writer::{BUFFER, LostRecords, RECORDS, RangeKey, RecordingWriter, RecordsFile, RecordsSize, remove};

@@ -7,7 +7,7 @@ use opscope_onnx::{CodeOrigin, Dim, Graph, GroupCost, Operator, OperatorId, Valu
 use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
 
-/// What this version writes and reads.
+/// The schema that this version writes and reads.
 pub(crate) const SCHEMA: &str = "opscope.names/1";
 /// The file's name.
 pub(crate) const NAMES: &str = "names.jsonl";
@@ -15,7 +15,7 @@ pub(crate) const NAMES: &str = "names.jsonl";
 /// The longest line that is read. The operators of the largest graphs take some megabytes.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// A line of `names.jsonl`. Lines are added while the recording grows; a line that was cut off is left out.
+/// A line of `names.jsonl`. Lines are added while the recording grows. An incomplete line is ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(crate) enum NamesLine {
@@ -25,9 +25,9 @@ pub(crate) enum NamesLine {
     Graph { graph: usize, operators: Vec<NamedOperator> },
     /// The kernels of a plan, in the order of execution.
     Plan { plan: usize, graph: usize, fidelity: Fidelity, kernels: Vec<NamedKernel> },
-    /// A counter: its name and the unit of its values (`%`, `bytes`, ...), empty where it has none.
+    /// A counter: its name and the unit of its values (`%`, `bytes`, ...), which may be empty.
     Counter { counter: u32, name: String, unit: String },
-    /// A marker of the user's.
+    /// A marker of the user's code.
     Marker { marker: u32, name: String },
     /// A thread.
     Thread { thread: u32, name: String },
@@ -41,12 +41,12 @@ pub(crate) struct NamedOperator {
     pub domain: String,
     pub inputs: Vec<Option<NamedValue>>,
     pub outputs: Vec<Option<NamedValue>>,
-    /// Where it lies in the program that the file was exported from. Recordings of earlier versions do not have it.
+    /// Its position in the program that the file was exported from. Recordings of earlier versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<CodeOrigin>,
 }
 
-/// A value of the file, with what the file says of it.
+/// A value of the file, with its type and shape in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NamedValue {
     pub name: String,
@@ -66,30 +66,30 @@ pub(crate) struct NamedKernel {
     pub cost: Option<KernelCost>,
 }
 
-/// What the operators of a kernel cost in one execution.
+/// The cost of the operators of a kernel in one execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCost {
-    /// Floating-point operations; a multiplication and an addition are two. `None` if they are not known.
+    /// The number of floating-point operations; a multiplication and an addition are two. `None` if it is not known.
     pub flops: Option<u64>,
-    /// Bytes of the tensors that they take. `None` if a type or shape is not known.
+    /// The bytes of the input tensors. `None` if a type or shape is not known.
     pub bytes_read: Option<u64>,
-    /// Bytes of the tensors that they give. `None` if a type or shape is not known.
+    /// The bytes of the output tensors. `None` if a type or shape is not known.
     pub bytes_written: Option<u64>,
-    /// The element type in which most of it is computed, as in `float32`; `None` if it is not known.
+    /// The element type in which most of it is computed, such as `float32`; `None` if it is not known.
     pub dtype: Option<String>,
 }
 
-/// An operator that a kernel stands for, by its place in the graph's list.
+/// An operator that a kernel stands for, by its index in the graph's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NamedAttribution {
     pub operator: usize,
     pub exact: bool,
 }
 
-/// Type and shape of a tensor of a kernel.
+/// The type and shape of a tensor of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorKind {
-    /// The element type, as in `float32`; `None` for types of the engine's own.
+    /// The element type, such as `float32`; `None` for types of the engine's own.
     pub dtype: Option<String>,
     /// The shape.
     pub shape: Vec<usize>,
@@ -103,49 +103,49 @@ pub(crate) enum Extent {
     Symbol(String),
 }
 
-/// What a recording knows of one kernel. A fused kernel stands for several operators; its time counts for the first. A kernel
-/// that the engine added stands for none.
+/// The names of a kernel in a recording. A fused kernel stands for several operators, and its time counts for the
+/// first. A kernel that the engine added stands for none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelNames {
-    /// Which plan it belongs to.
+    /// The number of its plan.
     pub plan: usize,
-    /// Its place in the plan.
+    /// Its index in the plan.
     pub index: usize,
     /// The engine's name for it.
     pub name: String,
     /// What the engine executes.
     pub op: String,
-    /// The operator that its time counts for: its name in the file. The kernel's own name if it stands for none.
+    /// The name of the operator that its time counts for; the kernel's own name if it stands for none.
     pub operator: String,
-    /// That operator's type, or what the engine executes.
+    /// That operator's type, or the engine's operation.
     pub op_type: String,
-    /// Where that operator lies in the program that the file was exported from, if the file says so.
+    /// That operator's position in the program that the file was exported from, if the file has it.
     pub origin: Option<CodeOrigin>,
-    /// Whether the engine added it on its own: it stands for no operator of the file.
+    /// Whether the engine added it on its own, so that it stands for no operator of the file.
     pub added: bool,
-    /// Whether the engine itself says that the kernel is this operator; otherwise it was inferred from the graph.
+    /// Whether the engine states that the kernel executes this operator; if not, the graph suggests it.
     pub exact: bool,
     /// The other operators that it stands for.
     pub fused: Vec<FusedOperator>,
-    /// What it takes, by slot.
+    /// Its inputs, by slot.
     pub inputs: Vec<TensorKind>,
-    /// What it gives, by slot.
+    /// Its outputs, by slot.
     pub outputs: Vec<TensorKind>,
-    /// The cost of what its time counts for. Where several kernels count for the same operator, one of them has the cost of
-    /// all, and the others have `None`. `None` in older recordings, and outside of recordings.
+    /// The cost of the operators that its time counts for. If several kernels count for the same operator, one of them
+    /// has the cost of all, and the others have `None`. Also `None` in older recordings, and outside of recordings.
     pub cost: Option<KernelCost>,
 }
 
-/// An operator that a kernel executes beside the one that its time counts for.
+/// An operator that a kernel executes in addition to the one that its time counts for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FusedOperator {
     /// Its name in the file.
     pub name: String,
-    /// What people call it; see [`CodeOrigin::display_name`]. Its name if the file says no more.
+    /// Its display name; see [`CodeOrigin::display_name`]. Its name if the file has no more information.
     pub display_name: String,
     /// Its type.
     pub op_type: String,
-    /// Whether the engine says so; otherwise it was inferred from the graph.
+    /// Whether the engine states this; if not, it was inferred from the graph.
     pub exact: bool,
 }
 
@@ -154,7 +154,7 @@ pub struct FusedOperator {
 pub struct CounterNames {
     /// Its name.
     pub name: String,
-    /// The unit of its values; empty where it has none.
+    /// The unit of its values, which may be empty.
     pub unit: String,
 }
 
@@ -162,12 +162,12 @@ pub struct CounterNames {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     pub plans: Vec<Vec<KernelNames>>,
-    /// The operators of the graph of every plan, those of bodies behind those of the main graph.
+    /// The operators of the graph of every plan. Those in bodies follow those of the main graph.
     pub operators: Vec<Arc<[String]>>,
     pub counters: BTreeMap<u32, CounterNames>,
     pub markers: BTreeMap<u32, String>,
     pub threads: BTreeMap<u32, String>,
-    /// Lines that could not be read.
+    /// The number of lines that could not be read.
     pub damaged_lines: usize,
 }
 
@@ -189,7 +189,7 @@ impl NamesLine {
         Self::Graph { graph: number, operators: operators.collect() }
     }
 
-    /// Creates a plan. Each kernel gets the cost of its operators while types and shapes are at hand.
+    /// Creates the line of a plan. The costs of the kernels are computed here, where types and shapes are known.
     pub(crate) fn plan(plan: usize, number: usize, graph: &Graph, fidelity: Fidelity, kernels: &[Kernel]) -> Self {
         let costs = kernel_costs(graph, kernels);
         let named = |(kernel, cost): (&Kernel, &Option<GroupCost>)| NamedKernel {
@@ -199,7 +199,7 @@ impl NamesLine {
         Self::Plan { plan, graph: number, fidelity, kernels: kernels.iter().zip(&costs).map(named).collect() }
     }
 
-    /// Creates a counter: its text may end with the unit of its values, as in `queue [requests]`.
+    /// Creates the line of a counter. Its text may end with the unit of its values, as in `queue [requests]`.
     pub(crate) fn counter(id: NameId, text: &str) -> Self {
         let parts = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
         let (name, unit) = parts.unwrap_or((text, ""));
@@ -210,7 +210,7 @@ impl NamesLine {
         Self::Marker { marker: id.0, name: text.to_owned() }
     }
 
-    /// Writes the line with one call, so that a reader finds whole lines.
+    /// Writes the line with one call, so that a reader finds complete lines.
     pub(crate) fn write(&self, mut into: impl Write) -> io::Result<()> {
         let mut text = serde_json::to_vec(self)?;
         text.push(b'\n');
@@ -219,7 +219,7 @@ impl NamesLine {
 }
 
 impl Names {
-    /// Reads the lines, as far as they are whole.
+    /// Reads the complete lines.
     pub(crate) fn read(mut from: impl BufRead) -> io::Result<Self> {
         let mut names = Self::default();
         let mut graphs: HashMap<usize, (Vec<NamedOperator>, Arc<[String]>)> = HashMap::new();
@@ -231,7 +231,7 @@ impl Names {
                 break;
             }
             if read as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-                // Nothing that follows can be a line of ours.
+                // Nothing that follows can be one of our lines.
                 names.damaged_lines += 1;
                 break;
             }
@@ -267,17 +267,17 @@ impl Names {
         Ok(names)
     }
 
-    /// Returns the kernel at this place of this plan.
+    /// Returns the kernel with this index in this plan.
     pub(crate) fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
         self.plans.get(usize::try_from(plan).ok()?)?.get(kernel as usize)
     }
 
-    /// Returns the operator at this place of the graph of this plan.
+    /// Returns the operator with this id in the graph of this plan.
     pub(crate) fn operator(&self, plan: u64, operator: OperatorId) -> Option<&str> {
         self.operators.get(usize::try_from(plan).ok()?)?.get(operator.index()).map(String::as_str)
     }
 
-    /// Returns how many kernels a run of this plan executes.
+    /// Returns the number of kernels of this plan.
     pub(crate) fn kernels_of(&self, plan: u64) -> Option<usize> {
         self.plans.get(usize::try_from(plan).ok()?).map(Vec::len)
     }
@@ -291,7 +291,7 @@ impl KernelNames {
         })
     }
 
-    /// `operator` gives the names of an operator by its place in the graph's list.
+    /// Converts a named kernel. `operator` returns the names of an operator by its index in the graph's list.
     fn resolve<'o>(
         plan: usize,
         index: usize,
@@ -329,12 +329,12 @@ impl KernelNames {
         }
     }
 
-    /// Returns what people call the operator that its time counts for.
+    /// Returns the display name of the operator that its time counts for.
     pub fn display_name(&self) -> &str {
         display_name(&self.operator, self.origin.as_ref())
     }
 
-    /// Returns what stands for a kernel whose names were lost.
+    /// Returns the substitute for a kernel whose names were lost.
     pub(crate) fn unknown(plan: u64, kernel: u32) -> Self {
         let name = format!("plan_{plan}_kernel_{kernel}");
         Self {
@@ -355,7 +355,7 @@ impl KernelNames {
     }
 }
 
-/// What names say of an operator.
+/// The names of an operator.
 #[derive(Clone, Copy)]
 struct OperatorNames<'o> {
     name: &'o str,
@@ -373,7 +373,7 @@ impl<'o> OperatorNames<'o> {
     }
 }
 
-/// Returns what people call an operator with this name.
+/// Returns the display name of an operator with this name.
 pub(crate) fn display_name<'o>(name: &'o str, origin: Option<&'o CodeOrigin>) -> &'o str {
     origin.map_or(name, |origin| &origin.display_name)
 }

@@ -10,32 +10,32 @@ use super::names::{NAMES, NamesLine};
 use super::threads::name_of_thread;
 use crate::ProfileError;
 
-/// The most bytes of the file that are read.
+/// The maximum size of the file that is read.
 pub(super) const LARGEST_NAMES: u64 = 1 << 30;
 
-/// The file of names while it grows. A write that fails ends the writing; what was whole stays.
+/// The names file while it grows. If a write fails, no more lines are written, and the complete ones are kept.
 pub(crate) struct NamesFile(Mutex<State>);
 
 struct State {
     file: File,
     failure: Option<String>,
-    /// The threads that were met, also those without a name.
+    /// The threads that were seen, including those without a name.
     threads: HashSet<ThreadId>,
 }
 
-/// Names what records refer to by number, before the records themselves are written: a reader of a recording that was cut
-/// off finds the name of everything that it finds.
+/// Writes the names that records refer to by number before the records themselves are written. So even in a truncated
+/// recording, all records have their names.
 pub(crate) struct Mentions {
     names: Arc<NamesFile>,
-    /// The thread of the last record, which is likely that of the next one.
+    /// The thread of the last record, which is probably that of the next one.
     thread: ThreadId,
     texts: HashSet<(Kind, NameId)>,
-    /// The texts of the process that emitted, where that is not this one.
+    /// The texts of the process that emitted the records, if that is not this process.
     theirs: Option<BTreeMap<NameId, String>>,
 }
 
 impl NamesFile {
-    /// Makes the file, with its first line.
+    /// Creates the file, with its first line.
     pub(crate) fn create(directory: &Path) -> Result<Self, ProfileError> {
         let path = directory.join(NAMES);
         let file = new_file(&path)?;
@@ -43,7 +43,7 @@ impl NamesFile {
         Ok(Self::of(file))
     }
 
-    /// Opens the file that another process left, without a line that it did not write to the end.
+    /// Opens the file that another process left, and removes an incomplete last line.
     pub(crate) fn longer(directory: &Path) -> Result<Self, ProfileError> {
         let path = directory.join(NAMES);
         let text = opscope_files::read(&path, LARGEST_NAMES).map_err(ProfileError::io("read", &path))?;
@@ -62,7 +62,7 @@ impl NamesFile {
         self.lock().add(line);
     }
 
-    /// Adds the name of a thread, where the thread is new and has one.
+    /// Adds the name of a thread, if the thread is new and has one.
     pub(crate) fn thread(&self, thread: ThreadId, name: impl FnOnce() -> Option<String>) {
         let mut state = self.lock();
         if state.threads.insert(thread)
@@ -72,7 +72,7 @@ impl NamesFile {
         }
     }
 
-    /// Why lines are missing.
+    /// Returns why lines are missing.
     pub(crate) fn failure(&self) -> Option<String> {
         self.lock().failure.clone()
     }
@@ -97,12 +97,13 @@ impl Mentions {
         Self { names, thread: ThreadId(0), texts: HashSet::new(), theirs: None }
     }
 
-    /// The same for records of a process that has ended, with its texts. Its threads can no longer be asked for their names.
+    /// As `new`, but for records of a process that has ended, with its texts. The names of its threads are no longer
+    /// available.
     pub(crate) fn of_ended_process(names: Arc<NamesFile>, texts: BTreeMap<NameId, String>) -> Self {
         Self { theirs: Some(texts), ..Self::new(names) }
     }
 
-    /// Names what this record refers to, where that is new.
+    /// Writes the names that this record refers to, as far as they are new.
     pub(crate) fn record(&mut self, record: &RecordRef<'_>) {
         if let (Some(kind), Some(name)) = (record.kind(), record.text()) {
             self.text(kind, name);
@@ -120,7 +121,7 @@ impl Mentions {
         if self.texts.insert((kind, name))
             && let Some(text) = self.text_of(name)
         {
-            // A counter's text has its unit, too. Every other text is a name and no more.
+            // A counter's text also contains its unit. Every other text is only a name.
             let is_counter = kind == Kind::Counter;
             let line = if is_counter { NamesLine::counter(name, &text) } else { NamesLine::marker(name, &text) };
             self.names.add(&line);

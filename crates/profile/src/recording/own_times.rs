@@ -1,12 +1,12 @@
 use super::fact::{DispatchFact, Span};
 
-/// Returns the own time of each dispatch of a run: without the time of dispatches in its body, which have times of their own. So
-/// no time counts twice.
+/// Returns the own time of each dispatch of a run, which excludes the time of dispatches in its body, so that no time
+/// counts twice.
 ///
 /// `dispatches` are in the order of a [`RunGroup`](super::RunGroup); `time` measures a span, in any unit.
 pub(crate) fn own_times(dispatches: &[DispatchFact], time: impl Fn(Span) -> f64) -> Vec<f64> {
     let mut own: Vec<f64> = dispatches.iter().map(|dispatch| time(dispatch.span)).collect();
-    // The last dispatch, and those that it may lie in, outermost first.
+    // The last dispatch, and those around it, outermost first.
     let mut around: Vec<usize> = Vec::new();
     for (index, dispatch) in dispatches.iter().enumerate() {
         around.retain(|&outer| is_around(&dispatches[outer], dispatch));
@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// When a dispatch began and ended, and its path: operators and iterations.
+    /// The begin and end of a dispatch, and its path: operators and iterations.
     type Dispatch<'a> = (u64, u64, &'a [(u32, u32)]);
 
     fn own(dispatches: &[Dispatch<'_>]) -> Vec<f64> {

@@ -1,34 +1,34 @@
-//! Records in fewer bytes: what the payload of a frame becomes on its way to the file, and back.
+//! The packed form of records: the payload of a frame is packed on its way to the file, and unpacked on the way back.
 //!
-//! A record is words of 8 bytes. Most of them follow from the record of the same shape before it, and a time is near the last
-//! time. So a packed record is a bit for each word, and a short number for each word that is not as predicted. Every frame is
-//! packed for itself. `docs/recording.md` describes the bytes.
+//! A record consists of words of 8 bytes. Most of them can be predicted from the previous record of the same shape, and
+//! a time is near the last time. So a packed record has a bit for each word, and a short number for each word that
+//! differs from the prediction. Every frame is packed separately. `docs/recording.md` describes the bytes.
 
 use opscope_trace::{Category, Kind};
 
 use super::record::stored_length;
 
-/// The most bytes of records that are packed together, and that a reader unpacks, whatever a file says. Its shapes take some MiB
-/// more where every record is of another shape.
+/// The maximum number of bytes of records that are packed together, and that a reader unpacks, whatever a file says.
+/// The shapes take some additional MiB if every record has a different one.
 pub const MOST_BYTES: usize = 128 << 10;
 
-/// The bytes of a word, and of a record's head.
+/// The size of a word, and of a record's head.
 const WORD: usize = 8;
 
-/// The words of one shape of records: those that have the same head.
+/// A shape of records: those that have the same head.
 struct Shape {
     head: [u8; WORD],
-    /// How many words follow the head.
+    /// The number of words after the head.
     words: usize,
-    /// Which of the first 64 are times, a bit each.
+    /// The bits of those of the first 64 words that are times.
     times: u64,
     /// The last record of this shape.
     last: Vec<u64>,
-    /// How far each word of it was from the one before.
+    /// The difference of each of its words to that of the previous record.
     strides: Vec<u64>,
 }
 
-/// What is known of the records before the next one: the same while packing and unpacking.
+/// The context of the next record, which is the same while packing and unpacking.
 #[derive(Default)]
 struct Context {
     shapes: Vec<Shape>,
@@ -44,12 +44,12 @@ impl Shape {
         Self { head, words, times: kind.map_or(0, times), last: vec![0; words], strides: vec![0; words] }
     }
 
-    /// Returns the bytes that a record of this shape takes in a plain payload.
+    /// Returns the size of a record of this shape in a plain payload.
     fn stored_length(&self) -> usize {
         (self.words + 1) * WORD
     }
 
-    /// Returns the bytes of a packed record in front of its numbers: a bit for each word.
+    /// Returns the size of the mask of a packed record, which precedes its numbers: a bit for each word.
     fn mask_length(&self) -> usize {
         self.words.div_ceil(8)
     }
@@ -58,30 +58,30 @@ impl Shape {
         word < 64 && self.times >> word & 1 == 1
     }
 
-    /// Returns what a word of the next record will most likely be.
+    /// Returns the most likely value of a word of the next record.
     fn predicted(&self, word: usize, now: u64) -> u64 {
         if self.is_time(word) { now } else { self.last[word].wrapping_add(self.strides[word]) }
     }
 
-    /// Takes note of a word of a record.
+    /// Updates the context with a word of a record.
     fn note(&mut self, word: usize, value: u64, now: &mut u64) {
         if !self.is_time(word) {
             self.strides[word] = value.wrapping_sub(self.last[word]);
             self.last[word] = value;
         } else if value != 0 {
-            // A time that is not known is 0.
+            // Unknown times are 0, and do not count.
             *now = value;
         }
     }
 }
 
-/// Returns the bytes of a record's payload, which its head says.
+/// Returns the length of a record's payload, which is in its head.
 fn payload_length(head: [u8; WORD]) -> usize {
     usize::from(u16::from_le_bytes([head[4], head[5]]))
 }
 
-/// Which words of a kind's records are times, a bit each. The table is a part of the format: readers of today unpack a kind that
-/// it lacks like a record of another category, so a new kind of records must not be added here.
+/// The bits of those words of a kind's records that are times. The table is part of the format: existing readers unpack
+/// a kind that is not in it like a record of another category, so a new kind of records must not be added here.
 const TIMES: [(Kind, u64); 8] = [
     (Kind::OperatorDispatch, 0b1100),
     (Kind::Run, 0b1111_1100),
@@ -93,13 +93,13 @@ const TIMES: [(Kind, u64); 8] = [
     (Kind::CorrelationRetirement, 0b1),
 ];
 
-/// Returns which words of a record are times, a bit each.
+/// Returns the bits of those words of a record that are times.
 fn times(kind: Kind) -> u64 {
     TIMES.iter().find(|(known, _)| *known == kind).map_or(0, |(_, times)| *times)
 }
 
-/// Packs the records of a frame, behind what `into` holds. Returns `false`, and leaves it as it was, if they would not become
-/// shorter or are not whole.
+/// Appends the packed records of a frame to `into`. Returns `false`, and leaves `into` unchanged, if they would not
+/// become shorter or are not complete.
 pub fn pack(payload: &[u8], into: &mut Vec<u8>) -> bool {
     let before = into.len();
     let is_packed = pack_records(payload, into).is_some() && into.len() - before < payload.len();
@@ -115,7 +115,7 @@ fn pack_records(payload: &[u8], into: &mut Vec<u8>) -> Option<()> {
     while !rest.is_empty() {
         let head = *rest.first_chunk::<WORD>()?;
         let known = context.shapes.iter().position(|shape| shape.head == head);
-        // 0 for a head that is new and follows.
+        // 0 means that a new head follows.
         put_number(known.map_or(0, |known| known as u64 + 1), into);
         let index = known.unwrap_or_else(|| {
             into.extend_from_slice(&head);
@@ -151,7 +151,8 @@ fn pack_record(record: &[u8], shape: &mut Shape, now: &mut u64, into: &mut Vec<u
     }
 }
 
-/// Returns the records that were packed; `None` if these bytes are not what [`pack`] makes, or stand for more than a frame holds.
+/// Returns the unpacked records; `None` if these bytes are not in the form of [`pack`], or stand for more than a frame
+/// holds.
 pub fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
     let mut context = Context::default();
     let mut payload = Vec::with_capacity((packed.len() * 16).min(MOST_BYTES));
@@ -160,7 +161,7 @@ pub fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
         let index = match take_number(&mut packed)? {
             0 => {
                 let head = *take(&mut packed, WORD)?.first_chunk()?;
-                // Before memory is taken for it.
+                // This is checked before memory is allocated.
                 if stored_length(payload_length(head)) > room {
                     return None;
                 }
@@ -171,7 +172,7 @@ pub fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
         };
         let shape = context.shapes.get_mut(index)?;
         let records = usize::try_from(take_number(&mut packed)?).ok()?;
-        // No record at all would let a file repeat what takes memory and gives nothing.
+        // If 0 records were allowed, a file could use memory again and again without any records.
         if records == 0 || shape.stored_length().checked_mul(records)? > room {
             return None;
         }
@@ -195,7 +196,7 @@ fn unpack_record(packed: &mut &[u8], shape: &mut Shape, now: &mut u64, payload: 
     Some(())
 }
 
-/// Turns a difference, which wraps, into a number that is small if the difference is small in either direction.
+/// Turns a wrapping difference into a number that is small if the difference is small in either direction.
 fn zigzag(difference: u64) -> u64 {
     difference << 1 ^ ((difference as i64) >> 63) as u64
 }
@@ -204,7 +205,7 @@ fn unzigzag(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
-/// Adds a number as LEB128: seven bits a byte, the lowest first; the highest bit says that another byte follows.
+/// Appends a number as LEB128: seven bits per byte, the lowest first. The highest bit says that another byte follows.
 fn put_number(mut number: u64, into: &mut Vec<u8>) {
     while number > 0x7f {
         into.push(number as u8 | 0x80);
@@ -253,7 +254,8 @@ mod tests {
         Header { category: Category::TRACING, kind, length: length as u16 }
     }
 
-    /// Records of every kind that there is and of others, in runs of equal ones and mixed, of any length.
+    /// A strategy for payloads of any length, with records of every known kind and of unknown kinds, in equal runs and
+    /// mixed.
     fn payloads() -> impl Strategy<Value = Vec<u8>> {
         let content = prop_oneof![
             prop::collection::vec(any::<u8>(), 0..200),
@@ -283,7 +285,7 @@ mod tests {
             } else {
                 prop_assert_eq!(packed, b"before");
             }
-            // Also where it is not worth it.
+            // This also covers payloads that do not become shorter.
             let mut packed = Vec::new();
             prop_assert!(pack_records(&payload, &mut packed).is_some());
             prop_assert_eq!(unpack(&packed), Some(payload));
@@ -342,7 +344,8 @@ mod tests {
         }
     }
 
-    /// Runs of 24 kernels as a processor at 2 GHz counts them: the kernels take 100 ns to 6 µs, and 60 ns lie between them.
+    /// Returns runs of 24 kernels in ticks of a 2 GHz processor. The kernels take 100 ns to 6 µs, with 60 ns between
+    /// them.
     fn runs(count: u64) -> Vec<u8> {
         let mut payload = Vec::new();
         let mut now = 1_000_000_000;

@@ -18,7 +18,7 @@ use super::writer::RECORDS;
 use super::{Fact, RunKind, Span};
 use crate::ProfileError;
 
-/// A recording on disk: whole, or what a process left that was killed.
+/// A recording on disk: complete, or as a killed process left it.
 pub struct Recording {
     directory: PathBuf,
     manifest: Manifest,
@@ -31,11 +31,11 @@ pub struct Recording {
     cancel: Arc<AtomicBool>,
 }
 
-/// Gets the number of bytes of the file of records that were read, and the number that there are.
+/// A callback that gets the number of bytes of the records file that were read, and their total.
 type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
-/// Goes through what a recording holds, in the order in which it was written: each thread's records in their order, those
-/// of several threads in batches.
+/// An iterator over the facts of a recording, in the order in which they were written: those of each thread in order,
+/// those of several threads in batches.
 pub struct Facts {
     path: PathBuf,
     frames: FrameReader,
@@ -45,8 +45,8 @@ pub struct Facts {
 }
 
 impl Recording {
-    /// Opens the recording in a directory. A recording that was cut off anywhere can be opened; [`problems`](Self::problems)
-    /// says what it lacks.
+    /// Opens the recording in a directory. A truncated recording can be opened, too; [`problems`](Self::problems) says
+    /// what it lacks.
     ///
     /// # Errors
     /// Returns an error if there is no recording, its manifest cannot be understood, or a file cannot be read.
@@ -80,53 +80,53 @@ impl Recording {
         })
     }
 
-    /// Calls `progress` with the bytes of records that were read and those that there are, from time to time, whenever
-    /// the recording is read from here on: once for each file of an export, once for an account.
+    /// Sets a function that is called from time to time while the recording is read, with the number of bytes that were
+    /// read and their total. The recording is read once for each file of an export, and once for an account.
     pub fn set_progress(&mut self, progress: impl Fn(u64, u64) + Send + Sync + 'static) {
         self.progress = Some(Arc::new(progress));
     }
 
-    /// Ends whatever reads the recording from here on with [`ProfileError::Cancelled`], once `cancel` is set.
+    /// Sets a flag that ends all reading of the recording with [`ProfileError::Cancelled`] once it is true.
     pub fn set_cancel(&mut self, cancel: Arc<AtomicBool>) {
         self.cancel = cancel;
     }
 
-    /// Returns the directory that it was opened in.
+    /// Returns its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Returns what it says of itself.
+    /// Returns its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Returns whether everything is there that was asked for.
+    /// Returns whether everything that was requested is there.
     pub fn is_complete(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// Returns what is missing, a sentence each.
+    /// Returns what is missing, one sentence each.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Returns how its ticks become time. Where the process was killed, the last frame's clock takes the place of the
-    /// end's.
+    /// Returns how its ticks become time. If the process was killed, the clock of the last frame replaces that of the
+    /// end.
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
     }
 
-    /// Returns beginning and end in whole nanoseconds of `CLOCK_BOOTTIME`, as every export gives them.
+    /// Returns the beginning and end in whole nanoseconds of `CLOCK_BOOTTIME`, as in every export.
     pub fn nanos_since_boot(&self, span: Span) -> (u64, u64) {
         let nanos = |ticks| self.calibration.timestamp(ticks).as_nanos();
         (nanos(span.start), nanos(span.end).max(nanos(span.start)))
     }
 
-    /// Returns a moment, given in nanoseconds of `CLOCK_BOOTTIME`, in nanoseconds since 1970.
+    /// Converts a moment from nanoseconds of `CLOCK_BOOTTIME` to nanoseconds since 1970.
     pub fn nanos_since_1970(&self, since_boot: u64) -> u64 {
         let clock = &self.manifest.clock;
-        // A damaged clock shows any number.
+        // A damaged clock may have any value.
         clock.start_unix_ns.saturating_add(since_boot).saturating_sub(clock.start.boottime_ns)
     }
 
@@ -135,28 +135,28 @@ impl Recording {
         &self.names.plans
     }
 
-    /// Returns the names of a dispatch's kernel; `None` where they were lost.
+    /// Returns the names of a dispatch's kernel; `None` if they were lost.
     pub fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
         self.names.kernel(plan, kernel)
     }
 
-    /// Returns the name of an operator of the graph that a plan was made of; `None` where it was lost. The paths of dispatches
-    /// name operators.
+    /// Returns the name of an operator in the graph of a plan; `None` if it was lost. The paths of dispatches refer to
+    /// operators.
     pub fn operator(&self, plan: u64, operator: OperatorId) -> Option<&str> {
         self.names.operator(plan, operator)
     }
 
-    /// Returns a counter's name and unit; `None` where they were lost.
+    /// Returns a counter's name and unit; `None` if they were lost.
     pub fn counter(&self, counter: u32) -> Option<&CounterNames> {
         self.names.counters.get(&counter)
     }
 
-    /// Returns a marker's name; `None` where it was lost.
+    /// Returns a marker's name; `None` if it was lost.
     pub fn marker(&self, name: u32) -> Option<&str> {
         self.names.markers.get(&name).map(String::as_str)
     }
 
-    /// Returns a marker's name; where it was lost, its number.
+    /// Returns a marker's name, or its number if the name was lost.
     pub fn marker_name(&self, name: u32) -> String {
         self.marker(name).map_or_else(|| format!("marker {name}"), str::to_owned)
     }
@@ -166,12 +166,12 @@ impl Recording {
         !self.names.markers.is_empty()
     }
 
-    /// Returns a thread's name; `None` where it has none.
+    /// Returns a thread's name; `None` if it has none.
     pub fn thread_name(&self, thread: u32) -> Option<&str> {
         self.names.threads.get(&thread).map(String::as_str)
     }
 
-    /// Everything in the recording, one after the other. Memory for one frame is needed.
+    /// Returns all facts in the recording, one after the other. This needs memory for one frame.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -179,8 +179,8 @@ impl Recording {
         Facts::open(self.directory.join(RECORDS), self.progress.clone(), Arc::clone(&self.cancel))
     }
 
-    /// Everything in the recording, with dispatches put to their runs. Memory is needed for the runs that are open at the
-    /// same moment.
+    /// Returns all facts in the recording, with dispatches grouped by their runs. This needs memory for the runs that
+    /// are open at the same moment.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -188,8 +188,8 @@ impl Recording {
         Ok(Groups::new(self.facts()?))
     }
 
-    /// Returns whether a run belongs into statistics: it was measured and came to its end. Where runs were not
-    /// recorded, it does.
+    /// Returns whether a run counts for statistics: it was measured and completed. If runs were not recorded, every run
+    /// counts.
     pub fn counts(&self, group: &RunGroup) -> bool {
         group.record.map_or(!self.records_of("model-execution"), |run| run.kind == RunKind::Measured && !run.failed)
     }
@@ -199,12 +199,13 @@ impl Recording {
         self.lost_records
     }
 
-    /// Returns whether a dispatch has a path: whether the engine shows the operators in bodies, and the model has any.
+    /// Returns whether any dispatch has a path, which is the case if the model has operators in bodies and the engine
+    /// shows them.
     pub(crate) fn has_paths(&self) -> bool {
         self.has_paths
     }
 
-    /// Returns whether records of this switch are in the recording.
+    /// Returns whether the recording has records of this switch.
     pub(crate) fn records_of(&self, switch: &str) -> bool {
         self.manifest.switches.get(switch).copied().unwrap_or(true)
     }
@@ -254,7 +255,7 @@ impl Iterator for Facts {
     }
 }
 
-/// What a look at the whole file of records shows.
+/// The result of checking the whole records file.
 struct RecordsCheck {
     problems: Vec<String>,
     lost_records: bool,

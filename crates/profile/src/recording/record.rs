@@ -1,5 +1,5 @@
-//! Records as they stand in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), then the payload,
-//! filled up to a multiple of 8.
+//! Records in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), and then the payload, padded
+//! to a multiple of 8.
 
 use opscope_trace::{Category, DispatchRecord, Header, Kind};
 
@@ -7,7 +7,7 @@ use super::fact::Fact;
 
 const HEAD: usize = 8;
 
-/// Returns the bytes that a record takes in the file.
+/// Returns the size of a record in the file.
 pub(crate) fn stored_length(payload: usize) -> usize {
     HEAD + payload.next_multiple_of(8)
 }
@@ -22,7 +22,7 @@ pub(crate) fn store(header: Header, payload: &[u8], into: &mut Vec<u8>) {
     into.resize(into.len().next_multiple_of(8), 0);
 }
 
-/// Returns the whole records of a frame, each with its head.
+/// Returns the complete records of a frame, each with its head.
 pub(crate) fn stored(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = frame;
     std::iter::from_fn(move || {
@@ -33,7 +33,7 @@ pub(crate) fn stored(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Goes through the records of a frame. Ends at the first one that reaches past the end.
+/// An iterator over the records of a frame. It ends at the first one that reaches past the end.
 pub(crate) struct StoredRecords {
     bytes: Vec<u8>,
     position: usize,
@@ -44,7 +44,7 @@ impl StoredRecords {
         Self { bytes, position: 0 }
     }
 
-    /// Returns the next record that says something to this version; others are stepped over.
+    /// Returns the fact in the next record that this version knows. Other records are skipped.
     pub(crate) fn next(&mut self) -> Option<Fact> {
         loop {
             let (kind, payload) = self.next_payload()?;
@@ -54,7 +54,7 @@ impl StoredRecords {
         }
     }
 
-    /// Returns whether one of the records that are left is a dispatch with a path.
+    /// Returns whether one of the remaining records is a dispatch with a path.
     pub(crate) fn has_path(mut self) -> bool {
         while let Some((kind, payload)) = self.next_payload() {
             if kind == Some(Kind::OperatorDispatch) && payload.len() > size_of::<DispatchRecord>() {
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns what a frame with these payloads of dispatches is read as: their paths.
+    /// Reads a frame with these payloads of dispatches. Returns whether any has a path, and their paths.
     fn paths(payloads: &[Vec<u8>]) -> (bool, Vec<Box<[Iteration]>>) {
         let mut frame = Vec::new();
         for payload in payloads {

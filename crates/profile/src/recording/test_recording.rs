@@ -32,8 +32,9 @@ const TOKEN: NameId = NameId(4);
 const LATE: NameId = NameId(5);
 const SERVE: NameId = NameId(6);
 
-/// Writes the recording: a run that warms up, two runs that count, one that fails, one that was cut off. The user's code
-/// marks a range around the two, a moment in it, a range that begins in it and ends after it, and one that is open at the end.
+/// Writes the recording: a warm-up run, two runs that count, one that fails, and a truncated one. The user's code marks
+/// a range around the two, a moment in it, a range that begins in it and ends after it, and one that is open at the
+/// end.
 pub(crate) fn write(directory: &Path) {
     let names = File::create_new(directory.join(NAMES)).expect("a new file");
     for line in names_lines() {
@@ -84,7 +85,7 @@ pub(crate) fn frames() -> Vec<Vec<u8>> {
     vec![first, second]
 }
 
-/// Three kernels a run: 2000, 3000 and 1000 ticks, with 100 ticks after the first one.
+/// Adds the three kernels of a run: 2000, 3000 and 1000 ticks, with 100 ticks after the first one.
 fn dispatches(run: u64, start: u64, into: &mut Vec<u8>) {
     put(&dispatch(run, 0, start, start + 2_000), into);
     put(&allocation(AllocationOperation::Allocate, 0x2000, 512, start + 2_000), into);
@@ -183,7 +184,7 @@ fn marker(operation: MarkerOperation, name: NameId, start: u64, end: u64) -> Mar
     }
 }
 
-/// Returns the moment when this many nanoseconds had passed.
+/// Returns the moment after this many nanoseconds.
 fn clock(nanos: u64) -> ClockPair {
     ClockPair { ticks: Ticks::from_raw(2 * nanos), time: Timestamp::from_nanos_since_boot(1_000_000 + nanos) }
 }
@@ -259,7 +260,7 @@ fn kernels(graph: &Graph) -> [Kernel; 3] {
     kernels
 }
 
-/// Returns the graph behind [`kernels`]. The name of its convolution asks for quotes.
+/// Returns the graph of [`kernels`]. The name of its convolution needs quotes.
 pub(crate) fn graph() -> Arc<Graph> {
     let mut graph = GraphBuilder::new("small")
         .input("x", &[1, 3])

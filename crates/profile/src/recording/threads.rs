@@ -1,11 +1,11 @@
-//! What threads are called.
+//! The names of threads.
 
 use std::fs;
 
 use opscope_trace::{ThreadId, current_thread};
 
-/// Returns the name of the calling thread: the one that it was started with, `main` for a process's first thread, or
-/// what the system calls it. `None` if it has no name.
+/// Returns the name of the calling thread: the one with which it was started, `main` for the first thread of the
+/// process, or the system's name for it. `None` if it has no name.
 pub(crate) fn name_of_this_thread() -> Option<String> {
     match std::thread::current().name() {
         Some(name) => Some(name.to_owned()),
@@ -13,13 +13,13 @@ pub(crate) fn name_of_this_thread() -> Option<String> {
     }
 }
 
-/// Returns the name of a thread of this process, as long as it lives.
+/// Returns the name of a live thread of this process.
 pub(crate) fn name_of_thread(thread: ThreadId) -> Option<String> {
     if thread.0 == std::process::id() {
         return Some("main".to_owned());
     }
     let name = fs::read_to_string(format!("/proc/self/task/{}/comm", thread.0)).ok()?;
-    // A thread without a name of its own has that of the process.
+    // A thread without its own name has that of the process.
     let of_process = fs::read_to_string("/proc/self/comm").unwrap_or_default();
     (name != of_process).then(|| name.trim_end().to_owned())
 }
@@ -34,7 +34,7 @@ mod tests {
         let (hold, held) = std::sync::mpsc::channel::<()>();
         let worker = std::thread::Builder::new().name("a worker with a long name".to_owned()).spawn(move || {
             sender.send((current_thread(), name_of_this_thread())).expect("the test receives it");
-            // Ends when the other side is dropped.
+            // The wait ends when the other side is dropped.
             let _ = held.recv();
         });
         let (thread, own) = receiver.recv().expect("a thread");

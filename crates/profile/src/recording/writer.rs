@@ -15,72 +15,73 @@ use super::record::{store, stored_length};
 use crate::ProfileError;
 use crate::load::Load;
 
-/// The file of records.
+/// The records file.
 pub(crate) const RECORDS: &str = "records.bin";
 
-/// The file in which records wait, where they are to survive the process.
+/// The file in which records wait if they must survive the process.
 pub(crate) const BUFFER: &str = "buffer.bin";
 
-/// Space that is kept free for the last manifest, so that a recording can say that the disk was full.
+/// A file that reserves space for the last manifest, so that a recording can report a full disk.
 pub(crate) const RESERVE: &str = ".reserve";
 const RESERVED_BYTES: usize = 16 << 10;
 
 /// Why a recording that is still open is not complete.
 const STILL_OPEN: &str = "it was not closed: the process was killed, or still writes";
 
-/// A recording that grows.
+/// A recording that is being written.
 pub(crate) struct RecordingWriter {
     directory: PathBuf,
     manifest: Manifest,
     names: Arc<NamesFile>,
 }
 
-/// The file of records, written from batches as they come. A write that fails ends the writing; what was whole stays.
-pub(crate) struct Records {
+/// The records file, which is written batch by batch. If a write fails, no more batches are written, and the complete
+/// frames are kept.
+pub(crate) struct RecordsFile {
     frames: FrameWriter<File>,
     payload: Vec<u8>,
     mentions: Mentions,
-    written: Arc<Written>,
-    /// Runs in the payload.
+    written: Arc<RecordsSize>,
+    /// The number of runs in the payload.
     runs: u64,
     delivered: u64,
     failure: Option<String>,
-    /// The ranges that were written, while they are collected.
+    /// The ranges that were written, if they are being collected.
     ended_ranges: Option<HashSet<RangeKey>>,
 }
 
-/// How large the file of records is so far, for those who decide whether to record more.
+/// The current size of the records file, which decides whether more is recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct RecordsSize {
     bytes: AtomicU64,
     runs: AtomicU64,
 }
 
-impl Written {
-    /// Returns the bytes of the file.
+impl RecordsSize {
+    /// Returns the size of the file in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns how many bytes a run takes, with all of its records; `None` before a run was written.
+    /// Returns the number of bytes per run, including all of its records; `None` before a run was written.
     pub(crate) fn bytes_per_run(&self) -> Option<f64> {
         let runs = self.runs.load(Ordering::Relaxed);
         (runs > 0).then(|| self.bytes() as f64 / runs as f64)
     }
 }
 
-/// The records that never came to a buffer.
+/// The numbers of records that never reached a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct LostRecords {
-    /// Those that the buffer could not take.
+    /// Records that the buffer could not take.
     pub refused: u64,
-    /// The dispatches whose times the engine lost.
+    /// Dispatches whose times the engine lost.
     pub untimed: u64,
-    /// The runs that were not recorded, because the recording had reached its budget.
+    /// Runs that were not recorded because the recording had reached its budget.
     pub runs_beyond_budget: u64,
 }
 
-/// What the file of records came to.
+/// The outcome of the records file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordsEnd {
     pub delivered: u64,
@@ -91,7 +92,7 @@ pub(crate) struct RecordsEnd {
 
 impl RecordingWriter {
     /// Creates the directory and its files. The manifest says that the recording is incomplete until it is closed.
-    pub(crate) fn create(directory: &Path, mut manifest: Manifest) -> Result<(Self, Records), ProfileError> {
+    pub(crate) fn create(directory: &Path, mut manifest: Manifest) -> Result<(Self, RecordsFile), ProfileError> {
         match fs::create_dir(directory) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -104,7 +105,7 @@ impl RecordingWriter {
         Self::begin(directory, manifest).inspect_err(|_| remove(directory))
     }
 
-    fn begin(directory: &Path, manifest: Manifest) -> Result<(Self, Records), ProfileError> {
+    fn begin(directory: &Path, manifest: Manifest) -> Result<(Self, RecordsFile), ProfileError> {
         manifest.write(directory)?;
         let reserve = directory.join(RESERVE);
         new_file(&reserve)?.write_all(&[0; RESERVED_BYTES]).map_err(ProfileError::io("write", &reserve))?;
@@ -114,16 +115,16 @@ impl RecordingWriter {
         let (payload, mentions) = (Vec::with_capacity(FRAME_MAX), Mentions::new(Arc::clone(&names)));
         let (written, runs) = (Arc::default(), 0);
         let records =
-            Records { frames, payload, mentions, written, runs, delivered: 0, failure: None, ended_ranges: None };
+            RecordsFile { frames, payload, mentions, written, runs, delivered: 0, failure: None, ended_ranges: None };
         Ok((Self { directory: directory.to_owned(), manifest, names }, records))
     }
 
-    /// Returns the file of names.
+    /// Returns the names file.
     pub(crate) fn names(&self) -> &NamesFile {
         &self.names
     }
 
-    /// Writes the last manifest: complete, where nothing is missing.
+    /// Writes the last manifest, which is complete if nothing is missing.
     pub(crate) fn close(
         mut self,
         statistics: &Statistics,
@@ -164,7 +165,7 @@ impl RecordingWriter {
             runs_beyond_budget,
         });
         for file in [RESERVE, BUFFER] {
-            // Nothing depends on it where the disk has room.
+            // Failure does not matter if the disk has space.
             let _ = fs::remove_file(self.directory.join(file));
         }
         self.manifest.write(&self.directory)?;
@@ -182,13 +183,13 @@ impl RangeKey {
     }
 }
 
-impl Records {
-    /// Returns how much is written, which grows as it is.
-    pub(crate) fn written(&self) -> Arc<Written> {
+impl RecordsFile {
+    /// Returns the size of the file, which is updated as it grows.
+    pub(crate) fn written(&self) -> Arc<RecordsSize> {
         Arc::clone(&self.written)
     }
 
-    /// Collects the ranges that are written from now on.
+    /// Begins to collect the ranges that are written.
     pub(crate) fn collect_ended_ranges(&mut self) {
         self.ended_ranges = Some(HashSet::new());
     }
@@ -198,7 +199,7 @@ impl Records {
         self.ended_ranges.take().unwrap_or_default()
     }
 
-    /// Writes a batch, in as few frames as it takes.
+    /// Writes a batch, in as few frames as possible.
     pub(crate) fn write(&mut self, batch: &Batch<'_>) {
         let mut pending = 0;
         for record in batch.records() {
@@ -217,7 +218,7 @@ impl Records {
         self.write_frame(pending, batch.dropped());
     }
 
-    /// Returns what was written.
+    /// Returns the outcome.
     pub(crate) fn end(&self) -> RecordsEnd {
         RecordsEnd {
             delivered: self.delivered,
@@ -243,8 +244,8 @@ impl Records {
     }
 }
 
-/// Takes back a directory that was just created, because what should go into it cannot.
+/// Removes a directory that was just created, because its files could not be.
 pub(crate) fn remove(directory: &Path) {
-    // The error that led here is the one to tell.
+    // The caller reports the error that led here.
     let _ = fs::remove_dir_all(directory);
 }

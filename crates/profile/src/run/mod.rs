@@ -1,4 +1,4 @@
-//! The observer of one run: makes the run's records, whatever takes them.
+//! The observer of one run, which emits the run's records to any destination.
 
 mod records;
 
@@ -16,15 +16,15 @@ pub(crate) use self::records::engine_call;
 use self::records::{allocation, tensor_copy};
 use crate::recording::{Call, Direction};
 
-/// What takes the records of runs.
+/// A destination for the records of runs.
 pub(crate) trait Destination: Sync {
-    /// Takes a record.
+    /// Emits a record.
     fn emit<R: Record>(&self, record: &R);
 
-    /// Takes the record of a dispatch in the body of an operator, with its path.
+    /// Emits the record of a dispatch in the body of an operator, with its path.
     fn emit_with_path(&self, record: &DispatchRecord, path: impl ExactSizeIterator<Item = PathLevel>);
 
-    /// Takes the number of dispatches of a run whose times the engine has lost.
+    /// Counts dispatches of a run whose times the engine has lost.
     fn lose(&self, dispatches: u64);
 }
 
@@ -46,15 +46,15 @@ pub(crate) struct RecordedRun<'a, D: Destination> {
     plan: PlanId,
     operation: Operation,
     correlation: Correlation,
-    /// When the observer was made: the start of a run that failed before its inputs were copied. The engine gives no times of
-    /// a run that fails.
+    /// When the observer was made, which counts as the start of a run that failed before its inputs were copied. The
+    /// engine gives no times for a run that fails.
     observed: Ticks,
     times: Mutex<Times>,
     /// The memory that the engine holds for tensors of the run, by address.
     held: Mutex<HashMap<u64, TensorMemory>>,
 }
 
-/// When the parts of a run began and ended, as far as they are known.
+/// The times of the parts of a run, as far as they are known.
 #[derive(Default)]
 struct Times {
     upload: (Ticks, Ticks),
@@ -107,7 +107,7 @@ impl<'a, D: Destination> RecordedRun<'a, D> {
         self.destination.emit_with_path(&self.dispatch(kernel, start, end), path.iter().map(level));
     }
 
-    /// Emits that the engine no longer holds the inputs and the outputs, and whatever else a run that failed has left.
+    /// Emits the release of the inputs, the outputs, and all other memory that a failed run has left.
     fn free_all(&self) {
         if !self.wanted.tensor_memory {
             return;
@@ -128,7 +128,7 @@ impl<'a, D: Destination> RecordedRun<'a, D> {
         }
     }
 
-    /// Emits that the inputs or outputs of the run were copied: the copy, and the engine's call.
+    /// Emits the records of a copy of the run's inputs or outputs: the copy, and the engine's call.
     fn emit_copy(&self, direction: Direction, tensors: &dyn DeviceTensors, times: (Ticks, Ticks)) {
         if self.wanted.copies {
             self.destination.emit(&tensor_copy(self.run, self.correlation, direction, tensors, times));

@@ -1,4 +1,4 @@
-//! The records of a run that are made seldom.
+//! The records of a run that are emitted rarely.
 
 use opscope_clock::Ticks;
 use opscope_model::{DeviceTensors, RunId, TensorMemory};
@@ -11,10 +11,10 @@ use crate::recording::{Call, Direction};
 
 /// The host's memory.
 const HOST: MemoryId = MemoryId(0);
-/// The engine's memory. It counts as a device's, also where it is the host's: so that the direction of a copy can be seen.
+/// The engine's memory. It counts as a device's even if it is the host's, so that copies have a direction.
 const ENGINE: MemoryId = MemoryId(1);
 
-/// Returns the record of a call of the engine. `run` is that of a call for a run.
+/// Returns the record of a call of the engine. `run` is the run that the call is for, if there is one.
 pub(crate) fn engine_call(
     call: Call,
     run: Option<RunId>,

@@ -10,7 +10,7 @@ use opscope_trace::{Buffer, CounterRecord, NameId, current_thread, intern};
 use crate::{ProfileError, ProfilerOptions};
 use proc::{Counters, Reading};
 
-/// The thread that reads the counters. It ends as soon as this is dropped.
+/// The thread that reads the counters. Dropping this ends the thread at once.
 pub(crate) struct Sampler {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
@@ -22,14 +22,14 @@ struct Stop {
     changed: Condvar,
 }
 
-/// A counter that is read, and its number in records.
+/// A counter, and its number in records.
 struct Named {
     reading: Reading,
     name: NameId,
 }
 
 impl Sampler {
-    /// Begins to sample the counters that are switched on, at intervals of this clock; `None` where there are none.
+    /// Begins to sample the counters that are switched on, at intervals of this clock; `None` if there are none.
     pub(crate) fn start(
         options: &ProfilerOptions,
         buffer: &Buffer,
@@ -68,16 +68,16 @@ impl Drop for Sampler {
         *self.stop.asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A sampler that panicked gives no samples. The recording continues without them.
+            // If the sampler panicked, the recording continues without samples.
             let _ = thread.join();
         }
     }
 }
 
 impl Stop {
-    /// Waits that long. Returns whether to continue.
+    /// Waits for the interval. Returns whether to continue.
     fn wait(&self, interval: Duration) -> bool {
-        // An interval that is too long for the clock never ends.
+        // An interval that exceeds the clock's range never ends.
         let deadline = self.clock.after(interval);
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         while !*asked {
@@ -104,7 +104,7 @@ fn emit(counters: &mut Counters, named: &[Named], buffer: &Buffer) {
         if let Some(value) = counters.value(*reading) {
             let record =
                 CounterRecord { time, value, name: *name, thread: current_thread(), ..CounterRecord::default() };
-            // A buffer that is destroyed needs no samples.
+            // An error means that the buffer is destroyed and needs no samples.
             let _ = buffer.emit(&record);
         }
     }

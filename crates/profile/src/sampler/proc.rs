@@ -3,12 +3,12 @@ use std::time::Instant;
 
 use crate::Switches;
 
-/// Something that can be read from `/proc`.
+/// A quantity that can be read from `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Memory that is in use, in bytes: `MemTotal` without `MemAvailable`.
+    /// Memory in use, in bytes: `MemTotal` minus `MemAvailable`.
     MemoryUsed,
-    /// Memory that is in use for files, in bytes: `Cached` and `Buffers`.
+    /// Memory in use for files, in bytes: `Cached` plus `Buffers`.
     MemoryCached,
     /// How busy one processor is.
     Processor(usize),
@@ -18,15 +18,15 @@ pub(super) enum Reading {
     Runnable,
     /// Processor time of this process: 100 % is one processor.
     ProcessTime,
-    /// Memory of this process that is in use, in bytes.
+    /// Resident memory of this process, in bytes.
     ProcessMemory,
-    /// Page faults of this process since the last sample, without and with input or output.
+    /// Page faults of this process since the last sample, both minor and major.
     ProcessFaults,
     /// Threads of this process.
     ProcessThreads,
 }
 
-/// The last two states of what is read.
+/// The last two readings of all quantities.
 pub(super) struct Counters {
     switches: Switches,
     processors: usize,
@@ -39,7 +39,7 @@ pub(super) struct Counters {
 struct State {
     at: Option<Instant>,
     memory: Option<Memory>,
-    /// The whole machine first, then each processor.
+    /// The times of the whole machine, and then of each processor.
     times: Vec<ProcessorTimes>,
     runnable: Option<u64>,
     process: Option<Process>,
@@ -103,7 +103,7 @@ impl Counters {
         counters
     }
 
-    /// Returns what the switches ask for.
+    /// Returns the quantities that are switched on.
     pub(super) fn readings(&self) -> Vec<Reading> {
         let mut readings = Vec::new();
         if self.switches.machine_memory {
@@ -126,7 +126,7 @@ impl Counters {
         readings
     }
 
-    /// Reads everything that is switched on.
+    /// Reads all quantities that are switched on.
     pub(super) fn read(&mut self) {
         let file =
             |wanted: bool, path| if wanted { fs::read_to_string(path).unwrap_or_default() } else { String::new() };
@@ -142,7 +142,7 @@ impl Counters {
         self.last = std::mem::replace(&mut self.now, now);
     }
 
-    /// Returns the value at the last reading; `None` where it needs two readings, or the system does not give it.
+    /// Returns the value of the last reading; `None` if it needs two readings, or the system does not provide it.
     pub(super) fn value(&self, reading: Reading) -> Option<f64> {
         let (last, now) = (&self.last, &self.now);
         match reading {
@@ -177,8 +177,8 @@ fn memory(meminfo: &str) -> Option<Memory> {
     Some(Memory { used: used << 10, cached: (kilobytes("Cached")? + kilobytes("Buffers")?) << 10 })
 }
 
-/// Fields of a line of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal, and the two
-/// guest times that user and nice contain already.
+/// Parses the lines of `/proc/stat` (proc_stat(5)). The fields are user, nice, system, idle, iowait, irq, softirq,
+/// steal, and the two guest times, which are already included in user and nice.
 fn processor_times(stat: &str) -> Vec<ProcessorTimes> {
     let lines = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
     lines
@@ -197,7 +197,8 @@ fn runnable(stat: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix("procs_running "))?.trim().parse().ok()
 }
 
-/// Fields of `/proc/self/stat` (proc_pid_stat(5)), counted from the state, which follows the name in parentheses.
+/// Parses `/proc/self/stat` (proc_pid_stat(5)). Fields are counted from the state, which follows the name in
+/// parentheses.
 fn process(stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! The records of runs for the contexts of the process.
+//! The tracer: emits the records of runs into the contexts of the process.
 
 mod plans;
 
@@ -12,18 +12,18 @@ pub use self::plans::{PlanNames, plan_names};
 use crate::recording::Call;
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 
-/// The instrument that emits the records of runs into the buffers of all contexts that are started
-/// ([`opscope_trace::Context`]), beside a [`Profiler`](crate::Profiler) or without one. `opscope::Session` runs with it.
+/// The instrument that emits the records of runs into the buffers of all started contexts ([`opscope_trace::Context`]),
+/// with or without a [`Profiler`](crate::Profiler). `opscope::Session` runs with it.
 ///
-/// Which kinds are wanted is asked when a run begins. Runs have the numbers that their caller gave them, so two sessions may
-/// use the same ones; the correlation ids differ. Plans are numbered process-wide: [`plan_names`] says what a plan and its
-/// kernels are called.
+/// It checks which kinds are wanted when a run begins. Runs have the numbers that their caller gave them, so two
+/// sessions may use the same numbers, but the correlation ids differ. Plans are numbered process-wide. [`plan_names`]
+/// returns the names of a plan and its kernels.
 ///
-/// A run that nothing is wanted of costs a relaxed load and a branch for each of five kinds.
+/// A run of which no record is wanted costs a relaxed load and a branch for each of five kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tracer;
 
-/// The buffers of all contexts that are started.
+/// The buffers of all started contexts.
 struct StartedContexts;
 
 impl Tracer {
@@ -67,7 +67,7 @@ impl Instrument for Tracer {
 impl Destination for StartedContexts {
     #[inline]
     fn emit<R: Record>(&self, record: &R) {
-        // The buffer counts a record that it could not take. The run has no use for the error.
+        // The buffer counts a record that it could not take, so the error can be ignored.
         let _ = emit(record);
     }
 
@@ -75,7 +75,7 @@ impl Destination for StartedContexts {
         let _ = emit_with_path(record, path);
     }
 
-    /// Such dispatches were no records of any buffer, so no context counts them.
+    /// Such dispatches have no records, so no buffer counts them.
     fn lose(&self, _dispatches: u64) {}
 }
 

@@ -1,4 +1,4 @@
-//! The numbers of plans, process-wide, and the names behind them.
+//! The process-wide numbers of plans, and the names of the plans.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use opscope_trace::{ForkRoom, HeldLocks, PlanId};
 
 use crate::KernelNames;
 
-/// The names of plans that were dropped are kept while these plans have at most so many kernels together: a callback may get
-/// their records later. A kernel's names take some hundred bytes.
+/// The maximum number of kernels of dropped plans whose names are kept, because a callback may get their records later.
+/// A kernel's names take some hundred bytes.
 const KEPT_KERNELS: usize = 1 << 16;
 
-/// What the records of a plan refer to by numbers.
+/// The names to which the records of a plan refer by number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanNames {
     /// The plan.
@@ -24,38 +24,38 @@ pub struct PlanNames {
     pub graph: String,
     /// How faithfully the plan follows the file.
     pub fidelity: Fidelity,
-    /// The kernels, by the position that [`KernelIndex`](opscope_trace::KernelIndex) has.
+    /// The kernels, by [`KernelIndex`](opscope_trace::KernelIndex).
     pub kernels: Vec<KernelNames>,
-    /// The names of the graph's operators, by the position that [`PathLevel`](opscope_trace::PathLevel) has.
+    /// The names of the graph's operators, by the position in [`PathLevel`](opscope_trace::PathLevel).
     pub operators: Vec<String>,
 }
 
-/// Returns the names of a plan that records were emitted of through contexts, or `None` if there is no such plan or its names
-/// are gone.
+/// Returns the names of a plan whose records were emitted through contexts, or `None` if there is no such plan or its
+/// names are no longer kept.
 ///
-/// Names are kept while the plan is, and longer: those of the plans that were dropped last, 65,536 kernels together. They hold
-/// no graph and no plan, so a model that is dropped is freed. (Of a plan the array of its kernels, without what these refer to,
-/// is freed when the next plan is met.)
+/// Names are kept as long as the plan, and longer for the plans that were dropped last, with up to 65,536 kernels in
+/// total. They hold no graph and no plan, so a dropped model is freed. (The array of a plan's kernels, without its
+/// contents, is freed when the next new plan runs.)
 pub fn plan_names(plan: PlanId) -> Option<Arc<PlanNames>> {
     plans().known.get(&plan).map(|known| Arc::clone(&known.names))
 }
 
-/// Returns the number of a run's plan. A plan is named when it is met first.
+/// Returns the number of a run's plan. Stores the names if the plan is new.
 pub(super) fn number(run: &RunInfo<'_>) -> PlanId {
     plans().number(run)
 }
 
-/// The plans that were met.
+/// The plans that have been seen.
 struct Plans {
     known: BTreeMap<PlanId, Known>,
     /// The numbers of the plans by their addresses.
     numbers: BTreeMap<usize, PlanId>,
-    /// The number of plans that were ever met.
+    /// The number of plans that have been seen so far.
     met: u64,
 }
 
 struct Known {
-    /// The plan, unless it is known to be dropped. While this is there, no other plan gets its address.
+    /// The plan, unless it is known to be dropped. While this reference exists, no other plan gets its address.
     kernels: Option<Weak<[Kernel]>>,
     names: Arc<PlanNames>,
 }
@@ -64,7 +64,7 @@ static PLANS: Mutex<Plans> = Mutex::new(Plans::new());
 
 fn plans() -> MutexGuard<'static, Plans> {
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldPlans(lock())));
-    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    // If there is no memory for the registration, only a fork during a call is unsafe.
     let _ = ROOM.register();
     lock()
 }
@@ -99,7 +99,7 @@ impl Plans {
         plan
     }
 
-    /// Releases the memory of plans that were dropped, and the names of the oldest of them if there are too many.
+    /// Releases the memory of dropped plans, and the names of the oldest ones if there are too many.
     fn forget_dropped(&mut self) {
         let mut kept = 0;
         for known in self.known.values_mut() {
@@ -116,7 +116,7 @@ impl Plans {
 }
 
 impl Known {
-    /// Returns how many kernels this adds to those of dropped plans.
+    /// Returns how many kernels this plan adds to those of dropped plans.
     fn kept_kernels(&self) -> usize {
         if self.kernels.is_some() { 0 } else { self.names.kernels.len().max(1) }
     }
@@ -197,7 +197,7 @@ mod tests {
         // Three plans of this size are more than are kept.
         let large = KEPT_KERNELS / 2 - 1;
         let dropped = [large, large, 1, 1, 1].map(|count| plans.number(&info(&graph, &with_kernels(&graph, count))));
-        // The plans that were dropped before the next one is met: all five.
+        // All five plans are dropped before the next one runs.
         let last = with_kernels(&graph, 1);
         let of_last = plans.number(&info(&graph, &last));
         let left: Vec<_> = plans.known.keys().copied().collect();

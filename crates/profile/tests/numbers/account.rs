@@ -1,13 +1,13 @@
 use opscope_model::Instrument;
 use opscope_profile::{Fact, ProfilerOptions, RunKind, Share, UntimedRuns};
 
-use crate::{Made, at};
+use crate::{ThreeOperators, at};
 
 fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} is not {expected}");
 }
 
-/// Total, mean, median and percent.
+/// Checks total, mean, median and percent.
 fn share(found: Share, total: f64, mean: f64, median: f64, percent: f64) {
     near(found.total_ns, total);
     near(found.mean_ns, mean);
@@ -18,7 +18,7 @@ fn share(found: Share, total: f64, mean: f64, median: f64, percent: f64) {
 #[test]
 fn the_time_of_runs_is_that_of_their_parts() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     assert_eq!((account.runs.measured, account.runs.warm_up, account.runs.failed, account.runs.partial), (11, 1, 0, 0));
     // 138, 149, ... 248.
     near(account.run.total_ns, 2_123.0);
@@ -45,10 +45,11 @@ fn the_time_of_runs_is_that_of_their_parts() {
 #[test]
 fn operators_have_their_median_their_percentiles_and_their_share() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     let names: Vec<_> = account.operators.iter().map(|row| row.operator.as_str()).collect();
     assert_eq!(names, ["last", "/encoder/layer.1/Add", "/encoder/layer.0/MatMul"]);
-    // 100 to 200, always 20, 1 to 11. Percentiles are numpy's, of the middles of buckets: 190 lies from 190 to 192.
+    // The times are 100 to 200, always 20, and 1 to 11. The percentiles are those of numpy for the middles of buckets:
+    // 190 lies in the bucket from 190 to 192.
     let expected = [
         (1_650.0, 150.0, 150.0, 191.0, 200.0, 100.0 * 150.0 / 193.0),
         (220.0, 20.0, 20.0, 20.5, 20.5, 100.0 * 20.0 / 193.0),
@@ -77,10 +78,10 @@ fn operators_have_their_median_their_percentiles_and_their_share() {
 #[test]
 fn work_has_its_rates_at_the_median_time() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     let work = |index: usize| account.operators[index].work.as_ref().unwrap();
     let product = work(2);
-    // 8 x 4 sums of 4 products, and 32 times Relu; 48 numbers are read and 32 written.
+    // 8 x 4 sums of 4 products, and 32 times Relu. 48 numbers are read and 32 are written.
     assert_eq!((product.flops, product.bytes_read, product.bytes_written), (Some(288.0), Some(192.0), Some(128.0)));
     near(product.flops_per_byte.unwrap(), 0.9);
     near(product.gflops_per_s.unwrap(), 48.0);
@@ -97,7 +98,7 @@ fn work_has_its_rates_at_the_median_time() {
 #[test]
 fn layers_have_the_sums_of_their_operators() {
     let root = tempfile::tempdir().unwrap();
-    let account = Made::new().recorded(&root.path().join("recording")).account().unwrap();
+    let account = ThreeOperators::new().recorded(&root.path().join("recording")).account().unwrap();
     let layers = account.layers_at(1);
     assert_eq!((layers[0].path.as_str(), layers[1].path.as_str()), ("", "/encoder"));
     let encoder = &layers[1];
@@ -113,7 +114,7 @@ fn layers_have_the_sums_of_their_operators() {
 #[test]
 fn a_histogram_has_at_most_32_bins_with_these_bounds() {
     let root = tempfile::tempdir().unwrap();
-    let distribution = Made::new().recorded(&root.path().join("recording")).distributions().unwrap();
+    let distribution = ThreeOperators::new().recorded(&root.path().join("recording")).distributions().unwrap();
     let [last, sum, product] = &distribution.operators[..] else { panic!("there are three") };
     // A bucket is 1 ns up to 128 ns, and 2 ns from there to 256 ns. Four buckets make a bin.
     let bounds: Vec<f64> =
@@ -128,7 +129,7 @@ fn a_histogram_has_at_most_32_bins_with_these_bounds() {
 #[test]
 fn what_times_add_is_how_much_longer_runs_with_them_take() {
     let root = tempfile::tempdir().unwrap();
-    let made = Made::new();
+    let made = ThreeOperators::new();
     let recording = made.record(&root.path().join("recording"), &ProfilerOptions::default(), |profiler| {
         (0..11).for_each(|run| made.run(profiler, run));
         profiler.set_run_kind(RunKind::Untimed);
@@ -138,7 +139,7 @@ fn what_times_add_is_how_much_longer_runs_with_them_take() {
         }
     });
     let account = recording.account().unwrap();
-    // 193 ns are 5 more than 188; 7 ns between the operators of a run hold them.
+    // 193 ns are 5 ns more than 188 ns. They lie within the 7 ns between the operators of a run.
     assert_eq!(account.untimed, Some(UntimedRuns { count: 3, median_ns: 188.0 }));
     let shares = account.shares.unwrap();
     share(shares.profile, 55.0, 5.0, 5.0, 100.0 * 55.0 / 2_123.0);
@@ -149,7 +150,7 @@ fn what_times_add_is_how_much_longer_runs_with_them_take() {
 #[test]
 fn a_run_has_the_moments_of_both_copies_and_its_own() {
     let root = tempfile::tempdir().unwrap();
-    let recording = Made::new().recorded(&root.path().join("recording"));
+    let recording = ThreeOperators::new().recorded(&root.path().join("recording"));
     let run = recording.facts().unwrap().find_map(|fact| match fact.unwrap() {
         Fact::Run(run) if run.run == 2 => Some(run),
         _ => None,

@@ -5,7 +5,7 @@ use opscope_model::{Instrument, KernelId};
 use opscope_profile::{ProfilerOptions, ShownRuns, TimelineRuns};
 use opscope_trace::{Bytes, Policy};
 
-use crate::{Made, at};
+use crate::{ThreeOperators, at};
 
 #[test]
 fn the_options_of_a_profiler_that_is_asked_for_none() {
@@ -24,7 +24,7 @@ fn a_timeline_shows_as_many_runs_as_have_100000_slices() {
     // A run counts as its dispatches and 6 more: 14,285 runs of one dispatch each.
     for (runs, shown) in [(14_285, None), (14_286, Some(ShownRuns { shown: 14_285, recorded: 14_286 }))] {
         let root = tempfile::tempdir().unwrap();
-        let made = Made::new();
+        let made = ThreeOperators::new();
         let mut options = ProfilerOptions::default();
         options.switches.machine_memory = false;
         let recording = made.record(&root.path().join("recording"), &options, |profiler| {

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use opscope_profile::{Format, Recording};
 
-use crate::Made;
+use crate::ThreeOperators;
 
 fn exported(recording: &Recording, format: Format, into: &Path, file: &str) -> String {
     let written = recording.export(format, into).unwrap().written;
@@ -14,7 +14,7 @@ fn exported(recording: &Recording, format: Format, into: &Path, file: &str) -> S
 #[test]
 fn the_table_of_dispatches_has_microseconds() {
     let root = tempfile::tempdir().unwrap();
-    let recording = Made::new().recorded(&root.path().join("recording"));
+    let recording = ThreeOperators::new().recorded(&root.path().join("recording"));
     let table = exported(&recording, Format::Csv, root.path(), "op_summary.csv");
     let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let titles = lines.next().unwrap();
@@ -26,7 +26,7 @@ fn the_table_of_dispatches_has_microseconds() {
         column("Run"),
         column("Warm Up"),
     ];
-    // Shapes hold commas; these columns stand before them or are counted from the end.
+    // Shapes contain commas, so these columns are before them or are counted from the end.
     let rows: Vec<Vec<String>> = lines
         .map(|cells| {
             let at = |index: usize| if index < 13 { index } else { cells.len() - titles.len() + index };
@@ -44,7 +44,7 @@ fn the_table_of_dispatches_has_microseconds() {
 #[test]
 fn the_tables_of_types_and_calls_have_sums_extremes_and_variance() {
     let root = tempfile::tempdir().unwrap();
-    let recording = Made::new().recorded(&root.path().join("recording"));
+    let recording = ThreeOperators::new().recorded(&root.path().join("recording"));
     let types = exported(&recording, Format::Csv, root.path(), "op_statistic.csv");
     let row = |table: &str, name: &str| {
         table.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {table}")).to_owned()
@@ -65,7 +65,7 @@ fn the_tables_of_types_and_calls_have_sums_extremes_and_variance() {
 #[test]
 fn events_of_a_timeline_have_microseconds() {
     let root = tempfile::tempdir().unwrap();
-    let recording = Made::new().recorded(&root.path().join("recording"));
+    let recording = ThreeOperators::new().recorded(&root.path().join("recording"));
     let timeline = exported(&recording, Format::Chrome, root.path(), "timeline.json");
     let events: Vec<serde_json::Value> = serde_json::from_str(&timeline).unwrap();
     let times = |cat: &str, name: &str| {

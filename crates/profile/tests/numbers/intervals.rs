@@ -4,19 +4,20 @@ fn near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-12, "{found} is not {expected}");
 }
 
-/// 400 samples of which five in a row are equal. The numbers are those of numpy and the formulas of the comment in `interval.rs`.
+/// 400 samples in groups of five equal ones. The numbers were computed with numpy and the formulas in `interval.rs`.
 #[test]
 fn an_interval_of_samples_that_depend_on_one_another() {
     let samples: Vec<f64> = (0..400).map(|index| f64::from((index / 5) * 37 % 41)).collect();
     let estimate = MedianEstimate::of(&samples, 1.0).unwrap();
     assert_eq!((estimate.median, estimate.samples), (20.5, 400));
-    // They are correlated over 11.887 samples.
+    // The correlation time is 11.887 samples.
     near(estimate.independent, 33.650_080_784_292_24);
     assert_eq!(estimate.interval, Some((14.0, 27.0)));
     assert_eq!(median_interval(&samples), estimate.interval);
 }
 
-/// 48 samples in a row lie near one another. At least eight sums have a variance, each of 32 samples.
+/// Groups of 48 successive samples lie near one another. The variance needs at least eight sums, here of 32 samples
+/// each.
 #[test]
 fn the_longest_sums_of_which_there_are_eight_tell_how_long_samples_are_correlated() {
     let samples: Vec<f64> = (0..256).map(|index| f64::from((index / 48) * 5 % 7 * 10 + index * 3 % 10)).collect();
@@ -40,7 +41,7 @@ fn a_ratio_has_the_interval_of_the_difference_of_logarithms() {
     near(low, 1.417_256_482_637_112_6);
     near(high, 4.004_019_077_849_985);
     let (low, high) = a.difference_to(&b).unwrap();
-    // 3 and 4 make 5; 4 and 12 make the root of 160.
+    // The root of the squares of 3 and 4 is 5, and that of 4 and 12 is the root of 160.
     near(low, 5.0);
     near(high, 10.0 + 160.0_f64.sqrt());
 }
@@ -51,7 +52,7 @@ fn runs_within_100_ms_count_as_one() {
     let times: Vec<f64> = (0..40).map(|index| f64::from(index * 17 % 40 + 1)).collect();
     let estimate = MedianEstimate::of_runs(&times, &[25e6; 40], 1).unwrap();
     near(estimate.independent, 10.0);
-    // Each stands for four.
+    // Each run represents four.
     let estimate = MedianEstimate::of_runs(&times, &[6.25e6; 40], 4).unwrap();
     near(estimate.independent, 10.0);
 }

@@ -43,13 +43,13 @@ fn at(nanos: u64) -> Ticks {
     Ticks::from_raw(4 * nanos)
 }
 
-/// A product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of which no more is known.
-struct Made {
+/// A product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of an unknown type.
+struct ThreeOperators {
     graph: Arc<Graph>,
     kernels: Arc<[Kernel]>,
 }
 
-impl Made {
+impl ThreeOperators {
     fn new() -> Self {
         let graph = GraphBuilder::new("made")
             .input("x", &[8, 4])
@@ -66,7 +66,7 @@ impl Made {
         Self { graph: Arc::new(graph), kernels }
     }
 
-    /// Makes a recording, and gives it a clock whose tick 0 is 1,600,000,000 s after 1970.
+    /// Makes a recording with a clock whose tick 0 is 1,600,000,000 s after 1970.
     fn record(&self, directory: &Path, options: &ProfilerOptions, records: impl FnOnce(&Profiler)) -> Recording {
         let engine = EngineInfo::new("paper", "1", Fidelity::Optimised);
         let info = RecordingInfo { graph: Arc::clone(&self.graph), engine };
@@ -89,8 +89,9 @@ impl Made {
         RunInfo { id: RunId(run), graph: &self.graph, kernels: &self.kernels, fidelity: Fidelity::Optimised }
     }
 
-    /// Makes run `run` at 1,000 ns times the run and one: 3 ns, the product (a nanosecond more in each run), 2 ns, the addition
-    /// (20 ns), 5 ns, the last operator (10 ns more in each run), 7 ns. The inputs take 13 ns before it, the outputs 17 after it.
+    /// Makes run `run` at 1,000 ns times `run + 1`: 3 ns, the product (a nanosecond more in each run), 2 ns, the
+    /// addition (20 ns), 5 ns, the last operator (10 ns more in each run), 7 ns. The inputs take 13 ns before the run,
+    /// and the outputs 17 ns after it.
     fn run(&self, profiler: &Profiler, run: u64) {
         let observer = profiler.observe(&self.run_info(run));
         let begin = 1_000 * (run + 1);
@@ -104,7 +105,7 @@ impl Made {
         observer.downloaded(&floats(8), at(end + 1), at(end + 18));
     }
 
-    /// Records 11 runs that count, and before them one that warms up.
+    /// Records a warm-up run and 11 runs that count.
     fn recorded(&self, directory: &Path) -> Recording {
         let mut options = ProfilerOptions::default();
         options.switches.machine_memory = false;

@@ -1,4 +1,4 @@
-//! A plan of two kernels, its profiler, and what a recording of it holds.
+//! A plan of two kernels, its profiler, and the counts of its recordings.
 
 #![allow(dead_code, reason = "each test file uses its share")]
 
@@ -15,7 +15,7 @@ pub struct Paper {
 }
 
 impl Paper {
-    /// Makes a plan whose kernels give copies of what they take: 24 bytes each.
+    /// Makes a plan whose kernels return copies of their inputs, 24 bytes each.
     pub fn new() -> Self {
         let graph = GraphBuilder::new("paper")
             .input("x", &[2, 3])
@@ -48,7 +48,7 @@ impl Paper {
         Profiler::create(directory, &self.recording_info(), options).expect("a new directory")
     }
 
-    /// Runs once, as the work of a correlation id.
+    /// Runs once, with a correlation id.
     pub fn run(&self, profiler: &Profiler, run: u64) {
         let _correlated = opscope_trace::correlate();
         self.plan.run_with(profiler, run).expect("no kernel fails");
@@ -68,7 +68,7 @@ pub fn open(directory: &Path) -> Recording {
     Recording::open(directory).expect("a recording")
 }
 
-/// Returns how many runs and dispatches a recording holds.
+/// Returns the numbers of runs and dispatches in a recording.
 pub fn counts(recording: &Recording) -> (u64, u64) {
     let mut counts = (0, 0);
     for fact in recording.facts().expect("records") {

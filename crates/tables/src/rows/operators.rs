@@ -21,7 +21,7 @@ pub(crate) struct Operator<'a> {
     pub source: Option<&'a str>,
 }
 
-/// The times of the dispatches of a kernel that belong into statistics, in nanoseconds.
+/// The times of those dispatches of a kernel that count for statistics, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Times {
     pub count: u64,

@@ -6,7 +6,7 @@ use crate::table::{Cells, ColumnSpec, Kind, Row, column, optional};
 pub(crate) struct Tensor<'a> {
     pub model: Option<&'a str>,
     pub tensor: &'a StoredTensor,
-    /// `None` where neither its data nor the dump says them.
+    /// The statistics; `None` if neither the data nor the dump provides them.
     pub statistics: Option<&'a IndexStatistics>,
 }
 

@@ -4,7 +4,7 @@
 //! DIR/dispatches/date=2026-11-23/model=resnet50/host=rack4/0a1b2c...parquet
 //! ```
 //!
-//! A recording adds at most one file to each table, under the recording's id. Nothing that is there is written again, so any
+//! A recording adds at most one file to each table, under the recording's id. Existing files are never changed, so any
 //! number of processes may append at the same time, and readers need no lock.
 
 mod part;
@@ -23,9 +23,9 @@ use crate::TablesError;
 use crate::identity::recording_id;
 use crate::recording::{Finished, RecordingTables, TABLES};
 
-/// Where files are until they are complete. No reader of a table looks there.
+/// The directory of files that are not complete yet, which readers of tables ignore.
 const PARTS: &str = ".parts";
-/// The table that is published last: a recording belongs to the set when its row is there.
+/// The table that is published last. A recording belongs to the set once it has its row there.
 const LAST: &str = TABLES[0];
 
 /// A directory with the tables of many recordings.
@@ -34,17 +34,18 @@ pub struct TableSet {
     directory: PathBuf,
 }
 
-/// What became of a recording.
+/// The result of appending a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Appended {
     /// Its rows are in these files.
     Added(Vec<PathBuf>),
-    /// It is in the set already, in this file among others, and nothing was written.
+    /// The recording is already in the set, and nothing was written. This is one of its files.
     Existed(PathBuf),
 }
 
 impl TableSet {
-    /// Opens the set in a directory, which is created where it does not exist. Removes what killed processes left there.
+    /// Opens the set in a directory, which is created if it does not exist. Removes files that killed processes left
+    /// there.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be created or written.
@@ -61,21 +62,22 @@ impl TableSet {
         &self.directory
     }
 
-    /// Adds the rows of a recording, unless it is in the set already. Tables for which it has no rows get no file. All files
-    /// are on the disk when they get their names, and `recordings` gets its file last. Where this is interrupted, appending
-    /// the same recording again adds what is missing.
+    /// Adds the rows of a recording, unless it is already in the set. Tables for which it has no rows get no file. All
+    /// files are on the disk when they get their names, and `recordings` gets its file last. If this is interrupted,
+    /// appending the same recording again adds the missing files.
     ///
     /// # Errors
     /// Returns an error if the recording cannot be read, or a file cannot be written.
     pub fn append(&self, recording: &Recording) -> Result<Appended, TablesError> {
-        let place = Place { set: self, partition: Partition::of(recording), id: recording_id(recording.manifest()) };
+        let place =
+            RecordingPlace { set: self, partition: Partition::of(recording), id: recording_id(recording.manifest()) };
         let last = place.file(LAST);
         if last.symlink_metadata().is_ok() {
             return Ok(Appended::Existed(last));
         }
         let parts = self.directory.join(PARTS);
         let mut tables = RecordingTables::begin(recording, |table| {
-            // An export that was interrupted may have published some.
+            // An interrupted call may already have published some files.
             let wanted = table == LAST || place.file(table).symlink_metadata().is_err();
             wanted.then(|| Part::create(&parts).map_err(TablesError::io("create a file in", &parts))).transpose()
         })?;
@@ -104,20 +106,20 @@ impl TableSet {
     }
 }
 
-/// Where the rows of a recording belong.
-struct Place<'a> {
+/// The place of a recording's rows in the set.
+struct RecordingPlace<'a> {
     set: &'a TableSet,
     partition: Partition,
     id: String,
 }
 
-impl Place<'_> {
+impl RecordingPlace<'_> {
     fn file(&self, table: &str) -> PathBuf {
         let directory = self.set.directory.join(table).join(self.partition.directory());
         directory.join(format!("{}.parquet", self.id))
     }
 
-    /// Creates the directory of the recording's file, and writes its way there to the disk.
+    /// Creates the directory of the recording's file, and syncs the new directories to the disk.
     fn create_directory(&self, table: &str) -> io::Result<PathBuf> {
         let directory = self.set.directory.join(table).join(self.partition.directory());
         if !directory.is_dir() {

@@ -1,4 +1,4 @@
-//! Files on their way into a set.
+//! Files that are being written for a set.
 
 use std::fs::{self, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -10,11 +10,11 @@ use tempfile::NamedTempFile;
 use crate::export::new_file;
 
 const PREFIX: &str = "part-";
-/// Bytes that are collected before the system is called.
+/// The number of bytes that are collected before a system call.
 const BUFFER: usize = 256 << 10;
 
-/// A file that is being written in the set's directory of parts, and is removed unless it is published. It is locked as
-/// long as its process lives.
+/// A file that is being written in the set's directory of parts, and is removed unless it is published. It is locked
+/// while its process lives.
 pub(super) struct Part(BufWriter<NamedTempFile>);
 
 impl Part {
@@ -23,7 +23,7 @@ impl Part {
         loop {
             let file = new_file(parts, PREFIX, "")?;
             file.as_file().lock()?;
-            // Between its creation and the lock, it looked like one that a killed process left.
+            // Between its creation and the lock, another process may have removed it as the file of a killed process.
             if file.path().symlink_metadata().is_ok() {
                 return Ok(Self(BufWriter::with_capacity(BUFFER, file)));
             }
@@ -48,7 +48,7 @@ impl Write for Part {
     }
 }
 
-/// Gives a complete file its name. Returns whether it did: a file that has this name stays as it is.
+/// Gives a complete file its name. Returns `false`, and changes nothing, if a file with this name exists.
 pub(super) fn publish(part: NamedTempFile, path: &Path) -> io::Result<bool> {
     match part.persist_noclobber(path) {
         Ok(_) => Ok(true),

@@ -1,13 +1,13 @@
-//! Where the rows of a recording belong in a set.
+//! The partition of a set that a recording's rows belong to.
 
 use std::path::PathBuf;
 
 use opscope_profile::Recording;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The longest part of a name that stands in a path; file systems end at 255 bytes.
+/// The maximum length of a name in a path. File systems allow 255 bytes.
 const LONGEST: usize = 100;
-/// What readers take for a missing value.
+/// The value that readers interpret as missing.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 const NANOS_PER_DAY: u64 = 86_400_000_000_000;
 
@@ -30,15 +30,15 @@ impl Partition {
         }
     }
 
-    /// Returns the directory below that of a table: `date=2026-11-23/model=resnet50/host=rack4`.
+    /// Returns the directory, relative to that of a table: `date=2026-11-23/model=resnet50/host=rack4`.
     pub(super) fn directory(&self) -> PathBuf {
         let Self { date, model, host } = self;
         PathBuf::from(format!("date={date}/model={model}/host={host}"))
     }
 }
 
-/// Returns a name as a part of a path: letters, digits, `.`, `_` and `-` as they are, and `_` for everything else. A name that
-/// is changed by that gets a hash of the whole name behind it, so that two names never become one. A missing name is
+/// Returns a name in a form for paths: letters, digits, `.`, `_` and `-` are kept, and other characters become `_`. If
+/// that changes the name, a hash of the original is appended, so that two names never become one. A missing name is
 /// `unknown`.
 fn path_value(name: &str) -> String {
     if name.is_empty() {
@@ -52,7 +52,7 @@ fn path_value(name: &str) -> String {
     format!("{kept}-{:016x}", xxh3_64(name.as_bytes()))
 }
 
-/// Returns the day of a moment in nanoseconds since 1970, as in `2026-11-23`.
+/// Returns the day of a moment in nanoseconds since 1970, such as `2026-11-23`.
 fn date(unix_nanos: u64) -> String {
     // Days are counted from March 1 of the year 0, so that a leap day ends a year.
     let days = unix_nanos / NANOS_PER_DAY + 719_468;

@@ -1,8 +1,8 @@
-//! A column: what it holds, and its values until they are written.
+//! A column: its kind, and its values until they are written.
 
 use super::text::TextColumn;
 
-/// What the values of a column are.
+/// The kind of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A whole number: `INT64`.
@@ -22,14 +22,14 @@ pub(crate) enum Kind {
 /// The name and the kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnSpec {
-    /// The name, with the unit at its end where the type does not state it.
+    /// The name, which ends with the unit if the type does not include it.
     pub name: &'static str,
     pub kind: Kind,
     /// Whether a value may be missing (null).
     pub optional: bool,
 }
 
-/// Creates a column that every row has a value of.
+/// Creates a column that has a value in every row.
 pub(crate) const fn column(name: &'static str, kind: Kind) -> ColumnSpec {
     ColumnSpec { name, kind, optional: false }
 }
@@ -39,7 +39,7 @@ pub(crate) const fn optional(name: &'static str, kind: Kind) -> ColumnSpec {
     ColumnSpec { name, kind, optional: true }
 }
 
-/// The values of a column of the row group that is being filled.
+/// The values of a column in the current row group.
 pub(crate) struct Column {
     pub spec: ColumnSpec,
     pub values: Values,
@@ -47,7 +47,7 @@ pub(crate) struct Column {
     pub defined: Vec<i16>,
 }
 
-/// Values of one type. Missing values are not among them.
+/// Values of one type, without missing values.
 pub(crate) enum Values {
     Integers(Vec<i64>),
     Numbers(Vec<f64>),
@@ -66,7 +66,7 @@ impl Column {
         Self { spec, values, defined: Vec::new() }
     }
 
-    /// Forgets every value; the memory is kept.
+    /// Removes all values, but keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.defined.clear();
         match &mut self.values {
@@ -91,7 +91,7 @@ impl Kind {
         }
     }
 
-    /// Returns the name of the type, as the documentation has it.
+    /// Returns the name of the type in the documentation.
     #[cfg(test)]
     pub(crate) fn name(self) -> &'static str {
         match self {

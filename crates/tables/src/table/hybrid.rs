@@ -1,9 +1,10 @@
 //! Parquet's hybrid of run lengths and bit packing, which holds indices into dictionaries and definition levels.
 
-/// Runs that are at least so long are written as a count and a value. A block of packed bits holds a multiple of it.
+/// Runs of at least this length are written as a count and a value. A block of packed bits holds a multiple of this
+/// number.
 const GROUP: usize = 8;
 
-/// Returns the bits that an index into a dictionary of so many entries takes, at least one.
+/// Returns the number of bits, at least one, of an index into a dictionary with `entries` entries.
 pub(crate) fn width_of(entries: usize) -> u8 {
     let largest = entries.saturating_sub(1).max(1);
     (usize::BITS - largest.leading_zeros()) as u8
@@ -28,7 +29,7 @@ pub(crate) fn encode(values: &[u32], width: u8, into: &mut Vec<u8>) {
     pack(&values[packed_from..], width, into);
 }
 
-/// Appends a block of packed bits. Only the last one may hold a number of values that is no multiple of the group.
+/// Appends a block of packed bits. Only the last block may hold a number of values that is not a multiple of the group.
 fn pack(values: &[u32], width: u8, into: &mut Vec<u8>) {
     if values.is_empty() {
         return;

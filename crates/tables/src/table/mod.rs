@@ -1,4 +1,4 @@
-//! A table as a Parquet file: rows are collected column by column, and written a row group at a time.
+//! A table as a Parquet file. Rows are collected column by column, and written one row group at a time.
 
 mod column;
 mod hybrid;
@@ -21,12 +21,12 @@ use parquet::schema::types::{ColumnPath, Type};
 use column::{Column, Values};
 pub(crate) use column::{ColumnSpec, Kind, column, optional};
 
-/// What this version writes.
+/// The schema of this version.
 pub(crate) const SCHEMA: &str = "opscope.tables/1";
 
-/// Rows of a row group: what a table keeps in memory.
+/// The number of rows in a row group, which a table keeps in memory.
 const ROWS_OF_GROUP: usize = 256 << 10;
-/// A row group ends early where the dictionary of a column takes more bytes.
+/// A row group ends early if the dictionary of a column exceeds this number of bytes.
 const MOST_DICTIONARY_BYTES: usize = 8 << 20;
 
 /// A row of a table.
@@ -36,7 +36,7 @@ pub(crate) trait Row {
     /// The columns.
     const COLUMNS: &'static [ColumnSpec];
 
-    /// Gives its values to the cells, in the order of the columns.
+    /// Writes its values to the cells, in the order of the columns.
     fn fill(&self, cells: &mut Cells<'_>);
 }
 
@@ -51,12 +51,13 @@ pub(crate) struct Table<W: Write + Send> {
 /// Takes the values of one row, one column after the other.
 pub(crate) struct Cells<'a>(std::slice::IterMut<'a, Column>);
 
-/// A text that is known by a small number: rows with the same number have the same text.
+/// A text with a small number. Rows with the same number have the same text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbered<'a>(pub u32, pub &'a str);
 
 impl<W: Write + Send> Table<W> {
-    /// Begins a table of rows of this type. `notes` become metadata of the file, beside its schema and the table's name.
+    /// Begins a table of rows of this type. `notes` become metadata of the file, in addition to its schema and the
+    /// table's name.
     pub(crate) fn new<R: Row>(into: W, notes: &[(&str, &str)]) -> Result<Self> {
         let schema = Arc::new(message::<R>()?);
         let said = [("opscope.schema", SCHEMA), ("opscope.table", R::TABLE)];
@@ -69,7 +70,7 @@ impl<W: Write + Send> Table<W> {
             .set_dictionary_enabled(false)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
-            // A page is a column of a row group, which is small.
+            // A page is a whole column of a row group, which is small enough.
             .set_data_page_row_count_limit(ROWS_OF_GROUP)
             .set_data_page_size_limit(16 * ROWS_OF_GROUP)
             .set_write_batch_size(16 << 10);
@@ -99,7 +100,7 @@ impl<W: Write + Send> Table<W> {
         self.written + self.rows as u64
     }
 
-    /// Writes what is left, and the end of the file.
+    /// Writes the remaining rows, and the end of the file.
     pub(crate) fn finish(mut self) -> Result<W> {
         if self.rows > 0 {
             self.write_group()?;
@@ -170,58 +171,58 @@ impl Cells<'_> {
         column
     }
 
-    /// Gives a whole number, or nanoseconds since 1970. What does not fit into 63 bits, which only a damaged file says, becomes
-    /// the largest number.
+    /// Adds a whole number, or nanoseconds since 1970. A number that does not fit into 63 bits, which occurs only in a
+    /// damaged file, becomes the largest one.
     pub(crate) fn integer(&mut self, value: u64) {
         self.optional_integer(Some(value));
     }
 
-    /// Gives a whole number that may be missing.
+    /// Adds a whole number that may be missing.
     pub(crate) fn optional_integer(&mut self, value: Option<u64>) {
         if let (Values::Integers(values), Some(value)) = (&mut self.next(value.is_some()).values, value) {
             values.push(i64::try_from(value).unwrap_or(i64::MAX));
         }
     }
 
-    /// Gives an id, of which every bit counts.
+    /// Adds an id, all bits of which are significant.
     pub(crate) fn id(&mut self, value: u64) {
         if let Values::Integers(values) = &mut self.next(true).values {
             values.push(value as i64);
         }
     }
 
-    /// Gives a number.
+    /// Adds a number.
     pub(crate) fn number(&mut self, value: f64) {
         self.optional_number(Some(value));
     }
 
-    /// Gives a number that may be missing.
+    /// Adds a number that may be missing.
     pub(crate) fn optional_number(&mut self, value: Option<f64>) {
         if let (Values::Numbers(values), Some(value)) = (&mut self.next(value.is_some()).values, value) {
             values.push(value);
         }
     }
 
-    /// Gives a truth value.
+    /// Adds a truth value.
     pub(crate) fn truth(&mut self, value: bool) {
         if let Values::Truths(values) = &mut self.next(true).values {
             values.push(value);
         }
     }
 
-    /// Gives a text.
+    /// Adds a text.
     pub(crate) fn text(&mut self, text: &str) {
         self.optional_text(Some(text));
     }
 
-    /// Gives a text that may be missing.
+    /// Adds a text that may be missing.
     pub(crate) fn optional_text(&mut self, text: Option<&str>) {
         if let (Values::Texts(values), Some(text)) = (&mut self.next(text.is_some()).values, text) {
             values.push(text);
         }
     }
 
-    /// Gives a text by its number.
+    /// Adds a text by its number.
     pub(crate) fn numbered(&mut self, Numbered(number, text): Numbered<'_>) {
         if let Values::Texts(values) = &mut self.next(true).values {
             values.push_numbered(number, text);

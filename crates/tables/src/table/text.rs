@@ -1,5 +1,5 @@
-//! Columns of texts. A row holds an index into the dictionary of its row group, which is known without a look at the text
-//! where a text has a number: hashing every text of every row would take most of an export's time.
+//! Columns of texts. A row holds an index into the dictionary of its row group. For a text with a number, the index is
+//! found without reading the text. Hashing every text of every row would take most of an export's time.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,18 +17,18 @@ use parquet::schema::types::ColumnDescPtr;
 
 use super::hybrid;
 
-/// Longer texts are not named as the least or the greatest one of a row group.
+/// Longer texts are not stated as the minimum or maximum of a row group.
 const LONGEST_BOUND: usize = 256;
 
 /// The texts of a column.
 #[derive(Default)]
 pub(crate) struct TextColumn {
-    /// For every row that has a text, its place in the dictionary.
+    /// The index into the dictionary for every row that has a text.
     indices: Vec<u32>,
     dictionary: HashMap<Box<str>, u32>,
-    /// The texts of the dictionary, as the format holds them: a length of 4 bytes, and the bytes.
+    /// The texts of the dictionary in the form of the format: a length of 4 bytes, and the bytes.
     plain: Vec<u8>,
-    /// The places of the texts that have numbers, plus 1; 0 for those that were not met.
+    /// The index of the text with each number, plus 1; 0 for texts that have not occurred.
     numbered: Vec<u32>,
 }
 
@@ -71,7 +71,7 @@ impl TextColumn {
         }
     }
 
-    /// Returns the bytes of its dictionary.
+    /// Returns the size of its dictionary in bytes.
     pub(crate) fn dictionary_bytes(&self) -> usize {
         self.plain.len()
     }
@@ -83,8 +83,8 @@ impl TextColumn {
         self.numbered.clear();
     }
 
-    /// Returns the column of a row group as the format holds it: a page with the dictionary, and a page with the indices.
-    /// `defined` says which rows have a text, for an optional column.
+    /// Returns the column of a row group in the form of the format: a page with the dictionary, and a page with the
+    /// indices. For an optional column, `defined` says which rows have a text.
     pub(crate) fn encode(
         &self,
         descriptor: ColumnDescPtr,

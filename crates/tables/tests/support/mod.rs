@@ -1,4 +1,5 @@
-//! A recording whose records, names and manifest are files of this test, and what tables hold, read by the crate's reader.
+//! A recording whose records, names and manifest are files of this test, and functions that read tables with the
+//! parquet crate's reader.
 
 #![allow(dead_code, reason = "each test file uses its share")]
 
@@ -12,7 +13,8 @@ use parquet::record::Field;
 /// The recording's id: XXH3 (128 bit), by the Python package xxhash, of the parts with their lengths.
 pub const ID: &str = "898d76ce326c46202b0beabcb901274c";
 
-/// Opens the stored recording after a change to its manifest. Two ticks make a nanosecond; tick 0 is 1,700,000,000 s after 1970.
+/// Opens the stored recording after a change to its manifest. Two ticks make a nanosecond; tick 0 is 1,700,000,000 s
+/// after 1970.
 pub fn recording(directory: &Path, edit: impl Fn(String) -> String) -> Recording {
     let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     fs::create_dir_all(directory).expect("room");
@@ -34,7 +36,7 @@ pub fn reader(path: &Path) -> SerializedFileReader<File> {
     SerializedFileReader::new(File::open(path).expect("a table")).expect("Parquet")
 }
 
-/// Returns every row of a table: the names of its columns with their values. Unsigned numbers end in `u`.
+/// Returns every row of a table: the names of its columns with their values. Unsigned numbers end with `u`.
 pub fn rows(path: &Path) -> Vec<Vec<(String, String)>> {
     let reader = reader(path);
     let rows = reader.get_row_iter(None).expect("rows");

@@ -15,7 +15,7 @@ pub(super) fn sums(x: &[u8], y: &[u8], relative: f64) -> Option<Sums> {
         return None;
     }
     let squares = if x == y {
-        // In two runs that should agree most blocks are the same, and then reading one of them is enough.
+        // In two runs that should agree, most blocks are identical, and then it is enough to read one of them.
         let same = arch.dispatch(Squares { x: &[], y: ys });
         Sums { product: same.y_squares, x_squares: same.y_squares, squares: 0.0, ..same }
     } else {

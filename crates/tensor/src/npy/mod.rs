@@ -68,7 +68,7 @@ pub enum NpyError {
     Io(#[from] std::io::Error),
 }
 
-/// Returns how a file begins that is no npy file.
+/// Returns the description of the first bytes of a file that is not an npy file.
 fn not_magic(found: &[u8]) -> String {
     match found {
         [] => "it is empty".to_owned(),

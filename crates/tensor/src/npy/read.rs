@@ -46,7 +46,7 @@ pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
     read_opened(header, file)
 }
 
-/// Reads the data behind a header that was [read](open), to its end.
+/// Reads all data after a header that was [read](open).
 ///
 /// # Errors
 /// Returns an error if the data cannot be read or does not end there, or memory is exhausted.
@@ -55,7 +55,7 @@ pub fn read_opened(header: Header, mut data: impl Read) -> Result<Tensor, NpyErr
     bytes.try_reserve_exact(header.data_bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     bytes.resize(header.data_bytes, 0);
     data.read_exact(&mut bytes)?;
-    // What checks the data does so at its end.
+    // A reader that verifies the data does so at its end.
     if data.read(&mut [0])? != 0 {
         let expected = header.data_bytes as u64;
         return Err(NpyError::Length { expected, found: expected + 1 });
@@ -159,7 +159,7 @@ fn row_major(shape: &[usize], size: usize, bytes: &[u8]) -> Vec<u8> {
 mod tests {
     #[test]
     fn what_is_turned_around_in_memory_has_a_gib_at_most() {
-        // So much is too long for a test.
+        // Data of this size is too large for a test.
         assert_eq!(super::LARGEST_COLUMN_MAJOR, 1_073_741_824);
     }
 }

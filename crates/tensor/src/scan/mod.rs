@@ -3,8 +3,8 @@
 mod bits;
 mod histogram;
 mod kernel;
-mod others;
 mod part;
+mod scalar;
 mod top;
 
 use std::ops::ControlFlow;
@@ -49,8 +49,8 @@ pub enum Detail {
 /// The result of a scan.
 ///
 /// All fields but the counts describe the *finite* elements, as in [`Statistics`](crate::Statistics). They are `None`
-/// if there is no finite element or if they were not requested. Integers beyond 2^53 are rounded. Complex numbers have no
-/// smallest element, no largest element and no mean; their magnitude counts for `absmax` and `l2`.
+/// if there is no finite element or if they were not requested. Integers beyond 2^53 are rounded. Complex numbers have
+/// no smallest element, no largest element and no mean; their magnitude counts for `absmax` and `l2`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ScanResult {
     /// The elements of the tensor, or of the part that was scanned. This needs no scan.
@@ -242,7 +242,7 @@ impl Scan {
                 self.passed += moments.count;
                 self.moments.add(moments);
                 if self.query.absmax && self.dtype.is_complex() {
-                    self.part.join(others::look(self.dtype, block, left, self.query));
+                    self.part.join(scalar::look(self.dtype, block, left, self.query));
                 }
             }),
             (false, Some(step)) => {
@@ -257,7 +257,7 @@ impl Scan {
                 for bytes in bytes.chunks(STEP) {
                     let left = self.elements - self.passed;
                     self.passed += left.min(self.dtype.elements_in(bytes.len()).unwrap_or(0) as u64);
-                    self.part.join(others::look(self.dtype, bytes, left, self.query));
+                    self.part.join(scalar::look(self.dtype, bytes, left, self.query));
                     if !self.is_open() {
                         return ControlFlow::Break(());
                     }

@@ -49,7 +49,7 @@ fn every_metric_is_that_of_numpy() {
 
 #[test]
 fn the_ratio_of_signal_to_noise_is_in_decibels() {
-    // 100 of 1 in power, 1 of 1, 1 of 100.
+    // The ratios of the powers are 100, 1 and 1/100.
     for (x, y, sqnr) in [(11.0, 10.0, 20.0), (2.0, 1.0, 0.0), (11.0, 1.0, -20.0)] {
         assert!(near(of_doubles(&[x], &[y]).sqnr.unwrap(), sqnr, 1e-15) || sqnr == 0.0, "{x} {y}");
     }
@@ -122,7 +122,7 @@ fn half_bytes_behind_the_last_element_are_not_compared() {
     assert_eq!((found.count, found.equal), (3, 3));
     let found = of((DType::I4, DType::I4), &[0x21, 0x73], &[0x21, 0x83], 4, 0.0);
     assert_eq!((found.count, found.equal, found.max_absolute), (4, 3, 15.0));
-    // Of two types, as many elements as both have.
+    // If the types differ, as many elements are compared as both have.
     let found = of((DType::U4, DType::U8), &[0x21, 0x43], &[1, 2, 9], 4, 0.0);
     assert_eq!((found.count, found.equal, found.max_absolute), (3, 2, 6.0));
 }

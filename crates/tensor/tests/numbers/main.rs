@@ -1,4 +1,5 @@
-//! The numbers of tensors, against tables that were written by hand, and against numpy: `expected.py` wrote the files beside this one.
+//! The numbers of tensors, against tables that were written by hand, and against numpy: `expected.py` wrote the files
+//! beside this one.
 
 mod differences;
 mod elements;

@@ -81,7 +81,8 @@ fn a_tensor_of_a_device_is_read_in_pieces_and_counted_as_one() {
 
 #[test]
 fn half_a_byte_behind_the_last_element_is_not_counted_however_many_pieces_there_are() {
-    // Pieces have 4 KiB and 64 KiB, which are 8192 and 131,072 elements. The last byte holds one element, 1, and a zero.
+    // Pieces have 4 KiB and 64 KiB, which are 8192 and 131,072 elements. The last byte holds one element, 1, and a
+    // zero.
     for elements in [1, 8191, 8193, 16_385, 131_071, 131_073, 262_145] {
         let mut bytes = vec![0x11; elements / 2];
         bytes.push(0x01);
@@ -267,7 +268,7 @@ fn the_largest_elements_come_first_and_of_equal_ones_the_first() {
     let many = Tensor::from_f32(vec![100, 100], &many).unwrap();
     assert_eq!(places(&many, 3, TopBy::Value), [4096, 4095, 0]);
     assert_eq!(places(&many, 3, TopBy::Magnitude), [9999, 4096, 4095]);
-    // Infinity in a later block, behind smaller numbers, and larger than all that were kept.
+    // Infinity in a later block, after smaller numbers, and larger than all that were kept.
     for infinity in [f32::INFINITY, f32::NEG_INFINITY] {
         let mut many = vec![1.0f32; 10_000];
         many[9000] = infinity;
@@ -278,7 +279,7 @@ fn the_largest_elements_come_first_and_of_equal_ones_the_first() {
     let integers = Tensor::from_i64(vec![3], &[i64::MAX - 1, i64::MAX, i64::MIN]).unwrap();
     assert_eq!(places(&integers, 2, TopBy::Value), [1, 0]);
     assert_eq!(places(&integers, 2, TopBy::Magnitude), [2, 1]);
-    // Smaller elements of a later block come, too, while there is room for them.
+    // Smaller elements of a later block are included, too, while there is space for them.
     let falling: Vec<f32> = (0..5000u16).rev().map(f32::from).collect();
     let falling = Tensor::from_f32(vec![5000], &falling).unwrap();
     assert_eq!(places(&falling, 4500, TopBy::Value), (0..4500).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What the benches of this crate share: where a thread runs, and what a repetition costs.
+//! Helpers that the benches of this crate share: which processor a thread runs on, and what one repetition costs.
 
 // Each bench is a program of its own and uses a part of this.
 #![allow(dead_code)]

@@ -1,4 +1,4 @@
-//! What is measured: a started context with two kinds, as the profiler has it.
+//! The subject of the measurements: a started context with two kinds, as the profiler has it.
 
 // Each bench is a program of its own and uses a part of this.
 #![allow(dead_code)]

@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 use opscope_clock::{Calibration, ClockPair};
 
 use super::state::{NextBatch, Piece};
-use crate::chunk::{Cursor, Taken};
+use crate::chunk::{Cursor, RecordSpan};
 use crate::record::{BufferId, Bytes, RecordRef};
 
-/// What one callback receives: records where they lie in the buffer, those of each thread in the order in which it emitted
-/// them. Their memory is reused when the callback returns.
+/// The records that one callback receives. They are borrowed from the buffer, and its memory is reused when the
+/// callback returns. The records of each thread are in the order in which it emitted them.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
     buffer: BufferId,
@@ -21,7 +21,7 @@ pub struct Records<'a> {
     pieces: std::slice::Iter<'a, Piece>,
     piece: Option<Piece>,
     cursor: Cursor,
-    taken: Option<Taken>,
+    taken: Option<RecordSpan>,
 }
 
 impl<'a> Batch<'a> {
@@ -34,14 +34,14 @@ impl<'a> Batch<'a> {
         self.buffer
     }
 
-    /// Returns the number of records: at least 1, unless the callback was [requested](crate::Buffer::request_callback) or only
-    /// [tells of drops](crate::BufferOptions::tells_drops).
+    /// Returns the number of records: at least 1, unless the callback was [requested](crate::Buffer::request_callback)
+    /// or only [reports drops](crate::BufferOptions::reports_drops).
     pub fn len(&self) -> u64 {
         self.batch.records
     }
 
     /// Returns whether there are no records, which is the case only in a callback that was
-    /// [requested](crate::Buffer::request_callback) or that only [tells of drops](crate::BufferOptions::tells_drops).
+    /// [requested](crate::Buffer::request_callback) or that only [reports drops](crate::BufferOptions::reports_drops).
     pub fn is_empty(&self) -> bool {
         self.batch.records == 0
     }
@@ -51,8 +51,8 @@ impl<'a> Batch<'a> {
         Bytes::new(self.batch.payload as u64)
     }
 
-    /// Returns the number of records that the buffer delivered before these. A reader that kept earlier batches sees from it
-    /// whether one is missing, or here twice.
+    /// Returns the number of records that the buffer delivered before these. A reader that keeps batches can tell from
+    /// it whether a batch is missing or was received twice.
     pub fn first(&self) -> u64 {
         self.batch.first
     }
@@ -62,8 +62,8 @@ impl<'a> Batch<'a> {
         self.batch.dropped
     }
 
-    /// Returns the calibration that turns the ticks of records into timestamps. It reads both clocks, which takes about half
-    /// a microsecond: call it once per batch.
+    /// Returns the calibration that turns the ticks of records into timestamps. It reads both clocks, which takes about
+    /// half a microsecond: call it once per batch.
     pub fn calibration(&self) -> Calibration {
         Calibration::since(first_clocks())
     }
@@ -84,8 +84,8 @@ impl<'a> Iterator for Records<'a> {
                 && taken.count > 0
             {
                 let header = taken.segment.header();
-                // SAFETY: the batch was taken from what is committed, and the chunk is not recycled before the callback that
-                // borrows the batch returns. `Cursor::take` keeps whole records within the piece.
+                // SAFETY: the batch holds committed records only, and the chunk is not recycled before the callback
+                // that borrows the batch returns. `Cursor::take` keeps whole records within the piece.
                 let payload = unsafe { piece.chunk.payload(taken.start, usize::from(header.length)) };
                 taken.start += taken.segment.step();
                 taken.count -= 1;
@@ -115,7 +115,7 @@ impl Records<'_> {
     }
 }
 
-/// Returns the moment from which ticks are counted, for [`Calibration`]: that of the first call, when the first buffer is
+/// Returns the first clock pair of every [`Calibration`]. It is read at the first call, when the first buffer is
 /// created.
 pub(super) fn first_clocks() -> ClockPair {
     static FIRST: OnceLock<ClockPair> = OnceLock::new();

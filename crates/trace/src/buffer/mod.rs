@@ -1,17 +1,17 @@
 //! Buffers: where records wait for their callback.
 //!
-//! A record's way, from top to bottom; most records end at the second step:
+//! The way of a record through this folder; for most records it ends with the second step:
 //!
-//! 1. [`Buffer::emit_bytes`], or `emit` of the room above, finds the thread's writer (`emit::thread_writers`).
+//! 1. [`Buffer::emit_bytes`], or `emit` of `context`, finds the thread's writer (`emit::thread_writers`).
 //! 2. The writer writes the record into the thread's chunk, without a lock (`state::writer`).
-//! 3. Where there is more to do than writing, the buffer's lock is taken (`emit`), and the record appended under it
+//! 3. If there is more to do than to write, `emit` takes the buffer's lock and appends the record under it
 //!    (`state::append`).
-//! 4. When a callback is due, the buffer is put on its callback thread's list (`delivery::schedule`). That thread takes the
-//!    next batch (`state::batch`) and calls the callback (`delivery`).
+//! 4. When a callback is due, the buffer is put on the list of its callback thread (`delivery::schedule`), which takes
+//!    the next batch (`state::batch`) and calls the callback (`delivery`).
 //!
-//! Rooms, top down; each imports from those after it only: `process_events` (forks and the exit), `registry` (all buffers),
-//! `emit`, `delivery`, `shared` (what all handles of a buffer share, behind its lock), `options`, `callback_thread`, `batch`
-//! (what a callback receives), `state` (where the records are) and `statistics`.
+//! Modules, top down; each imports only from those after it: `process_events` (forks and the exit), `registry` (all
+//! buffers), `emit`, `delivery`, `shared` (what all handles of a buffer share, behind its lock), `options`,
+//! `callback_thread`, `batch` (what a callback receives), `state` (where the records are) and `statistics`.
 
 #[allow(unsafe_code)]
 mod batch;
@@ -52,15 +52,17 @@ use callback_thread::Served;
 use emit::thread_writers;
 pub use emit::{drop_if_interrupting, interrupts_a_call};
 
-/// Where records wait for their callback. Clones are handles of the same buffer. It is destroyed with its last handle, or by
-/// [`destroy`](Self::destroy).
+/// A buffer, in which records wait for their callback. Clones are handles of the same buffer. It is destroyed with its
+/// last handle, or by [`destroy`](Self::destroy).
 ///
 /// *Sizes* count payload, each record rounded up to 8 bytes. For one emitting thread they are exact. With several, a
-/// callback may become due later, by at most a chunk's share (a sixteenth of the size, 512 bytes to 31 KiB) for each.
+/// callback may become due later: by at most one chunk's share (a sixteenth of the size, 512 bytes to 31 KiB) for each
+/// thread.
 ///
-/// *The order* is kept per thread. What a thread emitted also comes before what another thread emits after joining it.
+/// *The order* is kept per thread. Records of a thread also come before those that another thread emits after joining
+/// it.
 ///
-/// *A flush is a barrier*: what any thread emitted before the call is delivered when it returns.
+/// *A flush is a barrier*: when it returns, all records are delivered that any thread emitted before the call.
 ///
 /// *A fork* leaves the parent as it was. The child's buffer is empty, in memory, and works. It is destroyed if another
 /// thread's callback does not return within a second, or if the fork is made in the callback.
@@ -75,8 +77,8 @@ pub struct Buffer {
 struct Handle(Arc<SharedBuffer>);
 
 impl Buffer {
-    /// Creates a buffer. `callback` is called with its records, by one thread at a time. A callback that panics is caught
-    /// and counted, and called again for the next batch.
+    /// Creates a buffer. `callback` is called with its records, by one thread at a time. A panic of the callback is
+    /// caught and counted, and the callback is called again for the next batch.
     ///
     /// # Errors
     /// Returns an error if the options contradict each other, or the system refuses memory, a thread or the file.
@@ -110,14 +112,14 @@ impl Buffer {
     ///
     /// # Errors
     /// Returns an error if the record can never fit, the buffer is destroyed, or it is full and only this thread
-    /// could free room.
+    /// could free space.
     #[inline]
     pub fn emit<R: Record>(&self, record: &R) -> Result<(), TraceError> {
         self.emit_bytes(Category::TRACING, R::KIND.as_raw(), record.as_bytes())
     }
 
-    /// Emits a dispatch in the body of an operator: its path follows the record in the payload. It copies the record once
-    /// more than [`emit`](Self::emit), so use it only if the path is not empty.
+    /// Emits a dispatch in the body of an operator: its path follows the record in the payload. It copies the record
+    /// once more than [`emit`](Self::emit), so use it only if the path is not empty.
     ///
     /// # Errors
     /// As [`emit`](Self::emit). A path may be too long for the buffer.
@@ -154,8 +156,8 @@ impl Buffer {
         self.shared.begin_reservation(category, kind, length)
     }
 
-    /// Delivers everything that was emitted before, and returns when it is delivered. An empty buffer makes no callback. A
-    /// buffer that [`Policy::Discard`](crate::Policy::Discard) closed is opened.
+    /// Delivers everything that was emitted before, and returns when it is delivered. The callback is not called for an
+    /// empty buffer. A buffer that [`Policy::Discard`](crate::Policy::Discard) closed is reopened.
     ///
     /// # Errors
     /// [`TraceError::Busy`] if it would wait for the callback that it is called from; if the buffer is destroyed.
@@ -171,15 +173,15 @@ impl Buffer {
         self.shared.flush(Some(timeout))
     }
 
-    /// Lets everything that was emitted before be delivered soon, and does not wait for it. Unlike [`flush`](Self::flush) it can be
-    /// called from the buffer's own callback.
+    /// Requests the delivery of everything that was emitted before, without waiting for it. Unlike
+    /// [`flush`](Self::flush), it can be called from the buffer's own callback.
     pub fn request_flush(&self) {
         Arc::clone(&self.shared).flush_later();
     }
 
-    /// As [`request_flush`](Self::request_flush), but the callback is called even if there is nothing to deliver: with an empty
-    /// batch. A flush and the buffer's end wait for that callback. It is for a callback that keeps records of its own, see
-    /// [`TraceError::FullInCallback`].
+    /// As [`request_flush`](Self::request_flush), but the callback is called even if there is nothing to deliver: with
+    /// an empty batch. A flush and the buffer's end wait for that callback. It is meant for a callback that keeps
+    /// records of its own, see [`TraceError::FullInCallback`].
     ///
     /// # Errors
     /// Returns an error if the buffer is destroyed.
@@ -187,8 +189,8 @@ impl Buffer {
         self.shared.request_callback()
     }
 
-    /// Changes the time after which records below the watermark are delivered, too; `None` lets them wait. The first one is that of
-    /// the [options](BufferOptions::interval). The same interval again changes nothing.
+    /// Changes the interval after which records below the watermark are delivered, too; with `None` they wait. It is
+    /// first set by the [options](BufferOptions::interval). Setting the same interval again has no effect.
     ///
     /// # Errors
     /// Returns an error if the interval is 0, or the callback thread cannot be started.
@@ -199,7 +201,7 @@ impl Buffer {
         self.shared.set_interval(interval)
     }
 
-    /// Returns what it has done so far.
+    /// Returns the statistics so far.
     pub fn statistics(&self) -> Statistics {
         let mut locked = self.shared.lock();
         let mut statistics = locked.statistics.clone();
@@ -216,8 +218,8 @@ impl Buffer {
         self.shared.assign(thread)
     }
 
-    /// Destroys the buffer, and returns when everything is delivered. If it would wait for the callback that it is called
-    /// from, it returns at once, and the rest is delivered after that callback.
+    /// Destroys the buffer, and returns when everything is delivered. If it would wait for the callback that it is
+    /// called from, it returns at once, and the rest is delivered after that callback.
     ///
     /// # Errors
     /// Returns an error if it is destroyed already.
@@ -230,10 +232,10 @@ impl Buffer {
     }
 }
 
-/// Emits a record into the buffer with this number, if the calling thread has emitted into it lately and nothing but writing is to
-/// be done. Returns whether it did. Where it did not, emit through the [`Buffer`].
+/// Emits a record into the buffer with this number, if the calling thread has emitted into it lately and the record
+/// only has to be written. Returns whether it did. If not, emit through the [`Buffer`].
 ///
-/// A caller that has only the number, as one in another language has, saves finding the buffer.
+/// A caller that has only the number, such as one in another language, need not find the buffer first.
 #[inline]
 pub fn emit_by_id(buffer: BufferId, category: Category, kind: u16, payload: &[u8]) -> bool {
     let header = header_word(category, kind, payload.len());

@@ -10,23 +10,23 @@ use crate::record::Bytes;
 /// The options of a [`Buffer`](crate::Buffer).
 #[derive(Debug, Clone)]
 pub struct BufferOptions {
-    /// The payload bytes that it holds, rounded up to a multiple of 8. At least 1.
+    /// The payload bytes that the buffer holds, rounded up to a multiple of 8. At least 1.
     pub size: Bytes,
-    /// The payload bytes after which a callback becomes due: 0 (after every record) to `size`. A batch ends at the record
-    /// that reaches it, however late the callback comes.
+    /// The payload bytes after which a callback becomes due: 0 (after every record) to `size`. A batch ends at the
+    /// record that reaches it, however late the callback comes.
     pub watermark: Bytes,
     /// What happens when the buffer is full.
     pub policy: Policy,
-    /// The time after which records below the watermark are delivered, too.
+    /// The interval after which records below the watermark are delivered, too.
     pub interval: Option<Duration>,
-    /// Whether a flush, and the end of the buffer, call the callback also where no record waits, but records were dropped since
-    /// the last call: with an empty batch.
-    pub tells_drops: bool,
+    /// Whether a flush, and the end of the buffer, also call the callback if no record waits but records were dropped
+    /// since the last call. The batch is empty then.
+    pub reports_drops: bool,
     /// The thread that calls the callback. By default all buffers share one.
     pub thread: CallbackThread,
-    /// A file that holds the records, so that they survive the process: [`recover`](crate::recover) reads it. It must not
-    /// exist yet. It takes about three times the size, most of which is never written to. `docs/records.md` describes its
-    /// layout.
+    /// A file that holds the records, so that they survive the process: [`recover`](crate::recover) reads it. It must
+    /// not exist yet. It has about three times the buffer's size, most of which is never written to. `docs/records.md`
+    /// describes its layout.
     pub file: Option<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ impl Default for BufferOptions {
             watermark: Bytes::mib(1),
             policy: Policy::Lossless,
             interval: None,
-            tells_drops: false,
+            reports_drops: false,
             thread: CallbackThread::shared(),
             file: None,
         }
@@ -49,8 +49,8 @@ impl BufferOptions {
     /// Returns the state of an empty buffer with these options.
     pub(super) fn state(&self, region: Region) -> BufferState {
         let mut state = BufferState::new(region, self.watermark.get() as usize, self.policy);
-        if self.tells_drops {
-            state.tell_drops();
+        if self.reports_drops {
+            state.report_drops();
         }
         state
     }

@@ -1,7 +1,7 @@
-//! What buffers do at a fork and at the exit of the process.
+//! Forks and the exit of the process, as buffers handle them.
 //!
-//! The parent's buffers stay as they are. The child's are empty, in memory, and work; its callback threads start again
-//! with the first record.
+//! The parent's buffers stay as they are. The child's are empty, in memory, and usable; its callback threads start
+//! again with the first record.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -21,8 +21,8 @@ use crate::{TraceError, file};
 /// How long a process that exits without [`shutdown`](crate::shutdown) waits for its callbacks.
 pub(super) const TIMEOUT_AT_EXIT: Duration = Duration::from_secs(5);
 
-/// How long a fork waits for callbacks of other threads to return. A buffer whose callback did not return is destroyed in
-/// the child: the callback's thread is the parent's.
+/// How long a fork waits for callbacks of other threads to return. A buffer whose callback did not return is destroyed
+/// in the child: the callback's thread is the parent's.
 pub(super) const TIMEOUT_AT_FORK: Duration = Duration::from_secs(1);
 
 static REGISTRATION: Registration = Registration::new(|| Box::new(BufferLocks::take()), deliver_at_exit);
@@ -38,12 +38,12 @@ extern "C" fn deliver_at_exit() {
 }
 
 /// A held lock, and what the lock is part of. The guard is dropped first.
-pub(super) struct Held<T: 'static, K> {
+pub(super) struct HeldLock<T: 'static, K> {
     guard: MutexGuard<'static, T>,
     keeper: Arc<K>,
 }
 
-impl<T, K> Held<T, K> {
+impl<T, K> HeldLock<T, K> {
     fn new(keeper: Arc<K>, lock: impl Fn(&K) -> MutexGuard<'_, T>) -> Self {
         let guard = lock(&keeper);
         // SAFETY: the guard is dropped before the keeper, which keeps the lock in place.
@@ -52,16 +52,16 @@ impl<T, K> Held<T, K> {
     }
 }
 
-/// All locks of this room and of the rooms below it, the innermost first. They are taken from the last field to the first,
-/// and released from the first to the last.
+/// All locks of `buffer` and of the modules below it, the innermost first. They are taken from the last field to the
+/// first, and released from the first to the last.
 struct BufferLocks {
     waits: deadlock::Lock,
     _names: name::Lock,
     files: file::FollowersLock,
     _hooks: hooks::Lock,
-    queues: Vec<Held<WorkerQueue, Worker>>,
+    queues: Vec<HeldLock<WorkerQueue, Worker>>,
     _workers: workers::Lock,
-    buffers: Vec<Held<Protected, SharedBuffer>>,
+    buffers: Vec<HeldLock<Protected, SharedBuffer>>,
     _registry: registry::Lock,
 }
 
@@ -72,7 +72,7 @@ impl BufferLocks {
         let buffers = buffers.into_iter().map(ForkDeadline::hold).collect();
         let workers = workers::lock();
         let queues = workers.iter().filter_map(Weak::upgrade);
-        let queues = queues.map(|worker| Held::new(worker, Worker::lock)).collect();
+        let queues = queues.map(|worker| HeldLock::new(worker, Worker::lock)).collect();
         Self {
             _hooks: hooks::lock(),
             files: file::lock_followers(),
@@ -94,7 +94,7 @@ impl HeldLocks for BufferLocks {
         for Held { guard, keeper } in &mut self.queues {
             keeper.reset_after_fork(guard);
         }
-        // The child has no other thread that waits, and the files are the parent's.
+        // No other thread waits in the child, and the files belong to the parent.
         self.waits.clear();
         self.files.clear();
         drop(self);
@@ -102,7 +102,7 @@ impl HeldLocks for BufferLocks {
     }
 }
 
-/// A buffer whose lock is taken for a fork, and until when that waits for its callback.
+/// A buffer whose lock a fork takes, and the moment until which the fork waits for its callback.
 pub(super) struct ForkDeadline(Arc<SharedBuffer>, Option<Instant>);
 
 impl ForkDeadline {
@@ -111,13 +111,13 @@ impl ForkDeadline {
         Self(buffer, deadline)
     }
 
-    pub(super) fn hold(self) -> Held<Protected, SharedBuffer> {
-        Held::new(self.0, |buffer| buffer.lock_between_callbacks(self.1))
+    pub(super) fn hold(self) -> HeldLock<Protected, SharedBuffer> {
+        HeldLock::new(self.0, |buffer| buffer.lock_between_callbacks(self.1))
     }
 }
 
 impl SharedBuffer {
-    /// Takes the lock at a moment when no other thread is in the callback, or after the deadline at any moment.
+    /// Takes the lock at a moment when no other thread is in the callback. After the deadline, takes it at any moment.
     fn lock_between_callbacks(&self, deadline: Option<Instant>) -> MutexGuard<'_, Protected> {
         let mut locked = self.lock();
         while locked.delivering && !locked.callback_thread.is_current() {
@@ -128,7 +128,7 @@ impl SharedBuffer {
             locked = self.done.wait_until(self.clock(), locked, deadline);
             locked.fork_waiters -= 1;
         }
-        // Callback threads wait for the fork, which holds the lock until it is over.
+        // Callback threads wait for the fork, which holds the lock until it is done.
         self.done.notify_all();
         locked
     }
@@ -137,21 +137,21 @@ impl SharedBuffer {
     fn reset_after_fork(&self, locked: &mut Protected) {
         let destroyed = locked.state.is_destroyed() || locked.callback.is_none();
         let Ok(region) = Region::anonymous(Geometry::for_size(self.options().size.get())) else {
-            // Without memory the buffer is destroyed: it returns an error for each record.
+            // If there is no memory, the buffer is destroyed: it returns an error for each record.
             locked.state.set_destroyed();
             locked.ended = true;
             return;
         };
         let before = std::mem::replace(&mut locked.state, self.options().state(region));
         before.abandon(locked.delivering);
-        // A callback of another thread, which the child does not have, will not return.
+        // A callback that ran on another thread never returns in the child, which does not have that thread.
         if destroyed {
             locked.state.set_destroyed();
         }
         locked.ended = destroyed;
         locked.statistics = Statistics::default();
         (locked.scheduled, locked.delivering) = (false, false);
-        (locked.room_waiters, locked.flush_waiters, locked.fork_waiters) = (0, 0, 0);
+        (locked.space_waiters, locked.flush_waiters, locked.fork_waiters) = (0, 0, 0);
         locked.forks += 1;
     }
 }

@@ -14,7 +14,8 @@ use crate::{TraceError, file};
 
 pub(super) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
 
-/// A buffer, shared by its handles, the contexts that trace into it, the threads that emit and the callback thread.
+/// The part of a buffer that its handles, the contexts that trace into it, the emitting threads and the callback thread
+/// share.
 pub(crate) struct SharedBuffer {
     id: BufferId,
     options: BufferOptions,
@@ -22,9 +23,10 @@ pub(crate) struct SharedBuffer {
     longest: usize,
     owner: OnceLock<Owner>,
     protected: Mutex<Protected>,
-    /// Notified when a callback has freed room.
-    pub(super) room: Condvar,
-    /// Notified when a flush is done, a callback has returned that a fork waits for, or the buffer has ended.
+    /// Notified when a callback has freed space.
+    pub(super) space: Condvar,
+    /// Notified when a flush is done, when a callback for which a fork waits has returned, and when the buffer has
+    /// ended.
     pub(super) done: Condvar,
 }
 
@@ -35,29 +37,29 @@ struct Owner {
     on_destroy: fn(BufferId),
 }
 
-/// What the buffer's lock protects.
+/// The data that the buffer's lock protects.
 pub(crate) struct Protected {
     pub(super) state: BufferState,
-    /// `None` while it runs, and after the end.
+    /// The callback; `None` while it runs, and after the end.
     pub(super) callback: Option<Callback>,
     pub(super) callback_thread: CallbackThread,
-    /// The time after which records below the watermark are delivered, too.
+    /// The interval after which records below the watermark are delivered, too.
     pub(super) interval: Option<Duration>,
-    /// The buffer is in its callback thread's list.
+    /// Whether the buffer is on its callback thread's list.
     pub(super) scheduled: bool,
-    /// A callback runs.
+    /// Whether a callback is running.
     pub(super) delivering: bool,
-    /// The buffer was destroyed and has delivered everything.
+    /// Whether the buffer was destroyed and has delivered everything.
     pub(super) ended: bool,
     /// The number of forks between the process that created the buffer and this one.
     pub(super) forks: u64,
-    /// The threads that wait for room.
-    pub(super) room_waiters: usize,
-    /// The number of times that waiting threads were notified of room.
-    pub(super) room_made: u64,
-    /// The threads that wait for a flush or the end.
+    /// The number of threads that wait for space.
+    pub(super) space_waiters: usize,
+    /// How often waiting threads were notified of free space.
+    pub(super) space_notices: u64,
+    /// The number of threads that wait for a flush or the end.
     pub(super) flush_waiters: usize,
-    /// The threads that wait for the callback to return, to fork.
+    /// The number of threads that are about to fork and wait for the callback to return.
     pub(super) fork_waiters: usize,
     /// The counts that `state` does not hold.
     pub(super) statistics: Statistics,
@@ -82,8 +84,8 @@ impl SharedBuffer {
             delivering: false,
             ended: false,
             forks: 0,
-            room_waiters: 0,
-            room_made: 0,
+            space_waiters: 0,
+            space_notices: 0,
             flush_waiters: 0,
             fork_waiters: 0,
             statistics: Statistics::default(),
@@ -93,7 +95,7 @@ impl SharedBuffer {
             longest: geometry.share,
             owner: OnceLock::new(),
             protected: Mutex::new(protected),
-            room: Condvar::new(),
+            space: Condvar::new(),
             done: Condvar::new(),
             options,
         })
@@ -107,7 +109,8 @@ impl SharedBuffer {
         &self.options
     }
 
-    /// Returns the clock that timeouts and stalls count on: that of the callback thread with which the buffer was created.
+    /// Returns the clock by which timeouts and stalls are measured: that of the callback thread with which the buffer
+    /// was created.
     pub(super) fn clock(&self) -> &Clock {
         self.options.thread.clock()
     }
@@ -123,13 +126,13 @@ impl SharedBuffer {
         Ok(())
     }
 
-    /// Makes a context the buffer's owner if it has none, and returns the owner. `on_destroy` is called when the buffer is
-    /// destroyed.
+    /// Makes a context the buffer's owner if it has none, and returns the owner. `on_destroy` is called when the buffer
+    /// is destroyed.
     pub(crate) fn claim(&self, context: ContextId, on_destroy: fn(BufferId)) -> ContextId {
         self.owner.get_or_init(|| Owner { context, on_destroy }).context
     }
 
-    /// Tells the owner that the buffer is destroyed.
+    /// Notifies the owner that the buffer is destroyed.
     pub(super) fn notify_owner(&self) {
         if let Some(owner) = self.owner.get() {
             (owner.on_destroy)(self.id);
@@ -144,20 +147,20 @@ impl SharedBuffer {
         self.lock().state.is_destroyed()
     }
 
-    /// Makes every thread's next record take the lock. When this returns, no thread is writing without it.
+    /// Forces the next record of every thread to take the lock. When this returns, no thread is writing without it.
     pub(crate) fn lock_writers_out(&self) {
         let mut locked = self.lock();
         locked.state.lock_all_out();
-        locked.announce_room(&self.room);
+        locked.notify_of_space(&self.space);
     }
 }
 
 impl Protected {
-    /// Lets the threads that wait for room look again.
-    pub(super) fn announce_room(&mut self, room: &Condvar) {
-        if self.room_waiters > 0 {
-            self.room_made += 1;
-            room.notify_all();
+    /// Wakes the threads that wait for space.
+    pub(super) fn notify_of_space(&mut self, space: &Condvar) {
+        if self.space_waiters > 0 {
+            self.space_notices += 1;
+            space.notify_all();
         }
     }
 }

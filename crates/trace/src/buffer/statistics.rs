@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::record::{Bytes, Category, Kind};
 
-/// What a buffer has done so far: `emitted == delivered + dropped + waiting` for every kind at any moment.
+/// The statistics of a buffer. For every kind, `emitted == delivered + dropped + waiting` at any moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Counts per category and kind.
@@ -16,7 +16,7 @@ pub struct Statistics {
     pub callbacks: u64,
     /// Callbacks that panicked. Their batch counts as delivered.
     pub panics: u64,
-    /// The number of times that a thread had to wait for room.
+    /// How often a thread had to wait for space.
     pub stalls: u64,
     /// The longest of those waits.
     pub longest_stall: Duration,

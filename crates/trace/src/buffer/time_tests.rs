@@ -1,4 +1,5 @@
-//! Intervals and timeouts, on a clock that the tests advance: just before the moment nothing happens, at the moment it does.
+//! Intervals and timeouts, on a clock that the tests advance: nothing happens just before the due moment, and at that
+//! moment it does.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -26,7 +27,7 @@ fn emit(buffer: &Buffer) {
     buffer.emit_bytes(Category(8), 0, &[0; 8]).expect("there is room");
 }
 
-/// A buffer, and what its callbacks receive: the number of records.
+/// Returns a buffer, and a channel for the number of records that each callback receives.
 fn reporting(options: BufferOptions) -> (Buffer, Receiver<u64>) {
     let (sender, receiver) = channel();
     let buffer = Buffer::create(options, move |batch| {
@@ -36,7 +37,7 @@ fn reporting(options: BufferOptions) -> (Buffer, Receiver<u64>) {
     (buffer.expect("the options are valid"), receiver)
 }
 
-/// A buffer whose callback is called with a record, and does not return before the sender is dropped.
+/// Returns a buffer whose callback was called with a record, and does not return before the sender is dropped.
 fn held(options: BufferOptions) -> (Buffer, Sender<()>) {
     let (release, held) = channel();
     let (entered, enters) = channel();
@@ -136,7 +137,7 @@ fn a_fork_waits_a_second_for_the_callback_of_another_thread() {
     assert_eq!(TIMEOUT_AT_FORK, Duration::from_secs(1));
     let clock = ManualClock::create();
     let (buffer, release) = held(options(&clock, 4096));
-    // Takes the lock though the callback has not returned.
+    // This takes the lock although the callback has not returned.
     let fork = spawned(&buffer, |buffer| drop(ForkDeadline::of(Arc::clone(buffer.shared())).hold()));
     ends_after(&clock, Duration::from_secs(1), fork);
     drop(release);
@@ -158,13 +159,13 @@ fn the_exit_of_the_process_waits_five_seconds_for_a_callback_and_names_its_buffe
 }
 
 #[test]
-fn the_longest_stall_is_as_long_as_a_thread_waited_for_room() {
+fn the_longest_stall_is_as_long_as_a_thread_waited_for_space() {
     let clock = ManualClock::create();
     let (buffer, release) = held(options(&clock, 8));
     for (seconds, longest) in [(3, 3), (2, 3), (7, 7)] {
         let stalls = buffer.statistics().stalls;
         thread::scope(|scope| {
-            // All room is in the callback that is held.
+            // All space is used by the records of the callback that is held.
             let emitting = scope.spawn(|| emit(&buffer));
             while buffer.statistics().stalls == stalls {
                 thread::yield_now();

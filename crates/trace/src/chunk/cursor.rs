@@ -9,7 +9,8 @@ pub(crate) trait Words {
 
 impl Words for Chunk<'_> {
     fn word(&self, offset: usize) -> u64 {
-        // Relaxed is enough: the Acquire load of `committed` ordered the part of the word that matters, see `Segment`.
+        // Relaxed is enough, because the Acquire load of `committed` has ordered the part of the word that matters, see
+        // `Segment`.
         Chunk::word(self, offset).load(Ordering::Relaxed)
     }
 }
@@ -32,7 +33,7 @@ pub(crate) struct Cursor {
 
 /// Consecutive records of one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct RecordSpan {
     /// The segment.
     pub(crate) segment: Segment,
     /// The offset of the first of them.
@@ -41,7 +42,7 @@ pub(crate) struct Taken {
     pub(crate) count: usize,
 }
 
-impl Taken {
+impl RecordSpan {
     /// Returns their payload bytes, each record rounded up to 8.
     pub(crate) fn bytes(&self) -> usize {
         self.count * self.segment.step()
@@ -54,9 +55,10 @@ impl Cursor {
         Self { position: START, header: START - 8 }
     }
 
-    /// Takes the next records of one segment: as few as make up `wanted` bytes of payload, at least one, none past `upto`.
-    /// Returns `None` at `upto`. In damaged files it also returns `None` at words that are no valid header.
-    pub(crate) fn take(&mut self, chunk: &(impl Words + ?Sized), upto: usize, wanted: usize) -> Option<Taken> {
+    /// Takes the next records of one segment: as few as add up to `wanted` bytes of payload, at least one, and none
+    /// past `upto`. Returns `None` at `upto`. In a damaged file it also returns `None` at a word that is not a valid
+    /// header.
+    pub(crate) fn take(&mut self, chunk: &(impl Words + ?Sized), upto: usize, wanted: usize) -> Option<RecordSpan> {
         if self.position >= upto {
             return None;
         }
@@ -74,7 +76,7 @@ impl Cursor {
             return None;
         }
         let count = (left / step).min(wanted.div_ceil(step).max(1));
-        let taken = Taken { segment, start: self.position, count };
+        let taken = RecordSpan { segment, start: self.position, count };
         self.position += count * step;
         Some(taken)
     }

@@ -1,7 +1,7 @@
 use super::START;
 
-/// How far a chunk is filled: the end of its last whole record (lower 32 bits), and the payload before it (upper 32 bits).
-/// They share a word, so that a reader gets both of the same moment.
+/// How far a chunk is filled: the end of its last whole record (lower 32 bits), and the payload before it (upper 32
+/// bits). They share a word, so that a reader gets both as of the same moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fill(pub(crate) u64);
 

@@ -5,12 +5,12 @@ pub(crate) const MAX_SIZE: u64 = 64 << 30;
 
 /// The smallest share.
 const SMALLEST_SHARE: usize = 512;
-/// The largest share. With the head and the headers of 120 segments it makes eight pages.
+/// The largest share. With the head and the headers of 120 segments it fills eight pages.
 const LARGEST_SHARE: usize = 31 << 10;
 /// The number of shares in a buffer whose share is neither the smallest nor the largest.
 const CHUNKS: usize = 16;
-/// The chunks beyond those that the size needs: one that threads share, one that is half delivered, two for the room that
-/// `Overwrite` keeps, and two for threads that emit seldom.
+/// The number of chunks beyond those that the size needs: one that threads share, one that is half delivered, two for
+/// the space that `Overwrite` keeps, and two for threads that rarely emit.
 const SPARE: usize = 6;
 
 /// How a buffer's memory is cut into chunks.
@@ -41,9 +41,9 @@ impl Geometry {
     }
 }
 
-/// Returns the bytes that a chunk needs. A chunk takes records until its share is reached. In the worst case all but 8 bytes
-/// of the share are 8-byte records of alternating kinds, each with a header of 8 bytes, and then the longest record follows
-/// with its header. Most of that memory is never touched, and so costs nothing.
+/// Returns the bytes that a chunk needs. A chunk takes records until its share is reached. In the worst case all but 8
+/// bytes of the share are 8-byte records of alternating kinds, each with a header of 8 bytes, and then the longest
+/// record follows with its header. Most of that memory is never touched, and so costs nothing.
 fn stride(share: usize) -> usize {
     let worst = START + 2 * share + 8 + share;
     if share == LARGEST_SHARE { worst.next_multiple_of(4096) } else { worst.next_multiple_of(64) }
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn shares_strides_and_counts_are_those_that_were_worked_out_by_hand() {
-        // The size rounded up to 8; a sixteenth of it, 512 to 31,744 and not above the size; 64 + 3 shares + 8, rounded up to 64 or
-        // to pages; the shares in the size, rounded up, and 6.
+        // The size rounded up to 8; a sixteenth of it, 512 to 31,744 and not above the size; 64 + 3 shares + 8, rounded
+        // up to 64 or to pages; the shares in the size, rounded up, and 6.
         for (asked, size, share, stride, count) in [
             (1, 8, 8, 128, 7),
             (100, 104, 104, 384, 7),

@@ -7,8 +7,8 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Geometry, head};
 
-/// A chunk for loom. Its payloads are relaxed atomics: where the protocol does not order a read after its write, loom lets
-/// the read see an older value, and the test's assertion on the content fails.
+/// A chunk for loom. Its payloads are relaxed atomics: where the protocol does not order a read after its write, loom
+/// lets the read see an older value, and the test's assertion on the content fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunk<'region>(&'region [AtomicU64]);
 

@@ -64,19 +64,20 @@ impl<'region> Chunk<'region> {
     /// Writes a payload.
     ///
     /// # Safety
-    /// The caller is the chunk's one writer, `offset` is at or after `committed`, and the payload ends within the chunk.
+    /// The caller is the chunk's one writer, `offset` is at or after `committed`, and the payload ends within the
+    /// chunk.
     #[inline(always)]
     pub(crate) unsafe fn write(&self, offset: usize, payload: &[u8]) {
         // SAFETY: the caller vouches for it. These bytes are not read before they are committed.
         unsafe { std::ptr::copy_nonoverlapping(payload.as_ptr(), self.start.as_ptr().add(offset), payload.len()) }
     }
 
-    /// Requests a cache line that will be written soon, so that no other cache holds it by then.
+    /// Prefetches a cache line for writing, so that no other cache holds it when it is written.
     #[inline(always)]
     pub(crate) fn prepare_to_write(&self, offset: usize) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: PREFETCHW reads and writes nothing and never faults, whatever the address. Processors without it ignore
-        // it.
+        // SAFETY: PREFETCHW reads and writes nothing and never faults, whatever the address. Processors without it
+        // ignore it.
         unsafe {
             std::arch::asm!("prefetchw [{}]", in(reg) self.start.as_ptr().wrapping_add(offset), options(nostack, preserves_flags, readonly));
         }
@@ -96,8 +97,8 @@ impl<'region> Chunk<'region> {
     /// Returns a committed payload.
     ///
     /// # Safety
-    /// The payload ends at or before a `committed` that was loaded with Acquire, and the chunk is not recycled while the
-    /// slice is used.
+    /// The payload ends at or before a `committed` that was loaded with Acquire, and the chunk is not recycled while
+    /// the slice is used.
     #[inline(always)]
     pub(crate) unsafe fn payload(&self, offset: usize, length: usize) -> &'region [u8] {
         // SAFETY: the caller vouches for it. Committed bytes are not written again until the chunk is recycled.

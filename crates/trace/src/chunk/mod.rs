@@ -2,10 +2,10 @@
 //!
 //! All code that touches this memory relies on three rules:
 //!
-//! - *One writer*: bytes at and after `committed` are written by one thread at a time. That is the thread that leases the
-//!   chunk or, while that thread is locked out, the thread that holds the buffer's lock.
-//! - *A stable prefix*: bytes before `committed` are not written again until the chunk is recycled. That happens under the
-//!   buffer's lock, when no reader is in the chunk.
+//! - *One writer*: bytes at and after `committed` are written by one thread at a time. That is the thread that leases
+//!   the chunk or, while that thread is locked out, the thread that holds the buffer's lock.
+//! - *A stable prefix*: bytes before `committed` are not written again until the chunk is recycled. That happens under
+//!   the buffer's lock, when no reader is in the chunk.
 //! - *Publication*: `committed` is stored with Release after the bytes, and loaded with Acquire before they are read.
 
 mod cursor;
@@ -20,7 +20,7 @@ mod policy;
 mod region;
 mod segment;
 
-pub(crate) use cursor::{Cursor, Taken, Words};
+pub(crate) use cursor::{Cursor, RecordSpan, Words};
 pub(crate) use fill::Fill;
 pub(crate) use geometry::{Geometry, MAX_SIZE};
 #[cfg(loom)]

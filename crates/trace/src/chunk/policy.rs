@@ -3,16 +3,16 @@ use std::str::FromStr;
 
 use crate::TraceError;
 
-/// What happens when a record finds the buffer full: it decides where the next free chunk comes from.
+/// What happens to a record if the buffer is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// The emitting thread waits until a callback has freed room. Nothing is lost.
+    /// The emitting thread waits until a callback has freed space. Nothing is lost.
     Lossless,
-    /// The record is dropped and counted, as is every later record that is larger than the room left, until the buffer is
-    /// flushed explicitly. A buffer that is full to its last byte is closed until then, too.
+    /// The record is dropped and counted. Until the buffer is flushed explicitly, so is every later record that is
+    /// larger than the space left. A buffer that is full to the last byte is closed until then, too.
     Discard,
-    /// The oldest records are dropped and counted, so the buffer keeps the newest. With a watermark at the size it is a
-    /// flight recorder, which delivers only when it is flushed or destroyed.
+    /// The oldest records are dropped and counted, so the buffer keeps the newest. With a watermark equal to the size,
+    /// it is a flight recorder, which delivers only when it is flushed or destroyed.
     Overwrite,
 }
 

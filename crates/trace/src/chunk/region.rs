@@ -25,7 +25,7 @@ impl Region {
         Ok(region)
     }
 
-    /// Maps a whole file, shared. Its chunks start at `offset`, a multiple of the page size.
+    /// Maps a whole file as shared memory. Its chunks start at `offset`, a multiple of the page size.
     pub(crate) fn of_file(geometry: Geometry, file: &File, offset: usize) -> io::Result<Self> {
         let map = MmapOptions::new().len(offset + geometry.bytes()).map_raw(file)?;
         let region = Self { geometry, map, offset };
@@ -49,8 +49,8 @@ impl Region {
         unsafe { Chunk::new(start, stride) }
     }
 
-    /// Replaces the memory of a file by private memory with the same content at the same address, in the child of a fork:
-    /// the file is the parent's. Anonymous memory is private already.
+    /// Replaces the memory of a file by private memory with the same content at the same address. This is done in the
+    /// child of a fork, because the file belongs to the parent. Anonymous memory is private already.
     pub(crate) fn make_private(&mut self) -> io::Result<()> {
         if self.offset == 0 {
             return Ok(());
@@ -77,11 +77,11 @@ impl Region {
         within.then(|| unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().add(offset).cast()) })
     }
 
-    /// Brings in the pages of every chunk's share, so that no emit pays for a page fault. This is advice only: where the
-    /// kernel does not know it, pages come in when they are touched.
+    /// Brings in the pages of every chunk's share, so that no emit pays for a page fault. This is only advice: if the
+    /// kernel does not support it, pages are brought in when they are first touched.
     fn prepare(&self) {
         const PAGE: usize = 4096;
-        // Huge pages would make the part of a stride resident that is hardly ever touched.
+        // With huge pages, the part of a stride that is hardly ever touched would be resident, too.
         let _ = self.map.advise(Advice::NoHugePage);
         let Geometry { size, share, stride, .. } = self.geometry;
         for index in 0..size.div_ceil(share) {

@@ -1,7 +1,7 @@
 use crate::record::{Category, Header};
 
-/// The header of a segment: a run of records of equal category, kind and length within a chunk. One header stands before
-/// all of them.
+/// The header of a segment: successive records of the same category, kind and length in a chunk, which share one
+/// header.
 ///
 /// | bits | what |
 /// |---|---|
@@ -11,8 +11,8 @@ use crate::record::{Category, Header};
 /// | 32-47 | length of each payload, in bytes |
 /// | 48-63 | the segment's end, in units of 8 bytes from the chunk's start; 0 while it is the last segment |
 ///
-/// The end is stored before the next segment's first record is committed. A reader that sees that record sees the end. A
-/// reader that does not see it, and finds 0, takes `committed` for the end and is right.
+/// The end is stored before the next segment's first record is committed. A reader that sees that record also sees the
+/// end. A reader that does not see that record may find 0 here. It then correctly takes `committed` for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment(pub(crate) u64);
 

@@ -15,11 +15,11 @@ pub fn wanted(kind: Kind) -> bool {
     traces(current_version(), kind)
 }
 
-/// Emits a record into the buffers of all started contexts that trace its kind. It costs one relaxed load and one branch if
-/// there is none, and 2 to 3 ns if there is one.
+/// Emits a record into the buffers of all started contexts that trace its kind. It costs one relaxed load and one
+/// branch if there is none, and 2 to 3 ns if there is one.
 ///
 /// # Errors
-/// The first error of a buffer. The other buffers receive the record all the same.
+/// The first error of a buffer. The other buffers receive the record nevertheless.
 #[inline(always)]
 pub fn emit<R: Record>(record: &R) -> Result<(), TraceError> {
     let version = current_version();
@@ -30,16 +30,16 @@ pub fn emit<R: Record>(record: &R) -> Result<(), TraceError> {
     if append_by_kind(version, R::KIND, record.operation(), header, record.as_bytes()) {
         return Ok(());
     }
-    // A copy, so that only this path takes the record's address. On the path above, the caller's values then go from
-    // registers into the buffer, and the record need not be in memory before.
+    // The record is copied, so that only this path takes its address. On the path above, the caller's values then go
+    // from registers into the buffer, and the record need not be in memory.
     match R::read_from_bytes(record.as_bytes()) {
         Ok(copy) => emit_by_routes(version, copy),
         Err(_) => unreachable!("a record is as long as itself"),
     }
 }
 
-/// As [`emit`], for a dispatch in the body of an operator: its path follows the record in the payload. It copies the record
-/// once more than `emit`, so use it only if the path is not empty.
+/// As [`emit`], for a dispatch in the body of an operator: its path follows the record in the payload. It copies the
+/// record once more than `emit`, so use it only if the path is not empty.
 ///
 /// # Errors
 /// As [`emit`]. A path may be too long for a buffer.
@@ -96,8 +96,8 @@ fn emit_bytes_by_routes(
     })
 }
 
-/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit, and counts it in
-/// the buffers that trace it. Returns whether it did.
+/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit,
+/// and counts it in the buffers that trace it. Returns whether it did.
 pub(super) fn drop_if_interrupting(kind: Kind, operation: Operation) -> bool {
     let interrupts = interrupts_a_call();
     if interrupts {

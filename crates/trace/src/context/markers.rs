@@ -16,7 +16,7 @@ use crate::record::{
 #[derive(Debug)]
 #[must_use = "the range ends where this is dropped"]
 pub struct Range {
-    /// `None` if markers were not traced when it began.
+    /// `None` if markers were not traced when the range began.
     open: Option<Open>,
     _thread: PhantomData<*const ()>,
 }
@@ -35,7 +35,7 @@ pub fn range(name: &str) -> Range {
     if wanted(Kind::Marker) && !drops(MarkerOperation::Range) { range_named(intern(name)) } else { Range::NOT_TRACED }
 }
 
-/// As [`range`], by a name that [`intern`] returned. It costs two readings of the clock and a record.
+/// As [`range`], by a name that [`intern`] returned. It costs two clock readings and a record.
 #[inline]
 pub fn range_named(name: NameId) -> Range {
     let open = (wanted(Kind::Marker) && !drops(MarkerOperation::Range)).then(|| {
@@ -59,7 +59,7 @@ pub fn mark_named(name: NameId) {
     let _ = try_mark_named(name);
 }
 
-/// As [`mark_named`], but returns what became of the record.
+/// As [`mark_named`], but returns whether the record was emitted.
 ///
 /// # Errors
 /// As [`emit`].
@@ -76,7 +76,7 @@ pub fn counter(name: NameId, value: f64) {
     let _ = try_counter(name, value);
 }
 
-/// As [`counter`], but returns what became of the record.
+/// As [`counter`], but returns whether the record was emitted.
 ///
 /// # Errors
 /// As [`emit`].
@@ -96,7 +96,7 @@ pub fn try_counter(name: NameId, value: f64) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Returns whether a marker was dropped, and counted: in a signal handler that interrupts another call.
+/// Drops and counts a marker if the caller is a signal handler that interrupted another call. Returns whether it did.
 fn drops(operation: MarkerOperation) -> bool {
     drop_if_interrupting(Kind::Marker, Operation(operation as u32))
 }

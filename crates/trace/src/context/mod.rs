@@ -1,8 +1,8 @@
 //! Contexts: which kinds are traced into which buffers, and emitting through them.
 //!
-//! A record's way through this room: `emit` checks whether the kind is traced at all (`routes`), and tries the thread's
-//! shortcut into a buffer. Where there is none, it looks the kind up in the routes that the thread has cached
-//! (`thread_routes`). They come from the list of all contexts (`registry`). Then it hands the record to the buffer.
+//! The way of a record through this folder: `emit` checks whether the kind is traced at all (`routes`), and tries the
+//! thread's shortcut into a buffer. If there is none, it looks the kind up in the routes that the thread has cached
+//! (`thread_routes`), which come from the list of all contexts (`registry`). Then it passes the record to the buffer.
 
 mod correlation;
 mod emit;
@@ -27,8 +27,8 @@ use crate::buffer::Buffer;
 use crate::record::{ContextId, Kind, Operations};
 use routes::Service;
 
-/// The switch for a set of tracing services: a service traces one kind into one buffer while the context is started. The
-/// context stops when it is dropped.
+/// The switch for a set of tracing services: a service traces one kind into one buffer while the context is started.
+/// The context stops when it is dropped.
 #[derive(Debug)]
 pub struct Context {
     id: ContextId,
@@ -47,12 +47,12 @@ impl Context {
         self.id
     }
 
-    /// Adds a service: records of a kind go into a buffer. In a started context it begins at once. A buffer serves one
-    /// context, the first that it is configured for.
+    /// Adds a service: records of this kind go into this buffer. In a started context the service begins at once. A
+    /// buffer serves only one context, the first one that it is configured for.
     ///
     /// # Errors
     /// Returns an error if the context already has this kind, the kind does not have an operation, or the buffer is
-    /// destroyed or serves another context. The context is unchanged then.
+    /// destroyed or serves another context. The context is not changed in this case.
     pub fn configure(&self, kind: Kind, operations: Operations<'_>, buffer: &Buffer) -> Result<(), TraceError> {
         process_events::register()?;
         let operations = operation_bits(kind, operations)?;
@@ -75,7 +75,7 @@ impl Context {
         Ok(())
     }
 
-    /// Starts tracing. It does nothing if the context is started.
+    /// Starts tracing. Has no effect if the context is already started.
     ///
     /// # Errors
     /// Returns an error if the context is destroyed.
@@ -99,7 +99,7 @@ impl Context {
         registry::lock().context(self.id).is_ok_and(|context| context.active.load(Ordering::SeqCst))
     }
 
-    /// Returns whether it is not destroyed.
+    /// Returns whether it has not been destroyed.
     pub fn is_valid(&self) -> bool {
         registry::lock().context(self.id).is_ok()
     }

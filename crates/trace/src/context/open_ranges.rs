@@ -1,7 +1,7 @@
 //! The ranges that are open at this moment, on every thread.
 //!
-//! A range is recorded when it ends. So that a profile that ends before it can record it too, each thread publishes its open
-//! ranges in atomics that only it writes: that costs a few stores, where a lock would cost as much as a record.
+//! A range is recorded when it ends. A profile that ends earlier needs it, too. So each thread publishes its open
+//! ranges in atomics that only it writes. That costs a few stores, whereas a lock would cost as much as a record.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ const PUBLISHED: usize = if cfg!(loom) { 2 } else { 64 };
 /// The ranges that are open at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct OpenRanges {
-    /// A record for each, the inner ranges of a thread first as if they ended now: from its start to the moment, with the
-    /// operation [`MarkerOperation::OpenRange`].
+    /// A record for each range, as if it ended at this moment, with the operation [`MarkerOperation::OpenRange`]. The
+    /// inner ranges of a thread come first.
     pub records: Vec<MarkerRecord>,
-    /// The number of ranges without a record, because their threads have more than 64 open ranges.
+    /// The number of ranges that have no record, because their threads have more than 64 open ranges.
     pub omitted: u64,
 }
 
-/// Returns the ranges that are open on any thread. Only ranges that began while a context traced markers are among them.
+/// Returns the ranges that are open on any thread, as far as they began while a context traced markers.
 pub fn open_ranges() -> OpenRanges {
     let mut found = OpenRanges::default();
     let now = Ticks::now();
@@ -55,13 +55,13 @@ struct Published {
 }
 
 thread_local! {
-    static OWN: Own = Own::register();
-    /// The number of open ranges of the thread. It has no destructor, so a mark in a signal handler may look at it.
+    static OWN: OwnRanges = OwnRanges::register();
+    /// The number of open ranges of the thread. It has no destructor, so a mark in a signal handler may read it.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The registration of a thread, until the thread ends.
-struct Own(Arc<ThreadRanges>);
+struct OwnRanges(Arc<ThreadRanges>);
 
 static THREADS: Mutex<Vec<Arc<ThreadRanges>>> = Mutex::new(Vec::new());
 
@@ -83,7 +83,7 @@ pub(super) fn open(name: NameId, start: Ticks, correlation: Correlation) -> u32 
 /// Withdraws a range of the calling thread.
 pub(super) fn close(name: NameId, start: Ticks) {
     let _inside = Inside::enter();
-    // A thread that ends has withdrawn all of its ranges.
+    // A thread that is being torn down has withdrawn all of its ranges.
     DEPTH.set(OWN.try_with(|own| own.0.close(name, start)).unwrap_or(0));
 }
 
@@ -92,9 +92,9 @@ pub(super) fn depth() -> u32 {
     DEPTH.get()
 }
 
-/// Called in the child of a fork: removes the ranges of all other threads, and stores the new number of the one that is left.
+/// Removes the ranges of all other threads in the child of a fork, and stores the new number of the remaining thread.
 pub(super) fn reset_after_fork(threads: Lock) {
-    // Released first: a thread that never opened a range is registered below, under the same lock.
+    // Released first, because a thread that never opened a range is registered below, under the same lock.
     drop(threads);
     let kept = OWN.try_with(|own| {
         self::threads().retain(|thread| Arc::ptr_eq(thread, &own.0));
@@ -106,7 +106,7 @@ pub(super) fn reset_after_fork(threads: Lock) {
     }
 }
 
-impl Own {
+impl OwnRanges {
     fn register() -> Self {
         let own = Arc::new(ThreadRanges::new());
         threads().push(Arc::clone(&own));
@@ -114,7 +114,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for OwnRanges {
     fn drop(&mut self) {
         threads().retain(|thread| !Arc::ptr_eq(thread, &self.0));
     }
@@ -158,7 +158,7 @@ impl ThreadRanges {
         count.saturating_sub(1)
     }
 
-    /// Changes the ranges so that a reader sees all of the change or nothing of it.
+    /// Changes the ranges so that a reader sees either all of the change or none of it.
     #[inline]
     fn change(&self, change: impl FnOnce()) {
         let version = self.version.load(Ordering::Relaxed);
@@ -170,7 +170,8 @@ impl ThreadRanges {
 
     /// Adds the ranges that are open.
     fn read(&self, now: Ticks, found: &mut OpenRanges) {
-        /// After so many attempts the thread is taken as stopped in the middle of a change, and its ranges count as omitted.
+        /// After this many attempts, a reader assumes that the thread was stopped in the middle of a change, and counts
+        /// its ranges as omitted.
         const MOST_ATTEMPTS: usize = 100_000;
         let before = found.records.len();
         for _ in 0..MOST_ATTEMPTS {
@@ -220,7 +221,7 @@ impl Published {
         }
     }
 
-    /// Returns the record, or `None` if the place of the range is free.
+    /// Returns the record, or `None` if this entry is free.
     fn record(&self, now: Ticks, thread: ThreadId, depth: u32) -> Option<MarkerRecord> {
         let name = self.name();
         let start = Ticks::from_raw(self.start.load(Ordering::Relaxed));
@@ -248,7 +249,7 @@ mod loom_tests {
             let ranges = Arc::new(ThreadRanges::new());
             ranges.open(NameId(1), Ticks::from_raw(1), Correlation::default());
             ranges.open(NameId(2), Ticks::from_raw(2), Correlation::default());
-            // The reader is the new thread: a switch to it is tried before each store of this one.
+            // The reader is the new thread, so that loom tries a switch to it before each store of this one.
             let reader = {
                 let ranges = Arc::clone(&ranges);
                 loom::thread::spawn(move || {

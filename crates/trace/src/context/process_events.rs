@@ -1,4 +1,4 @@
-//! What contexts do at a fork and at the exit of the process.
+//! Forks and the exit of the process, as contexts handle them.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::record::BufferId;
 use crate::sync::MutexGuard;
 use crate::sync::inside::{Counter, set_counter};
 
-/// Stops every context and destroys every buffer, and waits at most `patience` until everything is delivered. Returns the
-/// buffers that were not done then. Their callbacks continue.
+/// Stops every context and destroys every buffer, and waits at most `patience` until everything is delivered. Returns
+/// the buffers that were not done by then. Their callbacks continue.
 pub fn shutdown(patience: Duration) -> Vec<BufferId> {
     registry::stop_all();
     destroy_all(patience)
@@ -23,8 +23,9 @@ static REGISTRATION: Registration = Registration::new(
     stop_at_exit,
 );
 
-/// Registers what buffers and contexts do at forks and at the exit of the process, which the first of them does otherwise. What a
-/// program registers with `atexit` after this call is called before buffers are destroyed.
+/// Registers the handlers of buffers and contexts for forks and the exit of the process. Without this call, the first
+/// buffer or context registers them. Functions that a program registers with `atexit` after this call run before
+/// buffers are destroyed.
 ///
 /// # Errors
 /// Returns an error if the system has no memory for it.

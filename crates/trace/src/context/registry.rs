@@ -42,8 +42,8 @@ pub(super) fn stop(id: ContextId) -> Result<bool, TraceError> {
     let mut buffers: Vec<_> = context.services.iter().map(|service| Arc::clone(&service.buffer)).collect();
     registry.update_routes();
     drop(registry);
-    // A thread that has not seen the change either writes without the lock, and is waited for here, or takes the lock next,
-    // and sees that the context is not active.
+    // A thread that has not seen the change is either writing without the lock, and this waits for it, or takes the
+    // lock next and sees that the context is not active.
     buffers.dedup_by_key(|buffer| buffer.id());
     buffers.iter().for_each(|buffer| buffer.lock_writers_out());
     Ok(was_active)
@@ -82,7 +82,7 @@ impl Registry {
         self.contexts.iter_mut().find(|context| context.id == id).ok_or(TraceError::ContextDestroyed(id))
     }
 
-    /// Makes the routes agree with the contexts.
+    /// Computes the routes from the contexts and publishes them.
     pub(super) fn update_routes(&mut self) {
         let all = self.contexts.iter().flat_map(|context| &context.services);
         let routes = Arc::new(Routes::next(all.filter(|service| service.is_active()).cloned().collect()));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::buffer::SharedBuffer;
 use crate::record::Kind;
 
-/// The version of the newest routes: the lower 16 bits say which kinds are traced, the others count the changes.
+/// The version of the newest routes: the lower 16 bits say which kinds are traced, the other bits count the changes.
 static VERSION: AtomicU64 = AtomicU64::new(0);
 const KINDS: u64 = 0xffff;
 
@@ -19,7 +19,7 @@ pub(super) struct Service {
     pub(super) active: Arc<AtomicBool>,
 }
 
-/// The services of all started contexts, at one moment.
+/// The services of all contexts that were started at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     pub(super) version: u64,

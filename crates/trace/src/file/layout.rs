@@ -27,7 +27,7 @@ pub(super) mod word {
     pub(crate) const COUNT: usize = 40;
     /// The policy, see [`policy_number`](super::policy_number).
     pub(crate) const POLICY: usize = 48;
-    /// What ticks are: 1 the time-stamp counter, 2 nanoseconds of CLOCK_BOOTTIME.
+    /// The source of ticks: 1 is the time-stamp counter, 2 is nanoseconds of CLOCK_BOOTTIME.
     pub(crate) const TICK_SOURCE: usize = 56;
     /// The process that emitted.
     pub(crate) const PROCESS: usize = 64;
@@ -35,7 +35,7 @@ pub(super) mod word {
     pub(crate) const BUFFER: usize = 72;
     /// Ticks and CLOCK_BOOTTIME nanoseconds when the buffer was created.
     pub(crate) const FIRST_CLOCKS: usize = 80;
-    /// The same when the last callback returned.
+    /// The same pair when the last callback returned.
     pub(crate) const LAST_CLOCKS: usize = 96;
     /// The number of records that callbacks received.
     pub(crate) const DELIVERED: usize = 112;
@@ -45,7 +45,7 @@ pub(super) mod word {
     pub(crate) const ENDED: usize = 128;
 }
 
-/// The head of a name: its number and its length in bytes (32 bits each). The text follows, filled up with zeroes to a
+/// The head of a name: its number and its length in bytes (32 bits each). The text follows, padded with zeroes to a
 /// multiple of 8.
 pub(super) const NAME_HEAD: usize = 8;
 

@@ -19,8 +19,8 @@ use crate::chunk::{Geometry, Policy, Region};
 use crate::record::BufferId;
 use layout::{HEAD_BYTES, MAGIC, VERSION, policy_number, word};
 
-/// Creates the file of a buffer and writes its head. The file is allocated in full, so that later writes to it cannot fail.
-/// It fails if the file exists.
+/// Creates the file of a buffer and writes its head. The file is allocated in full, so that later writes to it cannot
+/// fail. It fails if the file exists.
 pub(crate) fn create(path: &Path, geometry: Geometry, id: BufferId, policy: Policy) -> io::Result<Region> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     fallocate(&file, FallocateFlags::empty(), 0, (HEAD_BYTES + geometry.bytes()) as u64)?;
@@ -46,14 +46,14 @@ pub(crate) fn create(path: &Path, geometry: Geometry, id: BufferId, policy: Poli
     for at in [word::FIRST_CLOCKS, word::LAST_CLOCKS] {
         set_clocks(&region, at, now);
     }
-    // Last: a file without it is not a buffer.
+    // This is written last, because a file without it is not a buffer.
     set(&region, word::MAGIC, MAGIC);
     names::follow(id, file, (HEAD_BYTES + geometry.bytes()) as u64)?;
     Ok(region)
 }
 
-/// Writes the number of dropped records into the head. Like all `note_` functions it does nothing for a buffer without a
-/// file.
+/// Writes the number of dropped records into the head. Like all `note_` functions, it has no effect on a buffer without
+/// a file.
 pub(crate) fn note_dropped(region: &Region, dropped: u64) {
     set(region, word::DROPPED, dropped);
 }
@@ -66,7 +66,7 @@ pub(crate) fn note_delivered(region: &Region, delivered: u64) {
     }
 }
 
-/// Writes into the head that the buffer has ended and nothing waits in it.
+/// Writes into the head that the buffer has ended and is empty.
 pub(crate) fn note_end(region: &Region, id: BufferId) {
     if region.head_word(word::ENDED).is_some() {
         set(region, word::ENDED, 1);

@@ -7,7 +7,7 @@ use crate::record::name::{names_after, set_on_new_name};
 use crate::record::{BufferId, NameId};
 use crate::sync::{Mutex, MutexGuard};
 
-/// A file to whose end every name is written.
+/// A file to which every name is appended.
 pub(crate) struct Follower {
     buffer: BufferId,
     file: File,
@@ -20,7 +20,7 @@ pub(crate) struct Follower {
 /// The files of all buffers that have one.
 static FOLLOWERS: Mutex<Vec<Follower>> = Mutex::new(Vec::new());
 
-/// Writes every name to this file: those that exist, and every later one.
+/// Writes every name to this file, those that exist now and all later ones.
 pub(super) fn follow(buffer: BufferId, file: File, end: u64) -> io::Result<()> {
     let mut follower = Follower { buffer, file, end, last: NameId(0) };
     set_on_new_name(write_new_names);
@@ -34,8 +34,8 @@ pub(super) fn unfollow(buffer: BufferId) {
     lock_followers().retain(|follower| follower.buffer != buffer);
 }
 
-/// Writes new names to all files. It is called before a name's number is returned to anyone, so a name is in the file before any
-/// record that refers to it.
+/// Writes new names to all files. It is called before the number of a new name is returned, so a name is in the file
+/// before any record that refers to it.
 fn write_new_names() {
     for follower in lock_followers().iter_mut() {
         // A name that cannot be written is missing after a recovery. The records are all there.
@@ -91,14 +91,14 @@ mod tests {
                 bytes.windows(TEXT.len()).any(|window| window == TEXT.as_bytes())
             })
         };
-        // Nobody can write for now.
+        // While this lock is held, no thread can write.
         let followers = lock_followers();
         let first = interned(&path);
         while !names_after(NameId(0)).iter().any(|(_, text)| &**text == TEXT) {
             thread::yield_now();
         }
         let second = interned(&path);
-        // Time for the second thread to do what it should not: return.
+        // This gives the second thread time to return, which would be wrong.
         for _ in 0..10_000 {
             if second.is_finished() {
                 break;

@@ -23,10 +23,10 @@ pub enum RecoverError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// It is not the file of a buffer.
+    /// The file is not that of a buffer.
     #[error("this is not the file of a buffer: such a file begins with the bytes OPSCREC")]
     NotABuffer,
-    /// It has another version.
+    /// Its layout has another version.
     #[error("this buffer's file has version {0}; this program reads version 1")]
     Version(u64),
     /// Its head is damaged.
@@ -34,24 +34,24 @@ pub enum RecoverError {
     Head(&'static str),
 }
 
-/// What a file holds beside its records.
+/// The contents of a file apart from its records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recovery {
-    /// The records in the file: committed, and not received by a callback that returned.
+    /// The number of records in the file: committed, and not received by a callback that returned.
     pub records: u64,
     /// Their payload bytes.
     pub bytes: Bytes,
-    /// The records that callbacks received.
+    /// The number of records that callbacks received.
     pub delivered: u64,
-    /// The records that the buffer dropped by its policy.
+    /// The number of records that the buffer dropped because of its policy.
     pub dropped: u64,
-    /// The buffer was destroyed, and everything in it delivered.
+    /// Whether the buffer was destroyed and everything in it was delivered.
     pub ended: bool,
     /// The process that emitted.
     pub process: u32,
     /// The buffer's policy.
     pub policy: Policy,
-    /// The damaged parts of the file. A killed process leaves none: nothing that it committed is lost.
+    /// The damaged parts of the file. A process that is killed leaves none, because nothing that it committed is lost.
     pub damage: Vec<Damage>,
     /// The texts that records refer to.
     pub names: BTreeMap<NameId, String>,
@@ -66,14 +66,14 @@ pub struct Damage {
     pub chunk: usize,
     /// The thread that wrote there.
     pub thread: ThreadId,
-    /// The bytes that should hold records and do not; 0 if that is not known, because the file is cut off.
+    /// The number of bytes that should hold records and do not; 0 if it is not known, because the file is truncated.
     pub lost: Bytes,
 }
 
-/// The records of a file, and what the file says about them.
+/// The records of a file, and the other contents of the file.
 #[derive(Debug, Clone)]
 pub struct Recovered {
-    /// What the file says.
+    /// The other contents of the file.
     pub recovery: Recovery,
     words: Vec<u64>,
     parts: Vec<Part>,
@@ -93,16 +93,16 @@ struct Part {
 /// The most bytes of a file: the largest buffer, and as much again for the heads of its chunks and for names.
 const LARGEST: u64 = 2 * MAX_SIZE;
 
-/// Reads the file of a buffer whose process has ended in any way. The file is not changed.
+/// Reads the file of a buffer whose process has ended, however it ended. The file is not changed.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read or is not the file of a buffer. From a damaged file the whole records
+/// Returns an error if the file cannot be read or is not the file of a buffer. From a damaged file, the intact records
 /// are returned, and [`Recovery::damage`] says what is lost.
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovered, RecoverError> {
     let path = path.as_ref();
     let unreadable = |source| RecoverError::Read { path: path.to_owned(), source };
     let mut file = open_regular(path).map_err(unreadable)?;
-    // A large file of another kind is not read as a whole.
+    // The magic number is read first, so that a large file of another kind is not read as a whole.
     let mut magic = [0; size_of::<u64>()];
     match file.read_exact_at(&mut magic, 0) {
         Ok(()) if u64::from_le_bytes(magic) == MAGIC => {}
@@ -189,7 +189,7 @@ fn part(chunk: &[u64], index: usize, start: usize, recovery: &mut Recovery) -> O
     (cursor != first).then_some(part)
 }
 
-/// Returns every whole name behind the chunks.
+/// Returns every complete name after the chunks.
 fn names(bytes: &[u8], start: u64) -> BTreeMap<NameId, String> {
     let mut names = BTreeMap::new();
     let mut rest = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
@@ -215,16 +215,16 @@ fn calibration(at: &dyn Fn(usize) -> u64) -> Calibration {
         time: Timestamp::from_nanos_since_boot(at(offset + 8)),
     };
     let (first, last) = (pair(word::FIRST_CLOCKS), pair(word::LAST_CLOCKS));
-    // A process that was killed before its first callback left one pair only. If the machine was not booted since, its
-    // clocks of now serve as the second pair.
+    // A process that was killed before its first callback left only one pair. If the machine was not booted since, its
+    // current clocks serve as the second pair.
     let now = ClockPair::now();
     let last = if last == first && now.time > first.time { now } else { last };
     Calibration::between(first, last)
 }
 
 impl Recovered {
-    /// Returns the records, chunk by chunk: those of each thread in the order in which it emitted them, but for those that it wrote into
-    /// the chunk that all threads share because no other was free.
+    /// Returns the records, chunk by chunk. Those of each thread are in the order in which it emitted them, except for
+    /// those that it wrote into the shared chunk because no other chunk was free.
     pub fn records(&self) -> impl Iterator<Item = RecordRef<'_>> {
         self.parts.iter().flat_map(|part| {
             let chunk = &self.words[part.start..part.end];
@@ -244,7 +244,8 @@ impl Recovered {
 mod tests {
     use super::*;
 
-    /// The rate of a file's clock, in nanoseconds per tick, whose pairs are of these ticks and nanoseconds since the boot.
+    /// Returns the rate, in nanoseconds per tick, for a file with these two clock pairs of ticks and nanoseconds since
+    /// boot.
     fn rate(first: (u64, u64), last: (u64, u64)) -> f64 {
         let at = |offset: usize| match offset {
             word::TICK_SOURCE => SOURCE_SYSTEM + 1,
@@ -261,13 +262,13 @@ mod tests {
     fn a_file_with_one_pair_of_clocks_takes_those_of_now_for_the_second() {
         // 1000 ns in 4000 ticks.
         assert!((rate((0, 0), (4_000, 1_000)) - 0.25).abs() < 1e-12);
-        // Of the pair that is there, 4e9 ticks and 2e9 ns ago: half a nanosecond for each.
+        // The file has one pair, from 4e9 ticks and 2e9 ns ago: half a nanosecond for each tick.
         let now = ClockPair::now();
         let before =
             (now.ticks.as_raw().wrapping_sub(4_000_000_000), now.time.as_nanos().saturating_sub(2_000_000_000));
         let found = rate(before, before);
         assert!((found - 0.5).abs() < 0.05, "{found}");
-        // Of another boot: a pair that has not come yet. What is between it and itself is no rate.
+        // A pair of another boot lies in the future. It gives no rate.
         let later = (now.ticks.as_raw(), now.time.as_nanos() + (1 << 50));
         let alone = Calibration::between(
             ClockPair { ticks: Ticks::from_raw(later.0), time: Timestamp::from_nanos_since_boot(later.1) },

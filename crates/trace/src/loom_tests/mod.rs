@@ -1,13 +1,13 @@
-//! Tests of each step of the protocol with loom, which runs them in every order that two or three threads can take, with
-//! every value that a relaxed load may return. `scripts/check-loom` runs them.
+//! Tests of each step of the protocol with loom, which runs them in every order that two or three threads can take,
+//! with every value that a relaxed load may return. `scripts/check-loom` runs them.
 //!
-//! They drive the real buffer state, writers and chunks. Only the memory of a chunk is loom's. Callback threads and
-//! thread-local data are left out.
+//! They drive the real buffer state, writers and chunks. Only the memory of a chunk is loom's. They do not cover
+//! callback threads and thread-local data.
 
 mod flush;
 mod hand_over;
 mod prefix;
-mod room;
+mod space;
 mod stop;
 mod thread_end;
 
@@ -22,8 +22,8 @@ use crate::record::{Category, ThreadId};
 /// A buffer without its callback thread.
 struct TestBuffer {
     state: Mutex<BufferState>,
-    /// Notified when room was freed.
-    room: Condvar,
+    /// Notified when space was freed.
+    space: Condvar,
 }
 
 /// The right to write, and the thread that has it.
@@ -50,7 +50,7 @@ impl TestBuffer {
         let geometry = Geometry { size: records * 8, share: share * 8, stride: 64 + share * 24 + 8, count: chunks };
         let region = Region::anonymous(geometry).expect("loom's memory is a vector");
         let state = BufferState::new(region, records * 8, Policy::Lossless);
-        Arc::new(Self { state: Mutex::new(state), room: Condvar::new() })
+        Arc::new(Self { state: Mutex::new(state), space: Condvar::new() })
     }
 
     fn lock(&self) -> loom::sync::MutexGuard<'_, BufferState> {
@@ -63,7 +63,7 @@ impl TestBuffer {
         TestWriter { own, thread }
     }
 
-    /// Emits a number as `emit` does: without the lock if that is enough, else with it, and waits for room.
+    /// Emits a number as `emit` does: without the lock if possible, else with it, waiting for space.
     fn emit(&self, writer: &TestWriter, number: u64) {
         let header = header_word(Category(1), 1, 8);
         let payload = number.to_le_bytes();
@@ -71,10 +71,10 @@ impl TestBuffer {
             return;
         }
         let mut state = self.lock();
-        while state.append(Some(&writer.own), header, &payload) == Appended::NoRoom {
+        while state.append(Some(&writer.own), header, &payload) == Appended::NoSpace {
             if !state.reclaim(Some(&writer.own)) {
                 state.request_flush(false);
-                state = self.room.wait(state).expect("no test panics under the lock");
+                state = self.space.wait(state).expect("no test panics under the lock");
             }
         }
     }
@@ -84,10 +84,10 @@ impl TestBuffer {
         let mut batch = NextBatch::default();
         // SAFETY: the batch is read before it is finished, and the buffer lives until then.
         unsafe { self.lock().take_next_batch(&mut batch) };
-        // Without the lock, as a callback reads.
+        // The lock is not held, as in a callback.
         let numbers = read(&batch);
         self.lock().finish(&batch);
-        self.room.notify_all();
+        self.space.notify_all();
         numbers
     }
 
@@ -108,7 +108,7 @@ fn read(batch: &NextBatch) -> Vec<u64> {
         let mut cursor: Cursor = piece.cursor;
         while let Some(taken) = cursor.take(&piece.chunk, piece.upto, usize::MAX) {
             for index in 0..taken.count {
-                // SAFETY: the batch was taken from what is committed, and is not finished.
+                // SAFETY: the batch holds committed records only, and is not finished.
                 let payload = unsafe { piece.chunk.payload(taken.start + index * 8, 8) };
                 numbers.push(u64::from_le_bytes(payload.try_into().expect("8 bytes")));
             }
@@ -117,7 +117,8 @@ fn read(batch: &NextBatch) -> Vec<u64> {
     numbers
 }
 
-/// Runs a test in every order, with at most 3 (or `LOOM_MAX_PREEMPTIONS`) switches away from a thread that could continue.
+/// Runs a test in every order, with at most 3 (or `LOOM_MAX_PREEMPTIONS`) switches away from a thread that could
+/// continue.
 pub(crate) fn check(test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));

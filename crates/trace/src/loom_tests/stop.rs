@@ -11,7 +11,7 @@ fn nothing_is_written_without_the_lock_once_the_writers_are_locked_out() {
     check(|| {
         let buffer = TestBuffer::new(8, 8, 2);
         let writer = Sent(buffer.open_slot(1));
-        // From here on the thread does not need the lock.
+        // From here on the thread can write without the lock.
         buffer.emit(&writer.0, 1);
         let producer = thread::spawn(move || {
             let writer = writer;

@@ -6,10 +6,10 @@ use crate::record::thread;
 use crate::sync::inside::is_inside;
 use crate::sync::{Mutex, MutexGuard};
 
-/// The locks of one room. They are held during a fork, so that the child gets no copy of something in the middle of a
-/// change, and are released when this is dropped.
+/// The held locks of one room. They are held during a fork, so that the child gets no half-changed data, and are
+/// released when this is dropped.
 pub trait HeldLocks {
-    /// Resets what the room protects, and releases the locks. It is called in the child.
+    /// Resets the data that the locks protect, and releases the locks. It is called in the child.
     fn reset_in_child(self: Box<Self>);
 }
 
@@ -18,7 +18,7 @@ pub type LockRoom = fn() -> Box<dyn HeldLocks>;
 
 /// The rooms whose locks a fork holds.
 struct Rooms {
-    /// Whether forks call this library.
+    /// Whether the handlers are registered with the C library.
     is_called: bool,
     /// The functions that take the locks of each room, in the order in which they were registered.
     list: Vec<LockRoom>,
@@ -34,15 +34,16 @@ struct AllLocks {
 }
 
 thread_local! {
-    /// Filled before a fork and emptied after it, on the same thread.
+    /// Set before a fork and taken after it, on the same thread.
     static HELD: RefCell<Option<AllLocks>> = const { RefCell::new(None) };
 }
 
-/// A room whose locks every fork holds, once it is registered: in a library's own `static`. The locks of the room that was registered
-/// last are taken first.
+/// A room whose locks every fork holds, once it is registered. It is meant for a `static`. The locks of the room that
+/// was registered last are taken first.
 pub struct ForkRoom {
     lock: LockRoom,
-    /// Changed under the lock of the rooms, which a fork holds, too: its child never finds a registration that another thread had begun.
+    /// Changed under the lock of `ROOMS`, which a fork also holds, so the child never sees a half-finished
+    /// registration.
     is_registered: AtomicBool,
 }
 
@@ -55,7 +56,8 @@ impl ForkRoom {
     /// Registers the room. Calls after the first one that succeeded do nothing.
     ///
     /// # Errors
-    /// Returns an error if the system has no memory for the registration, or in a signal handler that interrupts a call.
+    /// Returns an error if the system has no memory for the registration, or in a signal handler that interrupts a
+    /// call.
     pub fn register(&self) -> io::Result<()> {
         self.register_with(|| Ok(()))
     }
@@ -66,7 +68,7 @@ impl ForkRoom {
             return Ok(());
         }
         if is_inside() {
-            // A signal handler, whose thread may be registering this very room.
+            // This is a signal handler, and the thread that it interrupted may be registering this very room.
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let mut rooms = rooms();
@@ -74,8 +76,8 @@ impl ForkRoom {
             return Ok(());
         }
         if !rooms.is_called {
-            // SAFETY: an `extern "C" fn` that panics aborts, so nothing unwinds into the C library. This library is never unloaded
-            // while functions are registered.
+            // SAFETY: an `extern "C" fn` that panics aborts, so nothing unwinds into the C library. This library is
+            // never unloaded while functions are registered.
             match unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) } {
                 0 => rooms.is_called = true,
                 error => return Err(io::Error::from_raw_os_error(error)),
@@ -91,7 +93,7 @@ impl ForkRoom {
 extern "C" fn before() {
     let list = rooms();
     let rooms = list.list.iter().rev().map(|lock| lock()).collect();
-    // A thread that forks while it is torn down has nowhere to keep the locks. Its child may only exec.
+    // A thread that forks while it is being torn down has nowhere to keep the locks. Its child may only exec.
     let _ = HELD.try_with(|held| *held.borrow_mut() = Some(AllLocks { rooms, _list: list }));
 }
 
@@ -100,7 +102,7 @@ extern "C" fn after_in_parent() {
 }
 
 extern "C" fn after_in_child() {
-    // Before the rooms: some of them keep the number of the thread.
+    // This comes before the rooms are reset, because some of them store the number of the thread.
     thread::reset_after_fork();
     if let Ok(Some(all)) = HELD.try_with(|held| held.borrow_mut().take()) {
         all.rooms.into_iter().for_each(|room| room.reset_in_child());

@@ -8,8 +8,8 @@ pub use fork::{ForkRoom, HeldLocks, LockRoom};
 
 /// What a room does at forks and at the exit of the process.
 ///
-/// The room that registers last acts first. So a room registers after each room whose locks it takes while it holds its
-/// own.
+/// The room that registers last acts first. So a room must register after every room whose locks it takes while it
+/// holds its own.
 pub(crate) struct Registration {
     room: ForkRoom,
     at_exit: extern "C" fn(),

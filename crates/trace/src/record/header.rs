@@ -1,18 +1,19 @@
 use super::Kind;
 
-/// The description in front of a record's payload. A reader that does not know the kind skips the record by its length.
+/// The description of a record, which precedes its payload. A reader that does not know the kind skips the record by
+/// its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// The set that the kind's number belongs to.
+    /// The category that the kind's number belongs to.
     pub category: Category,
     /// The number of the kind within the category.
     pub kind: u16,
-    /// The payload's bytes. In the buffer the next record starts at the next multiple of 8.
+    /// The number of payload bytes. In the buffer the next record starts at the next multiple of 8.
     pub length: u16,
 }
 
-/// A set of kinds. opscope's own kinds are [`Category::TRACING`]. A tool that puts records of its own into a buffer takes
-/// another number for them.
+/// A set of kinds. opscope's own kinds are [`Category::TRACING`]. A tool that emits records of its own uses another
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Category(pub u8);
 

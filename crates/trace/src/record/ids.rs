@@ -2,8 +2,8 @@ use std::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The number of a plan (a model made ready for given input shapes). A recording counts its plans from 0. In the records of
-/// runs that go into contexts, plans are numbered process-wide, from 1.
+/// The number of a plan (a model made ready for given input shapes). A recording counts its plans from 0. In records
+/// that are emitted into contexts, plans are numbered process-wide, from 1.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -17,14 +17,14 @@ pub struct PlanId(pub u64);
 #[repr(transparent)]
 pub struct ThreadId(pub u32);
 
-/// The number that records of the same work share. opscope assigns it, unique within the process. 0 is none.
+/// The number that records of the same work share. opscope assigns it; it is unique within the process. 0 is none.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
 pub struct CorrelationId(pub u64);
 
-/// A number that the user's code assigns to its work, with a meaning of its own. 0 is none.
+/// A number that the user's code assigns to its work. Its meaning is up to that code. 0 is none.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -48,7 +48,7 @@ pub struct Correlation {
 #[repr(transparent)]
 pub struct KernelIndex(pub u32);
 
-/// A memory: 0 is the host's, every other number is a device's.
+/// The number of a memory: 0 is the host's, every other number is that of a device.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -70,7 +70,7 @@ impl fmt::Display for BufferId {
 }
 
 impl BufferId {
-    /// Creates the id of a number that [`as_raw`](Self::as_raw) returned.
+    /// Creates the id from a number that [`as_raw`](Self::as_raw) returned.
     pub const fn from_raw(raw: u64) -> Self {
         Self(raw)
     }

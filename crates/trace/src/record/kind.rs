@@ -12,8 +12,8 @@ use super::{
     Correlation, CorrelationId, KernelIndex, MemoryId, NameId, PathLevel, PlanId, Record, RecordRef, ThreadId,
 };
 
-/// What a record of a kind describes: a record of [`Kind::EngineCall`] is a `load` or a `run`, for example. The number is
-/// the index into [`Kind::operations`].
+/// What a record of a kind describes: a record of [`Kind::EngineCall`] is a `load` or a `run`, for example. The number
+/// is the index into [`Kind::operations`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Operation(pub u32);
 
@@ -32,15 +32,15 @@ record_kinds! {
         name: "operator_dispatch",
         /// What a dispatch did.
         operations: DispatchOperation {
-            /// The kernel came to its end.
+            /// The kernel completed.
             Complete = 0 => "complete",
         },
         operation: |record| record.operation,
         thread: |record| Some(record.thread),
         text: |record| None,
         bytes: 64 and tail: PathLevel,
-        /// One execution of one kernel: 64 bytes. A [`PathLevel`] follows in the payload for each operator whose body the
-        /// kernel was executed in, outermost first.
+        /// One execution of one kernel: 64 bytes. A [`PathLevel`] follows in the payload for each operator whose body
+        /// the kernel was executed in, outermost first.
         #[derive(Eq)]
         pub struct DispatchRecord {
             /// The number of the run, which the program that starts the runs counts from 0.
@@ -72,7 +72,7 @@ record_kinds! {
             WarmUp = 0 => "warm_up",
             /// It is measured. Only such runs are part of statistics.
             Measured = 1 => "measured",
-            /// It is done without times of its dispatches, to show what taking those times costs.
+            /// It takes no times of its dispatches, to show what taking those times costs.
             Untimed = 2 => "untimed",
         },
         operation: |record| record.operation,
@@ -273,7 +273,7 @@ record_kinds! {
             Run = 3 => "run",
             /// Give outputs.
             Download = 4 => "download",
-            /// Not a call: the engine's work, after a run, on a profile of its own that times are taken from.
+            /// Not a call: the engine's work after a run on its own profile, which times are taken from.
             Profile = 5 => "profile",
         },
         operation: |record| record.operation,

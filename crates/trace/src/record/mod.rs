@@ -1,6 +1,6 @@
-//! What is recorded: headers, names, and the kinds in one table, each with a plain struct. All integers are little-endian.
+//! The records: headers, names, and the kinds in one table, each with a plain struct. All integers are little-endian.
 //!
-//! This room knows nothing of buffers. Every other room of the crate uses its types.
+//! This module knows nothing about buffers. Every other module of the crate uses its types.
 
 mod bytes;
 mod header;
@@ -15,7 +15,7 @@ pub(crate) mod thread;
 pub use bytes::Bytes;
 pub use header::{Category, Header};
 pub use ids::{BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PlanId, ThreadId};
-// Every kind's record and its operations, so that a new kind needs no line here.
+// This exports the record and the operations of every kind, so that a new kind needs no line here.
 pub use kind::*;
 pub use name::{NameId, intern, name_text};
 pub use path::PathLevel;
@@ -35,7 +35,7 @@ pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {
     /// Returns the operation of this record: one of its kind's [`Kind::operations`].
     fn operation(&self) -> Operation;
 
-    /// Returns the thread whose name a reader of the record wants to know, if there is one.
+    /// Returns the thread whose name a reader of the record needs, if there is one.
     fn thread(&self) -> Option<ThreadId>;
 
     /// Returns the name that the record refers to, if there is one.

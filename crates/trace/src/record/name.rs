@@ -25,14 +25,14 @@ pub(crate) struct Names {
 
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
-/// Called after each new name, before [`intern`] returns it to anyone.
+/// Called after each new name, before any call of [`intern`] returns it.
 static ON_NEW_NAME: OnceLock<fn()> = OnceLock::new();
 
-/// The last name for which that was done.
-static TOLD: AtomicU32 = AtomicU32::new(0);
+/// The last name for which `ON_NEW_NAME` was called.
+static LAST_NOTIFIED: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the number of a text: a new one at the first call, the same one at every later call. It takes a lock, so keep
-/// the number where it is needed often. Texts are kept until the process ends: intern names, not data.
+/// Returns the number of a text: a new one at the first call, the same one at every later call. It takes a lock, so
+/// store the number if it is needed often. Texts are kept until the process ends: intern names, not data.
 ///
 /// In a signal handler that interrupts another call of its thread it returns 0, which is no text.
 pub fn intern(text: &str) -> NameId {
@@ -40,12 +40,12 @@ pub fn intern(text: &str) -> NameId {
         return NameId(0);
     }
     let id = lock().get_or_insert_default().intern(text);
-    // Also if another thread made it and has not come so far yet.
-    if id.0 > TOLD.load(Ordering::Acquire)
+    // The function is also called here if another thread made the name and has not called it yet.
+    if id.0 > LAST_NOTIFIED.load(Ordering::Acquire)
         && let Some(on_new_name) = ON_NEW_NAME.get()
     {
         on_new_name();
-        TOLD.fetch_max(id.0, Ordering::Release);
+        LAST_NOTIFIED.fetch_max(id.0, Ordering::Release);
     }
     id
 }

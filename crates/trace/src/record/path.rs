@@ -14,11 +14,11 @@ pub struct PathLevel {
 
 const _: () = assert!(size_of::<PathLevel>() == 8);
 
-/// The payloads up to this length need no memory of their own: eight levels.
+/// Payloads up to this length, with eight levels, are built on the stack.
 const SHORT: usize = 128;
 
 impl DispatchRecord {
-    /// Calls `act` with the payload of this record with a path.
+    /// Calls `act` with the payload of this record, followed by a path.
     pub(crate) fn with_payload<T>(
         &self,
         path: impl ExactSizeIterator<Item = PathLevel>,

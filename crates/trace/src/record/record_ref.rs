@@ -2,7 +2,7 @@ use zerocopy::FromBytes;
 
 use super::{DispatchRecord, Header, Kind, PathLevel, Record};
 
-/// One record, borrowed from where it lies in memory.
+/// One record, borrowed from the buffer or file that holds it.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordRef<'a> {
     header: Header,
@@ -29,15 +29,15 @@ impl<'a> RecordRef<'a> {
         self.payload
     }
 
-    /// Returns the record as its struct, or `None` if it is of another kind or length. What may follow the struct in the
-    /// payload is left out.
+    /// Returns the record as its struct, or `None` if it is of another kind or length. Bytes that follow the struct in
+    /// the payload are not included.
     #[inline]
     pub fn get<R: Record>(&self) -> Option<&'a R> {
         self.split().map(|(record, _)| record)
     }
 
-    /// Returns the path of a dispatch, outermost level first: the iterations of the bodies that it was executed in. It is
-    /// empty for an operator of the main graph, and for records of other kinds.
+    /// Returns the path of a dispatch, outermost level first: the iterations of the bodies that it was executed in. It
+    /// is empty for an operator of the main graph, and for records of other kinds.
     pub fn path(&self) -> &'a [PathLevel] {
         let tail = self.split::<DispatchRecord>().and_then(|(_, tail)| <[PathLevel]>::ref_from_bytes(tail).ok());
         tail.unwrap_or_default()

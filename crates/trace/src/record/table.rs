@@ -1,10 +1,10 @@
-/// Defines the kinds of records, each in one row: its number, its name, its operations, and the layout of its records. A new
-/// kind is a new row in `kind.rs`. `CONTRIBUTING.md` lists the other places that a new kind needs.
+/// Defines the kinds of records, each in one row: its number, its name, its operations, and the layout of its records.
+/// A new kind is a new row in `kind.rs`. `CONTRIBUTING.md` lists the other places that a new kind needs.
 ///
 /// - `name`: what users and files call the kind.
 /// - `operations`: what a record of the kind can describe, numbered from 0, each with its name.
 /// - `operation`: the number of a record's operation.
-/// - `thread`: the thread whose name a reader of the record wants to know, if there is one.
+/// - `thread`: the thread whose name a reader of the record needs, if there is one.
 /// - `text`: the name that the record refers to, if there is one.
 /// - `bytes`, `tail`: the length of a record, and of each of the equal parts that may follow it in its payload.
 macro_rules! record_kinds {
@@ -26,8 +26,8 @@ macro_rules! record_kinds {
             }
         }
     )+) => {
-        /// What a record is about. A context is configured per kind. A reader matches all kinds, so that a new kind cannot
-        /// be forgotten.
+        /// What a record is about. A context is configured per kind. A reader matches all kinds, so that a new kind
+        /// cannot be forgotten.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u16)]
         pub enum Kind {
@@ -81,7 +81,7 @@ macro_rules! record_kinds {
 
             const _: () = assert!(size_of::<$record>() == $bytes);
 
-            // Each row uses the record where it needs it.
+            // Not every row uses the record.
             #[allow(unused_variables)]
             impl Record for $record {
                 const KIND: Kind = Kind::$kind;
@@ -106,15 +106,16 @@ macro_rules! record_kinds {
         )+
 
         impl RecordRef<'_> {
-            /// Returns the thread whose name a reader of the record wants to know, or `None` if the record is about none, or
-            /// is not one of opscope's own.
+            /// Returns the thread whose name a reader of the record needs, or `None` if the record is not about a
+            /// thread or is not one of opscope's own.
             pub fn thread(&self) -> Option<ThreadId> {
                 match self.kind()? {
                     $( Kind::$kind => self.get::<$record>().and_then(Record::thread), )+
                 }
             }
 
-            /// Returns the name that the record refers to, or `None` if it refers to none, or is not one of opscope's own.
+            /// Returns the name that the record refers to, or `None` if it refers to no name or is not one of opscope's
+            /// own.
             pub fn text(&self) -> Option<NameId> {
                 match self.kind()? {
                     $( Kind::$kind => self.get::<$record>().and_then(Record::text), )+

@@ -1,4 +1,4 @@
-//! What a thread puts into all of its records: its number, and the ids of the work that it does at the moment.
+//! The values that a thread puts into all of its records: its number, and the ids of its current work.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ pub fn current_thread() -> ThreadId {
     if known.0 != 0 { known } else { query_thread() }
 }
 
-/// Returns the ids of the work that the calling thread does at the moment.
+/// Returns the ids of the calling thread's current work.
 #[inline]
 pub fn current_correlation() -> Correlation {
     Correlation { internal: INTERNAL.get(), external: EXTERNAL.get() }
@@ -33,11 +33,11 @@ pub fn current_correlation() -> Correlation {
 pub(crate) fn push_correlation(id: CorrelationId) {
     let _inside = Inside::enter();
     let below = INTERNAL.replace(id);
-    // The stack is gone only while the thread ends.
+    // Fails only while the thread is being torn down.
     let _ = INTERNAL_BELOW.try_with(|ids| ids.borrow_mut().push(below));
 }
 
-/// Takes a correlation id off the calling thread's stack, wherever it is.
+/// Removes a correlation id from the calling thread's stack, wherever it is.
 pub(crate) fn remove_correlation(id: CorrelationId) {
     let _inside = Inside::enter();
     let removed = INTERNAL_BELOW.try_with(|ids| {
@@ -59,8 +59,8 @@ pub(crate) fn new_correlation() -> CorrelationId {
     CorrelationId(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Pushes an external id onto the calling thread's stack. Records carry the topmost one. A thread that is being torn down has no
-/// stack any more, and nothing is pushed.
+/// Pushes an external id onto the calling thread's stack. Records carry the topmost one. While the thread is being torn
+/// down, nothing is pushed.
 pub fn push_external(id: ExternalId) {
     let _inside = Inside::enter();
     let _ = BELOW.try_with(|below| below.borrow_mut().push(EXTERNAL.replace(id)));
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_ids_of_a_threads_work_are_the_topmost_of_its_two_stacks() {
-        // A thread of its own has empty stacks.
+        // A new thread has empty stacks.
         std::thread::spawn(|| {
             let current = || {
                 let Correlation { internal, external } = current_correlation();

@@ -1,9 +1,9 @@
-//! A memory barrier whose cost lies on one side.
+//! A memory barrier that puts the whole cost on one side.
 //!
-//! An emitting thread raises a flag and reads its limit. A thread that takes room away lowers the limit and reads the flag.
-//! One of them must see the other's store, which takes a full fence on both sides: 5 to 20 ns for each record. With
-//! `membarrier` the rare side pays for both. It makes every running thread of the process execute a full fence, and the
-//! emitting side only keeps the compiler from reordering.
+//! An emitting thread raises a flag and reads its limit. A thread that takes space away lowers the limit and reads the
+//! flag. One of them must see the other's store, which takes a full fence on both sides: 5 to 20 ns for each record.
+//! With `membarrier` the rare side pays for both. It makes every running thread of the process execute a full fence,
+//! and the emitting side only keeps the compiler from reordering.
 
 #[cfg(not(any(loom, opscope_no_fences)))]
 pub(crate) use asymmetric::{heavy, is_one_sided, light, prepare};
@@ -20,7 +20,7 @@ mod asymmetric {
     const EXPEDITED: u8 = 1;
     const FENCES: u8 = 2;
 
-    /// What [`light`] may rely on. It is decided before the first buffer exists, so that both sides agree.
+    /// The kind of barrier in use. It is decided before the first buffer exists, so that both sides agree.
     static MODE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
     /// The barrier of the emitting side.
@@ -41,7 +41,7 @@ mod asymmetric {
     /// The barrier of the other side. It takes 1 to 10 µs.
     pub(crate) fn heavy() {
         if mode() == EXPEDITED && membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-            // The child of a registered process need not be registered itself.
+            // The child of a registered process may not be registered itself.
             let again = membarrier(MembarrierCommand::RegisterPrivateExpedited)
                 .and_then(|()| membarrier(MembarrierCommand::PrivateExpedited));
             again.expect("membarrier worked before the fork");
@@ -52,7 +52,7 @@ mod asymmetric {
     fn mode() -> u8 {
         match MODE.load(Ordering::Relaxed) {
             UNKNOWN => {
-                // A thread that still reads UNKNOWN uses fences, which serve in either mode.
+                // A thread that still reads UNKNOWN uses fences, which are correct in either mode.
                 let registered = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
                 MODE.store(if registered { EXPEDITED } else { FENCES }, Ordering::Relaxed);
                 mode()
@@ -67,13 +67,14 @@ mod asymmetric {
     }
 }
 
-/// The barrier of the emitting side where [`is_one_sided`] holds: it only keeps the compiler from reordering.
+/// The barrier of the emitting side if [`is_one_sided`] holds: it only keeps the compiler from reordering.
 #[inline(always)]
 pub(crate) fn none() {
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// For loom, which has no `membarrier`, and for the thread sanitizer, which understands neither `membarrier` nor fences.
+/// The barrier for loom, which has no `membarrier`, and for the thread sanitizer, which understands neither
+/// `membarrier` nor fences.
 #[cfg(any(loom, opscope_no_fences))]
 mod symmetric {
     #[cfg(loom)]

@@ -8,15 +8,15 @@ use opscope_clock::Clock;
 
 use super::Inside;
 
-/// A lock. A thread that waits for it or holds it is inside of a call, so a record that a signal handler of the thread emits
-/// meanwhile is dropped and counted, instead of waiting for the lock. A panic does not poison it.
+/// A lock. A thread that waits for it or holds it is inside of a call, so a record that a signal handler of the thread
+/// emits meanwhile is dropped and counted, instead of waiting for the lock. A panic does not poison it.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
-/// The right to use what a [`Mutex`] protects.
+/// The guard of a [`Mutex`], through which its data is used.
 #[derive(Debug)]
 pub struct MutexGuard<'a, T> {
-    // Dropped in this order: the thread is inside until the lock is released.
+    // The fields are dropped in this order, so that the thread is inside of a call until the lock is released.
     guard: std::sync::MutexGuard<'a, T>,
     inside: Inside,
 }
@@ -52,7 +52,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// Lets threads wait for a change of what a [`Mutex`] protects. They are inside of a call meanwhile.
+/// A condition variable for a [`Mutex`]. A thread that waits for it is inside of a call meanwhile.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(std::sync::Condvar);
 
@@ -73,7 +73,7 @@ impl Condvar {
         MutexGuard { guard: self.0.wait(guard).unwrap_or_else(PoisonError::into_inner), inside }
     }
 
-    /// As [`wait`](Self::wait), at most until a moment of a clock.
+    /// As [`wait`](Self::wait), but at most until a moment of a clock.
     pub(crate) fn wait_until<'a, T>(
         &self,
         clock: &Clock,

@@ -1,6 +1,6 @@
-//! Synchronisation of threads: atomics, a memory barrier, and locks that signal handlers see.
+//! Synchronisation of threads: atomics, a memory barrier, and locks whose holders are visible to signal handlers.
 //!
-//! Under loom these are loom's, which tries every order in which threads can run and every value that they may see.
+//! Under loom, these are loom's own, which try every order in which threads can run and every value that they may see.
 
 pub(crate) mod barrier;
 pub(crate) mod inside;

@@ -1,4 +1,4 @@
-//! Threads that signals interrupt again and again.
+//! Threads that are interrupted by signals again and again.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -11,22 +11,22 @@ use std::time::Duration;
 
 use opscope_trace::TraceError;
 
-/// What a handler does.
+/// The action of a handler.
 type Act = Box<dyn Fn()>;
 
 thread_local! {
-    /// What the handler does on this thread; null for nothing.
+    /// The action of the handler on this thread; null for none.
     static ACT: Cell<*const Act> = const { Cell::new(ptr::null()) };
     static TIMER: Cell<libc::timer_t> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// Signals interrupt the calling thread, 20 µs after each other's handlers, until this is dropped.
+/// Interrupts the calling thread with signals until it is dropped. Each signal comes 20 µs after the previous handler.
 pub struct Interruptions {
     timer: libc::timer_t,
     act: *mut Act,
 }
 
-/// Interrupts the thread of a timer soon, once: it continues meanwhile, however long a handler takes.
+/// Interrupts the thread of a timer soon, once. Between signals the thread continues, however long a handler takes.
 fn interrupt_soon(timer: libc::timer_t) -> c_int {
     let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let once = libc::itimerspec { it_interval: never, it_value: libc::timespec { tv_sec: 0, tv_nsec: 20_000 } };
@@ -37,9 +37,9 @@ fn interrupt_soon(timer: libc::timer_t) -> c_int {
 impl Interruptions {
     pub fn begin(act: impl Fn() + 'static) -> Self {
         extern "C" fn handler(_: c_int) {
-            // SAFETY: the place is this thread's own.
+            // SAFETY: the variable is this thread's own.
             let errno = unsafe { *libc::__errno_location() };
-            // SAFETY: it is null, or what `begin` set, which lives until `drop` has set it back.
+            // SAFETY: it is null, or set by `begin` to an action that lives until `drop` has reset the pointer.
             if let Some(act) = unsafe { ACT.get().as_ref() } {
                 act();
                 interrupt_soon(TIMER.get());
@@ -70,16 +70,16 @@ impl Interruptions {
 
 impl Drop for Interruptions {
     fn drop(&mut self) {
-        // A handler that comes later does nothing, and so sets no timer.
+        // A handler that runs later has no action, and so sets no timer.
         ACT.set(ptr::null());
-        // SAFETY: the timer was created, and is deleted once.
+        // SAFETY: the timer was created by `begin`, and is deleted only here.
         unsafe { libc::timer_delete(self.timer) };
         // SAFETY: `begin` made it, and no handler of this thread finds it any more.
         drop(unsafe { Box::from_raw(self.act) });
     }
 }
 
-/// Sends a thread a signal, which this function handles.
+/// Sends a thread a signal, with this function as its handler.
 pub fn interrupt(thread: u32, handler: extern "C" fn(c_int)) {
     // SAFETY: zeroes are valid in the structure, the function is a handler, and the call sends a signal that has one.
     unsafe {
@@ -92,7 +92,7 @@ pub fn interrupt(thread: u32, handler: extern "C" fn(c_int)) {
     }
 }
 
-/// Ends the process if a test does not end: a thread that waits for itself cannot be ended otherwise.
+/// Ends the process if a test does not end, because a thread that waits for itself cannot be ended in any other way.
 pub fn guarded(test: impl FnOnce()) {
     let (done, ended) = channel::<()>();
     let guard = thread::spawn(move || {
@@ -106,7 +106,7 @@ pub fn guarded(test: impl FnOnce()) {
     guard.join().expect("it does not panic");
 }
 
-/// Calls that were made, and what they were answered.
+/// The calls that were made, and their results.
 #[derive(Default)]
 pub struct Calls {
     made: AtomicU64,

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Tensors by reference, and those of the side at which the run is stopped.
+/// The tensors that references lead to, and those of the side at which the run is stopped.
 struct Here<'a> {
     tensors: HashMap<TensorRef, TensorView<'a>>,
     subjects: Vec<TensorView<'a>>,
@@ -39,7 +39,7 @@ impl Tensors for Here<'_> {
     }
 }
 
-/// Returns iterations of loops inside of each other.
+/// Returns the iterations of nested loops.
 fn in_loops(indices: &[u32]) -> Vec<LoopIteration> {
     indices.iter().map(|&index| LoopIteration { operator: "Loop".to_owned(), index }).collect()
 }
@@ -156,7 +156,7 @@ fn a_tensor_that_is_not_there_is_named() {
     }
 }
 
-/// Memory that a host cannot address, and how much of it was asked for.
+/// Memory that the host cannot address, and how much of it was read.
 struct Device {
     tensor: Tensor,
     read: AtomicUsize,
@@ -248,7 +248,7 @@ fn hostile_text_is_refused_before_it_costs_anything() {
         let text = format!("{text}nan");
         assert!(Condition::parse(&text).expect_err("too deep").to_string().contains("at most 64"), "{text}");
     }
-    // Long, but flat.
+    // The condition is long, but not nested.
     assert!(Condition::parse(&format!("nan{}", "+1".repeat(2000))).is_ok());
     assert!(Condition::parse(&format!("nan{}", " or 1".repeat(800))).is_ok());
     let error = Condition::parse(&" ".repeat(5000)).expect_err("too long");

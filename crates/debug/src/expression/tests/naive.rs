@@ -1,4 +1,4 @@
-//! Conditions read word by word: everything is computed, nothing is planned.
+//! A naive evaluation of conditions, which computes everything without a plan.
 
 use opscope_tensor::{DType, Element, Slice};
 

@@ -1,4 +1,4 @@
-//! Conditions of all kinds, made from their parts.
+//! Strategies for conditions of all kinds, made from their parts.
 
 use opscope_tensor::{Axis, DType, Slice};
 use proptest::prelude::*;
@@ -7,12 +7,12 @@ use super::super::function::{Function, Quantity};
 use super::super::tree::{Number, Relation, Shape, Subject, Truth, Type};
 use super::super::{TensorPart, TensorRef};
 
-/// What conditions are about.
+/// The tensors and numbers that occur in conditions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Range {
-    /// All that can be written.
+    /// Everything that can be written.
     All,
-    /// Tensors that are there, and numbers that a naive reading computes to the last bit.
+    /// Tensors that exist, and numbers that a naive evaluation computes exactly.
     Exact,
 }
 
@@ -114,7 +114,7 @@ fn slice(range: Range) -> impl Strategy<Value = Slice> {
     let steps =
         (bound(), bound(), step).prop_map(|(start, stop, step)| vec![Axis::Range { start, stop, step }]).boxed();
     let axes = match range {
-        // Where an index is inside depends on the tensor.
+        // Whether an index is in range depends on the tensor.
         Range::All => prop_oneof![steps, (-4i64..4).prop_map(|index| vec![Axis::Index(index), Axis::Ellipsis])].boxed(),
         Range::Exact => steps,
     };

@@ -14,9 +14,9 @@ use crate::session::recursion::Rule;
 use crate::session::{AttachOptions, LoadedModel, Status};
 use crate::sync::lock;
 
-/// The answer to a request that returns nothing.
+/// The empty answer of a request that returns nothing.
 #[derive(Deserialize)]
-struct Done {}
+struct EmptyAnswer {}
 
 /// An answer that is a number.
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ struct Models {
     models: Vec<LoadedModel>,
 }
 
-/// All errors are those of the same call of an [`Attachment`](crate::Attachment), or of the connection.
+/// All errors are those of the same call of an [`Attachment`](crate::Attachment), or those of the connection.
 #[allow(clippy::missing_errors_doc)]
 impl Client {
     /// See [`Debugger::attach`](crate::Debugger::attach).
@@ -55,14 +55,14 @@ impl Client {
         Ok(self.next_events(queue, 1)?.pop())
     }
 
-    /// See [`Attachment::next_events`](crate::Attachment::next_events). An answer has
-    /// [at most so many](crate::protocol::MOST_EVENTS), whatever is asked for.
+    /// See [`Attachment::next_events`](crate::Attachment::next_events). An answer has [at most this
+    /// many](crate::protocol::MOST_EVENTS), whatever is requested.
     pub fn next_events(&self, queue: Queue, most: usize) -> Result<Vec<Event>, DebugError> {
         let next: Next = self.ask(&Request::NextEvents { queue, most: most as u64 })?;
         Ok(next.events)
     }
 
-    /// Takes the sync events that came with [notifications](crate::AttachOptions::deliver), in their order.
+    /// Takes the sync events that came with [notifications](crate::AttachOptions::deliver), in order.
     pub fn take_delivered(&self) -> Vec<Event> {
         self.link.take_delivered()
     }
@@ -71,7 +71,7 @@ impl Client {
     pub fn acknowledge(&self, event: Sequence, resume: Resume) -> Result<(), DebugError> {
         let (resume, attachment) = Continuation::of(resume);
         let answer = self.ask_with(&Request::Acknowledge { event, resume }, &attachment)?;
-        link::read_answer(&answer).map(|Done {}| ())
+        link::read_answer(&answer).map(|EmptyAnswer {}| ())
     }
 
     /// See [`Attachment::acknowledge_sync_events`](crate::Attachment::acknowledge_sync_events).
@@ -123,8 +123,9 @@ impl Client {
         self.ask(&Request::Location { event })
     }
 
-    /// Returns the operators that led to where a run is stopped, at most `most` of them, and how many there are: first the
-    /// operator that it is at, and then for each the one that was executed last among those that computed its inputs.
+    /// Returns the chain of operators that led to where a run is stopped, at most `most` of them, and its length. It
+    /// begins with the current operator. Each operator is followed by the one that was executed last among those that
+    /// computed its inputs.
     pub fn backtrace(&self, event: Sequence, most: usize) -> Result<Backtrace, DebugError> {
         self.ask(&Request::Backtrace { event, most: most as u64 })
     }
@@ -144,8 +145,8 @@ impl Client {
         self.ask(&Request::Model { model })
     }
 
-    /// Returns the operators of a model that fit a pattern, in the order of execution. The pattern is written as a
-    /// breakpoint's [target](crate::Target). The first `offset` are left out; the answer has at most `most`, and at most
+    /// Returns the operators of a model that match a pattern, in the order of execution. The pattern is written as a
+    /// breakpoint's [target](crate::Target). The first `offset` are skipped. The answer has at most `most`, and at most
     /// [`MOST_OPERATORS`](crate::protocol::MOST_OPERATORS).
     pub fn operators(
         &self,
@@ -163,14 +164,14 @@ impl Client {
         self.ask(&Request::Operator { model, operator })
     }
 
-    /// Returns the values of a model, each once. The first `offset` are left out; the answer has at most `most`, and at most
-    /// [`MOST_VALUES`](crate::protocol::MOST_VALUES).
+    /// Returns the values of a model, each once. The first `offset` are skipped. The answer has at most `most`, and at
+    /// most [`MOST_VALUES`](crate::protocol::MOST_VALUES).
     pub fn values(&self, model: ModelId, offset: usize, most: usize) -> Result<ValueRows, DebugError> {
         self.ask(&Request::Values { model, offset: offset as u64, most: most as u64 })
     }
 
-    /// Returns the listing of a model from a line on, at most `most` lines and as many as fit an answer. The first line is
-    /// 1, which is operator 0.
+    /// Returns the listing of a model from a line on: at most `most` lines, and as many as fit into an answer. Lines
+    /// are numbered from 1, and line 1 is operator 0.
     pub fn source(&self, model: ModelId, line: usize, most: usize) -> Result<SourceText, DebugError> {
         let answer = self.ask_with(&Request::Source { model, line: line as u64, most: most as u64 }, &[])?;
         let mut source: SourceText = link::read_answer(&answer)?;
@@ -180,6 +181,6 @@ impl Client {
 
     /// Sends a request that returns nothing.
     pub(super) fn done(&self, request: &Request) -> Result<(), DebugError> {
-        self.ask(request).map(|Done {}| ())
+        self.ask(request).map(|EmptyAnswer {}| ())
     }
 }

@@ -20,11 +20,12 @@ pub(super) fn socket_of(pid: u32) -> Result<PathBuf, ConnectionError> {
     found.ok_or(ConnectionError::NoServer { pid, tried: paths })
 }
 
-/// Returns the process that listens at a socket if it is stopped by a signal: it would accept, and never answer.
+/// Returns the process that listens at a socket if it is stopped by a signal, because then it would accept connections
+/// but never answer.
 pub(super) fn stopped_peer(stream: &UnixStream) -> Option<u32> {
     let pid = socket_peercred(stream).ok()?.pid.as_raw_nonzero().get().unsigned_abs();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The state follows the command's name, which is in parentheses and may contain some itself.
+    // The state follows the command's name, which is in parentheses and may itself contain parentheses.
     let state = stat.rsplit_once(") ")?.1;
     state.starts_with('T').then_some(pid)
 }

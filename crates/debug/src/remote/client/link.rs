@@ -19,23 +19,23 @@ use crate::remote::protocol::{Bye, Frame, FrameError, FrameLimits, FrameReader, 
 use crate::remote::socket::{Ready, send_frame};
 use crate::sync::{EventDescriptor, lock, wait_until};
 
-/// The socket, and the threads that wait for its messages. One of them reads it for all. So in the common case no thread has
-/// to wake another one, which would take as long as the message from process to process.
+/// The socket, and the threads that wait for its messages. One of them reads for all. So in the common case no thread
+/// has to wake another one, which would take as long as to send the message between the processes.
 pub(super) struct Link {
     /// The clock of timeouts.
     clock: Clock,
     stream: UnixStream,
     /// Held while a frame is sent, so that frames do not mix.
     sending: Mutex<()>,
-    /// Used by the thread that reads.
+    /// The reader of frames, used by the thread that reads.
     frames: Mutex<FrameReader>,
     calls: Mutex<Calls>,
-    /// Signalled when a message has come, or the thread that reads returns.
+    /// Signalled when a message has arrived, or when the thread that reads returns.
     changed: Condvar,
     /// Readable when the thread that reads has to return, because another thread was woken.
     waker: EventDescriptor,
     notification: Notification,
-    /// The thread that reads when no call does, for notifications.
+    /// The thread that reads notifications while no call reads.
     listener: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -43,15 +43,15 @@ pub(super) struct Link {
 struct Calls {
     last: u64,
     waiting: HashMap<u64, Call>,
-    /// Whether a thread reads.
+    /// Whether a thread is reading.
     are_read: bool,
-    /// Whether events wait, as far as the program has notified of them.
+    /// Whether events wait, according to the program's notifications.
     events_wait: bool,
-    /// The events that came with notifications, and were not taken yet.
+    /// The events that came with notifications and were not taken yet.
     delivered: Vec<Event>,
     /// Whether a wait for events has to return.
     woken: bool,
-    /// Why the program is about to close the connection, as it said.
+    /// The reason that the program gave before it closes the connection.
     announced_end: Option<DebugError>,
     gone: Option<DebugError>,
 }
@@ -72,12 +72,12 @@ struct Incoming {
     notify: Option<Notified>,
     #[serde(default)]
     bye: Option<Bye>,
-    /// Used only where there is no id: an error of the whole connection.
+    /// An error of the whole connection. Used only if there is no id.
     #[serde(default)]
     error: Option<Refusal>,
 }
 
-/// What comes with a notification.
+/// The content of a notification.
 #[derive(Deserialize)]
 struct Notified {
     #[serde(default)]
@@ -131,7 +131,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Returns the notification. From the first call on, a thread always reads.
+    /// Returns the notification. From the first call on, a thread is always reading.
     pub fn notification(self: &Arc<Self>) -> &Notification {
         let mut listener = lock(&self.listener);
         if listener.is_none() {
@@ -141,7 +141,7 @@ impl Link {
             };
             match thread::Builder::new().name("opscope-debug-client".into()).spawn(listen) {
                 Ok(thread) => *listener = Some(thread),
-                // This makes the descriptor readable, and the next call returns the error.
+                // The end makes the descriptor readable, and the next call returns the error.
                 Err(error) => self.end(DebugError::system(error)),
             }
         }
@@ -163,15 +163,15 @@ impl Link {
         ready.unwrap_or(false)
     }
 
-    /// Makes a wait in progress return, or the next one.
+    /// Makes the wait in progress return, or the next one if there is none.
     pub fn wake(&self) {
         let mut calls = lock(&self.calls);
         calls.woken = true;
-        self.look_again(&calls);
+        self.wake_waiters(&calls);
     }
 
-    /// Makes the threads that wait check what they wait for.
-    fn look_again(&self, calls: &Calls) {
+    /// Wakes the waiting threads, so that they check their conditions.
+    fn wake_waiters(&self, calls: &Calls) {
         if calls.are_read {
             self.waker.signal();
         }
@@ -198,7 +198,7 @@ impl Link {
         };
         match self.send(id, request, attachment) {
             Ok(Ok(())) => {}
-            // The program may have said why it closes the connection: that is still read, and ends every call.
+            // The program may have sent a reason for closing the connection. It is still read, and ends every call.
             Ok(Err(_)) => drop(self.stream.shutdown(Shutdown::Both)),
             Err(error) => {
                 lock(&self.calls).waiting.remove(&id);
@@ -219,7 +219,7 @@ impl Link {
         })
     }
 
-    /// Sends a request. The outer error is one of the request, the inner one of the connection.
+    /// Sends a request. The outer error is that of the request, the inner one that of the connection.
     fn send(&self, id: u64, request: &Request, attachment: &[u8]) -> Result<io::Result<()>, DebugError> {
         let json = serde_json::to_vec(&Numbered { id, request });
         let json = json.map_err(|error| ConnectionError::Request(Arc::new(error)))?;
@@ -238,7 +238,7 @@ impl Link {
         Ok(send_frame(&self.stream, &json, attachment))
     }
 
-    /// Closes the connection. No callback is called any more when this returns.
+    /// Closes the connection. When this returns, no callback is called any more.
     pub fn hang_up(&self) {
         self.end(ConnectionError::HungUp.into());
         let _ = self.stream.shutdown(Shutdown::Both);
@@ -249,8 +249,8 @@ impl Link {
         self.notification.stop();
     }
 
-    /// Waits until `done` returns a result. Reads for all threads meanwhile, unless another one does. Returns `None` after
-    /// the time is over; messages that have come already are read in any case.
+    /// Waits until `done` returns a result. Meanwhile reads for all threads, unless another thread does. Returns `None`
+    /// after the deadline; messages that have already arrived are read first.
     fn until<T>(&self, until: Option<Instant>, mut done: impl FnMut(&mut Calls) -> Option<T>) -> Option<T> {
         let mut calls = lock(&self.calls);
         let mut has_read = false;
@@ -277,7 +277,7 @@ impl Link {
         }
     }
 
-    /// Waits for bytes and reads at most a frame. Returns an error where the connection has ended.
+    /// Waits for bytes and reads at most one frame. Returns an error if the connection has ended.
     fn read(&self, until: Option<Instant>) -> Result<(), DebugError> {
         let wait = until.map(|until| self.clock.begin_wait(until));
         let left = wait.as_ref().and_then(Wait::left).and_then(|left| Timespec::try_from(left).ok());
@@ -299,7 +299,7 @@ impl Link {
         }
     }
 
-    /// Gives an answer to the call that waits for it, and a notification to its readers.
+    /// Passes an answer to the call that waits for it, and a notification to its readers.
     fn route(&self, frame: Frame) -> Result<(), DebugError> {
         let incoming: Incoming =
             serde_json::from_slice(&frame.json).map_err(|error| ConnectionError::Message(Arc::new(error)))?;
@@ -308,7 +308,7 @@ impl Link {
             let Some(call) = calls.waiting.get_mut(&id) else { return Ok(()) };
             call.answer = Some(frame);
             if call.takes_events {
-                // The program notifies again of events that come after this answer.
+                // The program sends another notification for events after this answer.
                 calls.events_wait = false;
                 self.notification.clear();
             }
@@ -333,6 +333,6 @@ impl Link {
 
 impl Sleeper for Link {
     fn wake_up(&self) {
-        self.look_again(&lock(&self.calls));
+        self.wake_waiters(&lock(&self.calls));
     }
 }

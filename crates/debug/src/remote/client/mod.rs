@@ -24,10 +24,10 @@ use link::Link;
 
 /// A connection to a program that runs models, in this process or another one.
 ///
-/// Its calls are those of an [`Attachment`](crate::Attachment), with the same results; tensors come in pages. They can be
-/// made from any thread, and wait for the program's answer. A refused request returns [`DebugError::Refused`] with the
-/// [code](DebugError::code) of the program's own error. When the program ends, every call that waits returns
-/// [`DebugError::Connection`] at once.
+/// It has the same calls as an [`Attachment`](crate::Attachment), with the same results, but tensors come in pages.
+/// They can be made from any thread, and wait for the program's answer. A refused request returns
+/// [`DebugError::Refused`] with the [code](DebugError::code) of the program's own error. When the program ends, every
+/// call that waits returns [`DebugError::Connection`] at once.
 ///
 /// Dropping it closes the connection: the program continues without a debugger.
 pub struct Client {
@@ -37,15 +37,15 @@ pub struct Client {
     rule: Mutex<Rule>,
 }
 
-/// How long a program may take to answer `hello`: it may be busy with runs.
+/// How long a program may take to answer `hello`, because it may be busy with runs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Client {
     /// Connects to the socket at a path.
     ///
     /// # Errors
-    /// Returns an error if no program listens there, it accepts no connection for a second, belongs to another user,
-    /// is stopped, or speaks another version of the protocol.
+    /// Returns an error if no program listens there, or if the program accepts no connection for a second, belongs to
+    /// another user, is stopped, or uses another version of the protocol.
     pub fn connect(path: impl AsRef<Path>) -> Result<Self, DebugError> {
         let path = path.as_ref();
         let stream = connect(path).map_err(|error| match error.kind() {
@@ -67,16 +67,15 @@ impl Client {
         Self::connect(find::socket_of(pid)?)
     }
 
-    /// Makes a client of a stream that is connected already.
+    /// Creates a client from a stream that is already connected.
     ///
     /// # Errors
-    /// Returns an error if the program does not answer within five seconds, or speaks another version of the
-    /// protocol.
+    /// Returns an error if the program does not answer within five seconds, or uses another version of the protocol.
     pub fn over(stream: UnixStream) -> Result<Self, DebugError> {
         Self::with_clock(stream, Clock::system())
     }
 
-    /// As [`over`](Self::over), but timeouts count on this clock: for tests and simulated time.
+    /// As [`over`](Self::over), but measures timeouts by this clock: for tests and simulated time.
     ///
     /// # Errors
     /// As [`over`](Self::over).
@@ -94,41 +93,41 @@ impl Client {
         }
     }
 
-    /// Returns what the program said of itself when this connection was made.
+    /// Returns the program's description of itself from the beginning of this connection.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// Returns why the connection has ended; `None` while it has not.
+    /// Returns why the connection has ended, or `None` while it has not.
     pub fn gone(&self) -> Option<DebugError> {
         self.link.gone()
     }
 
-    /// Returns a descriptor that is readable while events wait, as far as the program has notified of them, and for good when
-    /// the connection has ended.
+    /// Returns a descriptor that is readable while events wait, according to the program's notifications, and
+    /// permanently once the connection has ended.
     pub fn notification_fd(&self) -> BorrowedFd<'_> {
         self.link.notification().fd()
     }
 
-    /// Waits until events wait, or the connection has ended. Returns `false` if neither has happened within the timeout, or
-    /// before it is [woken](Self::wake).
+    /// Waits until there are events, or the connection has ended. Returns `false` if neither happens within the
+    /// timeout, or if it is [woken](Self::wake) first.
     pub fn wait(&self, timeout: Duration) -> bool {
         self.link.wait(timeout)
     }
 
-    /// Makes a [`wait`](Self::wait) in progress return, or the next one if there is none.
+    /// Makes the [`wait`](Self::wait) in progress return, or the next one if there is none.
     pub fn wake(&self) {
         self.link.wake();
     }
 
     /// Sets the function that is called, on a thread of its own, whenever events wait, and once when the connection has
-    /// ended. It can take and acknowledge events. Every other call returns [`DebugError::RecursiveCall`]; with
-    /// [strict callbacks](crate::AttachOptions::strict_callbacks) every call does.
+    /// ended. It can take and acknowledge events. Every other call returns [`DebugError::RecursiveCall`]. With [strict
+    /// callbacks](crate::AttachOptions::strict_callbacks), every call does.
     ///
-    /// When this returns, an earlier callback is not called any more. A callback that panics is not called again.
+    /// When this returns, an earlier callback is no longer called. A callback that panics is not called again.
     ///
     /// # Errors
-    /// From inside of a callback, or when the system has no thread left.
+    /// Returns an error from inside of a callback, or if the system has no thread left.
     pub fn set_notification_callback(&self, callback: Option<Box<dyn FnMut() + Send>>) -> Result<(), DebugError> {
         recursion::allow_nothing()?;
         self.link.notification().set_callback(callback, *crate::sync::lock(&self.rule)).map_err(DebugError::system)

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::session::recursion::{self, Rule};
 use crate::sync::{EventDescriptor, lock};
 
-/// Tells a client that events wait, by a descriptor and by a callback.
+/// Notifies a client of events, by a descriptor and by a callback.
 pub(super) struct Notification {
     descriptor: EventDescriptor,
     signal: Arc<CallbackSignal>,
@@ -16,7 +16,7 @@ pub(super) struct Notification {
     caller: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread that calls the callback waits for.
+/// The signal for the thread that calls the callback.
 #[derive(Default)]
 struct CallbackSignal {
     state: Mutex<State>,
@@ -25,7 +25,7 @@ struct CallbackSignal {
 
 #[derive(Default)]
 struct State {
-    /// Whether the callback is to be called.
+    /// Whether the callback has to be called.
     is_due: bool,
     /// Whether the thread has to end.
     is_over: bool,
@@ -45,14 +45,14 @@ impl Notification {
         self.descriptor.clear();
     }
 
-    /// Makes the descriptor readable and has the callback called.
+    /// Makes the descriptor readable and requests a call of the callback.
     pub fn notify(&self) {
         self.descriptor.signal();
         lock(&self.signal.state).is_due = true;
         self.signal.changed.notify_all();
     }
 
-    /// Starts the thread of a callback, after the thread of an earlier one has ended.
+    /// Starts the thread of a callback. The thread of an earlier one has ended by then.
     pub fn set_callback(&self, callback: Option<Box<dyn FnMut() + Send>>, rule: Rule) -> io::Result<()> {
         let mut caller = lock(&self.caller);
         self.end(caller.take());
@@ -90,7 +90,7 @@ impl Notification {
 }
 
 impl CallbackSignal {
-    /// Waits until the callback is to be called. Returns `false` when the thread has to end.
+    /// Waits until the callback has to be called. Returns `false` if the thread has to end.
     fn wait(&self) -> bool {
         let mut state = lock(&self.state);
         while !state.is_due && !state.is_over {

@@ -9,20 +9,21 @@ use crate::event::{Sequence, StatisticsSummary};
 use crate::remote::protocol::{At, HistogramInfo, PageInfo, Ranked, Request, TensorForm, TensorPage};
 
 #[derive(Deserialize)]
-struct Done {}
+struct EmptyAnswer {}
 
 #[derive(Deserialize)]
 struct Top {
     elements: Vec<Ranked>,
 }
 
-/// Tensors, at a stop (a [`Sequence`]) or in a model's file (a [`ModelId`](crate::ModelId)). A reference is a
-/// [`TensorPart`](crate::expression::TensorPart) or its text.
+/// Calls about tensors, at a stop (a [`Sequence`]) or in a model's file (a [`ModelId`](crate::ModelId)). A reference is
+/// a [`TensorPart`](crate::expression::TensorPart) or its text.
 ///
-/// All errors are those of the program or of the connection.
+/// All errors come from the program or from the connection.
 #[allow(clippy::missing_errors_doc)]
 impl Client {
-    /// Returns elements of a tensor, from `offset` on: at most `count`, and at most as many as [a page](crate::protocol::PAGE_BYTES) has.
+    /// Returns elements of a tensor, from `offset` on: at most `count`, and at most as many as [a
+    /// page](crate::protocol::PAGE_BYTES) has.
     pub fn tensor(
         &self,
         at: impl Into<At>,
@@ -75,7 +76,8 @@ impl Client {
         self.ask(&Request::Histogram { at: at.into(), reference: reference.to_string() })
     }
 
-    /// Returns the `k` largest elements of a tensor, at most [so many](crate::protocol::MOST_RANKED), by value or by magnitude.
+    /// Returns the `k` largest elements of a tensor, by value or by magnitude; [at most this
+    /// many](crate::protocol::MOST_RANKED).
     pub fn top_k(
         &self,
         at: impl Into<At>,
@@ -92,6 +94,6 @@ impl Client {
         let form = TensorForm::of(tensor);
         let answer =
             self.ask_with(&Request::Replace { event, reference: reference.to_string(), form }, tensor.bytes())?;
-        link::read_answer(&answer).map(|Done {}| ())
+        link::read_answer(&answer).map(|EmptyAnswer {}| ())
     }
 }

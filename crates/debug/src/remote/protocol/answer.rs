@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 use crate::session::LoadedModel;
 
-/// The answer to `hello`: what the program is.
+/// The answer to `hello`, which describes the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`PROTOCOL`](super::PROTOCOL).
@@ -16,7 +16,7 @@ pub struct Hello {
     pub pid: u32,
     /// The user that it runs as, by number.
     pub user: u32,
-    /// Its command line, cut where it is very long.
+    /// Its command line, shortened if it is very long.
     pub program: Vec<String>,
     /// The name of the debugger that is attached, if there is one.
     pub attached: Option<String>,
@@ -27,16 +27,16 @@ pub struct Hello {
 /// The answer to `next_events`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Next {
-    /// The events, in their order.
+    /// The events, in order.
     pub events: Vec<Event>,
 }
 
-/// A message of a program that answers no request.
+/// A message of a program that is not an answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Pushed {
-    /// Events wait. Not sent again before an answer to `next_events`.
+pub enum ProgramMessage {
+    /// Events wait. This is not sent again before an answer to `next_events`.
     Notify {
         /// Sync events, for a debugger that [has them delivered](crate::AttachOptions::deliver).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,6 +49,6 @@ pub enum Pushed {
 /// Why a program closes the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bye {
-    /// A sentence for people.
+    /// A message for people, in one sentence.
     pub reason: String,
 }

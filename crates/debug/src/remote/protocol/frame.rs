@@ -11,7 +11,7 @@ pub struct Frame {
     pub attachment: Vec<u8>,
 }
 
-/// How long the parts of a frame may be, in bytes.
+/// The maximum lengths of the parts of a frame, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameLimits {
     /// The JSON text.
@@ -20,7 +20,7 @@ pub struct FrameLimits {
     pub attachment: usize,
 }
 
-/// Why no frame could be read.
+/// The error of a frame that could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
@@ -45,22 +45,22 @@ pub enum FrameError {
     Io(#[from] io::Error),
 }
 
-/// Reads frames from a stream, whose bytes may come in pieces of any size.
+/// Reads frames from a stream, whose bytes may arrive in pieces of any size.
 #[derive(Debug)]
 pub struct FrameReader {
     limits: FrameLimits,
     head: [u8; HEAD],
-    /// How many bytes of the head have come.
+    /// How many bytes of the head have arrived.
     filled: usize,
     frame: Frame,
 }
 
 const HEAD: usize = 8;
 
-/// How many bytes are read at once. This is the most memory that is taken for bytes that have not come yet.
+/// How many bytes are read at once. At most this much memory is allocated for bytes that have not arrived yet.
 const PIECE: usize = 256 << 10;
 
-/// How many pieces are read before the caller can attend to others.
+/// How many pieces are read before the caller can serve other connections.
 const TURN: usize = 16;
 
 impl FrameLimits {
@@ -74,10 +74,10 @@ impl FrameLimits {
     pub const ANSWER: FrameLimits = FrameLimits { json: 16 << 20, attachment: 16 << 20 };
 }
 
-/// Returns the head of a frame with parts of these lengths.
+/// Returns the head of a frame whose parts have these lengths.
 ///
 /// # Errors
-/// Returns an error if a part is longer than a frame can say.
+/// Returns an error if a length does not fit into the head.
 pub(crate) fn frame_head(json: usize, attachment: usize) -> io::Result<[u8; HEAD]> {
     let length = |length: usize| {
         u32::try_from(length).map_err(|_| io::Error::other("a message is longer than a frame can be: 4 GiB"))
@@ -89,12 +89,12 @@ pub(crate) fn frame_head(json: usize, attachment: usize) -> io::Result<[u8; HEAD
 }
 
 impl FrameReader {
-    /// Makes a reader of frames within these limits.
+    /// Creates a reader of frames within these limits.
     pub fn new(limits: FrameLimits) -> Self {
         Self { limits, head: [0; HEAD], filled: 0, frame: Frame::default() }
     }
 
-    /// Changes the limits, also of a frame that has begun.
+    /// Changes the limits, including those of a frame that has begun.
     pub fn set_limits(&mut self, limits: FrameLimits) {
         self.limits = limits;
     }
@@ -107,24 +107,24 @@ impl FrameReader {
         if self.filled == HEAD { self.lengths().map(drop) } else { Ok(()) }
     }
 
-    /// Returns how many bytes have come of the frame that has begun.
+    /// Returns how many bytes of the current frame have arrived.
     pub fn received(&self) -> usize {
         self.filled + self.frame.json.len() + self.frame.attachment.len()
     }
 
-    /// Reads from the stream. Returns a frame when its last byte has come; `None` where a stream that does not block has no
-    /// more bytes yet, and after some MiB of a long frame, so that the caller can attend to others.
+    /// Reads from the stream. Returns a frame when its last byte has arrived. Returns `None` if a non-blocking stream
+    /// has no more bytes yet, and after some MiB of a long frame, so that the caller can serve other connections.
     ///
     /// # Errors
-    /// Returns an error if the stream ends or fails, or a frame is too long. The stream cannot be read any more after
-    /// an error.
+    /// Returns an error if the stream ends or fails, or a frame is too long. After an error the stream can no longer be
+    /// read.
     pub fn read(&mut self, from: &mut impl Read) -> Result<Option<Frame>, FrameError> {
         while self.filled < HEAD {
             match take(from, &mut self.head[self.filled..])? {
-                Taken::Bytes(count) => self.filled += count,
-                Taken::NoneYet => return Ok(None),
-                Taken::End if self.filled == 0 => return Err(FrameError::Closed),
-                Taken::End => return Err(FrameError::Cut),
+                ReadOutcome::Bytes(count) => self.filled += count,
+                ReadOutcome::NoneYet => return Ok(None),
+                ReadOutcome::End if self.filled == 0 => return Err(FrameError::Closed),
+                ReadOutcome::End => return Err(FrameError::Cut),
             }
             if self.filled == HEAD {
                 self.lengths()?;
@@ -148,11 +148,11 @@ impl FrameReader {
             let old = part.len();
             part.resize(old + (length - old).min(PIECE), 0);
             let taken = take(from, &mut part[old..]);
-            part.truncate(old + if let Ok(Taken::Bytes(count)) = taken { count } else { 0 });
+            part.truncate(old + if let Ok(ReadOutcome::Bytes(count)) = taken { count } else { 0 });
             match taken? {
-                Taken::Bytes(_) => (),
-                Taken::NoneYet => return Ok(None),
-                Taken::End => return Err(FrameError::Cut),
+                ReadOutcome::Bytes(_) => (),
+                ReadOutcome::NoneYet => return Ok(None),
+                ReadOutcome::End => return Err(FrameError::Cut),
             }
         }
     }
@@ -166,21 +166,21 @@ impl FrameReader {
     }
 }
 
-enum Taken {
+enum ReadOutcome {
     Bytes(usize),
     NoneYet,
     End,
 }
 
-fn take(from: &mut impl Read, into: &mut [u8]) -> Result<Taken, FrameError> {
+fn take(from: &mut impl Read, into: &mut [u8]) -> Result<ReadOutcome, FrameError> {
     loop {
         return match from.read(into) {
-            Ok(0) => Ok(Taken::End),
-            Ok(count) => Ok(Taken::Bytes(count)),
+            Ok(0) => Ok(ReadOutcome::End),
+            Ok(count) => Ok(ReadOutcome::Bytes(count)),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Taken::NoneYet),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(ReadOutcome::NoneYet),
             // The other side has closed the connection without having read everything.
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(Taken::End),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(ReadOutcome::End),
             Err(error) => Err(error.into()),
         };
     }
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream whose bytes come in pieces, with nothing to read between them.
+    /// A stream whose bytes arrive in pieces, with nothing to read between them.
     struct Pieces(VecDeque<Vec<u8>>, bool);
 
     impl Read for Pieces {
@@ -269,13 +269,13 @@ mod tests {
     #[test]
     fn limits_that_become_tighter_hold_for_a_frame_that_has_begun() {
         let mut reader = FrameReader::new(FrameLimits { json: 11, attachment: 0 });
-        // The head alone has come.
+        // Only the head has arrived.
         assert!(matches!(reader.read(&mut &[11, 0, 0, 0, 0, 0, 0, 0][..]), Err(FrameError::Cut)));
         assert!(reader.check().is_ok());
         reader.set_limits(FrameLimits { json: 10, attachment: 0 });
         let error = reader.check().unwrap_err().to_string();
         assert_eq!(error, "a frame announces 11 bytes of JSON, and at most 10 are taken");
-        // Of a part of a head nothing can be told.
+        // A part of a head says nothing about the lengths.
         let mut reader = FrameReader::new(FrameLimits { json: 11, attachment: 0 });
         assert!(matches!(reader.read(&mut &[11, 0, 0][..]), Err(FrameError::Cut)));
         reader.set_limits(FrameLimits { json: 0, attachment: 0 });

@@ -34,7 +34,7 @@ pub struct ModelInfo {
 /// The answer to `operators`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperatorRows {
-    /// How many fit the pattern.
+    /// How many match the pattern.
     pub total: u64,
     /// Those that this answer lists.
     pub operators: Vec<OperatorRow>,
@@ -49,10 +49,10 @@ pub struct OperatorRow {
     pub name: String,
     /// Its type.
     pub op_type: String,
-    /// Where it lies in the program that the file was exported from, if the file says so.
+    /// Its position in the program that the file was exported from, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<CodeOrigin>,
-    /// What the engine made of it.
+    /// How it maps to the kernels of the engine.
     #[serde(flatten)]
     pub mapping: OperatorMapping,
     /// The names of its inputs by slot; `None` for one that is left out.
@@ -70,12 +70,12 @@ pub struct OperatorInfo {
     pub name: String,
     /// Its type.
     pub op_type: String,
-    /// Where it lies in the program that the file was exported from, if the file says so.
+    /// Its position in the program that the file was exported from, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<CodeOrigin>,
     /// The set of operators that the type belongs to; empty for ONNX's own.
     pub domain: String,
-    /// What the engine made of it.
+    /// How it maps to the kernels of the engine.
     #[serde(flatten)]
     pub mapping: OperatorMapping,
     /// Its attributes: name and value as text.
@@ -143,7 +143,7 @@ pub struct BacktraceFrame {
     pub name: String,
     /// Its type.
     pub op_type: String,
-    /// Where it lies in the program that the file was exported from, if the file says so.
+    /// Its position in the program that the file was exported from, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<CodeOrigin>,
     /// The output that the frame before has used; `None` in the first frame.

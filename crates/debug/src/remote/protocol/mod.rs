@@ -9,7 +9,7 @@ mod request;
 mod tensor;
 
 pub use crate::error::{ErrorCode, Refusal};
-pub use answer::{Bye, Hello, Next, Pushed};
+pub use answer::{Bye, Hello, Next, ProgramMessage};
 pub(crate) use frame::frame_head;
 pub use frame::{Frame, FrameError, FrameLimits, FrameReader};
 pub use graph::{
@@ -25,17 +25,17 @@ pub const PROTOCOL: &str = "opscope-debug";
 /// The protocol's version. Other versions are refused; additions within a version can be ignored.
 pub const VERSION: u32 = 1;
 
-/// How many bytes a page of a tensor has at most.
+/// The maximum number of bytes in a page of a tensor.
 pub const PAGE_BYTES: usize = 16 << 20;
 
-/// How many events an answer to `next_events` has at most.
+/// The maximum number of events in an answer to `next_events`.
 pub const MOST_EVENTS: usize = 4096;
 
-/// How many operators an answer to `operators` has at most.
+/// The maximum number of operators in an answer to `operators`.
 pub const MOST_OPERATORS: usize = 4096;
 
-/// How many values an answer to `values` has at most.
+/// The maximum number of values in an answer to `values`.
 pub const MOST_VALUES: usize = 4096;
 
-/// How many elements an answer to `top_k` has at most.
+/// The maximum number of elements in an answer to `top_k`.
 pub const MOST_RANKED: usize = 4096;

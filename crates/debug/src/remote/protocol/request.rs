@@ -8,7 +8,7 @@ use crate::event::{BreakpointId, EventSet, ModelId, Queue, Sequence};
 use crate::queues::Resume;
 use crate::session::AttachOptions;
 
-/// A request of a debugger. On the wire it has an `id`, too, which the answer repeats.
+/// A request of a debugger. On the wire it also has an `id`, which the answer repeats.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub enum Request {
     NextEvents {
         /// The queue.
         queue: Queue,
-        /// How many at most.
+        /// The maximum number of events.
         #[serde(default = "most")]
         most: u64,
     },
@@ -67,7 +67,7 @@ pub enum Request {
     Breakpoints,
     /// See [`Attachment::pause`](crate::Attachment::pause).
     Pause {
-        /// Which run; all if none is given.
+        /// The run; `None` for all.
         #[serde(default)]
         run: Option<u64>,
     },
@@ -80,7 +80,7 @@ pub enum Request {
     Backtrace {
         /// The event at which the run is stopped.
         event: Sequence,
-        /// How many frames at most.
+        /// The maximum number of frames.
         #[serde(default = "most")]
         most: u64,
     },
@@ -94,7 +94,7 @@ pub enum Request {
         /// The first element, counted in the slice.
         #[serde(default)]
         offset: u64,
-        /// How many; fewer if a page is full.
+        /// How many elements; fewer if a page is full.
         #[serde(default = "most")]
         count: u64,
     },
@@ -121,7 +121,7 @@ pub enum Request {
         at: At,
         /// The tensor, as text; a slice may follow.
         reference: String,
-        /// How many.
+        /// The number of elements.
         k: u64,
         /// Whether a large negative element counts as a large one.
         #[serde(default)]
@@ -150,7 +150,7 @@ pub enum Request {
     Operators {
         /// The model.
         model: ModelId,
-        /// The operators, written as a breakpoint's target.
+        /// The operators, in the syntax of a breakpoint's target.
         #[serde(default = "every")]
         pattern: String,
         /// How many of them are skipped at the beginning.
@@ -191,7 +191,7 @@ pub enum Request {
     },
 }
 
-/// The content of `hello`: what the debugger is and which protocol it speaks.
+/// The content of `hello`: the debugger and its protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HelloRequest {
     /// [`PROTOCOL`].
@@ -216,7 +216,7 @@ pub enum Continuation {
     Finish,
     /// See [`Resume::Until`].
     Until(Target),
-    /// See [`Resume::Skip`]: what is attached, tensor after tensor.
+    /// See [`Resume::Skip`]: the tensors that are attached, one after the other.
     Skip(Vec<TensorForm>),
     /// See [`Resume::Abort`].
     Abort(String),
@@ -267,14 +267,14 @@ impl Request {
 }
 
 impl HelloRequest {
-    /// Returns the request of a debugger that speaks this crate's protocol.
+    /// Returns the request of a debugger that uses this crate's protocol.
     pub fn new(client: impl Into<String>) -> Self {
         Self { protocol: PROTOCOL.to_owned(), version: VERSION, client: client.into() }
     }
 }
 
 impl Continuation {
-    /// Returns the form that is sent, and the bytes that are attached.
+    /// Returns the form on the wire, and the bytes of the attachment.
     pub fn of(resume: Resume) -> (Self, Vec<u8>) {
         let continuation = match resume {
             Resume::Continue => Continuation::Continue,
@@ -324,10 +324,10 @@ impl TensorForm {
         Self { dtype: tensor.dtype().name().to_owned(), shape: tensor.shape().to_vec() }
     }
 
-    /// Makes a tensor of these bytes.
+    /// Creates a tensor from these bytes.
     ///
     /// # Errors
-    /// Returns an error if the type does not exist, or needs another number of bytes.
+    /// Returns an error if the type does not exist, or the number of bytes does not fit.
     pub fn tensor(&self, bytes: Vec<u8>) -> Result<Tensor, DebugError> {
         Ok(Tensor::new(self.element_type()?, self.shape.clone(), bytes)?)
     }

@@ -3,20 +3,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{ModelId, Sequence};
 
-/// Where a tensor is read.
+/// The place from which a tensor is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum At {
     /// Where a run is stopped.
     Event(Sequence),
-    /// In a model's file: weights, by the names of their values, whether a run is stopped or not.
+    /// In a model's file. Weights can be read by the names of their values, whether a run is stopped or not.
     Model(ModelId),
-    /// Among the outputs of the run of a model that ended last, by their names or as `output[0]`. A program that is debugged
-    /// from elsewhere does not keep them.
+    /// Among the outputs of the last run of a model, by their names or as `output[0]`. A program that is debugged from
+    /// another process does not keep them.
     Outputs(ModelId),
 }
 
-/// The answer to `tensor`: what its attachment holds.
+/// The answer to `tensor`, which describes its attachment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageInfo {
     /// The type of its elements: `float32`.
@@ -51,10 +51,10 @@ pub struct TensorPage {
 /// The counts of a tensor's elements by powers of two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistogramInfo {
-    /// The bins from the lowest to the highest number: `from` (the bound nearer to zero), `to` (the other one), `count`.
+    /// The bins, from the lowest to the highest number. `from` is the bound nearer to zero, and `to` is the other one.
     #[serde(with = "bins")]
     pub bins: Vec<Bin>,
-    /// How many elements are NaN or infinite: they are in no bin.
+    /// How many elements are NaN or infinite. They are in no bin.
     pub non_finite: u64,
 }
 
@@ -63,7 +63,8 @@ pub struct HistogramInfo {
 pub struct Ranked {
     /// Its index for each axis.
     pub index: Vec<usize>,
-    /// The shortest text that is read back as the element. JSON's numbers have no NaN and no infinity.
+    /// The shortest text that reads back as the element. It is a text because JSON's numbers have no NaN and no
+    /// infinity.
     pub value: String,
 }
 

@@ -8,11 +8,12 @@ use crate::event::Sequence;
 use crate::remote::protocol::{Backtrace, BacktraceFrame};
 use crate::session::Attachment;
 
-/// How many frames an answer has at most.
+/// The maximum number of frames in an answer.
 const MOST: usize = 4096;
 
-/// Returns the operators that led to where a run is stopped: the operator that it is at, and then for each operator the one
-/// that was executed last among those that computed its inputs. So each frame was executed before the one in front of it.
+/// Returns the chain of operators that led to where a run is stopped. It begins with the current operator. Each
+/// operator is followed by the one that was executed last among those that computed its inputs, so each frame was
+/// executed before the preceding one.
 pub(super) fn of(attachment: &Attachment, event: Sequence, most: usize) -> Result<Backtrace, Refusal> {
     let location = attachment.location(event)?;
     let graph = graphs::graph(attachment, location.model)?;
@@ -32,8 +33,9 @@ pub(super) fn of(attachment: &Attachment, event: Sequence, most: usize) -> Resul
     Ok(Backtrace { frames: way.take(most.min(MOST)).map(frame).collect(), total })
 }
 
-/// Returns the operator that was executed last among those that computed an operator's inputs, and the value between them.
-/// A body that takes no such value begins with what the operator around it takes.
+/// Returns the operator that was executed last among those that computed an operator's inputs, and the value between
+/// them. For the first operator of a body that takes no such value, it is one of those that computed the inputs of the
+/// operator around it.
 fn latest(graph: &Graph, id: OperatorId) -> Option<(OperatorId, ValueId)> {
     let operator = graph.operator(id);
     let made = operator.inputs.iter().flatten().chain(&operator.captures).filter_map(|&value| {

@@ -7,14 +7,14 @@ use opscope_text::shown_text;
 use rustix::event::{PollFd, PollFlags};
 use serde::Serialize;
 
-use crate::remote::protocol::{Frame, FrameError, FrameLimits, FrameReader, Pushed, frame_head};
+use crate::remote::protocol::{Frame, FrameError, FrameLimits, FrameReader, ProgramMessage, frame_head};
 use crate::remote::socket::send_some;
 use crate::session::Attachment;
 
-/// A debugger that is connected. Neither reading nor writing blocks.
+/// The connection of a debugger. Neither reading nor writing blocks.
 pub(super) struct Connection {
     stream: UnixStream,
-    /// The clock of its patience.
+    /// The clock by which its deadlines are measured.
     clock: Clock,
     /// When it connected.
     since: Instant,
@@ -22,19 +22,19 @@ pub(super) struct Connection {
     pub peer: String,
     process: String,
     reader: FrameReader,
-    /// What has to be sent. Nothing is read from it meanwhile, so at most one answer and one notification are kept for it.
+    /// The bytes that have to be sent. Nothing is read meanwhile, so this is at most one answer and one notification.
     out: Vec<u8>,
     sent: usize,
-    /// Since when it reads too slowly, and how much had been sent by then.
+    /// Since when the debugger reads too slowly, and how much had been sent by then.
     stuck: (Instant, usize),
-    /// Since when it sends a message too slowly, and how much had come by then.
+    /// Since when the debugger sends a message too slowly, and how much had arrived by then.
     begun: Option<(Instant, usize)>,
     /// Whether it has sent `hello`.
     pub greeted: bool,
     pub attachment: Option<Attachment>,
-    /// Whether it was notified of events and has not asked for any since.
+    /// Whether it was notified of events and has not requested any since.
     pub notified: bool,
-    /// Why it is closed as soon as everything is sent; nothing more is read from it.
+    /// The reason for which it will be closed as soon as everything is sent. Nothing more is read from it.
     closing: Option<String>,
 }
 
@@ -44,10 +44,10 @@ const MOST_NAME: usize = 100;
 /// How long a debugger may take for `hello`, for the next piece of a message, and to read the next piece of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much counts as a piece. With single bytes, a message could take for ever.
+/// The number of bytes that count as a piece. If single bytes did, a message could take for ever.
 const PIECE: usize = 64 << 10;
 
-/// The end of a connection whose debugger has closed it.
+/// The reason of a connection that its debugger has closed.
 pub const HUNG_UP: &str = "hung up";
 
 /// Returns whether sending or reading failed because the debugger has closed the connection.
@@ -77,19 +77,19 @@ impl Connection {
         })
     }
 
-    /// Returns what to poll its socket for.
+    /// Returns the poll entry of its socket.
     pub fn poll_socket(&self) -> PollFd<'_> {
         PollFd::new(&self.stream, if self.is_sending() { PollFlags::OUT } else { PollFlags::IN })
     }
 
-    /// Returns what to poll to notify it of events; `None` where it is not to be notified now.
+    /// Returns the poll entry for events; `None` if the debugger must not be notified now.
     pub fn poll_events(&self) -> Option<PollFd<'_>> {
         let attachment =
             self.attachment.as_ref().filter(|_| !self.notified && !self.is_sending() && self.closing.is_none())?;
         Some(PollFd::from_borrowed_fd(attachment.notification_fd(), PollFlags::IN))
     }
 
-    /// Returns when it has to have sent `hello`, read something, or sent more of a message.
+    /// Returns the deadline by which it must have sent `hello`, read something, or sent more of a message.
     pub fn deadline(&self) -> Option<Instant> {
         let since = match (self.greeted, self.is_sending()) {
             (false, _) => Some(self.since),
@@ -110,7 +110,7 @@ impl Connection {
         self.notified = false;
     }
 
-    /// Checks its deadlines, and whether it was detached. Returns the reason where it has to be closed.
+    /// Checks its deadlines, and whether it was detached. Returns the reason if it has to be closed.
     pub fn review(&mut self) -> Option<String> {
         if !self.greeted && self.is_over(self.since) {
             return Some(format!("did not say hello for {} s", PATIENCE.as_secs()));
@@ -120,11 +120,11 @@ impl Connection {
         }
         let is_attached = self.attachment.as_ref().is_some_and(Attachment::is_attached);
         self.reader.set_limits(if is_attached { FrameLimits::REQUEST } else { FrameLimits::STRANGER });
-        // A debugger that was detached has no use for a tensor that it is still sending.
+        // A detached debugger may no longer send long messages, so one that is in progress is refused.
         self.reader.check().is_err().then(|| "was detached before the end of a long message".to_owned())
     }
 
-    /// Returns a frame if a whole one has come.
+    /// Returns a frame if a whole one has arrived.
     ///
     /// # Errors
     /// Returns an error if the connection is closed or broken.
@@ -156,8 +156,8 @@ impl Connection {
         self.out.extend_from_slice(attachment);
     }
 
-    /// Queues a message that answers no request.
-    pub fn push(&mut self, message: &Pushed) {
+    /// Queues a message that is not an answer to a request.
+    pub fn queue_message(&mut self, message: &ProgramMessage) {
         self.answer(&text(message), &[]);
     }
 
@@ -166,7 +166,7 @@ impl Connection {
         self.closing.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Sends as much as it reads. Returns the reason where it has to be closed.
+    /// Sends as much as possible without blocking. Returns the reason if the connection has to be closed.
     pub fn flush(&mut self) -> Option<String> {
         while self.is_sending() {
             match send_some(&self.stream, &self.out[self.sent..]) {
@@ -180,21 +180,21 @@ impl Connection {
                     let late = self.is_over(self.stuck.0);
                     return late.then(|| format!("read too little of what it was sent for {} s", PATIENCE.as_secs()));
                 }
-                // It is the same end, whether it is noticed in sending or in reading.
+                // The reason is the same, whether the end is noticed while sending or while reading.
                 Err(error) if is_hang_up(&error) => return Some(HUNG_UP.to_owned()),
                 Err(error) => return Some(format!("cannot be sent anything: {error}")),
             }
         }
         if !self.out.is_empty() {
-            // Nothing was read from it meanwhile.
+            // Nothing was read meanwhile, so the time for its message begins again.
             self.begun = self.begun.map(|(_, received)| (self.clock.now(), received));
         }
-        // Frees the memory of a page of a tensor.
+        // A new vector is used, to free the memory of a page of a tensor.
         (self.out, self.sent) = (Vec::new(), 0);
         self.closing.clone()
     }
 
-    /// Returns whether the patience that began then is over.
+    /// Returns whether the patience since that moment is exhausted.
     fn is_over(&self, since: Instant) -> bool {
         self.clock.elapsed(since) >= PATIENCE
     }
@@ -204,7 +204,7 @@ impl Connection {
     }
 }
 
-/// Returns a name in a form that fits a line of a log.
+/// Returns a name in a form that fits into a line of the log.
 pub(super) fn plain(name: &str) -> String {
     shown_text(name).chars().take(MOST_NAME).collect()
 }
@@ -224,7 +224,7 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// A connection whose patience counts on a clock that is advanced, and the debugger's end of it.
+    /// Returns a connection that measures its deadlines by this clock, and the debugger's end of it.
     fn connected(clock: &ManualClock) -> (Connection, UnixStream) {
         let (ours, theirs) = UnixStream::pair().expect("the system has descriptors");
         theirs.set_nonblocking(true).expect("it is a socket");
@@ -232,7 +232,7 @@ mod tests {
         (connection.expect("it is a socket"), theirs)
     }
 
-    /// Checks that a connection has to be closed in this time, and not a millisecond earlier.
+    /// Checks that a connection has to be closed after this time, and not a millisecond earlier.
     fn ends_in(
         connection: &mut Connection,
         clock: &ManualClock,
@@ -281,7 +281,7 @@ mod tests {
         let (mut connection, mut debugger) = connected(&clock);
         connection.greeted = true;
         clock.advance(Duration::from_secs(100));
-        // More than the socket has room for.
+        // This is more than the socket's buffer holds.
         connection.answer(&vec![b' '; 4 << 20], &[]);
         assert_eq!(connection.flush(), None);
         clock.advance(Duration::from_secs(3));

@@ -6,14 +6,14 @@ use opscope_clock::Sleeper;
 
 use crate::sync::{EventDescriptor, lock};
 
-/// How a [`Server`](super::Server) reaches its thread.
+/// The means by which a [`Server`](super::Server) controls its thread.
 pub(super) struct ServerControl {
     pending: Mutex<Pending>,
     /// Readable while something is pending.
     pub descriptor: EventDescriptor,
 }
 
-/// What the thread has to do.
+/// The requests to the thread.
 #[derive(Default)]
 pub(super) struct Pending {
     /// Connections from within this process.
@@ -38,7 +38,7 @@ impl ServerControl {
         self.descriptor.signal();
     }
 
-    /// Returns what was asked since the last call.
+    /// Returns the requests since the last call.
     pub fn take(&self) -> Pending {
         self.descriptor.clear();
         let mut pending = lock(&self.pending);

@@ -12,10 +12,10 @@ use crate::remote::protocol::{
 };
 use crate::session::Attachment;
 
-/// How many values, consumers or attributes of one operator are listed.
+/// The maximum number of values, consumers or attributes that are listed of one operator.
 const MOST_OF_ONE: usize = 1024;
 
-/// How many consumers all values of one answer have, or one value more than that.
+/// The maximum number of consumers of all values in an answer. A single value may have more.
 const MOST_CONSUMERS: usize = 1 << 16;
 
 /// Returns the graph of a model.
@@ -41,7 +41,7 @@ pub(super) fn model(attachment: &Attachment, model: ModelId) -> Result<ModelInfo
     })
 }
 
-/// Lists operators that fit a pattern.
+/// Lists the operators that match a pattern.
 pub(super) fn operators(
     attachment: &Attachment,
     model: ModelId,
@@ -92,7 +92,7 @@ pub(super) fn operator(attachment: &Attachment, model: ModelId, index: u32) -> R
     })
 }
 
-/// Lists values.
+/// Lists the values of a model.
 pub(super) fn values(
     attachment: &Attachment,
     model: ModelId,

@@ -6,7 +6,7 @@ use crate::error::{ErrorCode, Refusal};
 use crate::remote::protocol::{Hello, HelloRequest, PROTOCOL, VERSION};
 use crate::session::Debugger;
 
-/// How many bytes of the program's command line are sent.
+/// The maximum number of bytes of the program's command line that are sent.
 const MOST_ARGUMENTS: usize = 4096;
 
 /// Answers `hello`. A debugger of another protocol or version is refused.

@@ -3,14 +3,15 @@ use std::fmt::Write;
 use opscope_onnx::{Graph, OperatorId, ValueId};
 use opscope_text::shown_text;
 
-/// The limits of a line: slots, attributes, characters of a name, and of an attribute's value.
+/// The limits of a line: slots, attributes, and characters of a name and of an attribute's value.
 const MOST_SLOTS: usize = 64;
 const MOST_ATTRIBUTES: usize = 64;
 const MOST_NAME: usize = 1000;
 const MOST_CHARACTERS: usize = 120;
 
-/// Returns an operator as a line of text: `name: out, ... = OpType(in, ...) attribute=value ...`. It is the same whenever the same
-/// file is loaded. An omitted slot is `_`; a character that would end the line or is invisible is written as `\u{..}`.
+/// Returns an operator as a line of text: `name: out, ... = OpType(in, ...) attribute=value ...`. It is the same each
+/// time the same file is loaded. An omitted slot is `_`; a character that would end the line or is invisible is written
+/// as `\u{..}`.
 pub(super) fn line(graph: &Graph, id: OperatorId) -> String {
     let operator = graph.operator(id);
     let mut line = String::new();

@@ -37,7 +37,7 @@ pub struct ServerOptions {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Listen {
     /// At the path where a debugger looks for the process: `PID.sock` in `$XDG_RUNTIME_DIR/opscope`, or in
-    /// `/tmp/opscope-UID`. The directory is made for its user alone.
+    /// `/tmp/opscope-UID`. The directory is made private to its user.
     #[default]
     ByProcess,
     /// At this path, in a directory that no other user can write to.
@@ -46,25 +46,25 @@ pub enum Listen {
     Nowhere,
 }
 
-/// Makes a program wait for its debugger: for so many seconds, from 0.01 to 600.
+/// The variable that makes a program wait for its debugger: the number of seconds, from 0.01 to 600.
 const WAIT: &str = "OPSCOPE_DEBUG_WAIT";
 
 /// A thread that serves debuggers over a Unix socket.
 ///
-/// It serves only processes of the same user, and of root. One debugger is attached at a time; when it closes the connection or dies, it
-/// is detached. Dropping the server detaches it, too, and removes the socket. A program that is killed leaves a socket that
-/// the next server removes.
+/// It serves only processes of the same user and of root. One debugger is attached at a time. It is detached when it
+/// closes the connection or dies. Dropping the server also detaches it, and removes the socket. A program that is
+/// killed leaves a socket, which the next server removes.
 pub struct Server {
     control: Arc<ServerControl>,
     thread: Option<JoinHandle<()>>,
     socket: Option<Socket>,
-    /// The process that has the thread. A forked child has neither the thread nor the socket.
+    /// The process that runs the thread. A forked child has neither the thread nor the socket.
     process: u32,
 }
 
 impl Debugger {
-    /// Starts a server, through which debuggers attach until it is dropped. With the variable `OPSCOPE_DEBUG_WAIT` it returns when one
-    /// is attached, or after so many seconds.
+    /// Starts a server, through which debuggers can attach until it is dropped. If the variable `OPSCOPE_DEBUG_WAIT` is
+    /// set, this returns when one is attached, or after that many seconds.
     ///
     /// # Errors
     /// Returns an error if the socket cannot be made, or its directory is not safe.
@@ -98,14 +98,14 @@ impl Debugger {
     }
 }
 
-/// Returns how long to wait for a debugger.
+/// Returns how long the user wants to wait for a debugger.
 fn wanted_wait() -> Option<Duration> {
     let seconds: f64 = std::env::var(WAIT).ok()?.parse().ok()?;
     (0.01..=600.0).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
 }
 
 impl Server {
-    /// Returns where it listens; `None` where only this process can connect.
+    /// Returns the path at which it listens; `None` if only this process can connect.
     pub fn path(&self) -> Option<&Path> {
         self.socket.as_ref().map(Socket::path)
     }

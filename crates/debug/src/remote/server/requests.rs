@@ -24,10 +24,10 @@ struct Head {
     request: Option<String>,
 }
 
-/// How many bytes of JSON a batch of events has at most, give or take a stride.
+/// The maximum number of bytes of JSON in a batch of events, plus at most one stride.
 const BATCH: usize = 1 << 20;
 
-/// How many events are taken out of a queue at once.
+/// The number of events that are taken out of a queue at once.
 const STRIDE: usize = 64;
 
 /// The shortest interval of timeout events, so that a debugger cannot keep the program busy with them.
@@ -36,10 +36,10 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_millis(10);
 /// The longest lease, so that a run that a connected debugger has forgotten is not stopped for ever.
 const LONGEST_LEASE: Duration = Duration::from_secs(600);
 
-/// The longest text of a pattern: matching takes time for each of its characters.
+/// The longest text of a pattern. It is limited, because matching takes time for each of its characters.
 const MOST_PATTERN: usize = 4096;
 
-/// Carries out the request of a frame and queues its answer.
+/// Carries out the request in a frame and queues its answer.
 pub(super) fn serve(debugger: &Debugger, connection: &mut Connection, frame: Frame) {
     let head = match read_head(&frame.json) {
         Ok(head) => head,
@@ -65,7 +65,7 @@ pub(super) fn serve(debugger: &Debugger, connection: &mut Connection, frame: Fra
 }
 
 fn read_head(json: &[u8]) -> Result<Head, String> {
-    // Otherwise a list of the fields' values would be accepted, too.
+    // Without this check, serde would also accept an array of the fields' values.
     if !json.trim_ascii_start().starts_with(b"{") {
         return Err("it is no JSON object".to_owned());
     }
@@ -100,7 +100,7 @@ fn perform(
     reply
 }
 
-/// Limits what a debugger of another process asks for.
+/// Returns the options of a debugger in another process, limited to what it may request.
 fn within_limits(options: AttachOptions) -> AttachOptions {
     AttachOptions {
         name: plain(&options.name),
@@ -183,7 +183,7 @@ fn ask(attachment: &Attachment, request: Request, attached: Vec<u8>) -> Result<R
     })
 }
 
-/// Takes events out of a queue. They are written as they are taken, so that many of them need little memory.
+/// Takes events out of a queue. They are serialized as they are taken, so that many of them need little memory.
 fn next_events(attachment: &Attachment, queue: Queue, most: u64) -> Result<Reply, Refusal> {
     let most = saturated(most).min(MOST_EVENTS);
     let mut ok = b"{\"events\":[".to_vec();

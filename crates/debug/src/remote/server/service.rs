@@ -13,33 +13,33 @@ use super::reply::fail;
 use super::requests;
 use crate::error::{ErrorCode, Refusal};
 use crate::event::Queue;
-use crate::remote::protocol::{Bye, FrameError, Pushed};
+use crate::remote::protocol::{Bye, FrameError, ProgramMessage};
 use crate::session::Debugger;
 
-/// The serving thread's state. It waits for everything in one `poll`.
+/// The state of the serving thread, which waits for everything in one `poll`.
 pub(super) struct Service {
     debugger: Debugger,
     listener: Option<UnixListener>,
-    /// When connections are accepted again, after the system could not accept one.
+    /// When to accept connections again, after the system failed to accept one.
     accept_again: Option<Instant>,
     control: Arc<ServerControl>,
     connections: Vec<Connection>,
 }
 
-/// What is ready after a wait.
+/// The sockets and events that are ready after a wait.
 struct Ready {
     listener: bool,
     /// For each connection: whether its socket is ready, and whether events wait for it.
     connections: Vec<(bool, bool)>,
 }
 
-/// How many debuggers can be connected. One of them can be attached; the others see its name.
+/// The maximum number of connected debuggers. One of them can be attached; the others see its name.
 const MOST_CONNECTIONS: usize = 16;
 
-/// How many events are delivered with a notification.
+/// The maximum number of events that are delivered with a notification.
 const DELIVERED: usize = 64;
 
-/// How long no connection is accepted after the system could not accept one.
+/// How long no connection is accepted after the system failed to accept one.
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl Service {
@@ -85,7 +85,7 @@ impl Service {
         let events = fds.len();
         fds.extend(self.connections.iter().filter_map(Connection::poll_events));
         if poll(&mut fds, left.as_ref()).is_err() {
-            // A signal interrupted the wait: nothing is known to be ready.
+            // A signal interrupted the wait, so nothing is known to be ready.
             return Ready { listener: false, connections: vec![(false, false); self.connections.len()] };
         }
         let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
@@ -136,16 +136,16 @@ impl Service {
         }
     }
 
-    /// Sends the reason why a connection is not served, and closes it.
+    /// Sends the reason for which a connection is refused, and closes it.
     fn refuse(&self, stream: UnixStream, code: ErrorCode, message: String) {
         if let Ok(mut connection) = Connection::new(stream, String::new(), self.debugger.clock()) {
             fail(&mut connection, None, &Refusal::new(code, message));
-            // A short message has room in a socket that is empty.
+            // A short message fits into the empty buffer of the socket.
             let _ = connection.flush();
         }
     }
 
-    /// Removes a connection that is closed, and detaches its debugger. The log names the events that it left.
+    /// Removes a closed connection, and detaches its debugger. The events that it left unacknowledged are logged.
     fn remove(&mut self, index: usize, reason: &str) {
         let connection = self.connections.remove(index);
         if let Some(attachment) = &connection.attachment {
@@ -156,14 +156,16 @@ impl Service {
     fn stop(mut self) {
         for index in (0..self.connections.len()).rev() {
             let connection = &mut self.connections[index];
-            connection.push(&Pushed::Bye(Bye { reason: "the program's debug server is stopped".to_owned() }));
+            connection.queue_message(&ProgramMessage::Bye(Bye {
+                reason: "the program's debug server is stopped".to_owned(),
+            }));
             let _ = connection.flush();
             self.remove(index, "was disconnected because the server is stopped");
         }
     }
 }
 
-/// Serves a connection as far as it is ready. Returns the reason where the connection is over.
+/// Serves a connection as far as it is ready. Returns the reason if the connection has ended.
 fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: bool) -> Option<String> {
     if let Some(reason) = connection.review() {
         return Some(reason);
@@ -186,7 +188,7 @@ fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: boo
         connection.notified = true;
         let delivering = connection.attachment.as_ref().filter(|attachment| attachment.delivers());
         let events = delivering.and_then(|attachment| attachment.next_events(Queue::Sync, DELIVERED).ok());
-        connection.push(&Pushed::Notify { events: events.unwrap_or_default() });
+        connection.queue_message(&ProgramMessage::Notify { events: events.unwrap_or_default() });
     }
     connection.flush()
 }
@@ -207,10 +209,10 @@ mod tests {
         listener.set_nonblocking(true).expect("it is a socket");
         let control = Arc::new(ServerControl::new().expect("the system has descriptors"));
         let mut service = Service::new(debugger, Some(listener), Arc::clone(&control));
-        // No connection waits to be accepted, which is an error as any other.
+        // No connection waits to be accepted, which is an error like any other.
         service.accept();
         let debugger = UnixStream::connect(&path).expect("a service listens");
-        // Otherwise nothing would end the waits.
+        // Without this signal, nothing would end the waits.
         control.descriptor.signal();
         clock.advance(Duration::from_millis(99));
         assert!(!service.wait().listener, "a millisecond is left");

@@ -12,19 +12,19 @@ use rustix::process::geteuid;
 use super::error::ServeError;
 use crate::remote::socket::{is_listened_at, path as socket_path};
 
-/// A socket at which the server listens.
+/// The socket at which the server listens.
 pub(super) struct Socket {
     path: PathBuf,
     listener: UnixListener,
-    /// Device and inode, so that no other file is removed.
+    /// The socket's device and inode, so that no other file is removed.
     identity: (u64, u64),
 }
 
-/// How many connections can wait to be accepted.
+/// The maximum number of connections that wait to be accepted.
 const WAITING: i32 = 16;
 
 impl Socket {
-    /// Makes the socket where a debugger looks for the process.
+    /// Creates the socket at the path where debuggers look for this process.
     pub fn by_process() -> Result<Self, ServeError> {
         let directory = socket_path::directory(geteuid().as_raw(), std::env::var_os("XDG_RUNTIME_DIR"));
         make_private(&directory)?;
@@ -32,7 +32,7 @@ impl Socket {
         Self::bind(socket_path::in_directory(&directory, std::process::id()))
     }
 
-    /// Makes the socket at a path that the user gave.
+    /// Creates the socket at a path that the user gave.
     pub fn at(path: PathBuf) -> Result<Self, ServeError> {
         let directory = match path.parent() {
             Some(parent) if parent != Path::new("") => parent,
@@ -47,7 +47,7 @@ impl Socket {
         &self.path
     }
 
-    /// Returns a listener that does not block.
+    /// Returns a non-blocking listener.
     pub fn listener(&self) -> io::Result<UnixListener> {
         let listener = self.listener.try_clone()?;
         listener.set_nonblocking(true)?;
@@ -61,7 +61,8 @@ impl Socket {
         }
     }
 
-    /// Makes the socket. It gets its name when it is listened at, so that no other server takes it for a stale one.
+    /// Creates the socket. It gets its name only when it is listening, so that no other server takes it for a stale
+    /// one.
     fn bind(path: PathBuf) -> Result<Self, ServeError> {
         match is_stale(&path) {
             Ok(true) => fs::remove_file(&path).map_err(|error| system("remove the old socket", &path, error))?,
@@ -95,14 +96,14 @@ fn listen_at(path: &Path) -> io::Result<UnixListener> {
         error => error.into(),
     })?;
     let socket: OwnedFd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    // Before it has a name, so that there is no moment at which others could connect.
+    // The rights are set before the socket has a name, so that others can never connect.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address)?;
     listen(&socket, WAITING)?;
     Ok(UnixListener::from(socket))
 }
 
-/// Makes a directory if it does not exist, and checks that it is this user's alone.
+/// Creates a directory if it does not exist, and checks that it is private to this user.
 fn make_private(directory: &Path) -> Result<(), ServeError> {
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(system("make", directory, error)),
@@ -112,7 +113,7 @@ fn make_private(directory: &Path) -> Result<(), ServeError> {
     check(directory, &metadata, 0o077)
 }
 
-/// Refuses a directory that another user could change. `forbidden` are the rights that only its user may have.
+/// Refuses a directory that another user could change. `forbidden` are the rights that others must not have.
 fn check(directory: &Path, metadata: &Metadata, forbidden: u32) -> Result<(), ServeError> {
     let (own, mode) = (geteuid().as_raw(), metadata.mode() & 0o7777);
     let reason = if metadata.is_symlink() {
@@ -139,7 +140,7 @@ fn clear_stale(directory: &Path) {
     }
 }
 
-/// Returns whether this is a socket at which no process listens any more.
+/// Returns whether this is a socket at which no process is listening any more.
 ///
 /// # Errors
 /// Returns an error if the path does not exist.

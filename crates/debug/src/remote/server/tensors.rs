@@ -107,7 +107,7 @@ fn look<R: Send + 'static>(
     }
 }
 
-/// Returns the outputs of the run of a model that ended last, and the slot of the one that is meant.
+/// Returns the outputs of the last run of a model, and the slot of the output that is referred to.
 fn kept_output(
     attachment: &Attachment,
     model: ModelId,

@@ -1,4 +1,4 @@
-//! Unix sockets: where they lie, how they are connected to, and how frames go over them.
+//! Unix sockets: their paths, connecting to them, and sending frames over them.
 
 mod connect;
 pub(super) mod path;

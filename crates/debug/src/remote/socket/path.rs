@@ -1,9 +1,9 @@
-//! Where a program's socket lies, so that it is found by the number of the process.
+//! The path of a program's socket, by which it is found from the number of the process.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Returns the directory in which a program of this user makes its socket.
+/// Returns the directory in which a program of this user creates its socket.
 pub(in crate::remote) fn directory(user: u32, runtime: Option<OsString>) -> PathBuf {
     match runtime.map(PathBuf::from).filter(|runtime| runtime.is_absolute()) {
         Some(runtime) => runtime.join("opscope"),
@@ -11,8 +11,8 @@ pub(in crate::remote) fn directory(user: u32, runtime: Option<OsString>) -> Path
     }
 }
 
-/// Returns the directories in which the socket of a program of this user may lie: the program may have been started with
-/// another environment.
+/// Returns the directories in which the socket of a program of this user may lie. There are several, because the
+/// program may have been started with another environment.
 pub(in crate::remote) fn candidates(user: u32, runtime: Option<OsString>) -> Vec<PathBuf> {
     let mut all = vec![directory(user, runtime)];
     for other in [PathBuf::from(format!("/run/user/{user}/opscope")), fallback(user)] {

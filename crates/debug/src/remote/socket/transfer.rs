@@ -1,4 +1,4 @@
-//! Sends frames without a signal where the other side is gone, and reads without blocking.
+//! Sends frames without `SIGPIPE`, and reads without blocking.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -7,8 +7,8 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::remote::protocol::frame_head;
 
-/// Sends as much as can be sent at once, and returns how much that is. `SIGPIPE` is suppressed: it would end a program of
-/// another language that does not ignore it.
+/// Sends as much as possible without blocking, and returns how much that is. `SIGPIPE` is suppressed, because it would
+/// end a program in another language that does not ignore it.
 pub(in crate::remote) fn send_some(to: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match send(to, bytes, SendFlags::NOSIGNAL) {
@@ -29,7 +29,7 @@ pub(in crate::remote) fn send_frame(to: &UnixStream, json: &[u8], attachment: &[
     Ok(())
 }
 
-/// Reads from a socket only the bytes that have come already.
+/// Reads from a socket only the bytes that have already arrived.
 pub(in crate::remote) struct Ready<'a>(pub &'a UnixStream);
 
 impl Read for Ready<'_> {

@@ -1,4 +1,4 @@
-//! What a queue counts, message by message.
+//! The counts of a queue, message by message.
 
 use opscope_model::testing::GraphBuilder;
 use opscope_onnx::{OperatorId, ValueId};
@@ -32,7 +32,7 @@ fn stream(bytes: usize) -> Stream {
     Stream { origin, dtype: DType::U8, shape: vec![bytes], bytes: bytes as u64, siblings: 1 }
 }
 
-/// Puts a tensor that is copied into a queue. Returns whether it was taken.
+/// Copies a tensor into a queue. Returns whether it was accepted.
 fn put(queue: &Queue, bytes: usize) -> bool {
     queue.whole(stream(bytes), Whole::Copied(vec![0; bytes])).is_none()
 }
@@ -47,7 +47,7 @@ fn handle(queue: &Queue) {
     state.closed = false;
 }
 
-/// Returns how many pieces are in the spill file, and where it ends.
+/// Returns the number of pieces in the spill file, and the end of the file.
 fn spilled(queue: &Queue) -> (usize, u64) {
     let state = queue.lock();
     (state.spilled, state.spill_end)
@@ -75,14 +75,14 @@ fn under_drop_there_is_room_for_what_fits_with_its_messages() {
     let queue = queue(64 * KIB, Policy::Drop);
     assert!(queue.drops() && !blocking(64 * KIB).drops());
     // Blocks have 16 KiB. Three of them with 512 bytes each, and 512 bytes for the beginning, fit; four do not.
-    assert!(queue.has_room_for(48 * KIB as u64) && !queue.has_room_for(48 * KIB as u64 + 1));
+    assert!(queue.has_space_for(48 * KIB as u64) && !queue.has_space_for(48 * KIB as u64 + 1));
     assert!(put(&queue, 16_000) && put(&queue, 16_000));
     // 65,536 - 2 * 16,512 bytes are free. A small tensor takes its own and two messages; a large one, whole blocks.
-    assert!(queue.has_room_for(32_512 - 1024) && !queue.has_room_for(32_512 - 1023));
+    assert!(queue.has_space_for(32_512 - 1024) && !queue.has_space_for(32_512 - 1023));
     handle(&queue);
-    assert!(queue.has_room_for(32 * KIB as u64) && !queue.has_room_for(32 * KIB as u64 + 1));
+    assert!(queue.has_space_for(32 * KIB as u64) && !queue.has_space_for(32 * KIB as u64 + 1));
     handle(&queue);
-    assert!(queue.has_room_for(48 * KIB as u64));
+    assert!(queue.has_space_for(48 * KIB as u64));
 }
 
 #[test]
@@ -96,17 +96,17 @@ fn a_large_piece_takes_a_block_that_is_used_again_and_a_small_one_its_bytes() {
     queue.piece(&vec![2; SMALL + 1], 0, false).expect("there is room");
     assert_eq!(used(&queue), 3 * 512 + 32 * KIB + 256 * KIB);
     (0..3).for_each(|_| handle(&queue));
-    // The block stays.
+    // The block is kept.
     assert_eq!((used(&queue), queue.lock().free.len()), (256 * KIB, 1));
-    assert!(queue.has_room_for(768 * KIB as u64), "what a block takes is free");
-    assert!(!queue.has_room_for(768 * KIB as u64 + 1));
+    assert!(queue.has_space_for(768 * KIB as u64), "what a block takes is free");
+    assert!(!queue.has_space_for(768 * KIB as u64 + 1));
     queue.piece(&vec![3; SMALL], 0, false).expect("there is room");
     assert_eq!((used(&queue), queue.lock().free.len()), (256 * KIB + SMALL + 512, 1), "a small one leaves it");
     handle(&queue);
     queue.piece(&vec![3; 100 * KIB], 0, true).expect("there is room");
     assert_eq!((used(&queue), queue.lock().free.len()), (256 * KIB + 512, 0));
     handle(&queue);
-    // It is given back where a tensor needs its room.
+    // It is freed if a tensor needs its space.
     assert!(put(&queue, (1 << 20) - 512));
     assert_eq!((used(&queue), queue.lock().free.len()), (1 << 20, 0));
 }
@@ -115,12 +115,12 @@ fn a_large_piece_takes_a_block_that_is_used_again_and_a_small_one_its_bytes() {
 fn a_run_waits_until_a_piece_and_its_message_fit() {
     let queue = blocking(64 * KIB);
     assert!(put(&queue, 40_000));
-    // 25,024 bytes are free, with those for the message.
+    // 25,024 bytes are free, including those for the message.
     assert!(matches!(queue.piece(&[0; 24_513], 0, true), Err(Refused::Patience(Duration::ZERO))));
     queue.piece(&[0; 24_512], 0, true).expect("it fits");
     assert_eq!(used(&queue), 64 * KIB);
     assert!(matches!(queue.begin(stream(0)), Err(Refused::Patience(_))));
-    queue.tell(Message::RunEnded(RunId(0)));
+    queue.push(Message::RunEnded(RunId(0)));
     assert_eq!(used(&queue), 64 * KIB + 512, "the end of a run does not wait");
     (0..3).for_each(|_| handle(&queue));
     assert_eq!(used(&queue), 0);
@@ -136,7 +136,7 @@ fn a_block_that_is_free_is_no_use_without_room_for_its_message() {
     assert!(put(&queue, rest));
     assert_eq!((used(&queue), queue.lock().free.len()), ((1 << 20) - 511, 1));
     assert!(matches!(queue.piece(&vec![2; 100 * KIB], 0, true), Err(Refused::Patience(_))));
-    // It was given back in the search for room, and one byte less fits with a new one.
+    // It was freed in the search for space, and a piece that is one byte smaller fits with a new one.
     assert_eq!((used(&queue), queue.lock().free.len()), (rest + 512, 0));
     handle(&queue);
     assert!(put(&queue, rest - 1));
@@ -186,6 +186,6 @@ fn a_queue_that_was_left_takes_nothing() {
     assert!(queue.lock().messages.is_empty());
     assert!(!put(&queue, 10));
     assert!(matches!(queue.begin(stream(1)), Err(Refused::Gone)));
-    queue.tell(Message::RunEnded(RunId(0)));
+    queue.push(Message::RunEnded(RunId(0)));
     assert!(queue.lock().messages.is_empty());
 }

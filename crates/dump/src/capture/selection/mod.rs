@@ -15,7 +15,7 @@ pub struct Selection {
     pub operators: Vec<Pattern>,
     /// Operators by type. Empty for all.
     pub op_types: Vec<Pattern>,
-    /// Operators from one to another, in the order of the graph, both included. Empty for all.
+    /// Ranges of operators in the order of the graph, both ends included. Empty for all.
     pub ranges: Vec<OperatorRange>,
     /// Whether inputs, outputs or both are captured.
     pub io: IoSelection,
@@ -78,10 +78,10 @@ pub struct Position {
 
 impl Selection {
     /// Checks that the names in the selection exist in this graph, and that it matches a tensor and one of `runs` runs.
-    /// A selection with a wrong name would silently capture less than was meant.
+    /// Without this check, a selection with a wrong name would silently capture less than intended.
     ///
     /// # Errors
-    /// Every name that does not exist or that nothing matches, an error each.
+    /// Returns an error for each name that does not exist or matches nothing.
     pub fn check(&self, graph: &Graph, runs: u64) -> Result<(), Vec<DumpError>> {
         let exact = self.operators.iter().filter_map(|pattern| match pattern {
             Pattern::Exact(name) => Some(name),
@@ -117,7 +117,7 @@ impl Selection {
         })
     }
 
-    /// Returns whether an operator is selected by a name of its own, or by that of a module that it lies in.
+    /// Returns whether an operator is selected by its own name, or by that of a module that it lies in.
     pub(crate) fn names(&self, operator: &Operator) -> bool {
         self.operators.iter().any(|pattern| matches!(pattern, Pattern::Exact(_)) && pattern.matches_operator(operator))
     }
@@ -128,7 +128,7 @@ impl Selection {
             let named = graph.operator_named(name).map(|operator| operator.id);
             named.or_else(|| {
                 let is_in = |operator: &&Operator| operator.names().any(|known| known == name);
-                // What is in a body comes behind everything else, wherever its loop is.
+                // Operators in bodies come after all others, wherever their loop is.
                 let inner = graph.inner_operators.iter().filter(is_in).map(|operator| operator.id);
                 let main: Vec<OperatorId> = graph.operators.iter().filter(is_in).map(|operator| operator.id).collect();
                 of_module(&main).or_else(|| of_module(&inner.collect::<Vec<_>>()))
@@ -140,7 +140,7 @@ impl Selection {
         self.ranges.iter().filter_map(range).collect()
     }
 
-    /// Returns whether the tensor at this place of the graph matches. Conditions on its data are not checked.
+    /// Returns whether the tensor at this position in the graph matches. Conditions on its data are not checked.
     pub(crate) fn wants(&self, ranges: &[Range], operator: &Operator, io: Io, slot: usize) -> bool {
         let named = |patterns: &[Pattern], name: &str| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
@@ -161,7 +161,7 @@ impl Selection {
 }
 
 impl IoSelection {
-    /// Every selection of sides.
+    /// Every variant.
     pub const ALL: [IoSelection; 3] = [IoSelection::Inputs, IoSelection::Outputs, IoSelection::All];
 
     /// `inputs`, `outputs` or `all`.

@@ -11,7 +11,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// The most parts of a list.
+    /// The maximum number of parts in a list.
     pub const MOST_PARTS: usize = 100;
 
     /// Returns whether one of the first `runs` runs is in the set.

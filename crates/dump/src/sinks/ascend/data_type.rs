@@ -24,12 +24,12 @@ const TABLE: &[(DType, i32)] = &[
     (DType::F4E2M1, 39),
 ];
 
-/// Returns the number of a type; 0 (undefined) for those that the format does not know.
+/// Returns the number of a type; 0 (undefined) for types that the format does not know.
 pub fn data_type(dtype: DType) -> i32 {
     TABLE.iter().find(|row| row.0 == dtype).map_or(0, |row| row.1)
 }
 
-/// Returns the type with a number; `None` for those that are not known here.
+/// Returns the type with a number; `None` for unknown numbers.
 pub fn dtype(data_type: i32) -> Option<DType> {
     TABLE.iter().find(|row| row.1 == data_type).map(|row| row.0)
 }

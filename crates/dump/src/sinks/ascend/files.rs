@@ -13,18 +13,19 @@ use crate::sinks::whole_file;
 use crate::stream::outcome::Ending;
 use crate::{Closed, DumpError};
 
-/// Writes AscendCL's dump files under a directory, with a manifest: the files themselves cannot say what is missing.
+/// Writes AscendCL's dump files to a directory, with a manifest, because the files themselves cannot list missing
+/// tensors.
 pub struct DirectoryTarget {
     root: PathBuf,
     manifest: ManifestFile,
-    /// The tables of long names that were made.
+    /// The tables of long names that were created.
     tables: HashSet<PathBuf>,
     open: Option<(PathBuf, PathBuf, File)>,
 }
 
 impl DirectoryTarget {
-    /// Makes the directory (`<dump path>/<YYYYMMDDHHMMSS>`, by the vendor's convention), with a manifest that says that
-    /// the dump is not complete.
+    /// Creates the directory (`<dump path>/<YYYYMMDDHHMMSS>`, by the vendor's convention), with a manifest of an
+    /// incomplete dump.
     ///
     /// # Errors
     /// Returns an error if it exists or cannot be made.
@@ -46,8 +47,8 @@ impl DirectoryTarget {
         Ok(())
     }
 
-    /// Creates a file, under a name from the table if its own is too long. Returns the path in the dump, the path on disk, and the
-    /// file.
+    /// Creates a file, with a name from the table if its own is too long. Returns the path in the dump, the path on
+    /// disk, and the file.
     fn create_file(&mut self, path: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
         let below = path.parent().unwrap_or(Path::new(""));
         whole_file::directory(&self.root, below)?;
@@ -78,7 +79,7 @@ impl ChunkTarget for DirectoryTarget {
     fn broken(&mut self, _path: &Path) {
         if let Some((_, on_disk, _)) = self.open.take() {
             let partial = format!("{}.partial", on_disk.display());
-            // A file that cannot be renamed differs from a whole one by its length.
+            // If the file cannot be renamed, it still differs from a complete one by its length.
             let _ = fs::rename(on_disk, partial);
         }
     }

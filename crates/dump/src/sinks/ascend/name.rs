@@ -7,24 +7,25 @@ use crate::Origin;
 /// The name of a dump file: `<op type>.<op name>.<task>.<stream>.<microseconds>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileName {
-    /// The operator's type, as far as a file's name can hold it.
+    /// The operator's type, in the characters that a file name can contain.
     pub op_type: String,
-    /// The operator's name, as far as a file's name can hold it. In ours, the iterations of loops come behind it:
-    /// `Loop_3_Add_0_17`.
+    /// The operator's name, in the characters that a file name can contain. In our files, the iterations of loops
+    /// follow it: `Loop_3_Add_0_17`.
     pub op_name: String,
-    /// The task; ours count operators from 1.
+    /// The task. Our files count operators from 1.
     pub task: u64,
-    /// The stream in which the run took place; 0 where runs have none.
+    /// The stream in which the run took place; 0 if runs have no stream.
     pub stream: u64,
     /// Microseconds since 1970.
     pub time: u64,
 }
 
 impl FileName {
-    /// The most bytes that file systems take for a name.
+    /// The maximum length of a file name in bytes.
     pub const LONGEST: usize = 255;
 
-    /// Returns the name for a tensor's operator in this stream, at this time in microseconds since 1970.
+    /// Returns the name of the file for a tensor's operator, in this stream and at this time in microseconds since
+    /// 1970.
     pub fn new(origin: &Origin, stream: u64, time: u64) -> Self {
         let operator = origin.operator();
         let task = operator.id.index() as u64 + 1;
@@ -33,8 +34,8 @@ impl FileName {
         Self { op_type: plain(&operator.op_type), op_name, task, stream, time }
     }
 
-    /// Reads a name, from the right: time, stream and task are its last three parts. A part before them that is a
-    /// number is the dump's number, which some devices add.
+    /// Parses a name from the right: time, stream and task are its last three parts. If the part before them is a
+    /// number, it is the dump's number, which some devices add.
     pub fn parse(name: &str) -> Option<Self> {
         let mut parts: Vec<&str> = name.split('.').collect();
         let mut number = || {
@@ -55,27 +56,27 @@ impl FileName {
         })
     }
 
-    /// Returns the name in full, which can be longer than a file system takes.
+    /// Returns the full name, which may be longer than a file system allows.
     pub fn full(&self) -> String {
         let Self { op_type, op_name, task, stream, time } = self;
         format!("{op_type}.{op_name}.{task}.{stream}.{time}")
     }
 
-    /// Returns the name of the file; where the full name is too long it is [`digits`](Self::digits), and belongs into
-    /// `mapping.csv`.
+    /// Returns the name of the file. If the full name is too long, this is [`digits`](Self::digits), and the name has
+    /// to be listed in `mapping.csv`.
     pub fn on_disk(&self) -> String {
         let full = self.full();
         if full.len() <= Self::LONGEST { full } else { self.digits() }
     }
 
-    /// Returns 32 digits made of the full name.
+    /// Returns 32 digits that are derived from the full name.
     pub fn digits(&self) -> String {
         format!("{:032}", xxh3_128(self.full().as_bytes()) % 10u128.pow(32))
     }
 }
 
-/// Returns the directory of a tensor's file in a dump's: `<device>/<model name>/<model id>/<data index>`. What is the
-/// same in every run is with the first.
+/// Returns the directory of a tensor's file in the dump: `<device>/<model name>/<model id>/<data index>`. Tensors that
+/// are the same in every run lie with those of the first run.
 pub fn directory(origin: &Origin) -> PathBuf {
     let name = match plain(&origin.graph.name) {
         name if name.is_empty() => "model".into(),

@@ -1,5 +1,5 @@
-//! Operators that overflowed. The vendor's device has a flag for it; here an operator overflowed if one of its outputs has elements that
-//! are NaN or infinite.
+//! Operators that overflowed. The vendor's device has a flag for that. Here an operator has overflowed if one of its
+//! outputs has elements that are NaN or infinite.
 
 use opscope_tensor::{DType, Statistics, TensorView};
 
@@ -7,11 +7,11 @@ use super::proto::{DumpData, FORMAT_ND, OpOutput, Shape};
 use super::{FileName, data_type};
 use crate::{Io, Stream};
 
-/// The bytes that a file has of an overflow: what the units of the device say of it, one behind the other.
+/// The size of the data in an overflow file: the state of each unit of the device, one after the other.
 const BYTES: usize = 1048;
-/// Where the AI Core's part begins, behind those of the units for atomic additions.
+/// The offset of the AI Core's part, after those of the units for atomic additions.
 const AI_CORE: usize = 256;
-/// Where its status is, the last word.
+/// The offset of its status, the last word.
 const STATUS: usize = BYTES - 8;
 
 /// Returns whether a piece of a tensor shows that its operator overflowed.
@@ -24,7 +24,7 @@ pub(super) fn is_in(stream: &Stream, bytes: &[u8]) -> bool {
     view.and_then(|view| Statistics::of(&view)).is_ok_and(|statistics| statistics.has_non_finite())
 }
 
-/// Returns the file that says that the operator of a file overflowed: its name, and its content, whose fields that a CPU does not know
+/// Returns the overflow file for the operator of a file: its name and its content. Fields that do not exist on a CPU
 /// are 0.
 pub(super) fn file(of: FileName, model: u32) -> (FileName, Vec<u8>) {
     let name = FileName { op_type: "Opdebug".into(), op_name: "Node_OpDebug".into(), ..of };

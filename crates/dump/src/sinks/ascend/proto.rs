@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-/// The format of a tensor without a meaning for its dimensions.
+/// The format of a tensor whose dimensions have no special meaning.
 pub(super) const FORMAT_ND: i32 = 2;
 
 /// `toolkit.dumpdata.DumpData`.
@@ -25,14 +25,14 @@ pub(super) struct DumpData {
     pub attr: Vec<OpAttr>,
     #[prost(message, repeated, tag = "8")]
     pub space: Vec<Workspace>,
-    /// A field of ours alone, far from the numbers that the vendor gives: its tools skip what they do not know. They take the first
-    /// attribute for JSON of their own, so what we have to say cannot be an attribute.
+    /// Our own field, whose number is far from the vendor's. The vendor's tools skip unknown fields. They expect JSON
+    /// of their own in the first attribute, so our data cannot be an attribute.
     #[prost(message, optional, tag = "10001")]
-    pub own: Option<Own>,
+    pub own: Option<OwnField>,
 }
 
 impl DumpData {
-    /// Returns how a file begins: the length of the message, and the message.
+    /// Returns the beginning of a file: the length of the message, and the message.
     pub fn with_length(&self) -> Vec<u8> {
         let mut bytes = (self.encoded_len() as u64).to_le_bytes().to_vec();
         bytes.extend(self.encode_to_vec());
@@ -100,9 +100,9 @@ pub(super) struct OriginalOp {
     pub format: i32,
 }
 
-/// What our files say of an operator beside what the format has fields for.
+/// The data about an operator for which the format has no field.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Own {
+pub(super) struct OwnField {
     #[prost(string, tag = "1")]
     pub op_type: String,
     #[prost(message, repeated, tag = "2")]
@@ -115,7 +115,7 @@ pub(super) struct Own {
     pub output: Vec<OwnTensor>,
 }
 
-/// An iteration of a loop around the operator, from the outermost loop on.
+/// An iteration of a loop around the operator, outermost first.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct OwnIteration {
     #[prost(string, tag = "1")]
@@ -124,14 +124,14 @@ pub(super) struct OwnIteration {
     pub index: u32,
 }
 
-/// What the format has no field for, of a tensor.
+/// The data about a tensor for which the format has no field.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct OwnTensor {
     #[prost(uint64, tag = "1")]
     pub slot: u64,
     #[prost(string, tag = "2")]
     pub value: String,
-    /// The name of its type, also of one that the format has no number for.
+    /// The name of its type, even if the format has no number for it.
     #[prost(string, tag = "3")]
     pub dtype: String,
 }

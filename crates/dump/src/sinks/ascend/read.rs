@@ -10,10 +10,10 @@ use super::dtype;
 use super::proto::{DumpData, OwnTensor, Shape};
 use crate::{DumpError, Io};
 
-/// The table of a directory that gives the names of files whose own was too long: `digits,name`.
+/// The table in a directory with the full names of files whose names were too long: `digits,name`.
 pub const MAPPING: &str = "mapping.csv";
 
-// Files of earlier versions have what `Own` has in attributes.
+// Files of earlier versions have the data of `OwnField` in attributes.
 
 /// The attribute that names the value of a tensor, before `input.0.float32`.
 const VALUE_ATTRIBUTE: &str = "opscope.value.";
@@ -24,23 +24,23 @@ const ITERATIONS_ATTRIBUTE: &str = "opscope.iterations";
 /// The attribute with the operator's type.
 const TYPE_ATTRIBUTE: &str = "op_type";
 
-/// The largest header that is read: no operator has tensors enough for more.
+/// The largest header that is read. No operator has enough tensors for more.
 const LARGEST_HEADER: u64 = 64 << 20;
 
 /// One of AscendCL's dump files: an operator's tensors in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AscendFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The version that its header states.
     pub version: String,
-    /// When it was made, in microseconds since 1970.
+    /// When it was created, in microseconds since 1970.
     pub time: u64,
     /// The operator's name.
     pub op_name: String,
-    /// The operator's type, where the file says so.
+    /// The operator's type, if the file has it.
     pub op_type: Option<String>,
-    /// The iterations of loops in which the operator was executed, outermost first, where the file says so.
+    /// The iterations of loops in which the operator was executed, outermost first, if the file has them.
     pub iterations: Vec<LoopIteration>,
     /// Its tensors: inputs, then outputs.
     pub tensors: Vec<AscendTensor>,
@@ -49,28 +49,28 @@ pub struct AscendFile {
 /// A tensor in a dump file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AscendTensor {
-    /// Whether the operator takes or gives it.
+    /// Whether it is an input or an output of the operator.
     pub io: Io,
     /// Its slot.
     pub slot: usize,
-    /// The value's name in the model, where the file says so.
+    /// The value's name in the model, if the file has it.
     pub value: Option<String>,
     /// The number of its type.
     pub data_type: i32,
-    /// Its type, where it is known.
+    /// Its type, if the number is known.
     pub dtype: Option<DType>,
     /// The number of its format; 2 is `ND`.
     pub format: i32,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// Where its data begins in the file.
+    /// The offset of its data in the file.
     pub offset: u64,
-    /// The bytes of its data.
+    /// The size of its data in bytes.
     pub bytes: u64,
 }
 
 impl AscendFile {
-    /// Reads what a file holds, without the data. All sizes were checked against the file's when this returns.
+    /// Reads the contents of a file except for the data. All sizes are checked against that of the file.
     ///
     /// # Errors
     /// Returns an error if it is not such a file, or is damaged.
@@ -110,10 +110,10 @@ impl AscendFile {
         Self::parse(path, header, 8 + length, bytes.len() as u64).map_err(wrong)
     }
 
-    /// Reads a header's message; `offset` is where the data begins, `length` where the file ends.
+    /// Parses the message of a header. `offset` is the beginning of the data, and `length` is the size of the file.
     fn parse(path: &Path, header: &[u8], offset: u64, length: u64) -> Result<Self, String> {
         let data = DumpData::decode(header).map_err(|error| format!("its header is damaged: {error}"))?;
-        let own = Own::of(&data)?;
+        let own = OwnData::of(&data)?;
         let mut file = Self {
             path: path.to_path_buf(),
             version: data.version.clone(),
@@ -171,16 +171,16 @@ impl AscendFile {
     }
 }
 
-/// What our own files say beside what the format has fields for.
+/// The data in our own files for which the format has no field.
 #[derive(Default)]
-struct Own {
+struct OwnData {
     op_type: Option<String>,
     iterations: Vec<LoopIteration>,
-    /// Those of the inputs and those of the outputs, each in the order of the header.
+    /// The tensors of the inputs and then of the outputs, each in the order of the header.
     tensors: Vec<OwnValue>,
 }
 
-/// The same of a tensor.
+/// The same for a tensor.
 struct OwnValue {
     io: Io,
     slot: usize,
@@ -188,7 +188,7 @@ struct OwnValue {
     value: String,
 }
 
-impl Own {
+impl OwnData {
     fn of(data: &DumpData) -> Result<Self, String> {
         let Some(own) = &data.own else { return Self::of_attributes(data) };
         let side = |io, tensors: &[OwnTensor]| tensors.iter().map(move |tensor| OwnValue::new(io, tensor)).collect();
@@ -203,7 +203,7 @@ impl Own {
         })
     }
 
-    /// Reads what files of earlier versions have in attributes.
+    /// Reads the data that files of earlier versions have in attributes.
     fn of_attributes(data: &DumpData) -> Result<Self, String> {
         let attribute = |name: &str| data.attr.iter().find(|attr| attr.name == name).map(|attr| attr.value.clone());
         let iterations = attribute(ITERATIONS_ATTRIBUTE).map(|text| serde_json::from_str(&text)).transpose();

@@ -8,44 +8,45 @@ use opscope_onnx::OperatorId;
 use opscope_tensor::DType;
 use tempfile::SpooledTempFile;
 
-use super::proto::{DumpData, FORMAT_ND, OpInput, OpOutput, OriginalOp, Own, OwnIteration, OwnTensor, Shape};
+use super::proto::{DumpData, FORMAT_ND, OpInput, OpOutput, OriginalOp, OwnField, OwnIteration, OwnTensor, Shape};
 use super::{FileName, data_type, directory, overflow};
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
 
-/// Makes AscendCL's dump files out of streams, one per operator, run and iteration of a loop, and gives them to a target in chunks.
+/// Converts streams to AscendCL's dump files, one per operator, run and iteration of a loop, and passes them to a
+/// target in chunks.
 ///
-/// A file begins with the sizes of all its tensors. So an operator of which several tensors were selected waits until
-/// it has them all: up to 4 MiB in memory, beyond that in a file without a name.
+/// A file begins with the sizes of all its tensors. So if several tensors of an operator were selected, they are
+/// collected until all are there: up to 4 MiB in memory, beyond that in an unnamed file.
 pub struct AscendSink<T> {
     target: T,
     waiting: HashMap<Key, Group>,
-    /// A tensor that is alone in its file and is written at once.
+    /// A tensor that is alone in its file, and is written at once.
     alone: Option<Alone>,
     chunk: usize,
     clock: Clock,
     /// The time of the last file of an operator in a body.
     last_time: u64,
-    /// Only operators that overflowed are sent, of the model with this number.
+    /// If set, only operators that overflowed are sent. This is the number of their model.
     overflowed_of: Option<u32>,
 }
 
-/// Returns the microseconds since the epoch, which a file has in its name and its header.
+/// Returns the microseconds since the epoch, for the name and the header of a file.
 type Clock = fn() -> u64;
 
 struct Alone {
     path: PathBuf,
-    /// Until it is sent.
+    /// The header, until it is sent.
     header: Vec<u8>,
 }
 
-/// Where chunks of files go.
+/// A target for chunks of files.
 pub trait ChunkTarget: Send {
-    /// Takes the next chunk of a file. It is never empty, and the chunks of a file come in order. `path` is relative to the
-    /// dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
+    /// Takes the next chunk of a file. It is never empty, and the chunks of a file come in order. `path` is relative to
+    /// the dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
     ///
     /// # Errors
-    /// Why it could not be taken. Nothing more comes then.
+    /// Returns why it could not be taken. No more chunks follow then.
     fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String>;
 
     /// Returns the stream in which the run takes place, for the names of its files.
@@ -53,10 +54,10 @@ pub trait ChunkTarget: Send {
         0
     }
 
-    /// Is called if the file that was begun last gets no last chunk.
+    /// Called if the current file gets no last chunk.
     fn broken(&mut self, _path: &Path) {}
 
-    /// Nothing more comes.
+    /// Called when no more chunks follow.
     fn close(&mut self, _ending: &Ending) -> Closed {
         Closed::default()
     }
@@ -74,7 +75,7 @@ impl<F: FnMut(&Path, &[u8], bool) -> Result<(), String> + Send> ChunkTarget for 
 /// The plan, the run, the operator, and the iterations of bodies.
 type Key = (usize, Option<RunId>, OperatorId, Box<[Iteration]>);
 
-/// An operator's tensors that were delivered so far.
+/// The tensors of an operator that have been delivered so far.
 struct Group {
     tensors: Vec<Arrived>,
     data: SpooledTempFile,
@@ -92,32 +93,34 @@ struct Arrived {
 
 const IN_MEMORY: usize = 4 << 20;
 
-/// A header and a tensor together are copied into one chunk up to this size.
+/// Up to this size, a header and a tensor are copied into one chunk.
 const SMALL: usize = 1 << 20;
 
 impl<T: ChunkTarget> AscendSink<T> {
     /// The largest chunk that AscendCL's devices send.
     pub const LARGEST_CHUNK: usize = 128 << 20;
 
-    /// Sends chunks of at most so many bytes of tensors, 1 or more. The first chunk of a file also has the header.
+    /// Creates a sink that sends chunks of at most this many bytes of tensors, at least 1. The first chunk of a file
+    /// also has the header.
     pub fn new(target: T, chunk: usize) -> Self {
         let chunk = chunk.clamp(1, Self::LARGEST_CHUNK);
         Self { target, waiting: HashMap::new(), alone: None, chunk, clock: now, last_time: 0, overflowed_of: None }
     }
 
-    /// Sends only the files of operators that overflowed: an output has elements that are NaN or infinite. Behind each comes the file
-    /// that says so, with this number of the model. The request has to be for inputs and outputs.
+    /// Sends only the files of operators that overflowed, which have an output with elements that are NaN or infinite.
+    /// Each is followed by an overflow file, with this number of the model. The request must be for inputs and outputs.
     pub fn only_overflowed(self, model: u32) -> Self {
         Self { overflowed_of: Some(model), ..self }
     }
 
-    /// Takes the times of files from another clock.
+    /// Uses another clock for the times of files.
     #[cfg(test)]
     pub(crate) fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
     }
 
-    /// Returns the time of a file. Those of the iterations of an operator differ, as do their files' names with them.
+    /// Returns the time of a file. It differs between the iterations of an operator, so that the names of their files
+    /// differ, too.
     fn time(&mut self, origin: &Origin) -> u64 {
         let time = (self.clock)();
         if origin.path.is_empty() {
@@ -130,7 +133,7 @@ impl<T: ChunkTarget> AscendSink<T> {
     /// Returns the header of a file with these tensors.
     fn header(tensors: &[Arrived], time: u64) -> Vec<u8> {
         let mut data = DumpData { version: "2.0".into(), dump_time: time, ..DumpData::default() };
-        let mut own = Own::default();
+        let mut own = OwnField::default();
         if let Some(Arrived { origin, .. }) = tensors.first() {
             data.op_name.clone_from(&origin.operator().name);
             own.op_type.clone_from(&origin.operator().op_type);
@@ -180,7 +183,7 @@ impl<T: ChunkTarget> AscendSink<T> {
         data.with_length()
     }
 
-    /// Sends a file whose tensors are all there: inputs before outputs, each by slot.
+    /// Sends a file with all its tensors: inputs before outputs, each by slot.
     fn send(&mut self, mut group: Group) -> Result<(), String> {
         group.tensors.sort_by_key(|tensor| (tensor.origin.io, tensor.origin.slot));
         let Some(first) = group.tensors.first() else { return Ok(()) };
@@ -192,7 +195,7 @@ impl<T: ChunkTarget> AscendSink<T> {
         let name = FileName::new(&origin, self.target.stream(), time);
         let path = directory(&origin).join(name.full());
         let mut chunk = Self::header(&group.tensors, time);
-        let mut room = self.chunk;
+        let mut left_in_chunk = self.chunk;
         let last_tensor = group.tensors.iter().rposition(|tensor| tensor.bytes > 0);
         if last_tensor.is_none() {
             self.target.chunk(&path, &chunk, true)?;
@@ -202,15 +205,15 @@ impl<T: ChunkTarget> AscendSink<T> {
             group.data.seek(SeekFrom::Start(tensor.offset)).map_err(io)?;
             let mut left = tensor.bytes;
             while left > 0 {
-                let take = left.min(room as u64);
+                let take = left.min(left_in_chunk as u64);
                 (&mut group.data).take(take).read_to_end(&mut chunk).map_err(io)?;
                 left -= take;
-                room -= take as usize;
+                left_in_chunk -= take as usize;
                 let last = left == 0 && Some(index) == last_tensor;
-                if room == 0 || last {
+                if left_in_chunk == 0 || last {
                     self.target.chunk(&path, &chunk, last)?;
                     chunk.clear();
-                    room = self.chunk;
+                    left_in_chunk = self.chunk;
                 }
             }
         }
@@ -243,7 +246,7 @@ impl<T: ChunkTarget> AscendSink<T> {
             }
         };
         let mut chunk = std::mem::take(&mut alone.header);
-        // Kept until its last piece, also where a chunk is refused: what was begun is broken off then.
+        // Kept until its last piece, even if a chunk is refused, so that the unfinished file can be reported as broken.
         let Alone { path, .. } = self.alone.insert(alone);
         if !chunk.is_empty() && chunk.len() + piece.bytes.len() <= SMALL.min(self.chunk) {
             chunk.extend_from_slice(piece.bytes);
@@ -324,7 +327,7 @@ impl<T: ChunkTarget> Sink for AscendSink<T> {
     }
 
     fn run_ended(&mut self, run: RunId) -> Answer {
-        // An operator of which something is missing has what there is.
+        // Operators with missing tensors are sent with those that are there.
         self.send_all(Some(run)).map_or_else(Answer::Stop, |()| Answer::Continue)
     }
 

@@ -18,7 +18,7 @@ pub(crate) const STATISTICS: &str = "statistics.csv";
 /// `statistics.csv`.
 pub(super) struct Table(Writer<File>);
 
-/// The columns of AscendCL's statistics between ours. What a tensor does not have is `NA`.
+/// Our columns and those of AscendCL's statistics. Values that a tensor does not have are `NA`.
 #[derive(Serialize)]
 struct Row<'a> {
     #[serde(rename = "Run")]
@@ -63,7 +63,7 @@ struct Row<'a> {
     zeros: u64,
     #[serde(rename = "XXH3")]
     xxh3: String,
-    /// `[17]`, or `[17][2]` in a loop inside of another one.
+    /// `[17]`, or `[17][2]` in a nested loop.
     #[serde(rename = "Iteration")]
     iteration: String,
 }
@@ -73,8 +73,8 @@ impl Table {
         Ok(Self(Writer::from_writer(whole_file::file(&root.join(STATISTICS))?)))
     }
 
-    /// Adds a tensor; behind the names of the columns where it is the first. As on the device, an infinite element makes maximum or
-    /// minimum infinite.
+    /// Adds a tensor. Before the first one, writes the names of the columns. As on the device, an infinite element
+    /// makes the maximum or minimum infinite.
     pub fn add(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
         let origin = &stream.origin;
         let operator = origin.operator();
@@ -110,7 +110,7 @@ impl Table {
                 iterations => LoopIteration::indices(iterations),
             },
         })?;
-        // So that the rows of a program that is killed are there.
+        // This keeps the rows if the program is killed.
         self.0.flush()
     }
 }

@@ -4,12 +4,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Origin;
 
-/// The most bytes that the iterations of loops take in a file's name.
+/// The maximum length of the iterations of loops in a file name, in bytes.
 const LONGEST_ITERATIONS: usize = 60;
 
-/// Returns the name of a tensor's file: `00012-Conv_3.output0`, to which the extension comes. The operator's number
-/// makes it unique in a run, also where names differ only in case; its name is there to be read. In a loop, the iteration
-/// comes behind the name: `00012-Loop_3_Add_0.17.output0`, or `.17-2.` in a loop inside of another one.
+/// Returns the name of a tensor's file without the extension: `00012-Conv_3.output0`. The operator's number makes it
+/// unique in a run, even if names differ only in case. The operator's name is included for readers. In a loop, the
+/// iteration follows: `00012-Loop_3_Add_0.17.output0`, or `.17-2.` in a nested loop.
 pub(super) fn stem(origin: &Origin) -> String {
     let operator = origin.operator();
     let (name, iterations) = (readable(&operator.name), iterations(&origin.iterations()));
@@ -25,7 +25,7 @@ fn iterations(iterations: &[LoopIteration]) -> String {
     }
 }
 
-/// Returns the directory of a run, or of what is the same in all runs of a plan.
+/// Returns the directory of a run, or of the tensors that are the same in all runs of a plan.
 pub(super) fn directory(origin: &Origin) -> String {
     match (origin.run, origin.plan) {
         (Some(run), _) => format!("run-{:04}", run.0),
@@ -34,7 +34,8 @@ pub(super) fn directory(origin: &Origin) -> String {
     }
 }
 
-/// Returns what of a name can be in a file's name, without dots: they separate what comes behind it.
+/// Returns the part of a name that a file name can contain. Dots are excluded, because they separate the parts that
+/// follow.
 fn readable(name: &str) -> String {
     file_text(name).replace('.', "_")
 }
@@ -64,7 +65,7 @@ mod tests {
         assert_ne!(deep[0], deep[1]);
         // The hash is that of the Python package xxhash.
         assert_eq!(deep[0], ".7-0221bc9027cc9e10");
-        // 30 digits and 29 blanks are 59 bytes, 60 with a number of two digits.
+        // 30 digits and 29 separators are 59 bytes, or 60 with a number of two digits.
         let long = [[7; 29].as_slice(), &[10]].concat();
         assert_eq!((on(&[7; 30]).len(), on(&long).len()), (60, 61), "a dot stands before");
         assert_eq!(on(&[[7; 29].as_slice(), &[100]].concat()).len(), 19);

@@ -22,7 +22,7 @@ pub(crate) use histograms::HISTOGRAMS;
 
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///
-/// A line of the index is written when its tensor is, so the directory can be read at any moment, also after the
+/// A line of the index is written together with its tensor, so the directory can be read at any moment, even after the
 /// process was killed.
 pub struct DirectorySink {
     root: PathBuf,
@@ -30,7 +30,7 @@ pub struct DirectorySink {
     model: String,
     manifest: ManifestFile,
     index: File,
-    /// The directory that was made last; streams of a run mostly come together.
+    /// The directory that was created last. Streams of a run mostly follow each other.
     made: String,
     current: Option<Current>,
     csv: Option<csv::Table>,
@@ -38,7 +38,7 @@ pub struct DirectorySink {
     errors: Vec<String>,
 }
 
-/// What is kept of a tensor.
+/// What a dump stores of each tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
     /// All of it.
@@ -47,12 +47,12 @@ pub enum Contents {
     Statistics,
 }
 
-/// The most bytes that wait for their statistics: a few of the largest tensors that models commonly have.
+/// The maximum number of bytes that wait for their statistics: a few of the largest tensors that are common in models.
 const STATISTICS_CAP: usize = 64 << 20;
 
 /// A tensor that is being written.
 struct Current {
-    /// None for statistics.
+    /// `None` if only statistics are stored.
     file: Option<Open>,
     statistics: Accumulator,
     histogram: Option<Histogram>,
@@ -60,15 +60,15 @@ struct Current {
 
 struct Open {
     file: File,
-    /// Relative to the root.
+    /// The path, relative to the root.
     path: String,
-    /// What comes before the data, until it is written.
+    /// The header of the file, until it is written.
     header: Vec<u8>,
     raw: bool,
 }
 
 impl DirectorySink {
-    /// Makes the directory, with a manifest that says that the dump is not complete.
+    /// Creates the directory, with a manifest of an incomplete dump.
     ///
     /// # Errors
     /// Returns an error if the directory exists, or cannot be made or written.
@@ -97,7 +97,7 @@ impl DirectorySink {
         })
     }
 
-    /// Counts every tensor's elements by powers of two, too, in `histograms.jsonl`.
+    /// Also writes `histograms.jsonl`, which counts every tensor's elements by powers of two.
     ///
     /// # Errors
     /// Returns an error if the file cannot be made.
@@ -157,20 +157,21 @@ impl DirectorySink {
         table.add(stream, statistics)
     }
 
-    /// Writes a line of the index by a single write, so that a reader sees half a line only if the disk becomes full.
+    /// Writes a line of the index with a single write, so that a reader sees an incomplete line only if the disk is
+    /// full.
     fn write_line(&mut self, line: &IndexLine) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         self.index.write_all(&text)
     }
 
-    /// Keeps what there is of a tensor, under a name that says so.
+    /// Keeps the beginning of a tensor, under a name that marks it as partial.
     fn keep_partial(&mut self, stream: &Stream, open: Open) {
         let partial = format!("{}.partial", open.path);
         let renamed = fs::rename(self.root.join(&open.path), self.root.join(&partial));
         let mut line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Partial);
         line.file = Some(if renamed.is_ok() { partial } else { open.path });
-        // The manifest names the tensor as missing in any case.
+        // The manifest lists the tensor as missing in any case.
         let _ = self.write_line(&line);
     }
 
@@ -183,8 +184,8 @@ impl DirectorySink {
 }
 
 impl Sink for DirectorySink {
-    /// Files are written beside the run, and statistics computed, which takes longer than to hand a tensor over. Without a second
-    /// processor that would only be added to it.
+    /// Files are written and statistics computed on another thread, because that takes longer than to pass a tensor on.
+    /// On a single processor, a queue would only add to the costs.
     fn delivery(&self) -> Delivery {
         let is_alone = || thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
         match self.contents {
@@ -194,7 +195,7 @@ impl Sink for DirectorySink {
         }
     }
 
-    /// A line is written with the last piece only.
+    /// A line is written only with the last piece.
     fn reads_in_place(&self) -> bool {
         self.contents == Contents::Statistics
     }
@@ -255,7 +256,7 @@ impl Sink for DirectorySink {
     }
 }
 
-/// Header and data in one call of the system, where it takes both.
+/// Writes header and data with one system call, if it accepts both.
 fn write_both(file: &mut File, header: &[u8], data: &[u8]) -> io::Result<()> {
     if header.is_empty() {
         return file.write_all(data);

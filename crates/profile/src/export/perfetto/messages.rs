@@ -1,4 +1,4 @@
-//! The messages of Perfetto's format, as far as they are written here. Names and field numbers are those of
+//! The messages of Perfetto's format that are written here. Names and field numbers are those of
 //! <https://android.googlesource.com/platform/external/perfetto/+/refs/heads/main/protos/perfetto/trace/>.
 
 use prost::{Enumeration, Message};
@@ -23,9 +23,9 @@ pub(super) struct TracePacket {
 }
 
 impl TracePacket {
-    /// A flag: nothing that was interned before counts any more.
+    /// A flag: earlier interned texts are no longer valid.
     pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
-    /// A flag: the packet refers to what was interned.
+    /// A flag: the packet refers to interned texts.
     pub(super) const NEEDS_INCREMENTAL_STATE: u32 = 2;
 }
 
@@ -68,7 +68,7 @@ pub(super) struct DebugAnnotation {
     pub string_value_iid: Option<u64>,
 }
 
-/// Texts with the numbers that stand for them, by what they are.
+/// Interned texts with their numbers, by kind.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct InternedData {
     #[prost(message, repeated, tag = "1")]

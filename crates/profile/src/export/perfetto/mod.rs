@@ -15,29 +15,29 @@ use super::{Excerpt, ExportError};
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
 use crate::recording::{
-    AllocationFact, Item, MarkerFact, Note, RunFact, RunGroup, SampleFact, Shown, Slice, Span, run_label,
+    AllocationFact, Appearance, Item, MarkerFact, Note, RunFact, RunGroup, SampleFact, Slice, Span, run_label,
 };
 use messages::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EventType, InternedData, InternedText, ProcessDescriptor,
     ThreadDescriptor, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// The field of `Trace` that packets stand in.
+/// The field of `Trace` that contains the packets.
 const PACKET: u32 = 1;
 
 /// All packets come from one writer.
 const SEQUENCE: u32 = 1;
 
-/// Tracks by what they show; the low half of a track's number is a thread or a counter.
+/// The kinds of tracks. The low half of a track's number is that of a thread or a counter.
 const PROCESS_TRACK: u64 = 1;
 const THREAD_TRACKS: u64 = 1 << 32;
 const COUNTER_TRACKS: u64 = 4 << 32;
 const CROSSING_TRACKS: u64 = 5 << 32;
 const MEMORY_TRACKS: u64 = 6 << 32;
 
-/// Returns what the numbers of tracks of a sort begin with that lie beside those of threads.
+/// Returns the high half of the numbers of side tracks of this kind.
 const fn side_tracks(sort: u64) -> u64 {
-    // The first two sorts are older than the tracks of counters, which come behind them.
+    // The first two kinds are older than the tracks of counters, whose number follows theirs.
     (if sort <= 2 { 1 + sort } else { 4 + sort }) << 32
 }
 
@@ -50,13 +50,13 @@ pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), E
     for item in excerpt.items()? {
         match item? {
             Item::Run(group) => trace.run(&group, &mut labels)?,
-            Item::Other(fact) => match fact.shown() {
-                Shown::Slice(slice) => trace.side_slice(&slice)?,
-                Shown::Counter(sample) => trace.sample(sample)?,
-                Shown::Memory(allocation) => trace.allocation(allocation)?,
-                Shown::Marker(marker) => trace.marker(marker)?,
-                Shown::Nothing => {}
-                Shown::InRun => unreachable!("grouped into runs"),
+            Item::Other(fact) => match fact.appearance() {
+                Appearance::Slice(slice) => trace.side_slice(&slice)?,
+                Appearance::Counter(sample) => trace.sample(sample)?,
+                Appearance::Memory(allocation) => trace.allocation(allocation)?,
+                Appearance::Marker(marker) => trace.marker(marker)?,
+                Appearance::Nothing => {}
+                Appearance::InRun => unreachable!("grouped into runs"),
             },
         }
     }
@@ -67,12 +67,12 @@ struct Trace<'a> {
     excerpt: &'a Excerpt<'a>,
     recording: &'a Recording,
     into: &'a mut dyn Write,
-    /// A packet's bytes, before they are written.
+    /// The bytes of a packet before it is written.
     bytes: Vec<u8>,
     calibration: &'a Calibration,
     tracks: HashSet<u64>,
     texts: HashMap<(Texts, String), u64>,
-    /// The part of a dispatch's event that is the same in every run.
+    /// The part of a dispatch's event that is the same in every run, by kernel.
     kernels: HashMap<(u64, u32), TrackEvent>,
     nesting: Nesting,
     /// How many ranges crossed others.
@@ -80,7 +80,7 @@ struct Trace<'a> {
     memory: TensorMemorySums,
 }
 
-/// What interned texts are.
+/// The kinds of interned texts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Texts {
     Categories,
@@ -155,7 +155,7 @@ impl<'a> Trace<'a> {
             let of_kernel = event.debug_annotations.len();
             event.debug_annotations.push(run);
             if !dispatch.path.is_empty() {
-                // Not interned: nearly every dispatch in a loop has a path of its own.
+                // Paths are not interned, because nearly every dispatch in a loop has a different one.
                 let string_value = Some(path_text(self.recording, dispatch));
                 event.debug_annotations.push(DebugAnnotation { string_value, ..self.note("path")? });
             }
@@ -247,7 +247,7 @@ impl<'a> Trace<'a> {
         self.event(at, EventType::Counter, uuid, event)
     }
 
-    /// A range lies on its thread's track; one that crosses another there has a track of its own.
+    /// Writes a range on its thread's track, or on a track of its own if it crosses another range.
     fn marker(&mut self, marker: &MarkerFact) -> io::Result<()> {
         let mut event = self.title("marker", &self.recording.marker_name(marker.name))?;
         if marker.operation == MarkerOperation::OpenRange {
@@ -282,7 +282,7 @@ impl<'a> Trace<'a> {
         Ok(uuid)
     }
 
-    /// A track of its own, because what it shows overlaps with runs.
+    /// Returns a side track, for slices that overlap with runs.
     fn side_track(&mut self, uuid: u64, tid: u32, what: &str) -> io::Result<u64> {
         if self.tracks.insert(uuid) {
             let (name, parent_uuid) = (side_title(self.recording, what, tid), PROCESS_TRACK);
@@ -307,7 +307,7 @@ impl<'a> Trace<'a> {
         Ok(DebugAnnotation { uint_value: Some(value), ..self.note(name)? })
     }
 
-    /// The number of a text, which is written before it is first used.
+    /// Returns the number of a text. The text is written before its first use.
     fn text(&mut self, texts: Texts, text: &str) -> io::Result<u64> {
         let iid = self.texts.len() as u64 + 1;
         if let Some(known) = self.texts.get(&(texts, text.to_owned())) {
@@ -330,7 +330,7 @@ impl<'a> Trace<'a> {
         Ok(iid)
     }
 
-    /// Writes both ends of a slice, and gives the event back.
+    /// Writes both ends of a slice, and returns the event.
     fn slice(&mut self, track: u64, span: Span, event: TrackEvent) -> io::Result<TrackEvent> {
         let event = self.event_at(self.nanos(span.start), EventType::SliceBegin, track, event)?;
         self.event(span.end, EventType::SliceEnd, track, TrackEvent::default())?;
@@ -345,7 +345,7 @@ impl<'a> Trace<'a> {
         self.calibration.timestamp(at).as_nanos()
     }
 
-    /// Writes an event at a moment in nanoseconds since boot, and gives it back.
+    /// Writes an event at a moment in nanoseconds since boot, and returns it.
     fn event_at(&mut self, at: u64, kind: EventType, track: u64, event: TrackEvent) -> io::Result<TrackEvent> {
         let packet = self.packet(TracePacket {
             timestamp: Some(at),
@@ -360,7 +360,7 @@ impl<'a> Trace<'a> {
         self.packet(TracePacket { track_descriptor: Some(descriptor), ..TracePacket::default() }).map(drop)
     }
 
-    /// Writes a packet, and gives it back.
+    /// Writes a packet, and returns it.
     fn packet(&mut self, packet: TracePacket) -> io::Result<TracePacket> {
         let packet = TracePacket { trusted_packet_sequence_id: SEQUENCE, ..packet };
         self.bytes.clear();

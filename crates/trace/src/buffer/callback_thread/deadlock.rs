@@ -1,37 +1,37 @@
 //! Callback threads that wait for each other.
 //!
-//! A callback may flush, fill or destroy any buffer, and then waits for that buffer's callback thread. It must not wait if
-//! that would close a circle of callback threads that wait for each other.
+//! A callback may flush, fill or destroy any buffer, and then waits for that buffer's callback thread. It must not wait
+//! if that would close a circle of callback threads that wait for each other.
 
 use std::cell::Cell;
 
 use crate::sync::{Mutex, MutexGuard};
 
 thread_local! {
-    /// The number of this callback thread; 0 on all other threads.
+    /// The number of the callback thread that is running; 0 on all other threads.
     static THIS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Which callback thread waits for which, by their numbers.
 static WAITS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-/// A wait. It is registered until this is dropped.
+/// A wait of one callback thread for another. It is registered until this is dropped.
 #[derive(Debug)]
 pub(in crate::buffer) struct Wait {
     registered: Option<(u64, u64)>,
 }
 
-/// Makes this thread the callback thread of this number.
+/// Makes the calling thread the callback thread with this number.
 pub(super) fn set_this_thread(number: u64) {
     THIS.set(number);
 }
 
-/// Returns the number of this callback thread, or 0 on all other threads.
+/// Returns the number of the calling callback thread, or 0 on all other threads.
 pub(super) fn this_thread() -> u64 {
     THIS.get()
 }
 
-/// Begins to wait for the callback thread of this number. Returns `None` if the wait would never end.
+/// Begins to wait for the callback thread with this number. Returns `None` if the wait would never end.
 pub(super) fn begin_wait(on: u64) -> Option<Wait> {
     let this = THIS.get();
     if this == 0 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::sync::inside::outside;
 use crate::sync::{Mutex, MutexGuard};
 
-/// What is called around the creation of a thread.
+/// The two functions that are called before and after the creation of a callback thread.
 pub(in crate::buffer) struct Hook {
     before: Box<dyn Fn() + Send + Sync>,
     after: Box<dyn Fn() + Send + Sync>,
@@ -13,16 +13,17 @@ pub(in crate::buffer) struct Hook {
 static HOOKS: Mutex<Vec<Arc<Hook>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// The hooks that this thread is in, a bit for each. It has no destructor, so every thread has it.
+    /// The hooks that this thread is executing, one bit for each. It has no destructor, so it can be used on every
+    /// thread.
     static INSIDE: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Calls `before` and `after` around the creation of every later callback thread, on the thread that creates it, in the
-/// order in which they were registered. They cannot be removed. Several threads may be in them at a time.
+/// order in which they were registered. They cannot be removed. Several threads may execute them at the same time.
 ///
-/// No lock is held meanwhile, so they may use everything here. Before the thread is created, they cannot wait for it: a flush of its
-/// buffers is [`Busy`](crate::TraceError::Busy). A hook that creates a callback thread itself is not called for that one; the other
-/// hooks are.
+/// No lock is held meanwhile, so they may call every function of this crate. Before the thread is created, they cannot
+/// wait for it: a flush of its buffers returns [`Busy`](crate::TraceError::Busy). A hook that creates a callback thread
+/// itself is not called for that one; the other hooks are.
 pub fn on_callback_thread_creation(
     before: impl Fn() + Send + Sync + 'static,
     after: impl Fn() + Send + Sync + 'static,
@@ -30,7 +31,7 @@ pub fn on_callback_thread_creation(
     lock().push(Arc::new(Hook { before: Box::new(before), after: Box::new(after) }));
 }
 
-/// Creates a thread between the hooks.
+/// Calls `create` between the two functions of each hook.
 pub(super) fn around_creation<T>(create: impl FnOnce() -> T) -> T {
     let hooks: Vec<Arc<Hook>> = lock().clone();
     hooks.iter().enumerate().for_each(|(index, hook)| call(index, &hook.before));
@@ -39,7 +40,7 @@ pub(super) fn around_creation<T>(create: impl FnOnce() -> T) -> T {
     created
 }
 
-/// Calls a function of a hook, unless this thread is in that hook already.
+/// Calls a function of a hook, unless this thread is already executing that hook.
 fn call(index: usize, function: &dyn Fn()) {
     struct Inside(u64);
     impl Drop for Inside {
@@ -47,13 +48,14 @@ fn call(index: usize, function: &dyn Fn()) {
             INSIDE.set(self.0);
         }
     }
-    // There are few hooks. Those that have no bit of their own share the last one.
+    // There are few hooks. From the 64th on, they share the last bit.
     let bit = 1 << index.min(63);
     let before = INSIDE.get();
     if before & bit == 0 {
         INSIDE.set(before | bit);
         let _inside = Inside(before);
-        // The call that creates the thread holds nothing now, so what the hook emits is no signal handler's.
+        // The call that creates the thread holds no lock now, so records of the hook must not be taken for a signal
+        // handler's.
         outside(function);
     }
 }

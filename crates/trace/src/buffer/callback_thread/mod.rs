@@ -1,4 +1,4 @@
-//! The threads that call callbacks. They know buffers only as [`Served`], because buffers lie above this room.
+//! The threads that call callbacks. They know buffers only as [`Served`], because buffers lie above this module.
 
 pub(in crate::buffer) mod deadlock;
 pub(in crate::buffer) mod hooks;
@@ -23,7 +23,7 @@ use crate::TraceError;
 use crate::record::current_thread;
 use deadlock::Wait;
 
-/// A thread that calls the callbacks of buffers. A slow callback delays the buffers of its own thread only.
+/// A thread that calls the callbacks of buffers. A slow callback delays only the buffers of its own thread.
 #[derive(Clone)]
 pub struct CallbackThread {
     handle: Arc<Handle>,
@@ -33,20 +33,20 @@ pub struct CallbackThread {
 struct Handle(Arc<Worker>);
 
 impl CallbackThread {
-    /// Returns the thread of all buffers that name no other.
+    /// Returns the default thread, which serves all buffers that do not name another one.
     pub fn shared() -> Self {
         static SHARED: OnceLock<CallbackThread> = OnceLock::new();
         SHARED.get_or_init(|| Self::create("opscope-callbacks")).clone()
     }
 
-    /// Creates a thread. It starts with the first buffer that it serves, or by [`start`](Self::start), and ends with the last handle
-    /// and the last buffer that it serves.
+    /// Creates a thread. It starts when it is given its first buffer, or by [`start`](Self::start). It ends when its
+    /// last handle is dropped and its last buffer is destroyed.
     pub fn create(name: &str) -> Self {
         Self::with_clock(name, Clock::system())
     }
 
-    /// Creates a thread whose intervals, and the timeouts of the buffers that are created with it, count on this clock: for tests
-    /// and simulated time.
+    /// Creates a thread that measures its intervals, and the timeouts of its buffers, by this clock: for tests and
+    /// simulated time.
     pub fn with_clock(name: &str, clock: Clock) -> Self {
         let worker = Arc::new(Worker::new(name, clock));
         let sleeper: Weak<Worker> = Arc::downgrade(&worker);
@@ -55,7 +55,7 @@ impl CallbackThread {
         Self { handle: Arc::new(Handle(worker)) }
     }
 
-    /// Returns the clock that its intervals count on.
+    /// Returns the clock by which its intervals are measured.
     pub(in crate::buffer) fn clock(&self) -> &Clock {
         self.handle.0.clock()
     }
@@ -73,7 +73,7 @@ impl CallbackThread {
         self.handle.0.number()
     }
 
-    /// Starts the thread if it is not running. From now on this buffer may be scheduled on it, and is flushed at each
+    /// Starts the thread if it is not running. From now on this buffer may be scheduled on it and is flushed at each
     /// interval.
     pub(in crate::buffer) fn serve(
         &self,
@@ -92,7 +92,8 @@ impl CallbackThread {
         Ok(())
     }
 
-    /// Starts the thread if it is not running, as in the child of a fork. If that fails, the next record tries again.
+    /// Starts the thread if it is not running, for example in the child of a fork. If that fails, the next record tries
+    /// again.
     pub(in crate::buffer) fn ensure_running(&self) {
         let _ = self.handle.0.start();
     }
@@ -130,7 +131,7 @@ impl CallbackThread {
 
     /// Begins to wait for this thread. Returns `None` if the wait would never end.
     ///
-    /// A thread that is starting this one, and comes here from a hook, would wait for itself.
+    /// A hook may call this on the thread that is starting this one. That thread would wait for itself.
     pub(in crate::buffer) fn begin_wait(&self) -> Option<Wait> {
         let caller = current_thread();
         if self.handle.0.lock().is_started_by(caller) {

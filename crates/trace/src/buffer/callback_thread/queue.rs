@@ -7,33 +7,33 @@ use opscope_clock::{Clock, Sleeper};
 use crate::buffer::state::NextBatch;
 use crate::record::ThreadId;
 
-/// What a callback thread serves: a buffer.
+/// A buffer, as the callback thread that serves it sees it.
 pub(in crate::buffer) trait Served: Sleeper {
-    /// Makes the next callback, on the callback thread. `batch` is lent for its memory.
+    /// Makes the next callback, on the callback thread. The memory of `batch` is reused.
     fn deliver(self: Arc<Self>, batch: &mut NextBatch);
 
-    /// Requests that everything that was emitted is delivered, and does not wait for it.
+    /// Requests the delivery of everything that was emitted, without waiting for it.
     fn flush_later(self: Arc<Self>);
 }
 
-/// The buffers that the list has memory for from the beginning, so that emitting allocates nothing.
+/// The number of buffers for which the list has memory from the beginning, so that emitting allocates nothing.
 const READY: usize = 64;
 
-/// What a callback thread has to do.
+/// The work of a callback thread.
 pub(in crate::buffer) struct WorkerQueue {
-    /// The thread runs, or another one is starting it.
+    /// Whether the thread is running, or being started by another one.
     pub(super) running: bool,
     /// The thread that is starting it.
     starter: Option<ThreadId>,
     pub(super) sleeping: bool,
-    /// The last handle was dropped.
+    /// Whether the last handle was dropped.
     pub(super) closing: bool,
-    /// Buffers to look at.
+    /// The buffers that are due.
     ready: VecDeque<Arc<dyn Served>>,
     intervals: Vec<Interval>,
 }
 
-/// A buffer that is flushed from time to time.
+/// A buffer that is flushed at an interval.
 struct Interval {
     next: Instant,
     length: Duration,
@@ -48,7 +48,7 @@ impl Default for WorkerQueue {
 }
 
 impl WorkerQueue {
-    /// Returns whether the caller is to start the thread: it does not run, and no other thread is starting it.
+    /// Returns whether the caller has to start the thread: it is not running, and no other thread is starting it.
     pub(super) fn claim_start(&mut self, caller: ThreadId) -> bool {
         let is_claimed = !std::mem::replace(&mut self.running, true);
         if is_claimed {
@@ -68,13 +68,13 @@ impl WorkerQueue {
         self.starter = None;
     }
 
-    /// Adds a buffer to look at. Returns whether the thread sleeps and must be woken.
+    /// Adds a buffer that is due. Returns whether the thread sleeps and must be woken.
     pub(super) fn push(&mut self, buffer: Arc<dyn Served>) -> bool {
         self.ready.push_back(buffer);
         self.sleeping
     }
 
-    /// Removes the next buffer to look at.
+    /// Removes the next buffer that is due.
     pub(super) fn pop(&mut self) -> Option<Arc<dyn Served>> {
         self.ready.pop_front()
     }
@@ -88,13 +88,13 @@ impl WorkerQueue {
         self.intervals.retain(|interval| !std::ptr::addr_eq(interval.buffer.as_ptr(), buffer));
     }
 
-    /// Removes a buffer from the list and its interval.
+    /// Removes a buffer from the list, and its interval.
     pub(super) fn remove(&mut self, buffer: *const ()) {
         self.end_interval(buffer);
         self.ready.retain(|other| !std::ptr::addr_eq(Arc::as_ptr(other), buffer));
     }
 
-    /// Returns the buffers whose interval is over, and begins the next interval of each.
+    /// Returns the buffers whose interval has passed, and begins the next interval of each.
     pub(super) fn take_due(&mut self, clock: &Clock) -> Vec<Arc<dyn Served>> {
         if self.intervals.is_empty() {
             return Vec::new();
@@ -108,13 +108,13 @@ impl WorkerQueue {
         .collect()
     }
 
-    /// Returns when the first interval is over.
+    /// Returns when the first interval ends.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.intervals.iter().map(|interval| interval.next).min()
     }
 
-    /// Resets the queue in the child of a fork. `is_this_thread` says whether its thread is the one that forked, and so the
-    /// only one that the child has.
+    /// Resets the queue in the child of a fork. `is_this_thread` says whether its thread is the one that forked, and
+    /// therefore the only one that the child has.
     pub(super) fn reset_after_fork(&mut self, is_this_thread: bool) {
         self.running &= is_this_thread;
         self.starter = None;

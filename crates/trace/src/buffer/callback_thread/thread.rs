@@ -1,10 +1,10 @@
-//! Starting a thread without the loader's lock, and without the program's signals.
+//! Starts a thread without the loader's lock, and with the program's signals blocked.
 //!
-//! A thread of the standard library takes that lock when it starts, to register destructors of thread-local values. A library that emits
-//! records while it is loaded holds the lock, and may wait for a callback thread.
+//! A thread of the standard library takes that lock when it starts, to register destructors of thread-local values. But
+//! a library that emits records while it is being loaded holds the lock, and may wait for a callback thread.
 //!
-//! A callback thread sleeps in the middle of a call. What a signal handler dropped there would be counted when it wakes, which may be
-//! never. So handlers run there only while a callback of the user's does.
+//! A callback thread sleeps in the middle of a call. Records that a signal handler dropped there would be counted when
+//! the thread wakes, which may be never. So handlers run there only during a callback of the user's.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
@@ -15,24 +15,25 @@ use std::ptr;
 
 use crate::sync::inside::count_noted;
 
-/// What a thread is to do.
+/// What a new thread needs to start.
 struct Start {
-    /// At most 15 bytes, as the system has it.
+    /// At most 15 bytes, which is the system's limit.
     name: CString,
     body: Box<dyn FnOnce() + Send>,
-    /// The signals that the thread blocks that starts it.
+    /// The signals that are blocked on the thread that starts it.
     blocked: libc::sigset_t,
 }
 
 thread_local! {
-    /// What the thread blocks while it calls functions of the user's; `None` on all others than those that are started here.
+    /// The signals that this thread blocks while it calls functions of the user's; `None` on threads that were not
+    /// started here.
     static BLOCKED_OUTSIDE: Cell<Option<libc::sigset_t>> = const { Cell::new(None) };
 }
 
-/// What a faulty instruction raises. If it is blocked, the system ends the process.
+/// The signals that a faulty instruction raises. If such a signal is blocked, the system ends the process.
 const FAULTS: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
-/// Starts a thread, which nobody joins.
+/// Starts a detached thread.
 ///
 /// # Errors
 /// Returns the error of the system.
@@ -44,10 +45,10 @@ pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Res
     let start = Start { name: CString::new(name).unwrap_or_default(), body: Box::new(body), blocked };
     let start = Box::into_raw(Box::new(start)).cast::<c_void>();
     let mut thread = MaybeUninit::uninit();
-    // SAFETY: the thread gets the pointer, and takes the box back.
+    // SAFETY: the thread gets the pointer, and turns it back into the box.
     let error = unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), run, start) };
     if error != 0 {
-        // SAFETY: there is no thread that has the box.
+        // SAFETY: no thread was created, so no other code has the box.
         drop(unsafe { Box::from_raw(start.cast::<Start>()) });
         return Err(io::Error::from_raw_os_error(error));
     }
@@ -57,22 +58,23 @@ pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Res
 }
 
 extern "C" fn run(start: *mut c_void) -> *mut c_void {
-    // SAFETY: `spawn` passes its box, once.
+    // SAFETY: the pointer is that of the box that `spawn` passed, and this is the only use of it.
     let Start { name, body, blocked } = *unsafe { Box::from_raw(start.cast::<Start>()) };
     BLOCKED_OUTSIDE.set(Some(blocked));
     // SAFETY: the name ends with NUL, and has at most 15 bytes.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
-    // A panic must not unwind into the C library. It was reported when it began.
+    // A panic must not unwind into the C library. The panic hook has already reported it.
     let _ = catch_unwind(AssertUnwindSafe(body));
     ptr::null_mut()
 }
 
-/// Calls a function of the user's. On a callback thread it gets the signals of the thread that started that one.
+/// Calls a function of the user's. On a callback thread, the signals of the thread that started it are unblocked
+/// meanwhile.
 pub(in crate::buffer) fn with_signals<T>(function: impl FnOnce() -> T) -> T {
     let reset = BLOCKED_OUTSIDE.get().map(|outside| Reset(block(&outside)));
     let returned = function();
     drop(reset);
-    // What handlers dropped meanwhile is counted before a flush that waits for the callback returns.
+    // Records that handlers dropped meanwhile are counted before a flush that waits for the callback returns.
     count_noted();
     returned
 }

@@ -10,7 +10,7 @@ use crate::buffer::state::NextBatch;
 use crate::record::current_thread;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
-/// What a callback thread and its handles share.
+/// The state that a callback thread and its handles share.
 pub(in crate::buffer) struct Worker {
     number: u64,
     name: String,
@@ -47,7 +47,7 @@ impl Worker {
         self.wake.notify_one();
     }
 
-    /// Ends the thread once its list is empty.
+    /// Makes the thread end once its list is empty.
     pub(super) fn close(&self) {
         self.lock().closing = true;
         self.wake();
@@ -60,14 +60,14 @@ impl Worker {
         if is_claimed { self.start_claimed() } else { Ok(()) }
     }
 
-    /// Starts the thread that the caller has [claimed](WorkerQueue::claim_start). The hooks run without the lock, because they may
-    /// use the buffers of this very thread.
+    /// Starts the thread that the caller has [claimed](WorkerQueue::claim_start). The hooks run without the lock,
+    /// because they may use the buffers of this very thread.
     pub(super) fn start_claimed(self: &Arc<Self>) -> Result<(), TraceError> {
         let caller = current_thread();
         let spawned = hooks::around_creation(|| {
             let mut queue = self.lock();
             if !queue.is_started_by(caller) {
-                // A hook forked, and this is the child. It starts its thread with its first record.
+                // A hook has forked, and this is the child, which starts its thread with its first record.
                 return Ok(());
             }
             let worker = Arc::clone(self);
@@ -91,7 +91,7 @@ impl Worker {
         }
     }
 
-    /// Waits for the next buffer to look at. Returns `None` when the thread is to end.
+    /// Waits for the next buffer that is due. Returns `None` when the thread has to end.
     fn next(&self) -> Option<Arc<dyn Served>> {
         let mut queue = self.lock();
         loop {

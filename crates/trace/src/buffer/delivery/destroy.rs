@@ -14,7 +14,7 @@ impl SharedBuffer {
         Ok(())
     }
 
-    /// Refuses records from now on, and requests that everything in the buffer is delivered.
+    /// Refuses records from now on, and requests the delivery of everything in the buffer.
     pub(in crate::buffer) fn begin_destroy(self: &Arc<Self>) -> Result<(), TraceError> {
         let mut locked = self.lock();
         if locked.state.is_destroyed() {
@@ -22,17 +22,17 @@ impl SharedBuffer {
         }
         locked.state.set_destroyed();
         drop(locked);
-        // From here on no context traces into it.
+        // From here on no context traces into this buffer.
         self.notify_owner();
         locked = self.lock();
         locked.state.lock_all_out();
         locked.state.request_flush(true);
-        locked.announce_room(&self.room);
+        locked.notify_of_space(&self.space);
         self.schedule(locked);
         Ok(())
     }
 
-    /// Waits until everything is delivered. Returns whether it is. It returns at once where it would wait for itself.
+    /// Waits until everything is delivered, and returns whether it is. Returns at once if it would wait for itself.
     pub(in crate::buffer) fn await_end(&self, deadline: Option<Instant>) -> bool {
         let locked = self.lock();
         let Some(_wait) = locked.callback_thread.begin_wait() else { return locked.ended };

@@ -6,7 +6,7 @@ use crate::buffer::SharedBuffer;
 use crate::buffer::shared::Protected;
 
 impl SharedBuffer {
-    /// Delivers everything that was emitted before, and returns when it is delivered or the time is over.
+    /// Delivers everything that was emitted before. Returns when it is delivered or the timeout has passed.
     pub(in crate::buffer) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
         // A timeout that is too long for the clock means no deadline.
         let deadline = timeout.and_then(|timeout| self.clock().after(timeout));
@@ -21,7 +21,7 @@ impl SharedBuffer {
         if self.wait_until(deadline, is_flushed) { Ok(()) } else { Err(TraceError::TimedOut(self.id())) }
     }
 
-    /// Lets everything that was emitted before be delivered, and the callback be called even if that is nothing.
+    /// Requests the delivery of everything that was emitted before. The callback is called even if that is nothing.
     pub(in crate::buffer) fn request_callback(self: &Arc<Self>) -> Result<(), TraceError> {
         let mut locked = self.lock();
         if locked.state.is_destroyed() {

@@ -1,4 +1,4 @@
-//! Delivering: when a callback becomes due, calling it, and the end of a buffer.
+//! Delivers records: puts a buffer on its thread's list, calls the callback, and ends the buffer.
 
 mod destroy;
 mod flush;
@@ -19,17 +19,17 @@ impl Served for SharedBuffer {
         let mut locked = self.lock();
         locked.scheduled = false;
         if locked.delivering {
-            // The buffer was assigned to this thread while a callback runs on another one. When that callback has returned,
-            // the buffer is scheduled here again.
+            // The buffer was assigned to this thread while a callback runs on another one. When that callback has
+            // returned, the buffer is scheduled here again.
             return;
         }
-        // A fork comes before the next batch. Otherwise it could wait for one callback after the other.
+        // A fork takes precedence over the next batch. If it did not, it could wait for one callback after another.
         while locked.fork_waiters > 0 {
             locked = self.done.wait(locked);
         }
         let flushes_before = locked.state.flushes_done();
-        // SAFETY: the batch is read in the callback below, before `finish`. The buffer keeps its region until then; where
-        // the callback forks, the child keeps it, too.
+        // SAFETY: the batch is read in the callback below, before `finish`. The buffer keeps its region until then, and
+        // so does the child if the callback forks.
         if unsafe { locked.state.take_next_batch(batch) } {
             let forks = locked.forks;
             locked.delivering = true;
@@ -38,7 +38,7 @@ impl Served for SharedBuffer {
             let (callback, panicked) = self.call_back(callback, batch);
             locked = self.lock();
             if locked.forks != forks {
-                // The callback forked, and this is the child. The batch is the parent's.
+                // The callback has forked, and this is the child. The batch belongs to the parent.
                 return;
             }
             locked.delivering = false;
@@ -49,7 +49,7 @@ impl Served for SharedBuffer {
             locked.statistics.panics += u64::from(panicked);
             locked.statistics.bytes.add(batch.payload);
         }
-        locked.announce_room(&self.room);
+        locked.notify_of_space(&self.space);
         let flushed = locked.flush_waiters > 0 && locked.state.flushes_done() > flushes_before;
         let notify = flushed || locked.fork_waiters > 0;
         if locked.state.has_work() {

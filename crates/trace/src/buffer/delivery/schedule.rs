@@ -19,19 +19,19 @@ impl SharedBuffer {
     pub(in crate::buffer) fn set_interval(self: &Arc<Self>, interval: Option<Duration>) -> Result<(), TraceError> {
         let mut locked = self.lock();
         if locked.interval == interval {
-            // The time that has passed since the last flush still counts.
+            // The interval is unchanged, so the time since the last flush still counts.
             return Ok(());
         }
         locked.interval = interval;
         let thread = locked.callback_thread.clone();
         drop(locked);
         thread.end_interval(self);
-        // Without a thread there is no interval, and the same one may be set again.
+        // Without a thread there is no interval, so that the caller may set the same one again.
         thread.serve(self, interval).inspect_err(|_| self.lock().interval = None)
     }
 
-    /// Puts the buffer on its callback thread's list, and releases the lock before the thread is woken: the thread takes the
-    /// lock at once.
+    /// Puts the buffer on its callback thread's list. Releases the lock before it wakes the thread, because the thread
+    /// takes it at once.
     pub(in crate::buffer) fn schedule(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
         if !std::mem::replace(&mut locked.scheduled, true) {
             let thread = locked.callback_thread.clone();
@@ -40,7 +40,7 @@ impl SharedBuffer {
         }
     }
 
-    /// As [`schedule`](Self::schedule), if a callback became due.
+    /// As [`schedule`](Self::schedule), but only if a callback became due.
     pub(in crate::buffer) fn schedule_if_due(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
         if locked.state.take_callback_due() {
             self.schedule(locked);
@@ -49,7 +49,7 @@ impl SharedBuffer {
 
     /// Moves the buffer to another callback thread.
     pub(in crate::buffer) fn assign(self: &Arc<Self>, thread: &CallbackThread) -> Result<(), TraceError> {
-        // Without the lock: a hook for the creation of threads may use the buffer.
+        // The lock is not held during the call, because a hook for the creation of threads may use the buffer.
         let interval = self.lock().interval;
         thread.serve(self, interval)?;
         let mut locked = self.lock();

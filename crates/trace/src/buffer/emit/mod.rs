@@ -1,4 +1,4 @@
-//! Emitting: through the thread's writers, without the buffer's lock, and under the lock where there is more to do.
+//! Emits records: through the thread's writers without the buffer's lock, or under the lock if there is more to do.
 
 #[cfg(not(loom))]
 mod reservation;
@@ -19,15 +19,15 @@ use crate::sync::inside::{Counter, is_inside, note_dropped};
 #[cfg(not(loom))]
 pub use reservation::Reservation;
 
-/// Returns whether the caller is a signal handler that interrupted its thread inside of a call of opscope. Then a record that it
-/// emits is dropped and counted, because the interrupted call may hold what the record needs.
+/// Returns whether the caller is a signal handler that interrupted its thread in a call of opscope. A record that such
+/// a handler emits is dropped and counted, because the interrupted call may hold the lock that the record needs.
 #[inline]
 pub fn interrupts_a_call() -> bool {
     is_inside() || thread_writers::is_writing()
 }
 
-/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit into the buffer
-/// of this number, and counts it. Returns whether it did. It takes no lock and allocates nothing.
+/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit
+/// into the buffer with this number, and counts it. Returns whether it did. It takes no lock and allocates nothing.
 pub fn drop_if_interrupting(buffer: BufferId, category: Category, kind: u16) -> bool {
     let interrupts = interrupts_a_call();
     if interrupts {
@@ -38,7 +38,7 @@ pub fn drop_if_interrupting(buffer: BufferId, category: Category, kind: u16) -> 
 
 /// Counts records that [`drop_if_interrupting`] dropped, by the key that it noted.
 pub(super) fn count_dropped_in_handler(key: u64, records: u64) {
-    // A buffer that is gone counts nothing any more.
+    // A destroyed buffer no longer counts anything.
     if let Some(buffer) = registry::find(BufferId::from_raw(key >> 24)) {
         buffer.count_dropped(header_word(Category((key >> 16) as u8), key as u16, 0), records);
     }
@@ -50,8 +50,8 @@ impl SharedBuffer {
         self.lock().state.count_dropped_times(header, records);
     }
 
-    /// Emits a record under the lock, and follows the policy where there is no room. `active` says whether the context that
-    /// traces the record is still started. A record of a stopped context is not emitted.
+    /// Emits a record under the lock, and follows the policy if the buffer is full. `active` says whether the context
+    /// that traces the record is still started. A record of a stopped context is not emitted.
     ///
     /// The caller knows that it does not [interrupt a call](interrupts_a_call).
     #[cold]
@@ -63,9 +63,9 @@ impl SharedBuffer {
         payload: &[u8],
     ) -> Result<(), TraceError> {
         self.check_length(payload.len())?;
-        // Also while it waits for room: a handler that emits meanwhile would find none either.
+        // The thread is inside also while it waits for space: a handler that emits meanwhile would find none either.
         let _inside = Inside::enter();
-        // A thread that is being torn down has no writer. Its record goes into the shared chunk.
+        // A thread has no writer while it is being torn down. Its record goes into the shared chunk.
         let own = thread_writers::own_writer(self);
         let writer = own.as_ref().map(|own| own.writer());
         let mut stalled: Option<Instant> = None;
@@ -101,7 +101,8 @@ impl SharedBuffer {
             }
             let Some(_wait) = locked.callback_thread.begin_wait() else {
                 locked.state.count_dropped(header);
-                // A smaller record would still fit. A caller that keeps this one can keep that one, too.
+                // A smaller record would still fit. It must take the lock, too, because the caller may keep this record
+                // and emit it later.
                 locked.state.lock_own_out(writer);
                 self.schedule_if_due(locked);
                 return Err(TraceError::FullInCallback(self.id()));
@@ -111,17 +112,17 @@ impl SharedBuffer {
                 locked.statistics.stalls += 1;
             }
             if !locked.delivering && !locked.state.has_work() {
-                // No callback is due that would free room: deliver what is there.
+                // No callback is due that would free space, so the records that are there are delivered.
                 locked.state.request_flush(false);
             }
-            locked.room_waiters += 1;
-            let made = locked.room_made;
+            locked.space_waiters += 1;
+            let made = locked.space_notices;
             self.schedule(locked);
             locked = self.lock();
-            while locked.room_made == made && !locked.state.is_destroyed() {
-                locked = self.room.wait(locked);
+            while locked.space_notices == made && !locked.state.is_destroyed() {
+                locked = self.space.wait(locked);
             }
-            locked.room_waiters -= 1;
+            locked.space_waiters -= 1;
         }
     }
 }

@@ -7,13 +7,13 @@ use super::drop_if_interrupting;
 use super::thread_writers::{ThreadWriter, own_writer};
 use crate::TraceError;
 use crate::buffer::SharedBuffer;
-use crate::buffer::state::Place;
+use crate::buffer::state::RecordPosition;
 use crate::chunk::header_word;
 use crate::record::Category;
 use crate::sync::Inside;
 
-/// A record that is being built in the buffer itself. Its bytes are zero at first. Dropped without
-/// [`commit`](Self::commit), it is not emitted.
+/// A record that is being built in the buffer itself. Its bytes are zero at first. If it is dropped without
+/// [`commit`](Self::commit), no record is emitted.
 ///
 /// A record that the same thread emits meanwhile comes before it.
 ///
@@ -32,8 +32,9 @@ pub struct Reservation<'a> {
 
 enum Memory<'a> {
     /// In the chunk of this thread, whose writer keeps the reservation on it.
-    InPlace { own: Rc<ThreadWriter>, place: Place, payload: &'a mut [u8] },
-    /// In memory of its own, because the thread leases no chunk at the moment or builds another record in it.
+    InPlace { own: Rc<ThreadWriter>, position: RecordPosition, payload: &'a mut [u8] },
+    /// In memory of its own, because the thread leases no chunk at the moment or is building another record in its
+    /// chunk.
     Apart(Vec<u8>),
     /// Committed or given up.
     Done,
@@ -64,28 +65,32 @@ impl SharedBuffer {
             return Err(TraceError::BufferDestroyed(self.id()));
         }
         let reserved = own.and_then(|own| {
-            // SAFETY: the reservation stays on this thread, because its `Rc` does. It uses the slice before it ends, and
-            // keeps the buffer alive. In the child of a fork the region of a reserved record stays.
-            let (place, payload) = unsafe { locked.state.reserve(own.writer(), header, length) }?;
-            Some((own, place, payload))
+            // SAFETY: the reservation stays on this thread, because its `Rc` does. It uses the slice before it ends,
+            // and keeps the buffer alive. In the child of a fork the region of a reserved record stays.
+            let (position, payload) = unsafe { locked.state.reserve(own.writer(), header, length) }?;
+            Some((own, position, payload))
         });
         self.schedule_if_due(locked);
-        let Some((own, place, payload)) = reserved else { return Ok(Memory::Apart(vec![0; length])) };
+        let Some((own, position, payload)) = reserved else { return Ok(Memory::Apart(vec![0; length])) };
         payload.fill(0);
-        Ok(Memory::InPlace { own, place, payload: &mut payload[..length] })
+        Ok(Memory::InPlace { own, position, payload: &mut payload[..length] })
     }
 
-    /// Commits the record at `place`, or gives the place up if that is `None`. Returns whether this process made the
+    /// Commits the record at `position`, or gives up the space if that is `None`. Returns whether this process made the
     /// reservation: in the child of a fork the parent may have made it.
-    fn end_reservation(self: &Arc<Self>, own: &ThreadWriter, place: Option<&Place>) -> Result<bool, TraceError> {
+    fn end_reservation(
+        self: &Arc<Self>,
+        own: &ThreadWriter,
+        position: Option<&RecordPosition>,
+    ) -> Result<bool, TraceError> {
         let mut locked = self.lock();
         let destroyed = locked.state.is_destroyed();
-        let ended = locked.state.end_reservation(own.writer(), place.filter(|_| !destroyed));
-        if destroyed || locked.room_waiters > 0 {
-            // Until now the threads that wait for room could not take what this slot leased.
+        let ended = locked.state.end_reservation(own.writer(), position.filter(|_| !destroyed));
+        if destroyed || locked.space_waiters > 0 {
+            // Until now the threads that wait for space could not take over the chunk that this slot leases.
             locked.state.seal_own(own.writer());
             locked.state.request_flush(false);
-            locked.announce_room(&self.room);
+            locked.notify_of_space(&self.space);
             self.schedule(locked);
         } else {
             self.schedule_if_due(locked);
@@ -101,7 +106,7 @@ impl Reservation<'_> {
     /// As [`crate::Buffer::emit`].
     pub fn commit(mut self) -> Result<(), TraceError> {
         match std::mem::replace(&mut self.memory, Memory::Done) {
-            Memory::InPlace { own, place, payload } => match self.buffer.end_reservation(&own, Some(&place))? {
+            Memory::InPlace { own, position, payload } => match self.buffer.end_reservation(&own, Some(&position))? {
                 true => Ok(()),
                 false => self.buffer.emit(None, self.header, payload),
             },

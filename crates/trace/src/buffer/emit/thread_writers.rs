@@ -11,7 +11,7 @@ use crate::buffer::state::{EmittingThread, OwnWriter};
 use crate::record::{BufferId, Kind, Operation, ThreadId, current_thread};
 use crate::sync::barrier;
 
-/// A thread's writer at one buffer. Its slot is closed when it is dropped: when the thread ends.
+/// A thread's writer for one buffer. It is dropped when the thread ends, which closes its slot.
 #[derive(Debug)]
 pub(crate) struct ThreadWriter {
     buffer: Weak<SharedBuffer>,
@@ -27,8 +27,8 @@ struct Writers {
 }
 
 thread_local! {
-    // It has no destructor, so reaching it costs an addition. It points to what `WRITERS` holds, or to `nobody`. A shortcut there
-    // that is in use points to a writer in `WRITERS`: all are cleared before any writer is dropped.
+    // It has no destructor, so access to it costs one addition. It points to the thread in `WRITERS`, or to `nobody`. A
+    // shortcut in use points to a writer in `WRITERS`, because all shortcuts are cleared before any writer is dropped.
     static THIS: Cell<*const EmittingThread> = const { Cell::new(nobody()) };
     static WRITERS: RefCell<Writers> = const { RefCell::new(Writers { list: Vec::new(), thread: None }) };
 }
@@ -39,7 +39,8 @@ const fn nobody() -> *const EmittingThread {
     &raw const NOBODY
 }
 
-/// Loom's atomics are not constant, and its tests use no thread-local data.
+/// Returns a pointer to no thread. Under loom it is null, because loom's atomics are not constant and its tests use no
+/// thread-local data.
 #[cfg(loom)]
 const fn nobody() -> *const EmittingThread {
     std::ptr::null()
@@ -50,37 +51,37 @@ const fn nobody() -> *const EmittingThread {
 fn this<'a>() -> &'a EmittingThread {
     let this = THIS.get();
     assert!(cfg!(not(loom)) || !this.is_null(), "loom's tests use no thread-local data");
-    // SAFETY: it leads to `nobody`, or to what `WRITERS` holds until it leads to `nobody` again, at the end of the thread.
-    // Callers use it at once, and do not leave the thread meanwhile.
+    // SAFETY: it points to `nobody`, or to the thread in `WRITERS`, which lives until the pointer is set to `nobody`
+    // again at the end of the thread. Callers use the reference at once, and on this thread.
     unsafe { &*this }
 }
 
-/// Returns whether the thread is writing without a lock. In a signal handler it is the call that the handler interrupted.
+/// Returns whether the thread is writing without a lock. In a signal handler, it is the interrupted call that writes.
 pub(super) fn is_writing() -> bool {
     this().is_writing()
 }
 
-/// Appends a record to the one buffer that its kind is traced into, if this thread has a shortcut for it and nothing but
-/// writing is to be done. Returns whether the record is dealt with. `version` is that of the contexts' routes.
+/// Appends a record to the one buffer that its kind is traced into, if this thread has a shortcut for it and the record
+/// only has to be written. Returns whether the record needs no more work. `version` is that of the contexts' routes.
 #[inline(always)]
 pub(crate) fn append_by_kind(version: u64, kind: Kind, operation: Operation, header: u64, payload: &[u8]) -> bool {
     let this = this();
-    // Before the shortcut is read: a handler that finds the thread writing drops no writer.
+    // This comes before the shortcut is read, because a handler that finds the thread writing drops no writer.
     if !this.begin_writing() {
         return false;
     }
     let shortcut = this.by_kind(kind);
     let done = shortcut.is_for(version)
         && (!shortcut.traces(operation)
-            // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`. The thread is writing.
-            // Shortcuts by kind are used only where `barrier::is_one_sided`.
+            // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`. The thread is
+            // writing. Shortcuts by kind are used only where `barrier::is_one_sided`.
             || unsafe { (*shortcut.writer()).try_append(header, payload, barrier::none) });
     this.end_writing();
     done
 }
 
-/// Appends a record to a buffer, if this thread has a shortcut to it and nothing but writing is to be done. Returns whether
-/// it did.
+/// Appends a record to a buffer, if this thread has a shortcut to it and the record only has to be written. Returns
+/// whether it was appended.
 #[inline(always)]
 pub(crate) fn append_by_buffer(buffer: BufferId, header: u64, payload: &[u8]) -> bool {
     let this = this();
@@ -95,12 +96,13 @@ pub(crate) fn append_by_buffer(buffer: BufferId, header: u64, payload: &[u8]) ->
     done
 }
 
-/// Returns this thread's writer at a buffer, and opens a slot for it if there is none. Returns `None` while the thread is
-/// being torn down. The thread is inside of a call.
+/// Returns this thread's writer for a buffer, and opens a slot for it if there is none. Returns `None` while the thread
+/// is being torn down. The caller must be inside of a call.
 pub(super) fn own_writer(buffer: &Arc<SharedBuffer>) -> Option<Rc<ThreadWriter>> {
     let (own, is_new) = WRITERS.try_with(|writers| writers.borrow_mut().of(buffer)).ok()?;
     if is_new {
-        // In the child of a fork the callback thread starts with the first record. Its hooks may emit, so nothing is held here.
+        // In the child of a fork the callback thread starts with the first record. Its hooks may emit, so no lock is
+        // held here.
         let thread = buffer.lock().callback_thread.clone();
         thread.ensure_running();
     }
@@ -108,7 +110,7 @@ pub(super) fn own_writer(buffer: &Arc<SharedBuffer>) -> Option<Rc<ThreadWriter>>
     Some(own)
 }
 
-/// Sets the shortcut of a kind that is traced into one buffer. The thread is inside of a call.
+/// Sets the shortcut of a kind that is traced into one buffer. The caller must be inside of a call.
 pub(crate) fn set_kind_shortcut(version: u64, kind: Kind, operations: u64, buffer: &Arc<SharedBuffer>) {
     if !barrier::is_one_sided() {
         return;
@@ -117,7 +119,7 @@ pub(crate) fn set_kind_shortcut(version: u64, kind: Kind, operations: u64, buffe
     this().by_kind(kind).set(version, operations, Arc::as_ptr(own.writer().writer()));
 }
 
-/// Drops every writer of this thread, in the child of a fork: they are for the parent's chunks.
+/// Drops every writer of this thread in the child of a fork, because they write into the parent's chunks.
 pub(in crate::buffer) fn reset_after_fork() {
     // A thread that is being torn down has no writers.
     let _ = WRITERS.try_with(|writers| {
@@ -128,7 +130,7 @@ pub(in crate::buffer) fn reset_after_fork() {
 }
 
 impl Writers {
-    /// Returns the writer at a buffer, and whether its slot was opened now.
+    /// Returns the writer for a buffer, and whether its slot was opened just now.
     fn of(&mut self, buffer: &Arc<SharedBuffer>) -> (Rc<ThreadWriter>, bool) {
         let known = self.list.iter().find(|own| std::ptr::eq(own.buffer.as_ptr(), Arc::as_ptr(buffer)));
         if let Some(own) = known {
@@ -166,7 +168,7 @@ impl SharedBuffer {
     fn close_slot(self: &Arc<Self>, writer: OwnWriter) {
         let mut locked = self.lock();
         locked.state.close_slot(writer);
-        locked.announce_room(&self.room);
+        locked.notify_of_space(&self.space);
         self.schedule_if_due(locked);
     }
 }

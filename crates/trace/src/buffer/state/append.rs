@@ -5,15 +5,15 @@ use super::writer::OwnWriter;
 /// The result of appending a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Appended {
-    /// It is in the buffer.
+    /// The record is in the buffer.
     Done,
-    /// There is no room for it, or no chunk.
-    NoRoom,
+    /// There is no space for it, or no chunk.
+    NoSpace,
 }
 
-/// Where a record goes. It is no part of the chunk before it is committed.
+/// The position of a record in its chunk. The record is not part of the chunk until it is committed.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct RecordPosition {
     slot: QuietSlot,
     chunk: usize,
     /// The offset of the payload.
@@ -28,22 +28,22 @@ impl BufferState {
     /// shared one.
     pub(crate) fn append(&mut self, writer: Option<&OwnWriter>, header: u64, payload: &[u8]) -> Appended {
         let own = self.own_slot_or_shared(writer);
-        let Some(place) = self.place(own, header, payload.len()) else { return Appended::NoRoom };
-        // SAFETY: the caller has the lock and the slot's thread is not writing, so this is the chunk's one writer. `place`
-        // found room behind what is committed.
-        unsafe { self.region.chunk(place.chunk).write(place.offset, payload) };
-        self.commit(&place);
+        let Some(position) = self.find_position(own, header, payload.len()) else { return Appended::NoSpace };
+        // SAFETY: the caller has the lock and the slot's thread is not writing, so this is the chunk's only writer.
+        // `find_position` found space after the committed records.
+        unsafe { self.region.chunk(position.chunk).write(position.offset, payload) };
+        self.commit(&position);
         Appended::Done
     }
 
-    /// Makes the calling thread's next record take the lock.
+    /// Forces the calling thread's next record to take the lock.
     pub(crate) fn lock_own_out(&mut self, writer: Option<&OwnWriter>) {
         let own = self.own_slot_or_shared(writer);
         self.slots[own.index()].writer.revoke_limit();
     }
 
-    /// Finds room for a record that the calling thread builds in its own chunk, and locks all others out of it until
-    /// [`end_reservation`](Self::end_reservation). Returns `None` if the thread leases no chunk at the moment.
+    /// Finds space for a record that the calling thread builds in its own chunk, and locks all others out of the chunk
+    /// until [`end_reservation`](Self::end_reservation). Returns `None` if the thread leases no chunk at the moment.
     ///
     /// # Safety
     /// The slice is used by the calling thread only, before `end_reservation`, and while the region lives.
@@ -53,35 +53,36 @@ impl BufferState {
         writer: &OwnWriter,
         header: u64,
         length: usize,
-    ) -> Option<(Place, &'static mut [u8])> {
+    ) -> Option<(RecordPosition, &'static mut [u8])> {
         let own = self.own_slot(writer).filter(|own| !self.slots[own.index()].reserved)?;
-        let place = self.place(own, header, length).filter(|place| place.slot == own)?;
+        let position = self.find_position(own, header, length).filter(|position| position.slot == own)?;
         let slot = &mut self.slots[own.index()];
         slot.reserved = true;
         slot.writer.revoke_limit();
-        // SAFETY: the caller vouches for the region. The slot's thread is the chunk's one writer, and while the slot is
-        // reserved its records go elsewhere and no other slot takes the chunk over.
-        let payload = unsafe { self.region.chunk(place.chunk).detach().payload_mut(place.offset, place.length) };
-        Some((place, payload))
+        // SAFETY: the caller vouches for the region. The slot's thread is the chunk's only writer. While the slot is
+        // reserved, its records go elsewhere, and no other slot takes over the chunk.
+        let payload =
+            unsafe { self.region.chunk(position.chunk).detach().payload_mut(position.offset, position.length) };
+        Some((position, payload))
     }
 
-    /// Commits a reserved record, or gives its place up. Returns whether this state made the reservation: a reservation from
-    /// before a fork was made by the parent's.
+    /// Commits a reserved record, or gives up its space. Returns whether this state made the reservation: a reservation
+    /// from before a fork was made by the parent's.
     #[cfg(not(loom))]
-    pub(crate) fn end_reservation(&mut self, writer: &OwnWriter, place: Option<&Place>) -> bool {
+    pub(crate) fn end_reservation(&mut self, writer: &OwnWriter, position: Option<&RecordPosition>) -> bool {
         let Some(own) = self.own_slot(writer) else { return false };
         if std::mem::take(&mut self.slots[own.index()].last_shared) {
             self.enqueue(QuietSlot::SHARED.index(), false);
         }
         self.slots[own.index()].reserved = false;
-        match place {
-            Some(place) => self.commit(place),
+        match position {
+            Some(position) => self.commit(position),
             None => self.update_limit(own),
         }
         true
     }
 
-    /// Hands the calling thread's chunk over.
+    /// Ends the lease of the calling thread's chunk.
     #[cfg(not(loom))]
     pub(crate) fn seal_own(&mut self, writer: &OwnWriter) {
         if let Some(own) = self.own_slot(writer) {
@@ -93,8 +94,8 @@ impl BufferState {
         writer.and_then(|writer| self.own_slot(writer)).unwrap_or(QuietSlot::SHARED)
     }
 
-    /// Finds room for a record. Returns `None` if there is no room or no chunk.
-    fn place(&mut self, own: QuietSlot, header: u64, length: usize) -> Option<Place> {
+    /// Finds space for a record. Returns `None` if there is no space or no chunk.
+    fn find_position(&mut self, own: QuietSlot, header: u64, length: usize) -> Option<RecordPosition> {
         let slot = self.choose_slot(own)?;
         let length = length.next_multiple_of(8);
         let lease = self.slots[slot.index()].lease?;
@@ -104,15 +105,16 @@ impl BufferState {
         }
         let chunk = self.region.chunk(lease.chunk);
         let offset = self.slots[slot.index()].writer.offset_in(&chunk, header);
-        Some(Place { slot, chunk: lease.chunk, offset, header, length })
+        Some(RecordPosition { slot, chunk: lease.chunk, offset, header, length })
     }
 
-    /// Makes a record that was written part of its chunk.
-    fn commit(&mut self, place: &Place) {
-        let slot = place.slot;
-        let chunk = self.region.chunk(place.chunk);
-        // SAFETY: the caller has the lock, the slot's thread is not writing, and the record was written at its place.
-        unsafe { self.slots[slot.index()].writer.commit(&chunk, place.header, place.length) };
+    /// Makes a written record part of its chunk.
+    fn commit(&mut self, position: &RecordPosition) {
+        let slot = position.slot;
+        let chunk = self.region.chunk(position.chunk);
+        // SAFETY: the caller has the lock, the slot's thread is not writing, and the record was written at this
+        // position.
+        unsafe { self.slots[slot.index()].writer.commit(&chunk, position.header, position.length) };
         let lease = self.slots[slot.index()].lease.expect("a record is committed to the chunk that it was placed in");
         let payload = self.fill(&lease).payload();
         if payload >= self.share() {
@@ -127,7 +129,8 @@ impl BufferState {
         self.update_limit(slot);
     }
 
-    /// Sets how far the slot's thread gets without the lock: to the end of its grant, or to where a callback becomes due.
+    /// Sets the limit up to which the slot's thread writes without the lock: the end of its grant, or the point at
+    /// which a callback becomes due.
     fn update_limit(&mut self, slot: QuietSlot) {
         if slot == QuietSlot::SHARED {
             return;
@@ -137,10 +140,11 @@ impl BufferState {
         let payload = self.fill(&lease).payload();
         let partial = self.partial_batch + payload - lease.enqueued;
         let due_at = self.watermark.map_or(usize::MAX, |watermark| payload + (watermark - partial));
-        // Never beyond the share, whatever was granted for a record that was not written: a chunk has no memory for more.
+        // The limit never exceeds the share, even if more was granted for a record that was not written: a chunk has no
+        // memory for more.
         let limit = if slot.reserved { 0 } else { lease.granted.min(due_at).min(self.share()) };
-        // SAFETY: the caller has the lock, the slot's thread is not writing, and it leases the chunk. A chunk has memory
-        // for all records below its share.
+        // SAFETY: the caller has the lock, the slot's thread is not writing, and it leases the chunk. A chunk has
+        // memory for all records below its share.
         unsafe { slot.writer.set_limit(limit) };
     }
 }

@@ -8,13 +8,13 @@ use crate::sync::Ordering;
 pub(crate) struct Piece {
     pub(crate) chunk: Chunk<'static>,
     pub(crate) cursor: Cursor,
-    /// The offset of its end. The bytes before it are committed.
+    /// The offset at which it ends. The bytes before it are committed.
     pub(crate) upto: usize,
     /// The chunk's index.
     index: usize,
 }
 
-/// What the next callback receives. It is kept from one delivery to the next, for its memory.
+/// The records that the next callback receives. The memory is reused from one delivery to the next.
 #[derive(Debug, Default)]
 pub(crate) struct NextBatch {
     pub(crate) pieces: Vec<Piece>,
@@ -24,22 +24,22 @@ pub(crate) struct NextBatch {
     pub(crate) first: u64,
     /// The records that were dropped so far.
     pub(crate) dropped: u64,
-    /// The payload that could not be read, because its memory was overwritten.
+    /// The payload bytes that could not be read, because their memory was overwritten.
     damaged: usize,
 }
 
 impl BufferState {
-    /// Returns whether the callback thread has something to do.
+    /// Returns whether the callback thread has work.
     pub(crate) fn has_work(&self) -> bool {
         self.flush_is_requested() || self.watermark.is_some_and(|watermark| self.pending_payload() >= watermark)
     }
 
     /// Takes the next batch from the queue: as few records as reach the watermark, or all that a flush has to deliver.
-    /// Returns whether the callback is to be called with it. It is empty only where an empty one was requested, or
-    /// tells of drops.
+    /// Returns whether the callback has to be called with it. The batch is empty only if an empty one was requested, or
+    /// if it reports drops.
     ///
     /// # Safety
-    /// The batch is read before [`finish`](Self::finish) only, and while the region lives.
+    /// The batch is read only before [`finish`](Self::finish), and while the region lives.
     pub(crate) unsafe fn take_next_batch(&mut self, batch: &mut NextBatch) -> bool {
         self.begin_flush();
         let to_flush = self.payload_to_flush();
@@ -56,7 +56,7 @@ impl BufferState {
         batch.first = self.counts.delivered();
         let is_called = batch.records > 0 || self.flush_wants_callback();
         if is_called {
-            self.told_drops = self.told_drops.map(|_| batch.dropped);
+            self.reported_drops = self.reported_drops.map(|_| batch.dropped);
         } else {
             self.end_flush();
             self.free_delivered(batch.damaged);
@@ -65,11 +65,11 @@ impl BufferState {
         is_called
     }
 
-    /// Notes that the callback has returned, and frees what it read.
+    /// Notes that the callback has returned, and frees the space of the records that it read.
     pub(crate) fn finish(&mut self, batch: &NextBatch) {
         self.in_callback.drain_into(&mut self.counts, |all, these| all.delivered += these.waiting);
         for piece in &batch.pieces {
-            // A maximum: what follows in the chunk may have been overwritten meanwhile.
+            // This is a maximum, because the rest of the chunk may have been overwritten meanwhile.
             let delivered = self.region.chunk(piece.index).word(head::DELIVERED);
             delivered.fetch_max(piece.upto as u64, Ordering::Relaxed);
             self.chunks[piece.index].in_callback = false;
@@ -81,7 +81,8 @@ impl BufferState {
         self.end_flush();
     }
 
-    /// Takes what is wanted from the front of the queue, as far as it lies in one chunk. Returns whether there was any.
+    /// Takes up to `wanted` bytes from the front of the queue, as far as they lie in one chunk. Returns whether there
+    /// were any.
     fn take_piece(&mut self, batch: &mut NextBatch, wanted: usize) -> bool {
         let Some(span) = self.pending.front().copied() else { return false };
         // SAFETY: the caller of `take_next_batch` vouches for the region.
@@ -107,8 +108,8 @@ impl BufferState {
         true
     }
 
-    /// Removes what is left of a span that cannot be read: in a buffer's file another program may overwrite headers. Returns whether
-    /// there was any.
+    /// Removes the rest of a span that cannot be read, because another program may overwrite headers in a buffer's
+    /// file. Returns whether there was a rest.
     fn skip_damaged(&mut self, batch: &mut NextBatch, span: PendingSpan) -> bool {
         if span.payload == 0 {
             return false;

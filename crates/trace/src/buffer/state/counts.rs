@@ -3,7 +3,7 @@ use crate::buffer::{KindStatistics, Statistics};
 use crate::chunk::{Segment, header_word};
 use crate::record::{Bytes, Category};
 
-/// Numbers of records per category and kind. There are few kinds, and the one looked up is mostly the last one.
+/// The numbers of records per category and kind. There are few kinds, and mostly the last one is looked up again.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     kinds: Vec<((Category, u16), KindStatistics)>,
@@ -11,8 +11,8 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Returns counts with room for more kinds than most buffers have, so that counting allocates nothing.
-    pub(super) fn with_room() -> Self {
+    /// Returns counts with memory for more kinds than most buffers have, so that counting allocates nothing.
+    pub(super) fn with_spare_memory() -> Self {
         Self { kinds: Vec::with_capacity(16), last: 0 }
     }
 

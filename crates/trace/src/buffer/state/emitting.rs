@@ -1,4 +1,4 @@
-//! What belongs to a thread that emits: whether it is writing at the moment, and shortcuts to its writers.
+//! The state of an emitting thread: whether it is writing at the moment, and shortcuts to its writers.
 
 use std::cell::Cell;
 use std::ptr;
@@ -12,9 +12,9 @@ use crate::sync::{AtomicU32, Ordering, yield_now};
 
 /// The thread is not writing.
 const IDLE: u32 = 0;
-/// The thread is writing without a lock, or about to.
+/// The thread is writing without a lock, or is about to.
 const WRITING: u32 = 1;
-/// There is no such thread.
+/// The state of [`EmittingThread::nobody`].
 #[cfg(not(loom))]
 const NOBODY: u32 = 2;
 
@@ -22,8 +22,9 @@ const BUFFER_SHORTCUTS: usize = 8;
 
 /// A thread that emits.
 ///
-/// Only the thread itself uses the shortcuts, and its signal handlers, which find each change of them done or not begun. A thread
-/// that took a writer's limit away waits until this one is not writing, see [`wait_until_idle`](Self::wait_until_idle).
+/// Only the thread itself and its signal handlers use the shortcuts. A handler sees each change either complete or not
+/// begun. A thread that has revoked a writer's limit waits until this one is not writing, see
+/// [`wait_until_idle`](Self::wait_until_idle).
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct EmittingThread {
@@ -32,7 +33,7 @@ pub(crate) struct EmittingThread {
     by_buffer: [BufferShortcut; BUFFER_SHORTCUTS],
 }
 
-/// From a kind to the writer at the one buffer that it is traced into.
+/// A shortcut from a kind to the writer for the only buffer that it is traced into.
 #[derive(Debug)]
 pub(crate) struct KindShortcut {
     /// The version of the contexts' routes that it was found for; 0 for none.
@@ -42,7 +43,7 @@ pub(crate) struct KindShortcut {
     writer: Cell<*const Writer>,
 }
 
-/// From a buffer to the writer at it.
+/// A shortcut from a buffer to the writer for it.
 #[derive(Debug)]
 pub(crate) struct BufferShortcut {
     /// The buffer's number; 0 for none.
@@ -50,7 +51,8 @@ pub(crate) struct BufferShortcut {
     writer: Cell<*const Writer>,
 }
 
-// SAFETY: the cells are the thread's own. A slot, through which other threads reach it, uses `wait_until_idle` only.
+// SAFETY: only the thread itself accesses the cells. Other threads reach it through a slot, which calls only
+// `wait_until_idle`.
 unsafe impl Sync for EmittingThread {}
 // SAFETY: as above. Its memory may be freed on any thread.
 unsafe impl Send for EmittingThread {}
@@ -64,7 +66,7 @@ impl EmittingThread {
         }
     }
 
-    /// Stands for the thread that did not emit yet, or is being torn down: it can never begin to write.
+    /// Stands for a thread that has not emitted yet, or is being torn down: it can never begin to write.
     #[cfg(not(loom))]
     pub(crate) const fn nobody() -> Self {
         Self {
@@ -74,7 +76,7 @@ impl EmittingThread {
         }
     }
 
-    /// Returns whether it is writing. In a signal handler it is the call that the handler interrupted.
+    /// Returns whether it is writing. In a signal handler, it is the interrupted call that writes.
     pub(crate) fn is_writing(&self) -> bool {
         self.state.load(Ordering::Relaxed) == WRITING
     }
@@ -86,16 +88,17 @@ impl EmittingThread {
             return false;
         }
         self.state.store(WRITING, Ordering::Relaxed);
-        // Handlers that come later see it.
+        // Handlers that run later see the state.
         compiler_fence(Ordering::SeqCst);
         true
     }
 
-    /// Reads the state on the thread itself, which alone writes it. An atomic load could not be part of the comparison.
+    /// Reads the state on the thread itself, the only one that writes it. The compiler could not fold an atomic load
+    /// into the comparison.
     #[inline(always)]
     fn own_state(&self) -> u32 {
         #[cfg(not(loom))]
-        // SAFETY: no other thread writes it.
+        // SAFETY: no other thread writes the state.
         unsafe {
             self.state.as_ptr().read()
         }
@@ -108,7 +111,7 @@ impl EmittingThread {
         self.state.store(IDLE, Ordering::Release);
     }
 
-    /// Writes through a writer as threads do through their shortcuts.
+    /// Writes through a writer, as threads do through their shortcuts.
     #[cfg(all(test, loom))]
     pub(crate) fn try_append(&self, own: &OwnWriter, header: u64, payload: &[u8]) -> bool {
         if !self.begin_writing() {
@@ -120,8 +123,8 @@ impl EmittingThread {
         done
     }
 
-    /// Waits until the thread is not writing without the lock. The limits of its writers that matter were revoked and
-    /// `barrier::heavy` was called before, so a thread that is not seen writing here sees these limits.
+    /// Waits until the thread is not writing without the lock. The caller has revoked the limits of the thread's
+    /// writers and called `barrier::heavy`, so a thread that does not appear to be writing will see these limits.
     pub(super) fn wait_until_idle(&self) {
         while self.state.load(Ordering::Acquire) == WRITING {
             yield_now();
@@ -168,7 +171,7 @@ impl KindShortcut {
     }
 
     pub(crate) fn set(&self, version: u64, operations: u64, writer: *const Writer) {
-        // A handler that runs in between finds no shortcut.
+        // Cleared first, so that a handler that runs in between finds no shortcut.
         self.version.set(0);
         compiler_fence(Ordering::SeqCst);
         self.operations.set(operations);
@@ -185,7 +188,7 @@ impl BufferShortcut {
 
     #[inline(always)]
     pub(crate) fn is_for(&self, buffer: BufferId) -> bool {
-        // No buffer has the number 0, which stands for no shortcut.
+        // The number 0 stands for no shortcut, and no buffer has it.
         buffer.as_raw() != 0 && self.buffer.get() == buffer.as_raw()
     }
 

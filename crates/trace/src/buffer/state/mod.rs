@@ -1,12 +1,12 @@
 //! Where the records of a buffer are. Everything here is protected by the buffer's lock.
 //!
-//! A record's way: each emitting thread has a *slot* (`slot`), which leases a *chunk* (`lease`). Records are appended to
-//! the chunk (`append`). What a chunk holds is enqueued as a *pending span* (`pending`). The *next batch* takes spans from
-//! the front of the queue (`batch`), and after the callback the chunk is free again.
+//! The way of a record: each emitting thread has a *slot* (`slot`), which leases a *chunk* (`lease`). Records are
+//! appended to the chunk (`append`). The records of a chunk are enqueued as a *pending span* (`pending`). The *next
+//! batch* takes spans from the front of the queue (`batch`), and after the callback the chunk is free again.
 //!
-//! *Room* is counted in payload bytes and is exact: free room, room granted to threads, pending records and records in a
-//! callback make up the size at any moment. *Chunks* are only where the bytes lie; there are more of them than the size
-//! needs.
+//! *Space* is counted in payload bytes and is exact: at any moment, free space, space granted to threads, pending
+//! records and records in a callback add up to the size. *Chunks* only hold the bytes; there are more of them than the
+//! size needs.
 
 mod append;
 mod batch;
@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use crate::chunk::{Cursor, Policy, Region};
 pub(crate) use append::Appended;
 #[cfg(not(loom))]
-pub(crate) use append::Place;
+pub(crate) use append::RecordPosition;
 pub(crate) use batch::{NextBatch, Piece};
 use counts::Counts;
 pub(crate) use emitting::EmittingThread;
@@ -33,7 +33,7 @@ use pending::PendingSpan;
 use slot::{SHARED, ThreadSlot};
 pub(crate) use writer::OwnWriter;
 
-/// Where the records of a buffer are, and how much room is left.
+/// Where the records of a buffer are, and how much space is left.
 #[derive(Debug)]
 pub(crate) struct BufferState {
     region: Region,
@@ -41,52 +41,53 @@ pub(crate) struct BufferState {
     /// The payload that makes a callback due; `None` if only a flush does.
     watermark: Option<usize>,
 
-    /// Payload that is not granted to any thread.
-    free_room: usize,
-    /// Payload that was delivered while the buffer was closed. It is free again after an explicit flush.
+    /// Payload bytes that are not granted to any thread.
+    free_space: usize,
+    /// Payload bytes that were delivered while the buffer was closed. They are free again after an explicit flush.
     withheld: usize,
-    /// `Discard` only: a record did not fit, or the buffer was full.
+    /// `Discard` only: whether a record did not fit, or the buffer was full.
     closed: bool,
 
-    /// The chunk that was freed last comes first.
+    /// The free chunks, the one that was freed last first.
     free_chunks: VecDeque<usize>,
     chunks: Vec<ChunkState>,
     slots: Vec<ThreadSlot>,
-    /// Memory for a list of slots, so that a record that looks for room allocates nothing.
+    /// Memory for a list of slots, so that a record that looks for space allocates nothing.
     found: Vec<usize>,
-    /// The number of times that a chunk was taken into use.
+    /// How often a chunk was taken into use.
     chunks_taken: u64,
 
-    /// What waits for a callback and cannot change any more, in the order of delivery.
+    /// The records that wait for a callback and can no longer change, in the order of delivery.
     pending: VecDeque<PendingSpan>,
-    /// Payload that ever entered the queue, and that ever left it.
+    /// The payload bytes that have ever entered the queue, and that have ever left it.
     enqueued: u64,
     dequeued: u64,
-    /// Payload that could not be read, because its memory was overwritten.
+    /// The payload bytes that could not be read, because their memory was overwritten.
     damaged: u64,
-    /// Payload in the queue behind the last whole batch.
+    /// The payload bytes in the queue after the last whole batch.
     partial_batch: usize,
     callback_due: bool,
     in_callback: Counts,
-    /// Records that were delivered or dropped.
+    /// The numbers of records that were delivered or dropped.
     counts: Counts,
-    /// The drops that batches told of; `None` where drops alone make no flush call the callback.
-    told_drops: Option<u64>,
+    /// The number of drops that batches have reported; `None` if drops alone do not make a flush call the callback.
+    reported_drops: Option<u64>,
     flushes: Flushes,
     destroyed: bool,
 }
 
-/// The pending spans that there is memory for when a callback has returned, so that emitting allocates nothing.
+/// The number of pending spans for which there is memory when a callback has returned, so that emitting allocates
+/// nothing.
 const SPARE_SPANS: usize = 256;
 
-/// What is known of a chunk.
+/// The state of a chunk.
 #[derive(Debug, Clone, Copy)]
 struct ChunkState {
-    /// Everything before it left the queue: it is part of a batch, or was overwritten.
+    /// Everything before this has left the queue: it is part of a batch, or was overwritten.
     cursor: Cursor,
-    /// A callback is reading the chunk.
+    /// Whether a callback is reading the chunk.
     in_callback: bool,
-    /// Its last span left the queue.
+    /// Whether its last span has left the queue.
     finished: bool,
     /// The slot that leased it last.
     last_slot: usize,
@@ -95,17 +96,17 @@ struct ChunkState {
 impl BufferState {
     pub(crate) fn new(region: Region, watermark: usize, policy: Policy) -> Self {
         let geometry = *region.geometry();
-        // Overwriting drops a chunk's share and at most one record more at a time. The buffer keeps that much beyond its
-        // size, so that it delivers exactly the newest.
+        // Overwriting drops at most a chunk's share and one record at a time. The buffer keeps that much beyond its
+        // size, so that it delivers exactly the newest records.
         let slack = if policy == Policy::Overwrite { 2 * geometry.share } else { 0 };
         let only_on_flush = policy == Policy::Overwrite && watermark >= geometry.size;
         Self {
             policy,
             watermark: (!only_on_flush).then_some(watermark.max(1)),
-            free_room: geometry.size + slack,
+            free_space: geometry.size + slack,
             withheld: 0,
             closed: false,
-            // Those whose pages were brought in are used first.
+            // The chunks whose pages were brought in are used first.
             free_chunks: (0..geometry.count).rev().collect(),
             chunks: vec![ChunkState::empty(SHARED); geometry.count],
             slots: vec![ThreadSlot::shared()],
@@ -118,8 +119,8 @@ impl BufferState {
             partial_batch: 0,
             callback_due: false,
             in_callback: Counts::default(),
-            counts: Counts::with_room(),
-            told_drops: None,
+            counts: Counts::with_spare_memory(),
+            reported_drops: None,
             flushes: Flushes::default(),
             destroyed: false,
             region,
@@ -135,9 +136,9 @@ impl BufferState {
         self.destroyed = true;
     }
 
-    /// Lets a flush call the callback also where no record waits, but records were dropped since the last call.
-    pub(crate) fn tell_drops(&mut self) {
-        self.told_drops = Some(0);
+    /// Makes a flush call the callback also if no record waits but records were dropped since the last call.
+    pub(crate) fn report_drops(&mut self) {
+        self.reported_drops = Some(0);
     }
 
     /// Returns the number of records that callbacks received.
@@ -154,13 +155,13 @@ impl BufferState {
         &self.region
     }
 
-    /// Drops the state in the child of a fork. Its memory stays if the forking thread still uses it: if the fork was made in
-    /// a callback (`delivering`), or while a record was being built.
+    /// Drops the state in the child of a fork. The memory is kept if the forking thread still uses it: if the fork was
+    /// made in a callback (`delivering`), or while a record was being built.
     pub(crate) fn abandon(mut self, delivering: bool) {
         let reserved = self.slots.iter().any(|slot| slot.reserved);
-        // The other threads are the parent's, so there is no waiting for them.
+        // The other threads exist only in the parent, so this does not wait for them.
         self.slots.drain(..).for_each(|slot| slot.writer.revoke_limit());
-        // A record must not be built in the parent's file. On failure the memory goes, and using it faults.
+        // A record must not be built in the parent's file. On failure the memory is unmapped, and any use of it faults.
         let is_private = !reserved || self.region.make_private().is_ok();
         if (delivering || reserved) && is_private {
             std::mem::forget(self);
@@ -173,7 +174,7 @@ impl BufferState {
 }
 
 impl Drop for BufferState {
-    /// Locks every thread out: the region goes now.
+    /// Locks every thread out, because the region is unmapped now.
     fn drop(&mut self) {
         self.lock_all_out();
     }

@@ -1,18 +1,18 @@
-//! The queue of what waits for a callback.
+//! The queue of records that wait for a callback.
 
 use super::{BufferState, ChunkState};
 use crate::chunk::{Policy, head};
 use crate::file;
 use crate::sync::Ordering;
 
-/// Part of a chunk that waits for a callback. It begins at the chunk's cursor, or behind an earlier span of the chunk.
+/// Part of a chunk that waits for a callback. It begins at the chunk's cursor, or after an earlier span of the chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingSpan {
     pub(super) chunk: usize,
     /// The offset of its end.
     pub(super) upto: usize,
     pub(super) payload: usize,
-    /// The lease has ended: nothing follows in this chunk.
+    /// Whether the lease has ended, so that nothing follows in this chunk.
     pub(super) last: bool,
 }
 
@@ -22,7 +22,8 @@ impl BufferState {
         (self.enqueued - self.dequeued) as usize
     }
 
-    /// Enqueues what a slot's chunk holds and is not in the queue yet. Returns its payload. `last` ends the chunk.
+    /// Enqueues the part of a slot's chunk that is not in the queue yet, and returns its payload. `last` ends the
+    /// chunk.
     pub(super) fn enqueue(&mut self, slot: usize, last: bool) -> usize {
         let Some(lease) = self.slots[slot].lease else { return 0 };
         let fill = self.fill(&lease);
@@ -58,10 +59,10 @@ impl BufferState {
         self.callback_due |= self.pending_payload() >= watermark;
     }
 
-    /// Counts bytes at the front of the queue as gone.
+    /// Removes bytes from the front of the queue.
     pub(super) fn dequeue(&mut self, bytes: usize) {
         if let Some(front) = self.pending.front_mut() {
-            // A damaged header may make records of what is none.
+            // A damaged header may make other bytes look like records.
             let bytes = bytes.min(front.payload);
             front.payload -= bytes;
             self.dequeued += bytes as u64;
@@ -107,7 +108,7 @@ impl BufferState {
         }
     }
 
-    /// Drops the oldest records that make up so many bytes. Returns whether there were any.
+    /// Drops the oldest records, this many bytes of them. Returns whether there were any.
     fn drop_pending(&mut self, bytes: usize) -> bool {
         let mut left = bytes;
         while left > 0 {
@@ -119,7 +120,7 @@ impl BufferState {
                 self.counts.of(taken.segment).dropped += taken.count as u64;
                 let position = self.chunks[span.chunk].cursor.position;
                 chunk.word(head::DELIVERED).store(position as u64, Ordering::Relaxed);
-                self.free_room += taken.bytes();
+                self.free_space += taken.bytes();
                 self.dequeue(taken.bytes());
             }
             self.retire_empty();

@@ -8,38 +8,39 @@ use crate::chunk::Fill;
 use crate::record::ThreadId;
 use crate::sync::{Ordering, barrier};
 
-/// The slot of all threads that lease no chunk of their own. Its writer has no owner and is used under the lock only.
+/// The slot of all threads that lease no chunk of their own. Its writer has no owner and is used only under the lock.
 pub(super) const SHARED: usize = 0;
 
-/// The place of one emitting thread in the buffer.
+/// The state of one emitting thread in the buffer.
 #[derive(Debug)]
 pub(super) struct ThreadSlot {
     pub(super) writer: Arc<Writer>,
     /// `None` after the thread's end. The next thread takes the slot over, with its lease and its writer.
     pub(super) thread: Option<ThreadId>,
-    /// Who writes through the writer, as long as `thread` is there. The shared slot has nobody.
+    /// The thread that writes through the writer, while `thread` is set. The shared slot has none.
     owner: Option<Arc<EmittingThread>>,
     pub(super) lease: Option<ChunkLease>,
-    /// A record is being built in its chunk.
+    /// Whether a record is being built in its chunk.
     pub(super) reserved: bool,
-    /// Its last record went into the shared chunk.
+    /// Whether its last record went into the shared chunk.
     pub(super) last_shared: bool,
 }
 
-/// A chunk that a slot has for itself.
+/// The lease of a chunk by a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChunkLease {
     pub(super) chunk: usize,
-    /// The payload that the chunk may take.
+    /// The payload bytes that the chunk may take.
     pub(super) granted: usize,
-    /// The payload of it that was enqueued.
+    /// The payload bytes of it that were enqueued.
     pub(super) enqueued: usize,
-    /// No record was emitted between the last two flushes.
+    /// Whether no record was emitted between the last two flushes.
     pub(super) idle: bool,
 }
 
 /// A slot whose thread is not writing without the lock: the calling thread's own slot, the shared one, or one that was
-/// locked out. It stays so until the lock is released, and the calling thread's own slot while a record is being built in it.
+/// locked out. That holds until the lock is released. For the calling thread's own slot, it also holds while a record
+/// is being built in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QuietSlot(usize);
 
@@ -68,8 +69,8 @@ impl ThreadSlot {
 }
 
 impl BufferState {
-    /// Opens a slot for a thread that emits into the buffer for the first time. It continues the chunk of a thread that has
-    /// ended, if there is one.
+    /// Opens a slot for a thread that emits into the buffer for the first time. It continues the chunk of a thread that
+    /// has ended, if there is one.
     pub(crate) fn open_slot(&mut self, thread: ThreadId, owner: &Arc<EmittingThread>) -> OwnWriter {
         let vacant = |leases| self.slots.iter().position(|slot| slot.is_vacant() && slot.lease.is_some() == leases);
         let index = vacant(true).or_else(|| vacant(false)).unwrap_or(self.slots.len());
@@ -78,7 +79,8 @@ impl BufferState {
         }
         self.slots[index].thread = Some(thread);
         self.slots[index].owner = Some(Arc::clone(owner));
-        // What a record needs under the lock is there before it, because a signal handler that emits must not allocate.
+        // The memory that a record needs under the lock is allocated here, because a signal handler that emits must not
+        // allocate.
         self.found.reserve(self.slots.len());
         // SAFETY: the slot is new, or vacant: `close_slot` consumed its last `OwnWriter`.
         unsafe { OwnWriter::new(Arc::clone(&self.slots[index].writer)) }
@@ -91,7 +93,7 @@ impl BufferState {
         (self.slots[index].thread, self.slots[index].owner) = (None, None);
         self.slots[index].reserved = false;
         self.slots[index].writer.revoke_limit();
-        // A thread that joins this one and emits then, into any chunk, comes after it.
+        // If a thread joins this one and then emits, into any chunk, its records must come later.
         self.enqueue(index, false);
         if std::mem::take(&mut self.slots[index].last_shared) {
             self.enqueue(SHARED, false);
@@ -99,8 +101,8 @@ impl BufferState {
         self.return_grant(slot);
     }
 
-    /// Returns the slot of the calling thread, or `None` if it was opened before a fork, for the parent's records. The thread's
-    /// signal handlers do not write either, until the limit is set again.
+    /// Returns the slot of the calling thread, or `None` if it was opened before a fork, for the parent's records. The
+    /// thread's signal handlers do not write either, until the limit is set again.
     pub(super) fn own_slot(&self, writer: &OwnWriter) -> Option<QuietSlot> {
         let index = writer.writer().slot();
         let own = self.slots.get(index).filter(|slot| Arc::ptr_eq(&slot.writer, writer.writer()))?;
@@ -109,8 +111,8 @@ impl BufferState {
         Some(QuietSlot(index))
     }
 
-    /// Makes the next record of each of these slots' threads take the lock. When this returns, none of them is writing
-    /// without it.
+    /// Forces the next record of each of these slots' threads to take the lock. When this returns, none of them is
+    /// writing without it.
     pub(super) fn lock_out<'a>(&mut self, slots: &'a [usize]) -> impl Iterator<Item = QuietSlot> + use<'a> {
         let owners = || slots.iter().filter_map(|&index| self.slots[index].owner.as_ref());
         if owners().next().is_some() {
@@ -121,7 +123,7 @@ impl BufferState {
         slots.iter().copied().map(QuietSlot)
     }
 
-    /// Makes every thread's next record take the lock. When this returns, no thread is writing without it.
+    /// Forces the next record of every thread to take the lock. When this returns, no thread is writing without it.
     pub(crate) fn lock_all_out(&mut self) {
         let leasing = self.find_leasing(|_, _, _, _| true);
         let _ = self.lock_out(&leasing);
@@ -133,7 +135,8 @@ impl BufferState {
         self.slots.iter().enumerate().filter_map(|(index, slot)| Some((index, slot, slot.lease.as_ref()?)))
     }
 
-    /// Returns the slots that lease a chunk and are meant. The list is put back into `found` after its use, for its memory.
+    /// Returns the slots that lease a chunk and satisfy the condition. The caller puts the list back into `found` after
+    /// its use, so that its memory is reused.
     pub(super) fn find_leasing(
         &mut self,
         is_meant: impl Fn(&Self, usize, &ThreadSlot, &ChunkLease) -> bool,

@@ -1,4 +1,4 @@
-//! The part of emitting that takes no lock: a thread writes into its chunk up to a limit.
+//! Emitting without a lock: a thread writes into its chunk up to a limit.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -9,22 +9,22 @@ use std::sync::atomic::compiler_fence;
 use crate::chunk::{Chunk, Fill, START, Segment};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
-/// The distance in bytes at which the chunk's cache lines are requested ahead of a record: about 16 records, the time that
-/// a line needs to come back from the cache of the thread that read the last batch.
+/// The distance in bytes at which the chunk's cache lines are requested ahead of a record: about 16 records, which take
+/// as long as a line needs to come back from the cache of the thread that read the last batch.
 const AHEAD: usize = 1024;
 
-/// What a thread needs to write into its chunk of one buffer without a lock.
+/// The data with which a thread writes into its chunk of one buffer without a lock.
 ///
-/// A writer belongs to the thread that has its [`OwnWriter`]. `limit` changes under the buffer's lock only: any thread may
-/// revoke it, the owner may raise it. A thread that revoked it calls `barrier::heavy` and
+/// A writer belongs to the thread that has its [`OwnWriter`]. `limit` changes only under the buffer's lock: any thread
+/// may revoke it, and the owner may raise it. A thread that has revoked it calls `barrier::heavy` and
 /// `EmittingThread::wait_until_idle`. From then on the owner's next record takes the lock.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Writer {
     /// The chunk's payload must stay below this for a record to be written without the lock: at the limit a callback is
-    /// due, or the thread's grant ends. 0 where there is no chunk.
+    /// due, or the thread's grant ends. 0 if there is no chunk.
     limit: AtomicUsize,
-    /// The header of the open segment; 0 where there is none.
+    /// The header of the open segment; 0 if there is none.
     header: AtomicU64,
     /// The offset of that header.
     header_at: AtomicUsize,
@@ -34,8 +34,8 @@ pub(crate) struct Writer {
     slot: usize,
 }
 
-// SAFETY: all fields are atomics or never change, but `chunk`. That one is written under the buffer's lock while the owner
-// is not in `try_append`, and read in `try_append` by the owner.
+// SAFETY: all fields except `chunk` are atomics or never change. `chunk` is written under the buffer's lock while the
+// owner is not in `try_append`, and read by the owner in `try_append`.
 unsafe impl Send for Writer {}
 // SAFETY: as above.
 unsafe impl Sync for Writer {}
@@ -78,8 +78,8 @@ impl Writer {
     /// Writes a record if it stays below the limit. Returns whether it did.
     ///
     /// # Safety
-    /// The calling thread has the writer's [`OwnWriter`], and is writing: `EmittingThread::begin_writing` returned true. `fence`
-    /// is `barrier::light`, or `barrier::none` if `barrier::is_one_sided` returned true before.
+    /// The calling thread has the writer's [`OwnWriter`], and is writing: `EmittingThread::begin_writing` returned
+    /// true. `fence` is `barrier::light`, or `barrier::none` if `barrier::is_one_sided` returned true before.
     #[inline(always)]
     pub(in crate::buffer) unsafe fn try_append(&self, header: u64, payload: &[u8], fence: impl Fn()) -> bool {
         fence();
@@ -92,7 +92,8 @@ impl Writer {
     /// The caller is the owner, it is writing, and `limit` was read after that and is above 0.
     #[inline(always)]
     unsafe fn append_below(&self, limit: usize, header: u64, payload: &[u8]) -> bool {
-        // SAFETY: the field was written before the limit was raised above 0, and does not change while the owner is writing.
+        // SAFETY: the field was written before the limit was raised above 0, and does not change while the owner is
+        // writing.
         let chunk = unsafe { (*self.chunk.get()).assume_init_ref() };
         let mut fill = Fill(chunk.committed().load(Ordering::Relaxed));
         let length = payload.len().next_multiple_of(8);
@@ -102,8 +103,8 @@ impl Writer {
         if header != self.header.load(Ordering::Relaxed) {
             fill = self.open_segment(chunk, fill, header);
         }
-        // SAFETY: the owner leases the chunk, so it is the one writer. `fill` is its `committed`, and what stays below a
-        // limit ends within the chunk.
+        // SAFETY: the owner leases the chunk, so it is the only writer. `fill` is its `committed`, and a payload below
+        // a limit ends within the chunk.
         unsafe { chunk.write(fill.position(), payload) };
         chunk.prepare_to_write(fill.position() + AHEAD);
         chunk.committed().store(fill.with_record(length).0, Ordering::Release);
@@ -136,7 +137,7 @@ impl Writer {
     pub(super) unsafe fn begin_chunk(&self, chunk: Chunk<'static>) {
         self.header.store(0, Ordering::Relaxed);
         chunk.committed().store(Fill::EMPTY.0, Ordering::Release);
-        // SAFETY: the owner, who alone reads the field, is not in `try_append`.
+        // SAFETY: only the owner reads the field, and it is not in `try_append`.
         unsafe { *self.chunk.get() = MaybeUninit::new(chunk) };
     }
 
@@ -147,7 +148,7 @@ impl Writer {
     pub(super) unsafe fn take_over(&self, other: &Writer) {
         self.header.store(other.header.load(Ordering::Relaxed), Ordering::Relaxed);
         self.header_at.store(other.header_at.load(Ordering::Relaxed), Ordering::Relaxed);
-        // SAFETY: the owners, who alone read the fields, are not in `try_append`.
+        // SAFETY: only the owners read the fields, and they are not in `try_append`.
         unsafe { *self.chunk.get() = *other.chunk.get() };
     }
 
@@ -174,10 +175,10 @@ impl Writer {
     /// Sets the payload up to which the owner needs no lock.
     ///
     /// # Safety
-    /// The caller holds the buffer's lock, the owner is not in `try_append`, its slot leases the chunk that was begun or
-    /// taken over last, and no record below the limit reaches past the chunk's end.
+    /// The caller holds the buffer's lock, the owner is not in `try_append`, its slot leases the chunk that was begun
+    /// or taken over last, and no record below the limit reaches past the chunk's end.
     pub(super) unsafe fn set_limit(&self, limit: usize) {
-        // A signal handler of the owner may write from here on, and finds everything as it is to be.
+        // A signal handler of the owner may write from here on, and finds a consistent state.
         compiler_fence(Ordering::SeqCst);
         self.limit.store(limit, Ordering::Relaxed);
     }

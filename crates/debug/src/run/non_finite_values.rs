@@ -1,4 +1,5 @@
-//! Finds the operator where NaN or infinity first occurs in a run: the one that computes it, or takes it from outside.
+//! Finds the operator at which NaN or infinity first occurs in a run: the one that computes it, or takes it from
+//! outside.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +12,23 @@ use super::plan::PlanInfo;
 use crate::breakpoint::Watched;
 use crate::event::{Moment, NonFinite, NonFiniteInput};
 
-/// The NaN and infinity in the inputs and outputs of an operator.
+/// The non-finite values among the inputs and outputs of an operator.
 pub(crate) struct NonFiniteValues {
-    /// The values from outside of the run that this operator is the first to take.
+    /// The external values that this operator is the first to take.
     pub inputs: Vec<NonFiniteInput>,
     pub outputs: Vec<NonFinite>,
     in_inputs: Counts,
 }
 
-/// Searches the values that enter the run at an operator and its outputs; its inputs only where these are not finite.
-/// Returns `None` where all are finite.
+/// Searches the external values that enter the run at an operator, and its outputs. Searches its inputs only if the
+/// outputs are not finite. Returns `None` if all are finite.
 pub(crate) fn find_non_finite(
     plan: &PlanInfo,
     seen: &mut SeenCounts,
     dispatch: &Dispatch<'_>,
     outputs: &[TensorView<'_>],
 ) -> Option<NonFiniteValues> {
-    // What enters a loop enters it once.
+    // A value enters a loop only once.
     let is_again = !dispatch.path.is_empty() && seen.contains_key(&dispatch.operator().id);
     let inputs = if is_again { Vec::new() } else { plan.external().at(dispatch) };
     let found = outputs.iter().enumerate().filter_map(|(slot, view)| {
@@ -50,8 +51,8 @@ pub(crate) fn find_non_finite(
     Some(NonFiniteValues { inputs, outputs: found, in_inputs })
 }
 
-/// Returns the counts in the inputs of an operator. For an input that the engine holds in a form of its own, these are the
-/// counts of the operators that computed it, and of the inputs of the run.
+/// Returns the counts in the inputs of an operator. If the engine holds an input in a form of its own, these are the
+/// counts at the operators that computed it, and of the inputs of the run.
 fn inputs_counts(plan: &PlanInfo, seen: &SeenCounts, dispatch: &Dispatch<'_>) -> Counts {
     let views = dispatch.inputs.iter();
     let readable = views.filter_map(|view| search(view, Detail::Presence)).fold(Counts::default(), Counts::and);
@@ -83,7 +84,7 @@ fn inputs_counts(plan: &PlanInfo, seen: &SeenCounts, dispatch: &Dispatch<'_>) ->
 }
 
 impl NonFiniteValues {
-    /// Returns whether elements that are watched for occur here first: they are in an output and in no input, or come from
+    /// Returns whether the watched elements occur here first: they are in an output and in no input, or come from
     /// outside of the run.
     pub fn is_first(&self, watched: Watched) -> bool {
         let is_watched = |nan: u64, infinite: u64| watched.nan() && nan > 0 || watched.infinite() && infinite > 0;

@@ -10,10 +10,10 @@ use crate::event::{Event, EventName, RunPosition, Sequence};
 use crate::sync::Condvar;
 
 /// The threads that wait at events, by the events' numbers.
-pub(super) struct Parking<J>(BTreeMap<Sequence, Parked<J>>);
+pub(super) struct ParkedThreads<J>(BTreeMap<Sequence, ParkedThread<J>>);
 
 /// A thread that waits at an event.
-pub(super) struct Parked<J> {
+pub(super) struct ParkedThread<J> {
     pub thread: u32,
     /// Whether its event was read.
     pub read: bool,
@@ -21,9 +21,9 @@ pub(super) struct Parked<J> {
     pub deadline: Option<Instant>,
     /// How it continues, once the client has decided that.
     pub resume: Option<Resume>,
-    /// What it has to do for the client.
+    /// The jobs that it has to carry out for the client.
     pub jobs: VecDeque<J>,
-    /// Wakes it.
+    /// Signalled to wake it.
     pub signal: Arc<Condvar>,
     pub kind: EventName,
     /// Whether it is at an operator and has its tensors.
@@ -40,16 +40,16 @@ pub(crate) struct StoppedRun {
     pub at_operator: bool,
 }
 
-impl<J> Default for Parking<J> {
+impl<J> Default for ParkedThreads<J> {
     fn default() -> Self {
         Self(BTreeMap::new())
     }
 }
 
-impl<J> Parking<J> {
-    /// Parks the thread of an event. Its lease begins when it waits.
+impl<J> ParkedThreads<J> {
+    /// Parks the thread of an event. Its lease begins when it starts to wait.
     pub fn park(&mut self, event: &Event) {
-        let parked = Parked {
+        let parked = ParkedThread {
             thread: event.thread,
             read: false,
             deadline: None,
@@ -64,19 +64,20 @@ impl<J> Parking<J> {
         self.0.insert(event.sequence, parked);
     }
 
-    pub fn get(&self, sequence: Sequence) -> Option<&Parked<J>> {
+    pub fn get(&self, sequence: Sequence) -> Option<&ParkedThread<J>> {
         self.0.get(&sequence)
     }
 
-    pub fn get_mut(&mut self, sequence: Sequence) -> Option<&mut Parked<J>> {
+    pub fn get_mut(&mut self, sequence: Sequence) -> Option<&mut ParkedThread<J>> {
         self.0.get_mut(&sequence)
     }
 
-    pub fn remove(&mut self, sequence: Sequence) -> Option<Parked<J>> {
+    pub fn remove(&mut self, sequence: Sequence) -> Option<ParkedThread<J>> {
         self.0.remove(&sequence)
     }
 
-    /// Notes that an event was read: its lease now expires at this moment. Returns whether a thread waits at it.
+    /// Notes that an event was read, and that its lease now expires at `deadline`. Returns whether a thread waits at
+    /// it.
     pub fn read(&mut self, sequence: Sequence, deadline: Option<Instant>) -> bool {
         let parked = self.0.get_mut(&sequence).filter(|parked| parked.resume.is_none());
         parked.is_some_and(|parked| {
@@ -97,8 +98,8 @@ impl<J> Parking<J> {
         count
     }
 
-    /// Resumes all threads because the debugger is gone. Returns the releases of those that were not acknowledged, and the
-    /// jobs that are left.
+    /// Resumes all threads because the debugger is gone. Returns the releases of the events that were not acknowledged,
+    /// and the remaining jobs.
     pub fn release_all(&mut self) -> (Vec<Release>, Vec<J>) {
         let (mut released, mut cancelled) = (Vec::new(), Vec::new());
         for (sequence, parked) in &mut self.0 {
@@ -119,7 +120,7 @@ impl<J> Parking<J> {
 
     pub fn runs(&self) -> Vec<StoppedRun> {
         let waiting = self.0.iter().filter(|(_, parked)| parked.resume.is_none());
-        let run = |(&event, parked): (&Sequence, &Parked<J>)| {
+        let run = |(&event, parked): (&Sequence, &ParkedThread<J>)| {
             Some(StoppedRun { run: parked.run?, event, at_operator: parked.at_operator })
         };
         waiting.filter_map(run).collect()
@@ -139,8 +140,8 @@ impl<J> Parking<J> {
     }
 }
 
-impl<J> Parked<J> {
-    /// Describes its continuing without an acknowledgement.
+impl<J> ParkedThread<J> {
+    /// Describes how it continued without an acknowledgement.
     pub fn release(&self, event: Sequence, because: ReleaseReason) -> Release {
         Release { event, kind: self.kind, place: self.place.clone(), because }
     }

@@ -1,11 +1,11 @@
-//! A full buffer, and room that is found.
+//! A full buffer, and space that is found.
 
 use loom::thread;
 
 use super::{Sent, TestBuffer, check};
 
 #[test]
-fn a_thread_that_waits_for_room_is_woken_and_loses_nothing() {
+fn a_thread_that_waits_for_space_is_woken_and_loses_nothing() {
     check(|| {
         let buffer = TestBuffer::new(1, 1, 2);
         let producer = {
@@ -29,12 +29,12 @@ fn a_thread_that_waits_for_room_is_woken_and_loses_nothing() {
 }
 
 #[test]
-fn room_that_another_thread_was_granted_and_does_not_use_is_found() {
+fn space_that_another_thread_was_granted_and_does_not_use_is_found() {
     check(|| {
         let buffer = TestBuffer::new(3, 3, 2);
         let first = Sent(buffer.open_slot(1));
         buffer.emit(&first.0, 1);
-        // The rest of the room is granted to the first thread. It continues while the second one takes the room away.
+        // The rest of the space is granted to the first thread. It continues while the second one takes the space away.
         let producer = {
             let buffer = buffer.clone();
             thread::spawn(move || {

@@ -1,13 +1,13 @@
-//! Which operands of a kernel stand for what the operators of the file take.
+//! Which operands of a kernel stand for inputs of the operators in the file.
 
 use std::collections::BTreeSet;
 
 use opscope_model::{Kernel, KernelInput};
 use opscope_onnx::{Graph, ValueId};
 
-/// Returns whether an operand is the engine's own: a constant that stands for no input of the operators in the file, as the zero with
-/// which a Relu is computed as a maximum. Operands in another form, such as packed weights, have no value of the file either; there are
-/// no more of them than inputs that are not found among the operands.
+/// Returns whether an operand is the engine's own: a constant that stands for no input of the operators in the file,
+/// such as the zero if a Relu is computed as a maximum. Operands in another form, such as packed weights, are not
+/// values of the file either, but there are no more of them than inputs that are missing among the operands.
 pub(super) fn is_engines_own(kernel: &Kernel, graph: &Graph, slot: usize) -> bool {
     let is_nameless = |input: &&KernelInput| input.value.is_none() && input.constant;
     if !kernel.inputs.get(slot).is_some_and(|operand| is_nameless(&operand)) {

@@ -3,24 +3,24 @@ use std::collections::HashMap;
 use super::{CompareOptions, MatchBy, Row, Verdict};
 use crate::{InputEntry, StoredDump};
 
-/// The inputs of the runs of one side, by the number of the run, if they are known.
-pub(super) type GivenTo<'d> = HashMap<u64, &'d [InputEntry]>;
+/// The inputs of the runs of one side, by the number of the run, as far as they are known.
+pub(super) type InputsByRun<'d> = HashMap<u64, &'d [InputEntry]>;
 
 /// The inputs of the runs of both sides.
-pub(super) struct Given<'d> {
-    pub tensors: GivenTo<'d>,
-    pub reference: GivenTo<'d>,
+pub(super) struct ModelInputs<'d> {
+    pub tensors: InputsByRun<'d>,
+    pub reference: InputsByRun<'d>,
 }
 
 impl StoredDump {
-    pub(super) fn given(&self) -> GivenTo<'_> {
+    pub(super) fn given(&self) -> InputsByRun<'_> {
         self.manifest.iter().flat_map(|manifest| manifest.given()).collect()
     }
 }
 
-impl Given<'_> {
-    /// Returns whether an input of the model was the same in the two runs that a row compares. Hashes of data of two
-    /// types cannot be compared.
+impl ModelInputs<'_> {
+    /// Returns whether an input of the model was the same in the two runs that a row compares. Hashes of data of
+    /// different types cannot be compared.
     pub fn verdict(&self, row: &Row, name: &str, options: &CompareOptions) -> Verdict {
         if options.same_inputs {
             return Verdict::Same;
@@ -51,7 +51,7 @@ impl Given<'_> {
         names
     }
 
-    /// Returns the inputs of this name in the two runs.
+    /// Returns the input with this name in each of the two runs.
     fn pair(&self, row: &Row, name: &str, options: &CompareOptions) -> Option<(&InputEntry, &InputEntry)> {
         let (tensors, reference) = (self.tensors.get(&row.place.run?)?, self.reference.get(&row.reference.run?)?);
         let slot = tensors.iter().position(|input| input.name == name)?;

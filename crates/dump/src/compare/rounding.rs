@@ -3,44 +3,46 @@ use std::collections::HashMap;
 use opscope_onnx::{Attribute, Graph, Operator, Producer, ValueId};
 use opscope_tensor::{DType, compared_in};
 
-/// What rounds on the way to a value: what the value itself and everything that it is computed from are stored in.
+/// The rounding on the way to a value: the types in which the value itself and everything that it is computed from are
+/// stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct Rounding {
     /// The coarsest of the floating-point types; `None` if no number was rounded.
     pub coarsest: Option<DType>,
     /// Whether numbers were rounded to 8 bits or fewer.
     pub quantised: bool,
 }
 
-/// The ways to all values of a graph, by the names of the values.
+/// The rounding of all values of a graph, by the names of the values.
 #[derive(Debug, Clone)]
-pub(super) struct Ways {
-    of: HashMap<String, Way>,
+pub(super) struct Roundings {
+    of: HashMap<String, Rounding>,
     /// Whether an operator of the graph rounds to 8 bits or fewer.
     pub quantises: bool,
 }
 
-impl Ways {
-    /// Follows the operators of a graph, also those of bodies. The data of a value does not depend on what only gives it a
-    /// shape.
+impl Roundings {
+    /// Follows the operators of a graph, including those in bodies. Inputs that only give a value its shape do not
+    /// count.
     pub fn of(graph: &Graph) -> Self {
-        let mut ways = vec![Way::default(); graph.all_values().count()];
+        let mut roundings = vec![Rounding::default(); graph.all_values().count()];
         for value in graph.all_values().filter(|value| !matches!(value.producer, Producer::Operator(..))) {
-            ways[value.id.index()] = Way::of_type(value.dtype);
+            roundings[value.id.index()] = Rounding::of_type(value.dtype);
         }
-        // A loop's body takes what it gave in the iteration before, so it is followed until nothing changes.
-        while graph.all_operators().fold(false, |changed, operator| follow(graph, operator, &mut ways) | changed) {}
-        let of = graph.all_values().map(|value| (value.name.clone(), ways[value.id.index()])).collect();
+        // A loop's body takes its own outputs of the previous iteration, so this is repeated until nothing changes.
+        while graph.all_operators().fold(false, |changed, operator| follow(graph, operator, &mut roundings) | changed) {
+        }
+        let of = graph.all_values().map(|value| (value.name.clone(), roundings[value.id.index()])).collect();
         Self { of, quantises: graph.all_operators().any(|operator| quantises(&operator.op_type)) }
     }
 
     /// Returns the coarsest floating-point type of all.
     pub fn coarsest(&self) -> Option<DType> {
-        self.of.values().filter_map(|way| way.coarsest).reduce(compared_in)
+        self.of.values().filter_map(|rounding| rounding.coarsest).reduce(compared_in)
     }
 
-    /// Returns the way to the value of this name.
-    pub fn to(&self, value: &str) -> Option<Way> {
+    /// Returns the rounding of the value with this name.
+    pub fn to(&self, value: &str) -> Option<Rounding> {
         self.of.get(value).copied()
     }
 }
@@ -54,7 +56,8 @@ pub(super) fn quantises(op_type: &str) -> bool {
         || ["QGemm", "QAttention", "MatMulNBits"].contains(&op_type)
 }
 
-/// Returns whether an operator only moves values, or widens them: its output has no error that its inputs do not have.
+/// Returns whether an operator only moves values or widens them, so that its output has no error that its inputs do not
+/// have.
 pub(super) fn only_moves(graph: &Graph, operator: &Operator) -> bool {
     const MOVES: [&str; 19] = [
         "Compress",
@@ -83,26 +86,26 @@ pub(super) fn only_moves(graph: &Graph, operator: &Operator) -> bool {
     match (operator.op_type.as_str(), cast_to(operator)) {
         ("Cast", Some(to)) => {
             let from = operator.inputs.first().copied().flatten().and_then(|value| graph.value(value).dtype);
-            // A file that does not say what is cast rarely casts from the widest type.
+            // If the file does not give the source type, it is rarely the widest type.
             from.map_or(to == DType::F32 || to == DType::F64, |from| {
                 from.is_float() && to.is_float() && compared_in(to, from) == from
             })
         }
-        // It adds, multiplies or compares what it replaces with what was there.
+        // With a reduction, it combines the new elements with the old ones.
         ("ScatterElements" | "ScatterND", _) => operator.text("reduction").is_none_or(|reduction| reduction == "none"),
-        // Its third input says that it is trained: then it drops elements and scales the others.
+        // Its third input switches to training mode, in which it drops elements and scales the others.
         ("Dropout", _) => operator.inputs.get(2).copied().flatten().is_none(),
         (op_type, _) => MOVES.contains(&op_type),
     }
 }
 
-impl Way {
+impl Rounding {
     fn of_type(dtype: Option<DType>) -> Self {
         let floats = [DType::F16, DType::Bf16, DType::F32, DType::F64];
         Self { coarsest: dtype.filter(|dtype| floats.contains(dtype)), quantised: false }
     }
 
-    /// Returns what rounds on either of two ways.
+    /// Returns the rounding of both together.
     pub fn and(self, other: Self) -> Self {
         let coarsest = match (self.coarsest, other.coarsest) {
             (Some(one), Some(other)) => Some(compared_in(one, other)),
@@ -112,32 +115,33 @@ impl Way {
     }
 }
 
-/// Sets the ways to what an operator gives, and to what its bodies take. Returns whether one of them changed.
-fn follow(graph: &Graph, operator: &Operator, ways: &mut [Way]) -> bool {
-    let all = |values: &mut dyn Iterator<Item = ValueId>, ways: &[Way]| {
-        values.fold(Way::default(), |way, value| way.and(ways[value.index()]))
+/// Sets the rounding of the outputs of an operator, and of the inputs of its bodies. Returns whether one of them
+/// changed.
+fn follow(graph: &Graph, operator: &Operator, roundings: &mut [Rounding]) -> bool {
+    let all = |values: &mut dyn Iterator<Item = ValueId>, roundings: &[Rounding]| {
+        values.fold(Rounding::default(), |rounding, value| rounding.and(roundings[value.index()]))
     };
     let bodies = graph.bodies_of(operator.id);
     let is_shape = matches!(operator.op_type.as_str(), "Shape" | "Size") && operator.domain.is_empty();
     let taken = match is_shape {
-        true => Way::default(),
-        false => all(&mut operator.inputs.iter().flatten().chain(&operator.captures).copied(), ways),
+        true => Rounding::default(),
+        false => all(&mut operator.inputs.iter().flatten().chain(&operator.captures).copied(), roundings),
     };
-    let given = all(&mut bodies.iter().flat_map(|body| body.outputs.iter().copied()), ways);
+    let given = all(&mut bodies.iter().flat_map(|body| body.outputs.iter().copied()), roundings);
     let constant = operator.attributes.values().find_map(|attribute| match attribute {
         Attribute::Tensor(tensor) => tensor.dtype,
         _ => None,
     });
-    let own = Way { quantised: quantises(&operator.op_type), ..Way::of_type(constant) };
-    let way = taken.and(given).and(own).and(Way::of_type(cast_to(operator)));
+    let own = Rounding { quantised: quantises(&operator.op_type), ..Rounding::of_type(constant) };
+    let rounding = taken.and(given).and(own).and(Rounding::of_type(cast_to(operator)));
     let mut changed = false;
-    let mut set = |value: ValueId, way: Way| {
-        let way = way.and(Way::of_type(graph.value(value).dtype));
-        changed |= ways[value.index()] != way;
-        ways[value.index()] = way;
+    let mut set = |value: ValueId, rounding: Rounding| {
+        let rounding = rounding.and(Rounding::of_type(graph.value(value).dtype));
+        changed |= roundings[value.index()] != rounding;
+        roundings[value.index()] = rounding;
     };
-    operator.outputs.iter().flatten().for_each(|&output| set(output, way));
-    bodies.iter().flat_map(|body| &body.inputs).for_each(|&input| set(input, way));
+    operator.outputs.iter().flatten().for_each(|&output| set(output, rounding));
+    bodies.iter().flat_map(|body| &body.inputs).for_each(|&input| set(input, rounding));
     changed
 }
 
@@ -163,28 +167,28 @@ mod tests {
 
     #[test]
     fn a_cast_to_half_precision_counts_for_what_is_computed_from_it_and_for_nothing_else() {
-        let ways = Ways::of(&model("precision/mixed.onnx"));
-        let coarsest = |value| ways.to(value).expect("a value").coarsest;
+        let roundings = Roundings::of(&model("precision/mixed.onnx"));
+        let coarsest = |value| roundings.to(value).expect("a value").coarsest;
         assert_eq!(["half", "product", "wide", "same", "small"].map(coarsest), [Some(DType::F16); 5]);
         assert_eq!(["x", "beginning", "plain"].map(coarsest), [Some(DType::F32); 3]);
-        assert!(!ways.quantises);
+        assert!(!roundings.quantises);
     }
 
     #[test]
     fn what_is_computed_from_8_bits_is_quantised() {
         for name in ["precision/digits_qdq.onnx", "precision/digits_qoperator.onnx"] {
-            let ways = Ways::of(&model(name));
-            assert!(ways.quantises, "{name}");
-            let quantised = |value| ways.to(value).expect("a value").quantised;
+            let roundings = Roundings::of(&model(name));
+            assert!(roundings.quantises, "{name}");
+            let quantised = |value| roundings.to(value).expect("a value").quantised;
             assert!(quantised("probabilities") && quantised("/conv1/Conv_output_0") && !quantised("image"), "{name}");
         }
-        assert!(!Ways::of(&model("digits_cnn.onnx")).quantises);
+        assert!(!Roundings::of(&model("digits_cnn.onnx")).quantises);
     }
 
     #[test]
     fn a_body_passes_on_what_it_takes() {
-        let ways = Ways::of(&model("fixtures/loop.onnx"));
-        assert_eq!(ways.to("y").expect("its output").coarsest, Some(DType::F32));
+        let roundings = Roundings::of(&model("fixtures/loop.onnx"));
+        assert_eq!(roundings.to("y").expect("its output").coarsest, Some(DType::F32));
     }
 
     #[test]
@@ -202,8 +206,8 @@ mod tests {
             .output("half")
             .attribute("to", &half)
             .build();
-        let ways = Ways::of(&graph);
-        let coarsest = |value| ways.to(value).expect("a value").coarsest;
+        let roundings = Roundings::of(&graph);
+        let coarsest = |value| roundings.to(value).expect("a value").coarsest;
         assert_eq!(["loop/state", "loop/early", "loop/half", "y"].map(coarsest), [Some(DType::F16); 4]);
         assert_eq!(["x", "plain"].map(coarsest), [Some(DType::F32); 2]);
     }
@@ -215,8 +219,8 @@ mod tests {
             let graph = GraphBuilder::new("constant").operator("c", "Constant", &[], &["c"]);
             let graph =
                 graph.attribute("value", &Attribute::Tensor(tensor)).operator("n", "Neg", &["c"], &["y"]).build();
-            let ways = Ways::of(&graph);
-            ["c", "y"].map(|value| ways.to(value).expect("a value").coarsest)
+            let roundings = Roundings::of(&graph);
+            ["c", "y"].map(|value| roundings.to(value).expect("a value").coarsest)
         };
         assert_eq!(coarsest(Some(DType::F16)), [Some(DType::F16); 2]);
         assert_eq!(coarsest(Some(DType::F64)), [Some(DType::F32); 2], "the values' own type is coarser");
@@ -308,20 +312,20 @@ mod tests {
             }
             assert!(!moves("Cast", Some(from), Some(I32)) && !moves("Cast", Some(I32), Some(from)));
         }
-        // Where the file does not say what is cast.
+        // The file does not give the source type.
         assert_eq!(floats.map(|to| moves("Cast", None, Some(to))), [false, false, true, true]);
         assert!(!moves("Cast", None, Some(I32)));
     }
 
     #[test]
     fn two_ways_together_have_the_coarser_type_and_are_quantised_if_one_is() {
-        let way = |coarsest, quantised| Way { coarsest, quantised };
+        let rounding = |coarsest, quantised| Rounding { coarsest, quantised };
         let (half, single) = (Some(DType::F16), Some(DType::F32));
-        assert_eq!(way(half, false).and(way(single, false)), way(half, false));
-        assert_eq!(way(single, true).and(way(half, false)), way(half, true));
-        assert_eq!(way(None, false).and(way(single, true)), way(single, true));
-        assert_eq!(way(single, false).and(way(None, false)), way(single, false));
-        let of = |dtype| Way::of_type(Some(dtype)).coarsest;
+        assert_eq!(rounding(half, false).and(rounding(single, false)), rounding(half, false));
+        assert_eq!(rounding(single, true).and(rounding(half, false)), rounding(half, true));
+        assert_eq!(rounding(None, false).and(rounding(single, true)), rounding(single, true));
+        assert_eq!(rounding(single, false).and(rounding(None, false)), rounding(single, false));
+        let of = |dtype| Rounding::of_type(Some(dtype)).coarsest;
         assert_eq!([DType::F64, DType::Bf16].map(of), [Some(DType::F64), Some(DType::Bf16)]);
         assert_eq!([DType::I8, DType::F8E5M2, DType::Complex64].map(of), [None; 3]);
     }

@@ -6,7 +6,7 @@ use opscope_onnx::Graph;
 use super::shared::Shared;
 use crate::event::{EventKind, ModelId};
 
-/// A model that was announced to the debugger's client. Dropping the last handle to a model unloads it; the
+/// A handle to a model that was announced to the debugger's client. Dropping the last handle unloads the model, and the
 /// client gets an event.
 #[must_use = "dropping the handle unloads the model"]
 pub struct LoadedModelHandle {
@@ -24,17 +24,17 @@ impl LoadedModelHandle {
         Self { shared: Arc::clone(shared), model }
     }
 
-    /// Returns this handle to a model whose engine has these capabilities. Without this, an engine has all of them.
+    /// Sets the capabilities of the model's engine. By default it has all of them.
     pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
         self.shared.registry().set_executes_skipped(self.model, !capabilities.skip);
         self
     }
 
-    /// Keeps the outputs of a run that has ended, in place of those of an earlier run. Clients can read them until the next
-    /// run has ended.
+    /// Keeps the outputs of a run that has ended, in place of those of an earlier run. Clients can read them until the
+    /// next run ends.
     pub fn keep_outputs(&self, outputs: Arc<dyn DeviceTensors>) {
         let earlier = self.shared.registry().keep_outputs(self.model, outputs);
-        // The memory is freed while the registry is not locked.
+        // The memory is freed outside of the registry's lock.
         drop(earlier);
     }
 

@@ -6,7 +6,7 @@ use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::Io;
 use crate::sinks::ascend::FileName;
 
-/// Opens the `.npy` files among these. A file's path below the directory is taken as its value's name.
+/// Opens the `.npy` files among these. A file's path below the directory is used as the name of its value.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Npy, ..StoredDump::default() };
     for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "npy")) {
@@ -31,11 +31,11 @@ fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, String> {
     Ok(StoredTensor { place, dtype: Some(header.dtype), shape: header.shape, bytes, noted: None, location })
 }
 
-/// Returns what a file's name says, in the ways in which the vendors' tools name them.
+/// Returns the origin that a file's name describes, in the schemes of the vendors' tools.
 fn place(name: &str) -> StoredOrigin {
     let value = StoredOrigin { value: Some(name.into()), ..StoredOrigin::default() };
     let last = name.rsplit('/').next().unwrap_or(name);
-    // `<dump file>.<input|output>.<slot>.<format>`, as a dump file is converted.
+    // `<dump file>.<input|output>.<slot>.<format>`, from the converter of dump files.
     let mut parts = last.rsplitn(4, '.').skip(1);
     if let (Some(slot), Some(io), Some(file)) = (parts.next(), parts.next(), parts.next()) {
         let io = [Io::Input, Io::Output].into_iter().find(|known| known.name() == io);
@@ -44,7 +44,7 @@ fn place(name: &str) -> StoredOrigin {
             return StoredOrigin { operator, op_type, io: Some(io), slot: Some(slot), ..value };
         }
     }
-    // `<operator>.<output>.<time>`, as the outputs of an ONNX model are dumped.
+    // `<operator>.<output>.<time>`, from the dumper of ONNX models.
     let mut parts = last.rsplitn(3, '.');
     if let (Some(time), Some(slot), Some(operator)) = (parts.next(), parts.next(), parts.next())
         && time.parse::<u64>().is_ok()

@@ -16,19 +16,19 @@ use crate::sinks::whole_file::BESIDE;
 use crate::stored::{LONGEST_LINE, manifest, walk};
 use crate::{DumpError, INDEX, MANIFEST, StoredDump, StoredOrigin, StoredTensor};
 
-/// What a process left of a dump that it did not close.
+/// The remains of a dump that its process did not close.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abandoned {
-    /// How many tensors are whole.
+    /// The number of complete tensors.
     pub tensors: u64,
-    /// The last of them.
+    /// The last complete tensor.
     pub last: Option<StoredOrigin>,
 }
 
-/// Closes a dump whose process ended early: removes what is not whole, and writes the manifest, which gives `reason` as why the
-/// dump is not complete. A dump that was closed is left as it is.
+/// Closes a dump whose process ended early: removes incomplete files and lines, and writes the manifest, with `reason`
+/// as the reason why the dump is not complete. A dump that was closed stays as it is.
 ///
-/// Nothing is known of how its runs ended, so the manifest lists none.
+/// It is not known how its runs ended, so the manifest lists none.
 ///
 /// # Errors
 /// Returns an error if there is no dump, or a file cannot be read, removed or written.
@@ -48,7 +48,7 @@ pub fn close_abandoned(root: &Path, reason: &str) -> Result<Abandoned, DumpError
             cut_last_line(path).map_err(failed(path))?;
         }
     }
-    // A dump of which nothing is there yet cannot be opened.
+    // An empty dump cannot be opened.
     let dump = StoredDump::open(root).unwrap_or_default();
     let whole: Vec<&StoredTensor> =
         dump.tensors.iter().filter(|tensor| tensor.file().is_some() || tensor.is_summary()).collect();
@@ -69,12 +69,12 @@ pub fn close_abandoned(root: &Path, reason: &str) -> Result<Abandoned, DumpError
     Ok(Abandoned { tensors: whole.len() as u64, last })
 }
 
-/// Returns whether a file grows by lines.
+/// Returns whether a file is appended to line by line.
 fn has_lines(path: &Path) -> bool {
     [INDEX, STATISTICS, HISTOGRAMS, MAPPING].iter().any(|name| path.file_name().is_some_and(|found| found == *name))
 }
 
-/// Removes what is behind the last line that is whole.
+/// Removes everything after the last complete line.
 fn cut_last_line(path: &Path) -> io::Result<()> {
     const WINDOW: u64 = 4096;
     let file = open_regular(path)?;
@@ -96,18 +96,18 @@ fn cut_last_line(path: &Path) -> io::Result<()> {
     if end < length { open_to_append(path)?.set_len(end) } else { Ok(()) }
 }
 
-/// Returns whether a file that lists no whole tensor was being written when the process ended.
+/// Returns whether a file that holds no complete tensor was being written when the process ended.
 fn is_cut(path: &Path, root: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if path.parent() == Some(root) {
-        // The manifest, while it is replaced.
+        // This is the manifest while it is being replaced.
         return name.starts_with(BESIDE);
     }
-    // A file that ends in `.partial` says so itself.
+    // The name of a `.partial` file says that it is incomplete, so it may stay.
     !has_lines(path) && !name.ends_with(".partial") && AscendFile::open(path).is_err()
 }
 
-/// Returns what the manifest says of a tensor in a `.bin` file.
+/// Returns the manifest's entry for a tensor in a `.bin` file.
 fn raw(root: &Path, tensor: &StoredTensor) -> Option<RawEntry> {
     let file = tensor.file().filter(|file| file.extension().is_some_and(|extension| extension == "bin"))?;
     let file: PathBuf = file.strip_prefix(root).ok()?.to_owned();

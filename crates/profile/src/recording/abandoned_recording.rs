@@ -18,9 +18,9 @@ use super::writer::{BUFFER, RECORDS, RESERVE};
 use crate::ProfileError;
 use crate::whole_file::PART;
 
-/// Closes the recording of a process that ended early: adds the records that its buffer's file still holds, and writes the
-/// manifest, which gives `reason` as why the recording is not complete. A recording that was closed only loses the exports that
-/// were not whole.
+/// Closes the recording of a process that ended early: adds the records that its buffer's file still holds, and writes
+/// the manifest, with `reason` as the reason why the recording is not complete. From a recording that was closed, only
+/// incomplete exports are removed.
 ///
 /// # Errors
 /// Returns an error if there is no recording, or a file cannot be read or written.
@@ -43,18 +43,18 @@ pub fn close_abandoned(directory: &Path, reason: &str) -> Result<Manifest, Profi
         manifest.clock.end = Some(ClockPair::now().into());
         manifest.write(directory)?;
         for file in [BUFFER, RESERVE] {
-            // The recording is whole without them.
+            // The recording does not need these files.
             let _ = fs::remove_file(directory.join(file));
         }
     }
     Ok(manifest)
 }
 
-/// Adds the records that were not written, behind the last frame that is whole.
+/// Adds the records that were not written, after the last complete frame.
 fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
     let path = directory.join(RECORDS);
     let mut frames = open_regular(&path).and_then(FrameReader::new).map_err(ProfileError::io("read", &path))?;
-    // A callback that had written its batch may not have returned: those records are in both files.
+    // If a callback had written its batch but not returned, these records are in both files.
     let (mut position, mut next, mut end) = (0, 0, FILE_HEADER);
     let mut written_twice: HashMap<Vec<u8>, u64> = HashMap::new();
     while let Some(frame) = frames.next().map_err(ProfileError::io("read", &path))? {
@@ -93,9 +93,9 @@ fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
     if frame.is_empty() { Ok(()) } else { write(&mut frame) }
 }
 
-/// Returns the records in the order in which each thread emitted them. A thread that finds no free chunk writes into one that all threads
-/// share, so the order of the chunks is not that of their records; but each kind of record is emitted at a moment that is in it, and
-/// that of a run just before its id is retired.
+/// Returns the records in the order in which each thread emitted them. A thread that finds no free chunk writes into
+/// the shared one, so the chunks are not in the order of their records. But each record contains the moment at which it
+/// is emitted, except that a run's record is emitted just before its id is retired.
 fn in_order(recovered: &Recovered) -> Vec<RecordRef<'_>> {
     let records: Vec<(RecordRef<'_>, Option<Fact>)> = recovered
         .records()
@@ -117,7 +117,7 @@ fn in_order(recovered: &Recovered) -> Vec<RecordRef<'_>> {
         last = match &fact {
             Some(fact @ Fact::Run(run)) => retired.get(&run.correlation.internal).copied().unwrap_or(fact.end()),
             Some(fact) => fact.end(),
-            // A record that this version does not know stays behind the one before it.
+            // A record that this version does not know keeps its place after the preceding one.
             None => last,
         };
         ordered.push((last, matches!(fact, Some(Fact::Retirement(_))), record));
@@ -126,7 +126,7 @@ fn in_order(recovered: &Recovered) -> Vec<RecordRef<'_>> {
     ordered.into_iter().map(|(_, _, record)| record).collect()
 }
 
-/// Removes what was being written beside its name: an export, or a manifest.
+/// Removes files that were being written under a temporary name: an export, or a manifest.
 fn remove_parts(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().ends_with(PART) {

@@ -2,7 +2,7 @@ use super::part::Part;
 use super::{Detail, ScanQuery};
 use crate::{DType, Element};
 
-/// Scans elements one by one: complex numbers, small floats and 4-bit types.
+/// Scans complex numbers, small floats and 4-bit types, one element at a time.
 pub(super) fn look(dtype: DType, bytes: &[u8], left: u64, query: ScanQuery) -> Part {
     let mut part = Part::default();
     let left = usize::try_from(left).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! What an operator gives that is skipped.
+//! The outputs of an operator that is skipped.
 
 use opscope_model::{Kernel, KernelId};
 use opscope_onnx::ValueId;
@@ -9,15 +9,15 @@ use crate::error::DebugError;
 use crate::event::Moment;
 
 impl Stopped<'_> {
-    /// Returns whether the engine executes an operator that is skipped, and then replaces its outputs.
+    /// Returns whether the engine executes an operator even if it is skipped, and then replaces its outputs.
     pub fn executes_skipped(&self) -> bool {
         self.plan.executes_skipped
     }
 
-    /// Checks that tensors fit as the outputs of the operator that is about to be executed.
+    /// Checks that tensors fit the outputs of the operator that is about to be executed.
     ///
     /// # Errors
-    /// What does not fit.
+    /// Returns an error that says what does not fit.
     pub fn check_outputs(&self, tensors: &[Tensor]) -> Result<(), DebugError> {
         let refuse = |reason: String| Err(DebugError::Resume(reason));
         if self.moment == Moment::After {
@@ -31,7 +31,7 @@ impl Stopped<'_> {
         }
         for (tensor, (slot, output)) in tensors.iter().zip(&outputs) {
             let expected = output.form.and_then(|form| Some((form.dtype?, form.shape.as_slice())));
-            // An engine that executes the operator knows its outputs then, and checks them itself.
+            // An engine that executes the operator knows its outputs and checks them itself.
             if expected.is_none() && self.plan.executes_skipped {
                 continue;
             }
@@ -53,8 +53,8 @@ impl Stopped<'_> {
         }
     }
 
-    /// Returns the kernels that are not executed where the operator is skipped, each with its outputs, from the outputs of
-    /// the operator.
+    /// Returns the kernels that are not executed if the operator is skipped, each with its outputs, which are taken
+    /// from the outputs of the operator.
     pub(crate) fn skipped(&self, outputs: Vec<Tensor>) -> Vec<(KernelId, Vec<Tensor>)> {
         if self.operator_kernels.is_none() {
             return vec![(self.last_kernel().id, outputs)];

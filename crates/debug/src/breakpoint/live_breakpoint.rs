@@ -18,11 +18,12 @@ pub(crate) struct Breakpoint {
     spec: BreakpointSpec,
     condition: Option<Condition>,
     counts: Arc<Counts>,
-    /// The operators of its target, by model: patterns are not matched again whenever another breakpoint changes.
+    /// The operators of its target, by model, so that patterns are not matched again whenever another breakpoint
+    /// changes.
     operators: Mutex<BTreeMap<ModelId, Arc<[OperatorId]>>>,
 }
 
-/// What runs record at a breakpoint. It stays when the breakpoint is changed.
+/// The counts of a breakpoint. They are kept when the breakpoint is changed.
 #[derive(Default)]
 struct Counts {
     ignore: AtomicU64,
@@ -36,7 +37,7 @@ impl Breakpoint {
     /// Makes a breakpoint without a number.
     ///
     /// # Errors
-    /// Returns an error if the condition cannot be parsed, or reads what does not exist at that moment.
+    /// Returns an error if the condition cannot be parsed, or reads a tensor that does not exist at that moment.
     pub fn new(spec: BreakpointSpec) -> Result<Self, BreakpointError> {
         let text = spec.condition.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let condition = text.map(Condition::parse).transpose().map_err(BreakpointError::Condition)?;
@@ -52,8 +53,8 @@ impl Breakpoint {
         })
     }
 
-    /// Gives it the number and the counts of the breakpoint that it replaces, which has the same target; `ignore` is the
-    /// new ignore count, if that changes.
+    /// Gives it the number and the counts of the breakpoint that it replaces, which has the same target; `ignore` is
+    /// the new ignore count, if that changes.
     pub fn with_counts_of(self, earlier: &Self, ignore: Option<u64>) -> Self {
         let counts = Arc::clone(&earlier.counts);
         if let Some(ignore) = ignore {
@@ -95,7 +96,7 @@ impl Breakpoint {
         self.spec.enabled && !(self.spec.one_shot && self.counts.spent.load(Ordering::Relaxed))
     }
 
-    /// Returns whether a run stops here. Counts a hit if the condition holds.
+    /// Returns whether a run stops here, and counts a hit if the condition holds.
     pub fn stops(&self, run: RunId, tensors: &dyn Tensors) -> bool {
         if !self.is_enabled() || !self.spec.watches(run) {
             return false;
@@ -137,7 +138,7 @@ impl Breakpoint {
     }
 }
 
-/// Returns whether the breakpoint stops before or after an operator: as asked for, or as the condition needs it.
+/// Returns whether the breakpoint stops before or after an operator: as requested, or as the condition requires.
 fn moment(spec: &BreakpointSpec, condition: Option<&Condition>) -> Result<Moment, BreakpointError> {
     if let Target::First(_) = spec.target {
         return match (spec.moment, condition) {

@@ -1,15 +1,16 @@
-/// What the operators of a model make in a run of numbers that stand in its file.
+/// A count of the memory that operators of a model produce in a run from a few numbers in its file.
 ///
-/// `Pad` and `RandomNormal` make any size of next to nothing, so that a file of a hundred bytes can ask for all memory and minutes of
-/// time in each run. An engine counts what they make against what a model of its size may take.
+/// Operators such as `Pad` and `RandomNormal` produce outputs of any size from tiny inputs, so that a file of a hundred
+/// bytes can exhaust the memory and take minutes in each run. An engine counts their outputs against a limit for a
+/// model of this size.
 #[derive(Debug, Clone, Copy)]
-pub struct MadeOfNumbers {
+pub struct GeneratedOutputs {
     made: u64,
     most: u64,
     factor: u32,
 }
 
-/// The operators whose attributes or small inputs say how large their outputs are.
+/// The operators whose attributes or small inputs determine the size of their outputs.
 const SIZED: [&str; 12] = [
     "CenterCropPad",
     "ConstantOfShape",
@@ -25,11 +26,11 @@ const SIZED: [&str; 12] = [
     "Upsample",
 ];
 
-/// What has at most so many times the bytes of its inputs grows with the data.
+/// An output of at most this many times the bytes of the inputs grows with the data, and is not counted.
 const GROWS: u64 = 64;
 
-impl MadeOfNumbers {
-    /// Creates a count of at most so many bytes, which a load budget of this factor allows.
+impl GeneratedOutputs {
+    /// Creates a count with a limit of `most` bytes, which a load budget with this factor allows.
     pub fn within(most: u64, factor: u32) -> Self {
         Self { made: 0, most, factor }
     }
@@ -37,7 +38,7 @@ impl MadeOfNumbers {
     /// Adds an operator, with the bytes of its inputs and of its outputs.
     ///
     /// # Errors
-    /// Returns what is too much.
+    /// Returns an error that says by how much the limit is exceeded.
     pub fn add(&mut self, op_type: &str, inputs: u64, outputs: u64) -> Result<(), String> {
         if !SIZED.contains(&op_type) || outputs <= inputs.saturating_mul(GROWS) {
             return Ok(());
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_is_made_of_numbers_is_counted_up_to_the_bound() {
-        let mut made = MadeOfNumbers::within(1 << 20, 1);
+        let mut made = GeneratedOutputs::within(1 << 20, 1);
         assert_eq!(made.add("Pad", 4, 1 << 19), Ok(()));
         assert_eq!(made.add("RandomNormal", 0, 1 << 19), Ok(()));
         let reason = made.add("Tile", 1, 65).unwrap_err();
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_grows_with_the_data_is_not_counted() {
-        let mut made = MadeOfNumbers::within(0, 1);
+        let mut made = GeneratedOutputs::within(0, 1);
         assert_eq!(made.add("Pad", 100, 6400), Ok(()));
         assert_eq!(made.add("MatMul", 1, 1 << 40), Ok(()));
         assert!(made.add("Pad", 100, 6401).is_err());
@@ -79,9 +80,9 @@ mod tests {
     #[test]
     fn the_budget_that_is_named_allows_it() {
         for factor in [1, 3] {
-            let reason = MadeOfNumbers::within(u64::from(factor) << 30, factor).add("Pad", 4, 10 << 30).unwrap_err();
+            let reason = GeneratedOutputs::within(u64::from(factor) << 30, factor).add("Pad", 4, 10 << 30).unwrap_err();
             assert!(reason.ends_with("a load budget of 10 allows it"), "{reason}");
         }
-        assert_eq!(MadeOfNumbers::within(10 << 30, 10).add("Pad", 4, 10 << 30), Ok(()));
+        assert_eq!(GeneratedOutputs::within(10 << 30, 10).add("Pad", 4, 10 << 30), Ok(()));
     }
 }

@@ -1,4 +1,4 @@
-//! The values that enter a run from outside: inputs, initializers, constants.
+//! External values, which enter a run from outside: inputs, initializers and constants.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,28 @@ use opscope_onnx::{Graph, OnnxError, Operator, OperatorId, Producer, ValueId};
 use super::counts::{Counts, count_non_finite};
 use crate::event::{NonFiniteInput, Origin};
 
-/// The values from outside that each kernel of a plan is the first to take.
-pub(crate) struct ExternalValues(Vec<Taken>);
+/// The external values that each kernel of a plan is the first to take.
+pub(crate) struct ExternalValues(Vec<TakenValues>);
 
-/// The values from outside that a kernel takes.
+/// The external values that a kernel takes.
 #[derive(Default)]
-struct Taken {
-    /// Inputs of the model that no kernel before takes.
+struct TakenValues {
+    /// Inputs of the model that no earlier kernel takes.
     inputs: Vec<ValueId>,
-    /// Initializers that are not finite, and that no kernel before takes.
+    /// Initializers that are not finite and that no earlier kernel takes.
     initializers: Vec<(ValueId, Counts)>,
-    /// Slots of constants that were computed when the model was loaded, and that no kernel before takes.
+    /// Slots of constants that were computed when the model was loaded and that no earlier kernel takes.
     constants: Vec<usize>,
-    /// Outputs of the model that were computed when it was loaded, and that no kernel takes; the last kernel has them.
+    /// Outputs of the model that were computed when it was loaded and that no kernel takes. They are assigned to the
+    /// last kernel.
     outputs: Vec<ValueId>,
     /// The counts of all initializers that it takes.
     known: Counts,
 }
 
 impl ExternalValues {
-    /// Finds the values. `begins` returns the kernel with which an operator begins. What an operator without a kernel takes
-    /// counts for the kernels that take its outputs.
+    /// Finds the external values. `begins` returns the kernel with which an operator begins. Inputs of an operator
+    /// without a kernel count for the kernels that take its outputs.
     pub fn new(
         graph: &Graph,
         flawed: &FlawedInitializers,
@@ -37,8 +38,8 @@ impl ExternalValues {
     ) -> Self {
         let is_folded = |operator: &Operator| begins(operator.id).is_none() && !gives_sizes(operator);
         let known = known_values(graph, flawed, is_folded);
-        // Follows values to the inputs and initializers that they are computed from.
-        let follow = |mut left: Vec<ValueId>, seen: &mut [bool], taken: &mut Taken| {
+        // Traces values back to the inputs and initializers that they are computed from.
+        let follow = |mut left: Vec<ValueId>, seen: &mut [bool], taken: &mut TakenValues| {
             while let Some(value) = left.pop() {
                 if std::mem::replace(&mut seen[value.index()], true) {
                     continue;
@@ -57,7 +58,7 @@ impl ExternalValues {
                 }
             }
         };
-        // An output of the model that no kernel computes is met at the end of the run.
+        // An output of the model that no kernel computes is reported at the end of the run.
         let is_given = |value: &ValueId| match graph.value(*value).producer {
             Producer::Operator(operator, _) => is_folded(graph.operator(operator)),
             Producer::Initializer => true,
@@ -67,7 +68,7 @@ impl ExternalValues {
         let last = kernels.last().map(|kernel| kernel.id);
         let mut seen = vec![false; graph.all_values().count()];
         let taken = kernels.iter().map(|kernel| {
-            let mut taken = Taken::default();
+            let mut taken = TakenValues::default();
             let kernel_inputs = kernel.inputs.iter().filter_map(|input| input.value);
             let mut left: Vec<ValueId> = kernel_inputs.collect();
             for operator in kernel.operators.iter().map(|part| graph.operator(part.operator)) {
@@ -81,7 +82,7 @@ impl ExternalValues {
                 let is_new = input.value.is_none_or(|value| !seen[value.index()]);
                 let is_of_the_file =
                     input.value.is_some_and(|value| graph.value(value).producer == Producer::Initializer);
-                // A constant that was computed from initializers has their NaN and infinity.
+                // NaN and infinity in a constant that was computed from initializers come from these.
                 if is_new && !is_of_the_file && taken.known.is_zero() {
                     taken.constants.push(slot);
                 }
@@ -125,16 +126,16 @@ impl ExternalValues {
         inputs.chain(initializers).chain(constants).chain(outputs).collect()
     }
 
-    /// Returns the counts of all initializers that a kernel takes, also of those that an earlier kernel has taken.
+    /// Returns the counts of all initializers that a kernel takes, including those that an earlier kernel has taken.
     pub fn known(&self, dispatch: &Dispatch<'_>) -> Counts {
         self.0.get(dispatch.kernel.id.index()).map(|taken| taken.known).unwrap_or_default()
     }
 }
 
-/// The initializers of a file that have NaN or infinity.
+/// The initializers of a file that have NaN or infinity, with their counts.
 pub(crate) type FlawedInitializers = BTreeMap<ValueId, Counts>;
 
-/// Searches the initializers of a file. Data that cannot be read is left out: the engine has refused it before.
+/// Searches the initializers of a file. Data that cannot be read is ignored, because the engine has already refused it.
 pub(crate) fn flawed_initializers(graph: &Graph) -> FlawedInitializers {
     let mut flawed = FlawedInitializers::new();
     let _ = graph.initializers(
@@ -147,7 +148,8 @@ pub(crate) fn flawed_initializers(graph: &Graph) -> FlawedInitializers {
     flawed
 }
 
-/// Returns the counts of each value that is an initializer, or was computed from initializers when the model was loaded.
+/// Returns the counts of each value that is an initializer, or was computed from initializers when the model was
+/// loaded.
 fn known_values(graph: &Graph, flawed: &FlawedInitializers, is_folded: impl Fn(&Operator) -> bool) -> Vec<Counts> {
     let mut known = vec![Counts::default(); graph.all_values().count()];
     flawed.iter().for_each(|(value, counts)| known[value.index()] = *counts);
@@ -159,7 +161,7 @@ fn known_values(graph: &Graph, flawed: &FlawedInitializers, is_folded: impl Fn(&
     known
 }
 
-/// Returns whether an operator computes sizes only, whatever the elements of its inputs are.
+/// Returns whether an operator computes only sizes, independent of the elements of its inputs.
 fn gives_sizes(operator: &Operator) -> bool {
     matches!(operator.op_type.as_str(), "Shape" | "Size")
 }

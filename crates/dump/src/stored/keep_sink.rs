@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::{Answer, Delivery, Origin, Piece, Sink, Stream};
 
-/// Keeps the tensors of runs, to compare later ones with them: in memory up to a cap, beyond it in a file without a
-/// name.
+/// A sink that keeps the tensors of runs, to compare later runs with them: in memory up to a cap, beyond it in an
+/// unnamed file.
 pub struct KeepSink {
     kept: Arc<Mutex<StoredDump>>,
     cap: u64,
@@ -17,14 +17,14 @@ pub struct KeepSink {
     current: Vec<u8>,
 }
 
-/// What a [`KeepSink`] has kept.
+/// A handle to the tensors that a [`KeepSink`] has kept.
 pub struct Keeper {
     kept: Arc<Mutex<StoredDump>>,
 }
 
 impl KeepSink {
-    /// Returns a sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`, and a handle to what it
-    /// keeps.
+    /// Returns a sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`, and a handle to
+    /// its tensors.
     pub fn new(cap: u64, spill_in: PathBuf) -> (Self, Keeper) {
         let kept = Arc::new(Mutex::new(StoredDump { kind: DumpKind::Kept, ..StoredDump::default() }));
         let sink = Self { kept: Arc::clone(&kept), cap, spill_in, in_memory: 0, spill: None, current: Vec::new() };
@@ -38,7 +38,7 @@ impl KeepSink {
         }
     }
 
-    /// Keeps a piece. All pieces of a tensor go to the same place.
+    /// Keeps a piece. All pieces of a tensor are kept in the same way.
     fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> std::io::Result<()> {
         let in_memory = stream.bytes <= self.cap - self.in_memory;
         if in_memory {
@@ -66,7 +66,7 @@ impl KeepSink {
 }
 
 impl Sink for KeepSink {
-    /// It only copies; a queue would do that, too.
+    /// It only copies, as a queue would do, too.
     fn delivery(&self) -> Delivery {
         Delivery::Direct
     }
@@ -85,14 +85,14 @@ impl Sink for KeepSink {
 }
 
 impl Keeper {
-    /// Returns what was kept so far, as a dump.
+    /// Returns the tensors that were kept so far, as a dump.
     pub fn dump(&self) -> StoredDump {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl StoredOrigin {
-    /// Returns the place of a tensor that is on its way.
+    /// Returns the origin of a tensor that is being delivered.
     pub fn of(origin: &Origin) -> Self {
         let operator = origin.operator();
         Self {
@@ -104,7 +104,7 @@ impl StoredOrigin {
             value: Some(origin.value_name().into()),
             position: Some(origin.operator.index()),
             iterations: origin.iterations(),
-            // Whoever runs a model has its graph, which says so.
+            // A program that runs a model has its graph, which has this information.
             code: None,
         }
     }
@@ -126,7 +126,7 @@ mod tests {
         let graph = Arc::new(graph);
         let directory = tempfile::tempdir().expect("a directory");
         let (mut sink, keeper) = KeepSink::new(1000, directory.path().into());
-        // Of the last three the first has one byte more than there is room for.
+        // The first of the last three has one byte more than fits.
         let lengths = [600usize, 401, 400, 1, 250];
         for (slot, length) in lengths.into_iter().enumerate() {
             let origin = Origin {

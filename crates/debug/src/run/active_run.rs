@@ -19,7 +19,7 @@ pub(crate) struct ActiveRun {
     over: AtomicBool,
     was_stopped: AtomicBool,
     control: Mutex<RunControl>,
-    /// What was found of NaN and infinity, where a breakpoint watches for them.
+    /// The counts of NaN and infinity so far, if a breakpoint watches for them.
     seen: Mutex<SeenCounts>,
 }
 
@@ -47,7 +47,7 @@ impl ActiveRun {
         }
     }
 
-    /// Returns whether the observer has anything to do at a kernel: one relaxed load.
+    /// Returns whether the observer has anything to do at a kernel. This is one relaxed load.
     #[inline]
     pub fn is_wanted(&self, kernel: KernelId, moment: Moment) -> bool {
         match moment {
@@ -56,7 +56,7 @@ impl ActiveRun {
         }
     }
 
-    /// Changes where the run stops, and switches the engine's masks accordingly.
+    /// Changes where the run stops, and updates the engine's masks accordingly.
     pub fn change<R>(&self, change: impl FnOnce(&mut RunControl) -> R) -> R {
         let mut control = self.control();
         let result = change(&mut control);
@@ -65,12 +65,12 @@ impl ActiveRun {
         result
     }
 
-    /// Locks where the run stops.
+    /// Locks the description of where the run stops.
     pub fn control(&self) -> MutexGuard<'_, RunControl> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks what was found of NaN and infinity in this run.
+    /// Locks the counts of NaN and infinity in this run.
     pub fn seen(&self) -> MutexGuard<'_, SeenCounts> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,12 +91,12 @@ impl ActiveRun {
             let until = matches!(&control.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
             let begins = each_begin && is_bound(Moment::Before);
             let begins_here = is_decided(kernel) || begins || until || table.can_stop(self.id, kernel, Moment::Before);
-            // Every kernel can make NaN.
+            // Every kernel can produce NaN.
             let looked_at_after =
                 first || each_end && is_bound(Moment::After) || table.can_stop(self.id, kernel, Moment::After);
             before.set(kernel, begins_here);
             after.set(kernel, looked_at_after || table.finished && is_bound(Moment::After));
-            // A client that stops after an operator can look at its inputs, too.
+            // A client that stops after an operator can also read its inputs.
             keep.set(kernel, looked_at_after);
         }
     }
@@ -105,7 +105,7 @@ impl ActiveRun {
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    /// Notes that it is over. Returns whether it was not before.
+    /// Notes that the run has ended. Returns whether this was not known before.
     pub fn end(&self) -> bool {
         !self.over.swap(true, Ordering::Relaxed)
     }
@@ -135,6 +135,6 @@ impl Drop for ActiveRun {
         if was_changed {
             self.masks.clear();
         }
-        self.plan.give_back(Arc::clone(&self.masks));
+        self.plan.return_masks(Arc::clone(&self.masks));
     }
 }

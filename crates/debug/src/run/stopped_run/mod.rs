@@ -16,7 +16,7 @@ use crate::event::{Moment, RunPosition, Sequence};
 use crate::expression::{TensorRef, Tensors};
 use operands::is_engines_own;
 
-/// A job that a thread does for the client while it is stopped at an operator.
+/// A job that a stopped thread carries out for the client.
 pub(crate) type Job = Box<dyn FnOnce(&mut Stopped<'_>) + Send>;
 
 /// A run that is stopped at an operator, as its own thread sees it: the tensors are borrowed from the engine.
@@ -24,29 +24,29 @@ pub struct Stopped<'a> {
     plan: &'a PlanInfo,
     dispatch: Dispatch<'a>,
     moment: Moment,
-    /// Computed on demand: most runs that are checked here do not stop.
+    /// Computed on demand, because most runs that are checked here do not stop.
     position: OnceCell<RunPosition>,
     event: Sequence,
-    /// The kernel's inputs by slot. After the kernel, those that the engine kept.
+    /// The kernel's inputs by slot; after the kernel, those that the engine kept.
     inputs: &'a [TensorView<'a>],
     outputs: &'a [TensorView<'a>],
     /// The replaced inputs (before the kernel) or outputs (after it), by the kernel's slot.
     replaced: BTreeMap<usize, Tensor>,
-    /// How many kernels the operator has, where the slots are those of the operator and not of the kernel.
+    /// How many kernels the operator has, if the slots are those of the operator and not of the kernel.
     operator_kernels: Option<u32>,
-    /// The initializers that the operator takes, as the file has them.
+    /// The initializers that the operator takes, as they are in the file.
     initializers: OnceCell<BTreeMap<ValueId, Arc<Tensor>>>,
 }
 
 /// A slot of the operator, or of the kernel.
 struct Slot<'a> {
     value: Option<ValueId>,
-    /// The slot of the kernel, where the kernel has it.
+    /// The slot of the kernel, if the kernel has this tensor.
     slot: Option<usize>,
     form: Option<&'a TensorType>,
     /// Whether it is the same in every run.
     constant: bool,
-    /// The value of the file whose elements it has in another form, where it is no value of the file.
+    /// If it is not itself a value of the file, the value whose elements it has in another form.
     holds: Option<ValueId>,
 }
 
@@ -96,12 +96,12 @@ impl<'a> Stopped<'a> {
         &self.dispatch
     }
 
-    /// Returns where it is.
+    /// Returns its position.
     pub fn position(&self) -> &RunPosition {
         self.position.get_or_init(|| self.plan.position(&self.dispatch, self.moment))
     }
 
-    /// Returns where it is, and which tensors it has there.
+    /// Returns its location, and the tensors that it has there.
     pub fn location(&self) -> Location {
         let kernel = self.dispatch.kernel;
         let slots = |count: usize, reference: fn(usize) -> TensorRef| {
@@ -125,10 +125,10 @@ impl<'a> Stopped<'a> {
         }
     }
 
-    /// Returns a tensor. A replaced tensor is the one that it was replaced by.
+    /// Returns a tensor. If it was replaced, this is the replacement.
     ///
     /// # Errors
-    /// Returns an error if the tensor does not exist here, not yet or not any more.
+    /// Returns an error if the tensor does not exist here, either not yet or no longer.
     pub fn tensor(&self, reference: &TensorRef) -> Result<TensorView<'_>, DebugError> {
         let missing = |reason: String| DebugError::NoSuchTensor { reference: reference.to_string(), reason };
         let left_out = || missing("the operator leaves it out".to_owned());
@@ -186,7 +186,7 @@ impl<'a> Stopped<'a> {
             return Err(match self.moment {
                 Moment::Before if !is_input => refuse("before an operator its inputs can be replaced".to_owned()),
                 Moment::After if !is_output => refuse("after an operator its outputs can be replaced".to_owned()),
-                // The error of a tensor that does not exist says which do.
+                // The error for a tensor that does not exist says which ones do.
                 _ => self.tensor(reference).err().unwrap_or_else(|| refuse("the operator leaves it out".to_owned())),
             });
         };
@@ -217,8 +217,8 @@ impl<'a> Stopped<'a> {
         Ok(())
     }
 
-    /// Returns the inputs (before the kernel) or outputs (after it) that the run continues with; `None` where no tensor was
-    /// replaced. The engine takes all of a side, so the tensors that were not replaced are copied.
+    /// Returns the inputs (before the kernel) or outputs (after it) with which the run continues; `None` if no tensor
+    /// was replaced. The engine takes all tensors of a side, so those that were not replaced are copied.
     pub(crate) fn into_replacements(mut self) -> Option<Vec<Tensor>> {
         if self.replaced.is_empty() {
             return None;
@@ -247,7 +247,7 @@ impl<'a> Stopped<'a> {
         }
     }
 
-    /// Describes a tensor. Returns `None` where the operator leaves the slot out.
+    /// Describes a tensor. Returns `None` if the operator omits the slot.
     fn describe(&self, reference: TensorRef) -> Option<TensorInfo> {
         let slot = match &reference {
             TensorRef::Input(slot) => self.input(*slot),
@@ -292,7 +292,7 @@ impl<'a> Stopped<'a> {
         }
     }
 
-    /// Returns an input by its slot; `None` where the operator leaves it out.
+    /// Returns an input by its slot; `None` if the operator omits it.
     fn input(&self, slot: usize) -> Option<Slot<'a>> {
         let kernel = self.dispatch.kernel;
         if self.operator_kernels.is_none() {
@@ -314,7 +314,7 @@ impl<'a> Stopped<'a> {
         })
     }
 
-    /// Returns an output by its slot; `None` where the operator leaves it out.
+    /// Returns an output by its slot; `None` if the operator omits it.
     fn output(&self, slot: usize) -> Option<Slot<'a>> {
         let last_kernel = self.last_kernel();
         if self.operator_kernels.is_none() {
@@ -366,7 +366,7 @@ impl<'a> Stopped<'a> {
         (0..self.input_count()).filter(is_constant).collect()
     }
 
-    /// Returns a value of the file: one at this operator, or one that the engine still holds.
+    /// Returns a value of the file, either at this operator or among those that the engine still holds.
     fn value(&self, name: &str) -> Option<TensorView<'_>> {
         let value = self.dispatch.graph.value_named(name)?.id;
         let is = |slot: Option<Slot<'_>>| slot.is_some_and(|slot| slot.value == Some(value));

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// Returns a text of a file or of another program in a form that is safe to show on one line. Control characters, line
+/// Returns a text from a file or another program in a form that is safe to show on one line. Control characters, line
 /// breaks, and invisible characters that change how others are shown (such as those for right-to-left text) become
 /// escapes like `\u{1b}`.
 ///
@@ -17,7 +17,7 @@ pub fn shown_text(text: &str) -> Cow<'_, str> {
     text.chars().map(letter).collect()
 }
 
-/// Returns a number of bytes as it is shown to a person: `512 B`, `1.5 KiB`, `128.0 MiB`.
+/// Returns a number of bytes with a unit: `512 B`, `1.5 KiB`, `128.0 MiB`.
 pub fn shown_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -32,8 +32,8 @@ pub fn shown_size(bytes: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
-/// Returns a duration in nanoseconds as it is shown to a person, in the unit that leaves one to three digits before the
-/// point: `999 ns`, `1.235 ms`. A negative one has a sign.
+/// Returns a duration in nanoseconds with a unit for which it has one to three digits before the point: `999 ns`,
+/// `1.235 ms`. A negative duration has a sign.
 pub fn shown_duration(nanos: f64) -> String {
     match nanos.abs() {
         size if size >= 1e9 => format!("{:.3} s", nanos / 1e9),
