@@ -1,11 +1,11 @@
-//! The tool that the process is linked with.
+//! The tool that is linked into the program.
 
 use std::arch::global_asm;
 
 use crate::layout::Configure;
 
-// A reference that may stay open: the function of the process's own scope. Because this library has it, the linker of a
-// program makes the program's own function visible to the loader, as with the vendor's library.
+// A weak reference to the process's own function. Because this library has it, a program's linker makes the program's
+// function visible to the loader, as with the vendor's library.
 global_asm!(
     ".weak rocprofiler_configure",
     ".pushsection .data.rel.ro.opscope_linked_tool,\"aw\",@progbits",
@@ -25,6 +25,6 @@ unsafe extern "C" {
 
 /// Returns the function that the loader found when it loaded this library.
 pub fn linked() -> Option<Configure> {
-    // SAFETY: the loader has filled it before any code of this library ran, with NULL or a function of this type.
+    // SAFETY: before any code of this library runs, the loader has filled it with NULL or a function of this type.
     unsafe { opscope_linked_tool }
 }

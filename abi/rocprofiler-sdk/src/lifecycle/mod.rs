@@ -1,5 +1,5 @@
-//! Tools, from the first use of the library to its end: they are found and initialized when the first runtime or producer comes, and
-//! finalized when the process exits.
+//! The life of tools: they are found and initialized when the first runtime or producer registers itself, and finalized
+//! when the process exits.
 
 mod clients;
 mod entry;

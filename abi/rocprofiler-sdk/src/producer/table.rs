@@ -10,7 +10,7 @@ use crate::kinds::{COMPLETE, Domain, ENQUEUE, RUNTIME_NONE};
 use crate::services::{Route, routes};
 use crate::tracing::announce_runtime;
 
-/// Takes the table of a producer. Its functions are set when tools are initialized: by [`connect_all`].
+/// Takes the table of a producer. [`connect_all`] sets its functions once tools are initialized.
 pub fn attach(table: OfferedTable<'_>) -> c_int {
     table.attach(|table| {
         let mut producers = lock();
@@ -25,7 +25,8 @@ pub fn attach(table: OfferedTable<'_>) -> c_int {
     })
 }
 
-/// Sets the functions of the producers that have none yet, and tells the tools of them. Called when tools are initialized.
+/// Sets the functions of the producers that have none yet, and announces these producers to the tools. Called when
+/// tools are initialized.
 pub fn connect_all() {
     let producers = lock().clone();
     for producer in producers {
@@ -35,9 +36,9 @@ pub fn connect_all() {
     }
 }
 
-/// Sets what the producers call to what the started contexts want.
+/// Sets the producers' callbacks to those that the started contexts need.
 pub fn update_all() {
-    // Locked until all are set, so that the last one sees all changes. Nothing here calls a tool.
+    // Locked until all are set, so that the last update sees all changes. No tool is called meanwhile.
     let producers = lock();
     for producer in producers.iter().filter(|producer| producer.is_connected.load(Ordering::Acquire)) {
         producer.update();
@@ -88,7 +89,7 @@ impl Producer {
             self.update();
         }
         let version = self.version.load(Ordering::Acquire);
-        // A producer that is being attached says its version afterwards.
+        // A producer that is just being attached reports its version later.
         if version != 0 {
             announce_runtime(RUNTIME_NONE, version, self.number);
         }
@@ -104,7 +105,7 @@ impl Producer {
         let copies = any(Domain::MemoryCopy, |_| true);
         let allocates = any(Domain::MemoryAllocation, |_| true);
         self.table.set(Wanted {
-            // Models and plans are announced once, so they are followed while nothing is started, too.
+            // Models and plans are announced once only, so they are followed even while no context is started.
             model_loaded: names_kernels,
             model_unloaded: names_kernels,
             plan_made: names_kernels,

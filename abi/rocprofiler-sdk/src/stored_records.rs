@@ -1,4 +1,4 @@
-//! How records lie in a buffer: their categories, and their times, which are raw ticks until they are delivered.
+//! How a buffer stores records: their categories, and their times, which are raw ticks until delivery.
 
 use std::mem::offset_of;
 
@@ -9,11 +9,11 @@ use crate::layout::{ApiRecord, RetirementRecord};
 pub const TRACING: u8 = 1;
 /// The number of categories that a tool may use.
 pub const MOST_CATEGORIES: u8 = 200;
-/// Added to the number of a category, so that no record here has a category of opscope's own.
+/// Added to a tool's category, so that no record here has one of opscope's own categories.
 pub const CATEGORY_OFFSET: u8 = 16;
 
-/// Returns which words of a record are ticks. Records of producers have their times in nanoseconds already, and so have a
-/// tool's own.
+/// Returns which words of a record are ticks. The records of producers have their times in nanoseconds already, as have
+/// a tool's own records.
 #[inline]
 pub fn ticks_of(category: u32, kind: u32) -> &'static [usize] {
     if category != u32::from(TRACING) {
