@@ -28,11 +28,11 @@ fn finalize_before_objects(function: extern "C" fn()) -> bool {
     system::at_exit(function)
 }
 
-/// Notices the first return of a tool's function, in which many tools create objects.
+/// The first return of a tool's function, while that is still to come. Many tools create objects in the function.
 pub struct FirstCall(AtomicBool);
 
 impl FirstCall {
-    /// Returns the state of a function that was not called yet.
+    /// Returns the state for a function that was not called yet.
     pub const fn pending() -> Self {
         Self(AtomicBool::new(true))
     }

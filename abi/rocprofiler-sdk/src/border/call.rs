@@ -4,7 +4,7 @@ use opscope_border::{ArgumentError, Failure, Out, Place};
 
 use super::Status;
 
-/// A tool learns nothing of an error but the status.
+/// A tool learns only the status of a failure.
 impl Failure for Status {
     type Status = Self;
 

@@ -13,7 +13,7 @@ use crate::version::VERSION;
 #[derive(Clone, Copy)]
 pub struct Client {
     pub number: usize,
-    /// Its number in messages and ids.
+    /// Its number, as tools see it.
     pub handle: u32,
     pub configured: ConfigureResult,
     /// Whether its initialization is over.

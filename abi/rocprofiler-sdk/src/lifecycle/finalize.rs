@@ -25,7 +25,7 @@ pub(super) fn lock() -> MutexGuard<'static, u64> {
     OWNER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Finalizes a tool. The last one also finalizes the library.
+/// Finalizes a tool. If it is the only one, the library is finalized with it.
 ///
 /// In a buffer's callback it returns immediately, and another thread finalizes the tool after the callback, once it has
 /// delivered what else is in the buffers.

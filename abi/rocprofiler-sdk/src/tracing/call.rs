@@ -51,7 +51,7 @@ pub fn traced<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
     }
 }
 
-/// As [`call`], if the call has to be recorded in one buffer and nowhere else.
+/// As [`traced`], if the call has to be recorded in one buffer and nowhere else.
 #[inline(always)]
 fn traced_into<R>(route: &Route, service: &Buffered, call: ApiCall, function: impl FnOnce() -> R) -> R {
     thread::with_current(|thread| {
