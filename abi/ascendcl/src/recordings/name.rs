@@ -10,13 +10,13 @@ pub fn of(model_id: u32) -> String {
     format!("PROF_{model_id:06}_{time}{milliseconds:03}_{}", letters())
 }
 
-/// 16 letters that no other recording has.
+/// Returns 16 letters that no other recording has.
 fn letters() -> String {
     let mut random = RandomState::new().hash_one(std::process::id());
     let letter = |_| {
         let letter = b'A' + (random % 26) as u8;
         random /= 26;
-        // 26^16 is more than 2^64: the last letters need a number of their own.
+        // 26^16 is more than 2^64, so the last letters need a second number.
         if random == 0 {
             random = RandomState::new().hash_one(letter);
         }

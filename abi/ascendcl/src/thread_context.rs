@@ -6,12 +6,12 @@ thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Returns the handle of the thread's current context, which may have been destroyed; 0 where none was made current.
+/// Returns the handle of the thread's current context, which may have been destroyed; 0 if none was made current.
 pub fn get() -> usize {
     CURRENT.try_with(Cell::get).unwrap_or(0)
 }
 
-/// Makes a context current. A thread that is being torn down keeps none.
+/// Makes a context current. Has no effect on a thread that is being torn down.
 pub fn set(context: usize) {
     let _ = CURRENT.try_with(|current| current.set(context));
 }

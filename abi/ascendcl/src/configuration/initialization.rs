@@ -4,9 +4,9 @@ use crate::forks::Shared;
 /// How often the library was initialized.
 #[derive(Default)]
 pub struct Initialized {
-    /// The calls of `aclInit` that were not taken back.
+    /// How many calls of `aclInit` have not been undone.
     pub count: u64,
-    /// The content of the first one's file.
+    /// The content of the first call's file.
     pub first: Option<Vec<u8>>,
 }
 
@@ -18,7 +18,7 @@ pub fn check_initialized() -> Result<(), Failure> {
     if INITIALIZED.read().count > 0 { Ok(()) } else { Err(not_initialized(codes::UNINITIALIZE)) }
 }
 
-/// The failure of what needs `aclInit`, with its code.
+/// Returns the failure of a call that needs `aclInit`, with its code.
 pub fn not_initialized(code: i32) -> Failure {
     Failure::new(code, "EP0008", "aclInit was not called, or aclFinalize was since")
 }

@@ -8,11 +8,11 @@ use opscope::tensor::DType;
 use crate::border::Failure;
 use crate::models::{CHOICE, CHOICE_TYPE, Gears, ModelId, Port};
 
-/// `ACL_MAX_TENSOR_NAME_LEN`: the bytes of a name in a struct, with its end.
+/// `ACL_MAX_TENSOR_NAME_LEN`: the size of a name in a struct, with its NUL.
 pub const NAME_BYTES: usize = 128;
 
-/// What a model was when it was described. Its texts do not move.
-pub struct Described {
+/// A model as it was when it was described. The texts never move.
+pub struct Description {
     /// The model; `None` for a file that was not loaded.
     pub model: Option<ModelId>,
     pub inputs: Vec<Tensor>,
@@ -23,17 +23,18 @@ pub struct Described {
 /// An input or output.
 pub struct Tensor {
     pub name: CString,
-    /// The name in structs: another one where the own is too long.
+    /// The name that structs use: a substitute if the full name is too long.
     pub short_name: CString,
-    /// The sizes of the dimensions: -1 for a free one, and a single -2 if the file does not give a shape.
+    /// The sizes of the dimensions: -1 for a free one, or a single -2 if the file gives no shape.
     pub dims: Vec<i64>,
     pub rank: Option<usize>,
     pub dtype: Option<DType>,
-    /// 0 if a dimension is free, or the type has no form as bytes; with gears those of the largest.
+    /// The size in bytes, of the largest gear if there are gears; 0 if a dimension is free, or the type has no
+    /// representation in bytes.
     pub bytes: usize,
 }
 
-impl Described {
+impl Description {
     /// Describes a graph with these gears.
     pub fn new(model: Option<ModelId>, graph: &Graph, gears: Option<Arc<Gears>>) -> Self {
         let id = model.unwrap_or(0);
@@ -45,7 +46,7 @@ impl Described {
         let output = |(index, port): (usize, Port)| {
             let largest = all.and_then(|all| all.largest_output(index));
             let bytes = port.largest_bytes(largest);
-            // An output has the shape of the gear where it is largest; that of an input stays open.
+            // An output has its shape in the gear where it is largest; an input keeps its free dimensions.
             let dims = largest.map(|shape| shape.iter().map(|&size| Dim::Fixed(size)).collect());
             Tensor::new(&Port { dims: dims.or(port.dims), ..port }, bytes, (id, "output", index))
         };
@@ -88,7 +89,7 @@ impl Tensor {
         Self { name, short_name, dims, rank, dtype: port.dtype, bytes: bytes.unwrap_or(0) }
     }
 
-    /// Returns whether it is known by this name, in full or in structs.
+    /// Returns whether this is its full name or its name in structs.
     pub fn is_called(&self, name: &CStr) -> bool {
         *self.name == *name || *self.short_name == *name
     }
