@@ -37,7 +37,7 @@ pub struct ReportArguments {
 pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     if let Some(output) = arguments.output.as_ref().filter(|output| output.symlink_metadata().is_ok()) {
-        // Writing would find out, too, but after all the work.
+        // Writing would detect this, too, but only after all the work.
         return Err(Failure::wrong_use(ReportError::Exists(output.clone())));
     }
     if let Some(model) = arguments.paths.iter().find(|path| is_model(path.as_os_str()) && path.is_file()) {
@@ -70,8 +70,8 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     Ok(if problems.is_empty() { Exit::Done } else { Exit::Incomplete })
 }
 
-/// Returns what the machine of a recording reaches, which takes a second to measure where it is not kept. A page without it is better
-/// than none.
+/// Returns what the machine of a recording reaches. If that is not stored, measuring takes a second. Returns `None` on
+/// failure, because a page without it is better than none.
 fn machine_of(manifest: &Manifest) -> Option<Roofline> {
     let directory = std::env::vars_os().collect::<Environment>().cache_directory();
     of_recording(manifest, directory.as_deref(), Unmeasured::Measure).ok().flatten()

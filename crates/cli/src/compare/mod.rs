@@ -123,7 +123,7 @@ pub fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit
 struct Sides<'a> {
     /// What is compared.
     compared: &'a Path,
-    /// What it is compared with: the second one, unless the user chose.
+    /// What it is compared with: the second path, unless the user chose.
     baseline: &'a Path,
     /// Whether the user chose the baseline.
     is_chosen: bool,
@@ -151,7 +151,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Returns whether two paths are the same, as they are written or as they are found.
+/// Returns whether two paths are equal, either as they are written or as they are resolved.
 fn is_same(one: &Path, other: &Path) -> bool {
     let found = |path: &Path| path.canonicalize().ok();
     one == other || found(one).is_some_and(|one| Some(one) == found(other))

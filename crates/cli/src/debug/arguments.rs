@@ -57,11 +57,11 @@ pub struct Fed(pub FeedArguments);
 
 /// The commands that run before the prompt, in the order of the command line.
 #[derive(Debug, Clone, Default)]
-pub struct Script(pub Vec<Part>);
+pub struct Script(pub Vec<ScriptPart>);
 
 /// A part of the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ScriptPart {
     /// One command.
     Command(String),
     /// The commands of a file.
@@ -111,8 +111,10 @@ impl Args for Script {
 
 impl FromArgMatches for Script {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut parts: Vec<(usize, Part)> = Vec::new();
-        for (id, part) in [("ex", Part::Command as fn(String) -> Part), ("x", |file| Part::File(file.into()))] {
+        let mut parts: Vec<(usize, ScriptPart)> = Vec::new();
+        for (id, part) in
+            [("ex", ScriptPart::Command as fn(String) -> ScriptPart), ("x", |file| ScriptPart::File(file.into()))]
+        {
             if matches.value_source(id) == Some(ValueSource::CommandLine) {
                 let values = matches.get_many::<String>(id).into_iter().flatten().cloned().map(part);
                 parts.extend(matches.indices_of(id).into_iter().flatten().zip(values));

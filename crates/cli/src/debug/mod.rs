@@ -34,7 +34,7 @@ use crate::isolate::{Invocation, Isolation};
 use crate::options::{EngineArguments, FeedArguments, threads};
 use crate::terminal::Messages;
 pub use arguments::DebugArguments;
-use arguments::Part;
+use arguments::ScriptPart;
 use console::Console;
 use debuggee::Debuggee;
 use events::{ConsoleEvent, EventReader, Inbox};
@@ -148,11 +148,11 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
     let mut failed = false;
     for (number, part) in arguments.script.0.iter().enumerate() {
         let done = match part {
-            Part::Command(line) => {
+            ScriptPart::Command(line) => {
                 let (line, may_fail) = line.strip_prefix('-').map_or((&**line, false), |line| (line, true));
                 console.line(line, None) || may_fail
             }
-            Part::File(path) => match console.source(path) {
+            ScriptPart::File(path) => match console.source(path) {
                 Ok(()) => true,
                 Err(error) => {
                     console.refuse(None, &error);

@@ -46,7 +46,7 @@ pub struct ExportArguments {
     quiet: bool,
 }
 
-/// A form that something can be exported to.
+/// A format of exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExportFormat {
     /// A timeline, or tables as CSV.
@@ -56,7 +56,7 @@ enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// Every form. Those of a profile come from the list of its crate, so that a new one is offered here, too.
+    /// Every format. The profile's formats come from the list of its crate, so that a new one is also offered here.
     const ALL: [Self; Format::ALL.len() + 1] = {
         let mut all = [Self::Parquet; Format::ALL.len() + 1];
         let mut place = 0;
@@ -117,7 +117,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     Ok(completeness(&recording, messages))
 }
 
-/// Returns what was written, and which runs it shows if not all.
+/// Exports timelines. Returns the written files, and a note on the runs that they show if these are not all.
 fn timelines(
     recording: &Recording,
     formats: &[Format],
@@ -140,7 +140,7 @@ fn shown_progress(recording: &mut Recording, quiet: bool) -> Arc<Progress> {
     progress
 }
 
-/// Returns the directory to write to, which is created where it does not exist.
+/// Returns the directory to write to, which is created if necessary.
 fn directory(arguments: &ExportArguments, source: &std::path::Path) -> Result<PathBuf, Failure> {
     let into = arguments.output.clone().unwrap_or_else(|| source.to_owned());
     std::fs::create_dir_all(&into).map_err(|error| Failure::failed(format!("{into:?} cannot be created: {error}")))?;
@@ -161,7 +161,7 @@ fn tell(exported: &[Exported], arguments: &ExportArguments, messages: Messages) 
     Ok(())
 }
 
-/// Says what a recording lacks.
+/// Reports what a recording lacks.
 fn completeness(recording: &Recording, messages: Messages) -> Exit {
     for problem in recording.problems() {
         messages.warning(format!("the recording is incomplete: {problem}"));

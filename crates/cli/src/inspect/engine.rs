@@ -1,4 +1,4 @@
-//! What an engine makes of a model.
+//! How an engine prepares a model.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ pub struct Verdict {
     plans: Vec<(Fidelity, Result<Prepared, SessionError>)>,
 }
 
-/// How far an engine came with a model.
+/// How far an engine got with a model.
 enum Prepared {
     /// It made a plan.
     Plan {
         /// How many kernels a run executes.
         kernels: usize,
     },
-    /// It loaded the model, whose inputs cannot be made up.
+    /// It loaded the model, but inputs cannot be generated.
     Model,
 }
 
@@ -46,7 +46,7 @@ impl Verdict {
         self.plans.iter().all(|(_, plan)| plan.is_ok())
     }
 
-    /// A line for each fidelity.
+    /// Returns one line per fidelity.
     pub fn text(&self) -> String {
         let (name, version) = (self.engine.name(), self.engine.version());
         let line = |(fidelity, plan): &(Fidelity, Result<Prepared, SessionError>)| match plan {
@@ -59,7 +59,7 @@ impl Verdict {
         self.plans.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// The engine, and an object for each fidelity.
+    /// Returns the engine, and an object per fidelity.
     pub fn json(&self) -> serde_json::Value {
         let plan = |(fidelity, plan): &(Fidelity, Result<Prepared, SessionError>)| match plan {
             Ok(Prepared::Plan { kernels }) => json!({ "fidelity": fidelity, "loads": true, "kernels": kernels }),

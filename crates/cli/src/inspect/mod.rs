@@ -17,8 +17,8 @@ use opscope::text::shell_path;
 use self::engine::Verdict;
 pub use self::model::signature;
 use self::recording::RecordingArguments;
+use crate::artifact::Artifact;
 use crate::exit::{Exit, Failure};
-use crate::found::Found;
 use crate::isolate::Invocation;
 use crate::options::EngineArguments;
 use crate::terminal::{print, print_json, shown_path, table_width};
@@ -115,7 +115,7 @@ fn one(path: &Path, arguments: &InspectArguments, invocation: &Invocation) -> Re
     if is_recording {
         return recording::show(path, arguments.rows, &arguments.recording, arguments.json);
     }
-    if let Some(found) = Found::at(path).filter(|found| !found.is_shown) {
+    if let Some(found) = Artifact::at(path).filter(|found| !found.is_shown) {
         if arguments.check {
             return Err(Failure::wrong_use(format!("--check is for dumps: {}: {}", shown_path(path), found.hint())));
         }

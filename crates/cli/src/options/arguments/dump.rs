@@ -64,7 +64,7 @@ pub struct DumpArguments {
 }
 
 impl DumpArguments {
-    /// The first option that was given; for a command line without `--dump`.
+    /// Returns the first option that was given, for a command line without `--dump`.
     pub(in crate::options) fn first_given(&self) -> Option<&'static str> {
         [
             ("--dump-operator", !self.dump_operator.is_empty()),
@@ -86,7 +86,7 @@ impl DumpArguments {
         .find_map(|(option, given)| given.then_some(option))
     }
 
-    /// What captures the runs.
+    /// Returns the capture of the runs, into this directory.
     pub(in crate::options) fn capture(&self, directory: PathBuf) -> Result<CaptureSpec, Refusal> {
         let format = self.dump_format.unwrap_or(DumpFormat::ALL[0]);
         let histograms = self.dump_histograms.unwrap_or(false);
@@ -97,7 +97,7 @@ impl DumpArguments {
         Ok(CaptureSpec::Dump { directory, request: Box::new(self.request()?), format, histograms })
     }
 
-    /// Which tensors are dumped, and how they get to the files.
+    /// Returns which tensors are dumped, and how they reach the files.
     fn request(&self) -> Result<Request, Refusal> {
         let selection = self.selection()?;
         if let Some(cap) = self.dump_cap.filter(|cap| cap.get() < Flow::SMALLEST_CAP as u64) {

@@ -24,12 +24,12 @@ const MODEL: &str = "Model and input";
 const MEASURING: &str = "Measuring";
 const INSTRUMENTS: &str = "Profile, dump and debug";
 const OUTPUT: &str = "Output";
-/// The heading of options that do nothing here.
+/// The heading of options without an effect here.
 pub const NOTED: &str = "Accepted for scripts of other tools, with a note";
 /// The heading of options that are refused.
 pub const REFUSED: &str = "Known and refused, with the reason";
 
-/// Where a run's inputs lie, in the original.
+/// Where a run's inputs are, in the original tool.
 const RUN_MODES: [&str; 4] = ["array", "files", "tensor", "full"];
 
 /// The options of `opscope benchmark` as they stand on the command line, after [`expand`](super::expand).

@@ -1,4 +1,4 @@
-/// A number in six characters, if it fits.
+/// Formats a number in six characters, if it fits.
 pub fn six(number: f64) -> String {
     let decimals = match number.abs() {
         number if number < 9.99995 => 4,

@@ -1,5 +1,5 @@
-//! Questions about a library that nobody has tried yet. Another process answers them: where the library crashes, hangs, wants all
-//! memory or ends the process, only the answer is missing.
+//! Questions about a library that has not been tried yet. Another process answers them: if the library crashes, hangs,
+//! uses up the memory or ends the process, only the answer is missing.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -13,23 +13,23 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// More than any answer has.
+/// More bytes than any answer has.
 const MOST: u64 = 1 << 20;
-/// The last line of an answer. A library that ends the process does not write it.
+/// The last line of a complete answer. It is missing if a library ends the process.
 pub const END: &str = "opscope has answered";
 
-/// Asks another opscope with this command line, and returns what it prints.
+/// Starts another opscope with this command line, and returns what it prints.
 ///
 /// # Errors
-/// Returns how the process ended that gave no answer.
+/// If there is no answer, returns how the process ended.
 pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String, String> {
     ask_within(words, PATIENCE)
 }
 
-/// Asks as [`ask`] does, and waits so long for the answer.
+/// As [`ask`], with a time limit for the answer.
 ///
 /// # Errors
-/// Returns how the process ended that gave no answer.
+/// If there is no answer, returns how the process ended.
 pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience: Duration) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("no process can be started: {error}");
     let program = std::env::current_exe().map_err(cannot)?;
@@ -46,7 +46,8 @@ pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience:
     }
 }
 
-/// Waits for a process. Returns what it printed, and how it ended; it is killed and `None` if it takes too long.
+/// Waits for a process. Returns its output and its exit status. A process that takes too long is killed, and its status
+/// is `None`.
 fn end(child: &mut Child, patience: Duration) -> std::io::Result<(String, Option<ExitStatus>)> {
     let stdout = child.stdout.take();
     let (done, ended) = mpsc::channel();

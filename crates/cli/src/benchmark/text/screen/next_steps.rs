@@ -1,13 +1,13 @@
-//! What was written, and what to do next.
+//! The written files, and the next steps.
 
 use opscope::benchmark::{CaptureSpec, Job, Report};
 use opscope::text::{counted, display_width, shell_path, shown_size};
 
-use super::{LABEL, Most, labelled, sentence};
+use super::{LABEL, LineLimits, labelled, sentence};
 use crate::benchmark::text::View;
 use crate::terminal::shown_path;
 
-pub fn lines(report: &Report, job: &Job, view: View, most: Most) -> Vec<String> {
+pub fn lines(report: &Report, job: &Job, view: View, most: LineLimits) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(dump) = &report.dump {
         let (directory, size) = (shown_path(&dump.directory), shown_size(dump.bytes));
@@ -26,8 +26,9 @@ pub fn lines(report: &Report, job: &Job, view: View, most: Most) -> Vec<String> 
     lines
 }
 
-/// The outputs, the summary and the recording on a line; where that has no room, a line for each, or the directory of all.
-fn written(report: &Report, job: &Job, view: View, most: Most) -> Vec<String> {
+/// Returns the outputs, the summary and the recording on one line; if that is too long, one line for each, or their
+/// common directory.
+fn written(report: &Report, job: &Job, view: View, most: LineLimits) -> Vec<String> {
     let profile = report.profile.as_ref().map(|profile| &profile.directory);
     let all = [report.outputs.as_ref(), report.summary.as_ref(), profile].into_iter().flatten();
     let all: Vec<String> = all.map(|path| shown_path(path)).collect();
@@ -40,7 +41,7 @@ fn written(report: &Report, job: &Job, view: View, most: Most) -> Vec<String> {
     }
 }
 
-/// The commands and options that continue from here, as far as they fit on the line.
+/// Returns the commands and options that continue from here, as far as they fit on the line.
 fn next(report: &Report, job: &Job, view: View) -> String {
     let mut offers = Vec::new();
     let exports = report.profile.as_ref().filter(|profile| profile.exports.is_empty());

@@ -1,4 +1,4 @@
-//! How much faster ONNX Runtime would be than the embedded engine. Another process measures it, once for a model.
+//! How much faster ONNX Runtime would be than the embedded engine. Another process measures that, once per model.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,21 +15,22 @@ use opscope::profile::replace_whole;
 use opscope::text::shown_time;
 use serde_json::{Value, json};
 
-use super::asked::ask_within;
+use super::question::ask_within;
 
 /// How long the other process may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A run that takes longer, in milliseconds, is not repeated by another engine in that time.
+/// If a run takes longer than this, in milliseconds, another engine cannot repeat it often enough in that time.
 const LONGEST_RUN: f64 = 300.0;
-/// From which factor on it is worth a line.
+/// The factor from which on the result is printed.
 const WORTH_A_LINE: f64 = 1.5;
 
 const SCHEMA: &str = "opscope.faster/1";
 /// More bytes than a result has.
 const LONGEST: u64 = 1 << 16;
 
-/// Returns a sentence if ONNX Runtime is found and faster with the same inputs, which the words give. `None` also where that is
-/// not known: the result is kept with those of verifications, and nothing is measured where none can be kept.
+/// Returns a sentence if ONNX Runtime is found and is faster with the same inputs, which `inputs` describes. Returns
+/// `None` also if that is unknown: results are stored beside those of verifications, and nothing is measured if none
+/// can be stored.
 pub fn faster(report: &Report, job: &Job, inputs: &[String]) -> Option<String> {
     let [measured] = &report.measurements[..] else { return None };
     let ours = measured.compute.median;
@@ -44,7 +45,7 @@ pub fn faster(report: &Report, job: &Job, inputs: &[String]) -> Option<String> {
         return None;
     }
     let library = Library::locate(None).ok()?;
-    let kept = Kept::of(report, job, &library)?;
+    let kept = StoredResult::of(report, job, &library)?;
     let answer = kept.read().unwrap_or_else(|| {
         let answer = asked(job, inputs);
         kept.write(&answer);
@@ -59,7 +60,7 @@ pub fn faster(report: &Report, job: &Job, inputs: &[String]) -> Option<String> {
     })
 }
 
-/// Returns the version and the median of the other engine; both null if it does not run the model in time.
+/// Returns the version and the median of the other engine; both are null if it does not run the model in time.
 fn asked(job: &Job, inputs: &[String]) -> Value {
     let options = [
         "attempt".to_owned(),
@@ -77,13 +78,13 @@ fn asked(job: &Job, inputs: &[String]) -> Value {
     }
 }
 
-/// Where a result is kept, and what it depends on.
-struct Kept {
+/// Where a result is stored, and what it depends on.
+struct StoredResult {
     path: PathBuf,
     key: String,
 }
 
-impl Kept {
+impl StoredResult {
     fn of(report: &Report, job: &Job, library: &Path) -> Option<Self> {
         let directory = job.verify.cache_directory.as_ref()?;
         let facts = library.metadata().ok()?;
@@ -108,12 +109,12 @@ impl Kept {
         open_regular(&self.path).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
         let found: Value = serde_json::from_slice(&text).ok()?;
         let is_ours = found["schema"] == SCHEMA && found["key"] == self.key.as_str();
-        // A machine that had much else to do may have more time another day.
+        // A machine that was busy with other work may have more time another day.
         let is_known = !found["median_ns"].is_null() || found["measured"] == today();
         (is_ours && is_known).then_some(found)
     }
 
-    /// If that fails, the next benchmark measures again.
+    /// Stores a result. If that fails, the next benchmark measures again.
     fn write(&self, answer: &Value) {
         let document = json!({
             "schema": SCHEMA,

@@ -1,4 +1,4 @@
-//! A model that the embedded engine refuses, and the engine that runs it.
+//! The engine that runs a model which the embedded engine refuses.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,11 +7,11 @@ use opscope::engine::{EngineName, EngineSpec, Library, LibraryError};
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
 
-use super::asked::ask;
+use super::question::ask;
 use crate::exit::Failure;
 
-/// Adds to a failure which engine would run the model, if the embedded one refused it. `inputs` are the options that gave
-/// the model its inputs.
+/// If the embedded engine refused the model, adds to the failure which engine would run it. `inputs` are the options
+/// that gave the model its inputs.
 pub fn with_hint(
     failure: Failure,
     error: Option<&EngineError>,
@@ -38,7 +38,7 @@ pub fn with_hint(
     }
 }
 
-/// Returns the version of ONNX Runtime if it runs a model.
+/// Returns the version of ONNX Runtime if that runs the model.
 fn runs(model: &Path, inputs: &[String]) -> Option<String> {
     let words = ["attempt".to_owned(), "--engine=onnxruntime".to_owned(), format!("--parent={}", std::process::id())];
     let words = words.into_iter().chain(inputs.iter().cloned()).chain(["--".to_owned()]).map(OsString::from);
