@@ -1,5 +1,5 @@
-//! Products and functions of many numbers, for the operators that the engine computes itself. `pulp` compiles them for the
-//! machine's widest vectors.
+//! Products and functions of many numbers, for the operators that this crate computes itself. `pulp` compiles them for
+//! the machine's widest vectors.
 
 mod bytes;
 mod filters;

@@ -1,4 +1,4 @@
-//! Bytes that stand for a range of numbers.
+//! Bytes that represent a range of numbers.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -11,7 +11,7 @@ pub(crate) struct Scale {
     pub zero: f32,
 }
 
-/// Numbers as bytes less their zero point.
+/// Numbers, as bytes minus their zero point.
 pub(crate) struct Quantised {
     pub scale: f32,
     /// From -255 to 255.
@@ -19,7 +19,7 @@ pub(crate) struct Quantised {
 }
 
 impl Scale {
-    /// Returns those with which the values, and zero, become bytes.
+    /// Returns the scale and the zero point for the range of the values and zero.
     pub(crate) fn of(values: &[f32]) -> Self {
         let (low, high) = Arch::new().dispatch(Extremes(values));
         let scale = if low == high { 1.0 } else { (high - low) / 255.0 };
@@ -31,7 +31,7 @@ impl Scale {
         ((value / self.scale).round_ties_even() + self.zero).clamp(0.0, 255.0)
     }
 
-    /// Writes the bytes of values.
+    /// Writes the values as bytes.
     pub(crate) fn bytes(self, values: &[f32], out: &mut [u8]) {
         Arch::new().dispatch(Bytes { values, by: self, out });
     }
@@ -55,7 +55,7 @@ impl WithSimd for Extremes<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> (f32, f32) {
-        // A comparison with NaN is false, so that NaN does not count.
+        // A comparison with NaN is false, so NaN is ignored.
         let least = |a: f32, b: f32| if b < a { b } else { a };
         let largest = |a: f32, b: f32| if b > a { b } else { a };
         let (mut low, mut high) = ([0f32; LANES], [0f32; LANES]);
@@ -108,7 +108,7 @@ impl WithSimd for Rounded<'_> {
 mod tests {
     use super::*;
 
-    /// What operator DynamicQuantizeLinear of ONNX Runtime 1.31.1 gives, less the zero point.
+    /// The output of operator DynamicQuantizeLinear of ONNX Runtime 1.31.1, minus the zero point.
     #[test]
     fn values_become_the_bytes_of_dynamic_quantization() {
         let values = [-1.5, 0.0, 0.3, 2.0, f32::NAN, 1.999, -0.007];
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(found.values, [-109, 0, 22, 146, 0, 146, -1]);
         let zeros = Quantised::of(&[0.0; 20]);
         assert_eq!((zeros.scale, &zeros.values[..]), (1.0, &[0i16; 20][..]));
-        // The extremes lie in the part that fills no vector, and in one that does.
+        // The extremes are once in the part that fills whole vectors, and once in the rest.
         let mut many = vec![0.5f32; 40];
         (many[3], many[38]) = (-2.0, 4.0);
         let found = Quantised::of(&many);

@@ -1,4 +1,4 @@
-//! A run with an observer around every kernel.
+//! A run with an observer, which is called around every kernel.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,37 +10,37 @@ use tract_onnx::tract_core::internal::{TractResult, TypedSimpleState, bail, tvec
 use tract_onnx::tract_core::plan::eval;
 
 use super::TractPlan;
-use super::held::HeldMemory;
 use super::kernels::NO_KERNEL;
-use super::live::{Fed, Live};
+use super::live_values::{Fed, TractValues};
+use super::memory::HeldMemory;
 use crate::tensors::{import_as, view};
 
-/// The path of every dispatch: tract executes a body within its operator, so no kernel lies in one.
+/// The path of every dispatch: tract executes a body inside its operator, so no kernel is in a body.
 const MAIN_GRAPH: &[Iteration] = &[];
 
 /// A run and its observer.
-pub(crate) struct Observed<'a> {
+pub(crate) struct ObservedRun<'a> {
     pub plan: &'a TractPlan,
     pub run: RunId,
     pub observer: &'a dyn RunObserver,
     pub interest: &'a Interest,
     /// The inputs of the model.
     pub inputs: &'a TVec<TValue>,
-    /// The node that is executed now.
+    /// The node that is being executed.
     pub last: &'a Cell<usize>,
-    /// The memory that the run holds, if the observer wants it reported.
+    /// The memory that the run holds, if the observer wants reports of it.
     pub memory: Option<&'a RefCell<HeldMemory<'a>>>,
 }
 
 /// How a run continues at a node after `before` was called.
 enum NodeExecution {
-    /// The node is executed with these inputs. `replaced` is whether the observer replaced them.
+    /// The node is executed with these inputs. `replaced` says whether the observer replaced them.
     Execute { inputs: TVec<TValue>, replaced: bool },
-    /// The node is not executed. These are its inputs and the outputs that the observer gave.
+    /// The node is skipped. These are its inputs, and the outputs from the observer.
     Skip { inputs: TVec<TValue>, outputs: TVec<TValue> },
 }
 
-/// Ends tract's own execution of a plan, which continues node by node. Nothing has failed.
+/// Ends tract's own execution of a plan, so that it continues node by node. Not a failure.
 #[derive(Debug)]
 struct LeftTract;
 
@@ -53,16 +53,16 @@ impl std::fmt::Display for LeftTract {
 impl std::error::Error for LeftTract {}
 
 /// The inputs of a node, if its observer wants to see them in `after`.
-struct Kept {
+struct KeptInputs {
     inputs: TVec<TValue>,
     /// Whether the observer replaced them.
     replaced: bool,
 }
 
 /// The values that a plan holds, by node.
-type Held = [Option<TVec<TValue>>];
+type HeldValues = [Option<TVec<TValue>>];
 
-impl Observed<'_> {
+impl ObservedRun<'_> {
     pub fn execute(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
         let only_times = self.interest.before.is_empty() && self.interest.after.is_empty();
         if only_times {
@@ -95,7 +95,7 @@ impl Observed<'_> {
         })
     }
 
-    /// Reports the memory of a node's outputs. By reference, so that outputs are not moved.
+    /// Reports the memory of a node's outputs. Takes references, so that outputs are not moved.
     #[inline]
     fn report(&self, node: usize, outputs: &TractResult<TVec<TValue>>) {
         if let (Some(_), Ok(outputs)) = (self.memory, outputs) {
@@ -109,8 +109,9 @@ impl Observed<'_> {
         }
     }
 
-    /// Lets tract run the plan until the observer wants to see a kernel, and executes it node by node from there on, so that
-    /// the values that the plan holds can be seen between two nodes. Both compute the same where all shapes are known.
+    /// Lets tract run the plan until the observer wants to see a kernel. From there on, executes it node by node, so
+    /// that the values that the plan holds can be seen between two nodes. Both compute the same if all shapes are
+    /// known.
     fn until_looked_at(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
         let taken = Cell::new(None);
         let outcome = state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
@@ -135,14 +136,15 @@ impl Observed<'_> {
         Ok(outputs)
     }
 
-    /// Executes the rest of the plan node by node, from the one at which tract's execution ended, with its inputs.
+    /// Executes the rest of the plan node by node, from the node at which tract's execution ended, with that node's
+    /// inputs.
     fn step_through(&self, state: &mut TypedSimpleState, inputs: TVec<TValue>) -> TractResult<()> {
         let steps = self.plan.order().iter().zip(self.plan.flushed());
         let mut rest = steps.skip_while(|(node, _)| **node != self.last.get());
         if let Some((&node, _)) = rest.next()
             && let Some(kernel) = self.plan.kernel_at(node)
         {
-            // tract has already forgotten the values that no later node takes.
+            // tract has already dropped the values that no later node takes.
             self.watched_step(state, kernel, node, &[], inputs)?;
         }
         for (&node, flushed) in rest {
@@ -187,7 +189,8 @@ impl Observed<'_> {
         Ok(())
     }
 
-    /// Lets tract run the whole plan, because it learns shapes during the run. The values that it holds cannot be seen then.
+    /// Lets tract run the whole plan, because it learns shapes during the run. The values that it holds are hidden
+    /// then.
     fn within(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| -> TractResult<TVec<TValue>> {
             self.last.set(node.id);
@@ -228,7 +231,13 @@ impl Observed<'_> {
         outcome
     }
 
-    fn before(&self, kernel: &Kernel, node: usize, inputs: TVec<TValue>, held: &Held) -> TractResult<NodeExecution> {
+    fn before(
+        &self,
+        kernel: &Kernel,
+        node: usize,
+        inputs: TVec<TValue>,
+        held: &HeldValues,
+    ) -> TractResult<NodeExecution> {
         if !self.interest.before.contains(kernel.id) {
             return Ok(NodeExecution::Execute { inputs, replaced: false });
         }
@@ -250,14 +259,14 @@ impl Observed<'_> {
         }
     }
 
-    /// Returns the inputs that `after` gets. While they are kept, the node cannot compute in place.
-    fn keep(&self, kernel: &Kernel, execution: &NodeExecution) -> Kept {
+    /// Returns the inputs that `after` receives. While they are kept, the node cannot compute in place.
+    fn keep(&self, kernel: &Kernel, execution: &NodeExecution) -> KeptInputs {
         let (inputs, replaced) = match execution {
             NodeExecution::Execute { inputs, replaced } => (inputs, *replaced),
             NodeExecution::Skip { inputs, .. } => (inputs, false),
         };
         let wanted = self.interest.keep_inputs.contains(kernel.id);
-        Kept { inputs: if wanted { inputs.clone() } else { tvec!() }, replaced }
+        KeptInputs { inputs: if wanted { inputs.clone() } else { tvec!() }, replaced }
     }
 
     /// Returns the outputs that replace a node's own, or `None` if its observer replaces none.
@@ -265,9 +274,9 @@ impl Observed<'_> {
         &self,
         kernel: &Kernel,
         node: usize,
-        kept: &Kept,
+        kept: &KeptInputs,
         outputs: &[TValue],
-        held: &Held,
+        held: &HeldValues,
     ) -> TractResult<Option<TVec<TValue>>> {
         let action = {
             let inputs: Vec<TensorView<'_>> = kept.inputs.iter().map(|input| view(input)).collect();
@@ -282,12 +291,17 @@ impl Observed<'_> {
         }
     }
 
-    fn dispatch<'d>(&'d self, kernel: &'d Kernel, inputs: &'d [TensorView<'d>], live: &'d Live<'d>) -> Dispatch<'d> {
+    fn dispatch<'d>(
+        &'d self,
+        kernel: &'d Kernel,
+        inputs: &'d [TensorView<'d>],
+        live: &'d TractValues<'d>,
+    ) -> Dispatch<'d> {
         Dispatch { run: self.run, kernel, graph: self.plan.graph(), path: MAIN_GRAPH, inputs, live }
     }
 
-    fn live<'d>(&'d self, node: usize, inputs: &'d [TValue], held: &'d Held) -> Live<'d> {
-        Live {
+    fn live<'d>(&'d self, node: usize, inputs: &'d [TValue], held: &'d HeldValues) -> TractValues<'d> {
+        TractValues {
             model: self.plan.model(),
             outlets: self.plan.outlets(),
             held,
@@ -302,14 +316,14 @@ impl Observed<'_> {
     }
 }
 
-/// Forgets the values of these nodes.
+/// Drops the values of these nodes.
 fn forget(state: &mut TypedSimpleState, flushed: &[usize]) {
     for &node in flushed {
         state.turn_state.values[node] = None;
     }
 }
 
-/// Returns copies for tract of an observer's tensors. They must have the types and shapes that the plan was made for.
+/// Returns tract's copies of an observer's tensors. They must have the types and shapes that the plan was made for.
 fn replacements(tensors: &[Tensor], facts: &[&TypedFact], side: &str) -> TractResult<TVec<TValue>> {
     if tensors.len() != facts.len() {
         bail!("{} tensors were given for {} {side}s", tensors.len(), facts.len());

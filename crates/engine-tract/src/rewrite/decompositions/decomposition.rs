@@ -1,19 +1,19 @@
-//! One operator, being spelled out in others.
+//! One operator that is being decomposed into others.
 
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
 use tract_onnx::pb::{AttributeProto, NodeProto, TensorProto};
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
-/// The nodes that stand for one.
-pub(super) struct Spelling<'a> {
+/// The nodes that replace an operator.
+pub(super) struct Decomposition<'a> {
     node: &'a NodeProto,
     /// The version of ONNX's own operators in the file.
     pub opset: i64,
     nodes: Vec<NodeProto>,
 }
 
-impl<'a> Spelling<'a> {
+impl<'a> Decomposition<'a> {
     pub(super) fn of(node: &'a NodeProto, opset: i64) -> Self {
         Self { node, opset, nodes: Vec::new() }
     }
@@ -22,7 +22,7 @@ impl<'a> Spelling<'a> {
         &self.node.op_type
     }
 
-    /// Returns the name of an input; `None` where it is left out.
+    /// Returns the name of an input; `None` if it is omitted.
     pub(super) fn given(&self, slot: usize) -> Option<&'a str> {
         self.node.input.get(slot).map(String::as_str).filter(|name| !name.is_empty())
     }
@@ -34,12 +34,12 @@ impl<'a> Spelling<'a> {
         }
     }
 
-    /// Returns how many inputs there are, with those that are left out before the last.
+    /// Returns the number of inputs, including omitted ones before the last.
     pub(super) fn inputs(&self) -> usize {
         self.node.input.len()
     }
 
-    /// Returns whether an output is asked for.
+    /// Returns whether an output is used.
     pub(super) fn has_output(&self, slot: usize) -> bool {
         self.node.output.get(slot).is_some_and(|name| !name.is_empty())
     }
@@ -58,7 +58,7 @@ impl<'a> Spelling<'a> {
         }
     }
 
-    /// Refuses an attribute that has another value than this.
+    /// Refuses an attribute with any other value.
     pub(super) fn refuse_unless(&self, name: &str, expected: i64) -> TractResult<()> {
         match self.int(name, expected) == expected {
             true => Ok(()),
@@ -82,12 +82,12 @@ impl<'a> Spelling<'a> {
         self.attribute(name).map(|attribute| String::from_utf8_lossy(&attribute.s).into_owned()).unwrap_or_default()
     }
 
-    /// Copies of those attributes that the operator has.
+    /// Returns copies of those attributes that the operator has.
     pub(super) fn attributes(&self, names: &[&str]) -> Vec<AttributeProto> {
         names.iter().filter_map(|name| self.attribute(name).cloned()).collect()
     }
 
-    /// Adds a node with one output, and returns the name of that.
+    /// Adds a node with one output, and returns the output's name.
     pub(super) fn add(
         &mut self,
         what: &str,
@@ -121,12 +121,12 @@ impl<'a> Spelling<'a> {
         self.add(what, "Constant", &[], vec![tensor("value", value)])
     }
 
-    /// Adds a constant of one number and no dimensions.
+    /// Adds a scalar constant.
     pub(super) fn number(&mut self, what: &str, number: f32) -> String {
         self.constant(what, floats(&[], &[number]))
     }
 
-    /// Adds the node that gives an output of the operator. The one for output 0 has the operator's name.
+    /// Adds the node for an output of the operator. The one for output 0 has the operator's name.
     pub(super) fn give(&mut self, slot: usize, op_type: &str, inputs: &[&str], attributes: Vec<AttributeProto>) {
         let Some(output) = self.node.output.get(slot).filter(|name| !name.is_empty()) else { return };
         let name = match slot {
@@ -136,7 +136,7 @@ impl<'a> Spelling<'a> {
         self.push(name, op_type, inputs, vec![output.clone()], attributes);
     }
 
-    /// Adds the one node that gives all outputs of the operator.
+    /// Adds the node for all outputs of the operator.
     pub(super) fn give_all(&mut self, op_type: &str, inputs: &[&str], attributes: Vec<AttributeProto>) {
         self.push(self.node.name.clone(), op_type, inputs, self.node.output.clone(), attributes);
     }
@@ -157,7 +157,8 @@ impl<'a> Spelling<'a> {
         self.nodes.push(NodeProto { name, op_type, input, output, attribute, ..NodeProto::default() });
     }
 
-    /// Returns a name for a value that the file does not have. It holds that of a value that only this operator makes.
+    /// Returns a name for a value that the file does not have. It contains the name of a value that only this operator
+    /// makes.
     fn value(&self, what: &str) -> String {
         let own = self.node.output.iter().find(|name| !name.is_empty()).unwrap_or(&self.node.name);
         format!("{own}.opscope.{what}")
@@ -167,7 +168,7 @@ impl<'a> Spelling<'a> {
     ///
     /// # Errors
     ///
-    /// If the operator has outputs that were not spelled out.
+    /// Returns an error if the operator has outputs that no node provides.
     pub(super) fn finish(self) -> TractResult<Vec<NodeProto>> {
         let is_given =
             |output: &String| output.is_empty() || self.nodes.iter().any(|node| node.output.contains(output));
@@ -213,7 +214,7 @@ pub(super) fn whole_numbers(values: &[i64]) -> TensorProto {
     TensorProto { dims, data_type, int64_data: values.to_vec(), ..TensorProto::default() }
 }
 
-/// Returns the element type that `Cast` calls float32.
+/// Returns the attribute of `Cast` for float32.
 pub(super) fn to_float() -> Vec<AttributeProto> {
     vec![int("to", DataType::Float as i64)]
 }

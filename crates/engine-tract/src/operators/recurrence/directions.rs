@@ -1,4 +1,4 @@
-//! Weights as the steps need them. They are made in the first run, and made anew where another run gets other tensors.
+//! Weights in the form that the steps need. They are built in the first run, and again if a run receives other tensors.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -7,36 +7,36 @@ use tract_onnx::tract_core::internal::TractResult;
 
 use super::products::Weights;
 
-/// What one direction is computed with.
+/// The weights of one direction.
 #[derive(Debug)]
 pub(super) struct Direction {
     pub w: Weights,
     pub r: Weights,
-    /// Of a GRU that is reset before its product (`linear_before_reset` is 0): the weights of the new state.
+    /// For a GRU with the reset before its product (`linear_before_reset` is 0): the weights of the new state.
     pub r_of_new: Option<Weights>,
-    /// The bias of the input and of the state, for each column; and their sum.
+    /// The biases of the input and of the state, for each column; and their sum.
     pub biases: [Vec<f32>; 2],
     pub bias: Vec<f32>,
-    /// For the input, output and forget gates.
+    /// The peepholes of the input, output and forget gates.
     pub peepholes: Option<Vec<f32>>,
 }
 
-/// The tensors that it was made from, and the result.
-type Made = (Vec<Weak<Tensor>>, Arc<Vec<Direction>>);
+/// The tensors that the weights were built from, and the result.
+type CachedDirections = (Vec<Weak<Tensor>>, Arc<Vec<Direction>>);
 
-/// The last result.
+/// A cache of the last result.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Prepared(Arc<Mutex<Option<Made>>>);
+pub(super) struct DirectionCache(Arc<Mutex<Option<CachedDirections>>>);
 
-impl PartialEq for Prepared {
-    /// It changes how fast an operator computes, not what.
+impl PartialEq for DirectionCache {
+    /// Always equal: the cache affects the speed of an operator, not its result.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Prepared {
-    /// Returns the last result, if it was made from these tensors, or a new one.
+impl DirectionCache {
+    /// Returns the last result if it was built from these tensors, else a new one.
     pub(super) fn of(
         &self,
         tensors: &[&Arc<Tensor>],
@@ -44,7 +44,7 @@ impl Prepared {
     ) -> TractResult<Arc<Vec<Direction>>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((from, made)) = &*last {
-            // A tensor that is still there was not written to: nobody owns it alone.
+            // A tensor that still exists has not been written to, because it has never had a single owner.
             let is_same = |(from, tensor): (&Weak<Tensor>, &&Arc<Tensor>)| Weak::as_ptr(from) == Arc::as_ptr(tensor);
             if from.len() == tensors.len() && from.iter().zip(tensors).all(is_same) {
                 return Ok(made.clone());

@@ -11,18 +11,18 @@ use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::tensors::view;
 
-/// The outlet of tract's at which each value of the file is.
+/// For each value of the file, tract's outlet that carries it.
 pub(crate) type Outlets = HashMap<ValueId, OutletId>;
 
 /// The values of a run around one of its nodes.
-pub(crate) struct Live<'a> {
+pub(crate) struct TractValues<'a> {
     pub model: &'a TypedModel,
     pub outlets: &'a Outlets,
-    /// The values that the plan holds, by node. Empty where tract does not show them.
+    /// The values that the plan holds, by node. Empty if tract hides them.
     pub held: &'a [Option<TVec<TValue>>],
-    /// The node's inputs, which the plan may have forgotten already.
+    /// The node's inputs, which the plan may have dropped already.
     pub inputs: Fed<'a>,
-    /// The model's inputs, which the caller of the run holds to its end.
+    /// The model's inputs, which the caller of the run holds until its end.
     pub given: Fed<'a>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Fed<'a> {
     }
 }
 
-impl LiveValues for Live<'_> {
+impl LiveValues for TractValues<'_> {
     fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
         let outlet = *self.outlets.get(&id)?;
         let held = self.held.get(outlet.node).and_then(|outputs| outputs.as_ref()?.get(outlet.slot));

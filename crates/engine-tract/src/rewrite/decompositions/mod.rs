@@ -1,41 +1,41 @@
-//! Operators that the engine lacks, spelled out in others before it sees them.
+//! Operators that the engine lacks, decomposed into others before it sees them.
 //!
-//! Most are of the domain com.microsoft, where ONNX Runtime's quantizers and optimizers write them. Each becomes several
-//! nodes that are named after it, so that all of them lead back to the operator of the file.
+//! Most are from the domain com.microsoft, where ONNX Runtime's quantizers and optimizers put them. Each becomes
+//! several nodes that are named after it, so that all of them lead back to the operator of the file.
 
 mod attention;
+mod decomposition;
 mod fused;
 mod normalised;
 mod plain;
 mod quantized;
-mod spelling;
 
 use tract_onnx::pb::NodeProto;
 use tract_onnx::tract_core::internal::TractResult;
 
-use spelling::Spelling;
+use decomposition::Decomposition;
 
 /// The domain of ONNX Runtime's own operators.
 const DOMAIN: &str = "com.microsoft";
 
-/// Spells out one operator.
-type Speller = fn(&mut Spelling<'_>) -> TractResult<()>;
+/// Decomposes one operator.
+type Decomposer = fn(&mut Decomposition<'_>) -> TractResult<()>;
 
-/// Returns the nodes that stand for one; `None` where the operator is not one of those.
+/// Returns the nodes that replace a node; `None` if its operator is not among these.
 ///
 /// # Errors
 ///
-/// If the operator has an attribute or input that is not spelled out.
-pub(crate) fn spelled_out(node: &NodeProto, opset: i64) -> TractResult<Option<Vec<NodeProto>>> {
-    let Some(speller) = speller(node) else { return Ok(None) };
-    let mut spelling = Spelling::of(node, opset);
-    speller(&mut spelling)?;
-    spelling.finish().map(Some)
+/// Returns an error if the operator has an attribute or input that is not supported.
+pub(crate) fn decompose(node: &NodeProto, opset: i64) -> TractResult<Option<Vec<NodeProto>>> {
+    let Some(decomposer) = decomposer(node) else { return Ok(None) };
+    let mut decomposition = Decomposition::of(node, opset);
+    decomposer(&mut decomposition)?;
+    decomposition.finish().map(Some)
 }
 
-fn speller(node: &NodeProto) -> Option<Speller> {
+fn decomposer(node: &NodeProto) -> Option<Decomposer> {
     if matches!(node.domain.as_str(), "" | "ai.onnx") {
-        return plain::speller(node);
+        return plain::decomposer(node);
     }
     if node.domain != DOMAIN {
         return None;

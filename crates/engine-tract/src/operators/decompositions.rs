@@ -1,4 +1,4 @@
-//! Operators that are right once they are spelled out in other operators of tract's.
+//! Operators that are correct once they are decomposed into other operators of tract.
 
 use tract_onnx::Onnx;
 use tract_onnx::model::{ParsingContext, optional_inputs};
@@ -23,14 +23,14 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("Swish", swish);
 }
 
-/// Returns a number of the type and rank of a value, to be computed with it.
+/// Adds a constant with the type and rank of a value, for arithmetic with that value.
 fn number(target: &mut TypedModel, name: String, number: f32, like: OutletId) -> TractResult<OutletId> {
     let fact = target.outlet_fact(like)?;
     let number = tensor0(number).cast_to_dt(fact.datum_type)?.into_owned().broadcast_into_rank(fact.rank())?;
     target.add_const(name, number.into_arc_tensor())
 }
 
-/// `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`. tract forgets to multiply by alpha.
+/// `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`. tract omits the factor alpha.
 fn celu(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let factor = node.get_attr_opt::<f32>("alpha")?.unwrap_or(1.0);
@@ -50,11 +50,11 @@ fn celu(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Computes a discrete Fourier transform in fp64. In fp32, terms that cancel out would leave an error of the size of the
+/// Computes a discrete Fourier transform in fp64. In fp32, terms that cancel out would leave an error as large as the
 /// input.
 pub(super) fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
-    // Without an axis it is the last but one; tract takes the second.
+    // The default axis is the last but one; tract uses the second.
     let is_second = context.onnx_operator_set_version < 20 || optional_inputs(node).nth(2).flatten().is_some();
     let wire = Rewired::new(op, move |name, target, inputs, inner| {
         let fact = target.outlet_fact(inputs[0])?;
@@ -70,8 +70,8 @@ pub(super) fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Bui
     Ok((Box::new(wire), closures))
 }
 
-/// `log(sum(exp(x - m))) + m`, where `m` is the largest. tract takes the powers of the numbers themselves, which overflow
-/// from 89 on.
+/// `log(sum(exp(x - m))) + m`, where `m` is the largest element. tract computes `exp` of the numbers themselves, which
+/// overflows from 89 on.
 fn log_sum_exp(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let largest = NodeProto { op_type: "ReduceMax".to_owned(), ..node.clone() };
@@ -101,7 +101,8 @@ fn log_sum_exp(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
     Ok((Box::new(wire), closures))
 }
 
-/// Gives minus infinity as the largest of nothing and infinity as the smallest. tract gives the largest finite numbers.
+/// Returns minus infinity as the maximum of no elements, and infinity as the minimum. tract returns the largest finite
+/// numbers.
 fn extreme(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let of_nothing = if node.op_type == "ReduceMax" { f32::NEG_INFINITY } else { f32::INFINITY };
@@ -120,7 +121,7 @@ fn extreme(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// In CRD order the channels of the input come before the places in a block; tract knows only DCR.
+/// In CRD order the channels of the input come before the positions in a block; tract supports only DCR.
 fn space_to_depth(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     match node.get_attr_opt::<&str>("mode")?.unwrap_or("DCR") {
@@ -143,7 +144,7 @@ fn space_to_depth(context: &ParsingContext, node: &NodeProto) -> TractResult<Bui
     Ok((Box::new(wire), closures))
 }
 
-/// `max(0, x) + log(1 + exp(-|x|))`. tract takes `log(1 + exp(x))`, which overflows from 89 on.
+/// `max(0, x) + log(1 + exp(-|x|))`. tract computes `log(1 + exp(x))`, which overflows from 89 on.
 fn softplus(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let wire = Rewired::new(op, move |name, target, inputs, _| {
@@ -161,7 +162,7 @@ fn softplus(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// `x * sigmoid(alpha * x)`. tract does not read alpha.
+/// `x * sigmoid(alpha * x)`. tract ignores alpha.
 fn swish(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let factor = node.get_attr_opt::<f32>("alpha")?.unwrap_or(1.0);

@@ -1,4 +1,4 @@
-//! The memory that a run holds for tensors: how much it will be at most, and what it is during the run.
+//! The memory that a run holds for tensors: its peak, predicted in advance, and its changes during the run.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use tract_onnx::tract_core::ops::source::TypedSource;
 use super::TractPlan;
 use super::kernels::NO_KERNEL;
 
-/// Returns the memory of a run that executes the nodes of `order` one after the other, and with each of them forgets the
-/// values of the nodes in `flushed` at the same index.
+/// Returns the memory of a run that executes the nodes of `order` in sequence, and after each of them drops the values
+/// of the nodes in `flushed` at the same index.
 pub(crate) fn run_memory(
     model: &TypedModel,
     order: &[usize],
@@ -33,7 +33,7 @@ pub(crate) fn run_memory(
     let mut held: u64 = inputs.map(|node| sizes[node]).sum();
     let mut memory = RunMemory { peak: held, at: None, unknown };
     for (&node, flushed) in order.iter().zip(flushed) {
-        // The caller of the run holds its inputs from before the first node to after the last one.
+        // The caller of the run holds its inputs from before the first node until after the last one.
         if !is_input(node) {
             held = held.saturating_add(sizes[node]);
         }
@@ -47,15 +47,15 @@ pub(crate) fn run_memory(
     memory
 }
 
-/// Returns the bytes of a tensor; `None` where its shape depends on what a run computes.
+/// Returns the size of a tensor in bytes; `None` if its shape depends on what a run computes.
 fn bytes(fact: &TypedFact) -> Option<u64> {
     fact.mem_size().to_i64().ok().and_then(|bytes| u64::try_from(bytes).ok())
 }
 
 /// Reports the memory that a run holds for tensors, as it changes.
 ///
-/// A value is held from the node that computes it to the last node that takes it. Several values may lie in the same
-/// memory, because a node may compute in place, or hand on what it takes.
+/// A value is held from the node that computes it to the last node that takes it. Several values may share memory,
+/// because a node may compute in place, or pass its input on.
 pub(crate) struct HeldMemory<'a> {
     plan: &'a TractPlan,
     observer: &'a dyn RunObserver,
@@ -63,12 +63,12 @@ pub(crate) struct HeldMemory<'a> {
     last_taken_by: HashMap<usize, &'a [usize]>,
     /// For each node, the addresses of its outputs.
     outputs: Vec<TVec<u64>>,
-    /// For each address that is held, its bytes and the number of values that lie there.
+    /// For each address that is held, its size and the number of values there.
     held: HashMap<u64, (u64, usize)>,
 }
 
 impl<'a> HeldMemory<'a> {
-    /// Starts with the inputs, which the caller of the engine holds to the end of the run. They are not reported.
+    /// Starts with the inputs, which the caller of the engine holds until the end of the run. They are not reported.
     pub fn new(plan: &'a TractPlan, observer: &'a dyn RunObserver, inputs: &[TValue]) -> Self {
         let model = plan.model();
         let facts = model.inputs.iter().map(|input| model.outlet_fact(*input).ok());
@@ -83,7 +83,7 @@ impl<'a> HeldMemory<'a> {
         }
     }
 
-    /// Reports what changed when a node has computed its outputs.
+    /// Reports what changed when a node computed its outputs.
     pub fn computed(&mut self, node: usize, outputs: &[TValue]) {
         let now = Ticks::now();
         let mut leaving = self.release(node);
@@ -97,7 +97,7 @@ impl<'a> HeldMemory<'a> {
             self.held.insert(memory.address, (memory.bytes, 1));
             let before = leaving.iter().position(|other| other.address == memory.address);
             let before = before.map(|index| leaving.swap_remove(index));
-            // The node computed in place, or gave its input back and got memory at the same address.
+            // The node computed in place, or freed its input and received memory at the same address.
             if before != Some(memory) {
                 before.into_iter().for_each(|before| self.observer.freed(before, now));
                 self.observer.allocated(memory, now);
@@ -106,7 +106,7 @@ impl<'a> HeldMemory<'a> {
         leaving.into_iter().for_each(|memory| self.observer.freed(memory, now));
     }
 
-    /// Forgets the values that no node takes after this one, and returns the memory in which no value lies then.
+    /// Drops the values that no node takes after this one, and returns the memory that holds no value any more.
     fn release(&mut self, node: usize) -> TVec<TensorMemory> {
         let mut leaving = TVec::new();
         for &value in self.last_taken_by.get(&node).copied().unwrap_or_default() {
@@ -123,8 +123,8 @@ impl<'a> HeldMemory<'a> {
     }
 }
 
-/// Returns the memory of a tensor, or `None` if it has no bytes. For tensors in a form of the engine's own, whose bytes
-/// tract does not show, the size is the one that the plan knows, and the address is the tensor's own.
+/// Returns the memory of a tensor, or `None` if it has no bytes. If the tensor is in a form of tract's whose bytes are
+/// hidden, the size is the one that the plan knows, and the address is that of the tensor object.
 fn memory(tensor: &TValue, fact: Option<&TypedFact>) -> Option<TensorMemory> {
     let (address, bytes) = match tensor.as_plain_ram() {
         Some(plain) => (plain.as_bytes().as_ptr().addr() as u64, plain.as_bytes().len() as u64),

@@ -1,4 +1,4 @@
-//! From the file's messages and the actual inputs to a model of tract's that can be planned.
+//! Turns the file's messages and the actual inputs into one of tract's models that can be planned.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,36 +27,37 @@ use crate::{operators, tensors};
 /// Inputs that become constants, by slot.
 pub(crate) type Baked = Vec<(usize, Tensor)>;
 
-/// What a model of tract's is made of.
+/// The parts that one of tract's models is built from.
 #[derive(Clone)]
 pub(crate) struct Source {
     pub graph: Arc<Graph>,
     pub framework: Arc<Onnx>,
     pub proto: Arc<pb::ModelProto>,
-    /// How far it is rewritten; not at all at exact fidelity, where each operator of the file is a step of its own.
+    /// How far it is rewritten. `None` at exact fidelity, where each operator of the file is a step of its own.
     pub form: Option<Form>,
-    /// What is known of the rewritten model's values besides.
+    /// What is known about the rewritten model's values in addition.
     pub known: Arc<KnownOutputs>,
 }
 
 /// A model that is ready to be planned.
 pub(crate) struct Prepared {
     pub model: TypedModel,
-    /// Which values of the file each outlet is, to the last element. Complete at exact fidelity.
+    /// Which values of the file each outlet holds, with equal elements. Complete at exact fidelity.
     pub values: HashMap<OutletId, Vec<ValueId>>,
-    /// At optimised fidelity, which values of the file each outlet carries, some of them with their axes in another order.
+    /// At optimised fidelity, which values of the file each outlet carries, some of them with their axes in another
+    /// order.
     pub carried: Provenance,
-    /// Values that were computed at load, because no input's data is needed for them.
+    /// Values that were computed at load, because they need no data of an input.
     pub constants: Vec<(ValueId, OutletId)>,
-    /// Initializers of the file that are used as they are.
+    /// Initializers of the file that are used unchanged.
     pub weights: Vec<(ValueId, OutletId)>,
     /// How many of the model's first outputs are those of the file.
     pub outputs: usize,
-    /// What a user should know of how the plan runs the model.
+    /// Notes for the user about how the plan runs the model.
     pub notes: Vec<String>,
 }
 
-/// Fixes every dimension from the inputs and lets tract translate, and at optimised fidelity optimise.
+/// Fixes every dimension from the inputs, and lets tract translate and, at optimised fidelity, optimise.
 pub(crate) fn prepare(
     source: &Source,
     inputs: &[Tensor],
@@ -98,7 +99,7 @@ pub(crate) fn prepare(
     })
 }
 
-/// Returns what to say of operators that compute in fp32 what the file has in fp16.
+/// Returns a note on the operators that compute in fp32 what the file has in fp16.
 fn widened(graph: &Graph, model: &TypedModel) -> Option<String> {
     let operators = operators::widened(model);
     let first = &graph.operators.get(operators.first()?.index())?.name;
@@ -110,7 +111,7 @@ fn widened(graph: &Graph, model: &TypedModel) -> Option<String> {
     })
 }
 
-/// Returns what to say of an operator whose values other engines need not agree with.
+/// Returns a note on an operator for which other engines may compute other values.
 fn amplified(graph: &Graph) -> Option<String> {
     let operator = graph.operators.iter().find(|operator| operator.op_type == "DynamicQuantizeLSTM")?;
     Some(format!(
@@ -120,7 +121,7 @@ fn amplified(graph: &Graph) -> Option<String> {
     ))
 }
 
-/// Returns the graph as tract reads it, with what can be known of its values beforehand.
+/// Returns the graph as tract reads it, with what can be known in advance about its values.
 fn analysed(
     graph: &Graph,
     framework: &Onnx,
@@ -151,7 +152,7 @@ fn parse(graph: &Graph, framework: &Onnx, proto: &pb::ModelProto) -> TractResult
     Ok(parsed)
 }
 
-/// Makes constants of inputs.
+/// Turns inputs into constants.
 fn bake(parsed: &mut ParseResult, graph: &Graph, baked: &Baked) -> TractResult<()> {
     let mut sources = parsed.model.input_outlets()?.to_vec();
     for (slot, tensor) in baked {
@@ -167,8 +168,8 @@ fn bake(parsed: &mut ParseResult, graph: &Graph, baked: &Baked) -> TractResult<(
     Ok(())
 }
 
-/// Returns the tensors of the file's initializers. They are not kept, so that those that are not used any more can go;
-/// but no other tensor takes their places.
+/// Returns the tensors of the file's initializers, as weak references: unused ones are freed, but no other tensor
+/// reuses their addresses.
 fn initializers(graph: &Graph, parsed: &ParseResult) -> Vec<(ValueId, Weak<TractTensor>)> {
     let initializers = graph.values.iter().filter(|value| matches!(value.producer, Producer::Initializer));
     let tensor = |value: &opscope_onnx::Value| {
@@ -178,7 +179,7 @@ fn initializers(graph: &Graph, parsed: &ParseResult) -> Vec<(ValueId, Weak<Tract
     initializers.filter_map(tensor).collect()
 }
 
-/// Returns where tensors are constants of a model: the same ones, not what was made of them.
+/// Returns where these same tensors are constants of a model; tensors derived from them do not count.
 fn used(tensors: &[(ValueId, Weak<TractTensor>)], model: &TypedModel) -> Vec<(ValueId, OutletId)> {
     let known: HashMap<_, ValueId> = tensors.iter().map(|(value, tensor)| (tensor.as_ptr(), *value)).collect();
     let constants = model.nodes().iter().filter_map(|node| Some((node.id, node.op_as::<Const>()?)));
@@ -187,9 +188,9 @@ fn used(tensors: &[(ValueId, Weak<TractTensor>)], model: &TypedModel) -> Vec<(Va
         .collect()
 }
 
-/// Translates with every value of the file as an output: so each is known by its outlet, also where no later operator
-/// needs it, and none is dropped. Afterwards only those that nothing else uses stay outputs, so that a run keeps no value
-/// longer than it must.
+/// Translates with every value of the file as an output. So each value is known by its outlet, even if no later
+/// operator needs it, and none is dropped. Afterwards only the values that nothing else uses stay outputs, so that a
+/// run keeps no value longer than it must.
 fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     let is_computed = |value: &&opscope_onnx::Value| matches!(value.producer, Producer::Operator(..));
     let asked: Vec<(ValueId, OutletId)> = graph
@@ -225,7 +226,7 @@ fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     Ok(Prepared { model, values, carried: Provenance::new(), constants, weights: vec![], outputs, notes: vec![] })
 }
 
-/// Lets tract rewrite the model, and follows the values through it.
+/// Lets tract rewrite the model, and follows the values through the rewrites.
 fn optimised(typed: Prepared, form: Form, graph: &Graph, known: &KnownOutputs) -> TractResult<Prepared> {
     let Prepared { mut model, values: before, outputs, .. } = typed;
     let facts: HashMap<ValueId, TypedFact> = before
@@ -244,7 +245,7 @@ fn optimised(typed: Prepared, form: Form, graph: &Graph, known: &KnownOutputs) -
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
     for (&outlet, carried) in &carried {
         let fact = model.outlet_fact(outlet)?;
-        let is_same = |carried: &&provenance::Carried| {
+        let is_same = |carried: &&provenance::CarriedValue| {
             let before = &facts[&carried.value];
             !carried.reordered && before.shape == fact.shape && before.datum_type == fact.datum_type
         };

@@ -4,13 +4,14 @@ use tract_linalg::{Func, MmmDispatch, cache};
 use crate::budget::guard;
 use crate::operators;
 
-/// Makes what lives as long as the process: the tables of operators, ours and tract's, and what tract finds out about the processor.
+/// Creates what lives as long as the process: the tables of operators, of this crate and of tract, and what tract finds
+/// out about the processor.
 pub(super) fn prepare() {
     for fidelity in [Fidelity::Optimised, Fidelity::Exact] {
         operators::framework(fidelity);
     }
     MmmDispatch::native();
-    // Any function will do: they are in one table.
+    // Any function works here, because all are in the same table.
     let _ = Func::Exp.ew_f32();
     cache::cache_info();
     cache::last_level_cache();
