@@ -1,4 +1,4 @@
-//! Values that another thread reads while the run goes on.
+//! Values that another thread reads while the run continues.
 
 use std::hint;
 use std::mem;
@@ -9,43 +9,43 @@ use std::time::{Duration, Instant};
 use opscope_model::KeptTensor;
 use opscope_onnx::ValueId;
 
-/// How long the end of a reader is awaited before the thread sleeps: what a megabyte takes, and some.
+/// How long a thread spins for the end of a reader before it sleeps: somewhat longer than reading a megabyte takes.
 const SLEEPLESS: Duration = Duration::from_micros(200);
 
 /// The values of a run that were kept and not yet given up.
 #[derive(Default)]
 pub(crate) struct Keeping {
-    kept: Vec<(ValueId, Arc<Kept>)>,
+    kept: Vec<(ValueId, Arc<KeptValue>)>,
     spare: Arc<Spare>,
 }
 
-/// Buffers of copies, to be used again: the system takes longer to give new memory than to copy into it.
+/// Buffers for copies, which are reused: getting new memory from the system takes longer than the copy.
 #[derive(Default)]
 pub(crate) struct Spare(Mutex<Vec<Vec<u8>>>);
 
 /// A kept value.
-struct Kept {
+struct KeptValue {
     memory: Mutex<Memory>,
     spare: Arc<Spare>,
 }
 
-/// Where a kept value is.
+/// The location of a kept value.
 enum Memory {
-    /// In the library's memory, which stays as it is until the value is given up.
+    /// In the library's memory, which stays unchanged until the value is given up.
     Library { data: *const u8, length: usize },
     /// In a copy.
     Copy(Vec<u8>),
-    /// Nowhere: it was read, or nobody wants to read it any more.
+    /// Nowhere: it was read, or it is not wanted any more.
     Gone,
 }
 
-// SAFETY: the library's memory may be read on any thread.
+// SAFETY: any thread may read the library's memory.
 unsafe impl Send for Memory {}
 
-/// What another thread gets.
-struct Reader(Arc<Kept>);
+/// The handle that another thread receives.
+struct Reader(Arc<KeptValue>);
 
-/// The most bytes that are spared.
+/// How many bytes of spare buffers are kept.
 const MOST_SPARE: usize = 64 << 20;
 
 impl Spare {
@@ -76,15 +76,15 @@ impl Keeping {
     /// Keeps a value.
     ///
     /// # Safety
-    /// The memory has so many bytes, and stays as it is until the value is given up here.
+    /// The memory has this many bytes, and stays unchanged until the value is given up here.
     pub unsafe fn keep(&mut self, value: ValueId, data: *const u8, length: usize) -> Box<dyn KeptTensor> {
         let memory = Mutex::new(Memory::Library { data, length });
-        let kept = Arc::new(Kept { memory, spare: Arc::clone(&self.spare) });
+        let kept = Arc::new(KeptValue { memory, spare: Arc::clone(&self.spare) });
         self.kept.push((value, Arc::clone(&kept)));
         Box::new(Reader(kept))
     }
 
-    /// Gives these values up: they are copied if they have yet to be read.
+    /// Gives these values up. Values that have yet to be read are copied.
     pub fn give_up(&mut self, values: &[ValueId]) {
         self.kept.retain(|(value, kept)| {
             let is_wanted = !values.contains(value);
@@ -97,7 +97,7 @@ impl Keeping {
 }
 
 impl Keeping {
-    /// Gives up everything.
+    /// Gives all values up.
     pub fn give_up_all(&mut self) {
         self.kept.drain(..).for_each(|(_, kept)| kept.copy());
     }
@@ -109,9 +109,9 @@ impl Drop for Keeping {
     }
 }
 
-impl Kept {
-    /// Copies the value if it is still in the library's memory. Waits for whoever reads it, which takes less time than to sleep and be
-    /// woken.
+impl KeptValue {
+    /// Copies the value if it is still in the library's memory. If it is being read, waits, which takes less time than
+    /// to sleep and wake up.
     fn copy(&self) {
         let start = Instant::now();
         while let Err(TryLockError::WouldBlock) = self.memory.try_lock()
@@ -121,7 +121,7 @@ impl Kept {
         }
         let mut memory = lock(&self.memory);
         if let Memory::Library { data, length } = *memory {
-            // SAFETY: by the contract of `Keeping::keep`; the value is not given up yet.
+            // SAFETY: guaranteed by the caller of `Keeping::keep`; the value is not given up yet.
             let bytes = unsafe { slice::from_raw_parts(data, length) };
             let mut copy = self.spare.take(length);
             copy.extend_from_slice(bytes);
@@ -134,7 +134,7 @@ impl KeptTensor for Reader {
     fn read(&self, read: &mut dyn FnMut(&[u8])) {
         let mut memory = lock(&self.0.memory);
         match mem::replace(&mut *memory, Memory::Gone) {
-            // SAFETY: by the contract of `Keeping::keep`: to be given up, the value must be locked.
+            // SAFETY: guaranteed by the caller of `Keeping::keep`; the value cannot be given up while it is locked.
             Memory::Library { data, length } => read(unsafe { slice::from_raw_parts(data, length) }),
             Memory::Copy(bytes) => {
                 read(&bytes);

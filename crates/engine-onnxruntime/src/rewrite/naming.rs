@@ -1,4 +1,4 @@
-//! Gives every node and every value a name of ours.
+//! Renames every node and every value.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,21 @@ use prost::Message;
 use crate::names;
 use crate::proto::{GraphProto, ModelProto, NodeProto, TensorHead};
 
-/// Returns the model of a file with [names](crate::names) of ours, its nodes in order of execution. Weights keep the names and the bytes
-/// that they have.
+/// Returns the model of a file with the names of [`names`](crate::names), its nodes in order of execution. Weights keep
+/// their names and bytes.
 ///
 /// # Errors
-/// Returns an error if the file is none that the graph was read from.
+/// Returns an error if the graph was not read from this file.
 pub(crate) fn named(graph: &Graph) -> Result<ModelProto, String> {
     let mut model = ModelProto::decode(graph.source.bytes.clone()).map_err(|error| error.to_string())?;
     let proto = model.graph.as_mut().ok_or("there is no graph in the file")?;
-    let main = Part { inputs: &graph.inputs, operators: &graph.operators };
+    let main = GraphPart { inputs: &graph.inputs, operators: &graph.operators };
     rename(graph, proto, &main, None)?;
     Ok(model)
 }
 
 /// The main graph, or a body.
-struct Part<'a> {
+struct GraphPart<'a> {
     inputs: &'a [ValueId],
     operators: &'a [Operator],
 }
@@ -45,7 +45,12 @@ impl Scope<'_> {
     }
 }
 
-fn rename(graph: &Graph, proto: &mut GraphProto, part: &Part<'_>, outer: Option<&Scope<'_>>) -> Result<(), String> {
+fn rename(
+    graph: &Graph,
+    proto: &mut GraphProto,
+    part: &GraphPart<'_>,
+    outer: Option<&Scope<'_>>,
+) -> Result<(), String> {
     let mut scope = Scope { names: HashMap::new(), outer };
     for tensor in &mut proto.initializer {
         let head = TensorHead::decode(tensor.clone()).map_err(|error| error.to_string())?;
@@ -87,7 +92,7 @@ fn rename(graph: &Graph, proto: &mut GraphProto, part: &Part<'_>, outer: Option<
         let bodies = attributes.flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs));
         for (proto, body) in bodies.zip(graph.bodies_of(operator.id)) {
             let Body { inputs, .. } = body;
-            rename(graph, proto, &Part { inputs, operators: graph.operators_of(body) }, Some(&scope))?;
+            rename(graph, proto, &GraphPart { inputs, operators: graph.operators_of(body) }, Some(&scope))?;
         }
     }
     proto.node = nodes;

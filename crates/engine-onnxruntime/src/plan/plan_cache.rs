@@ -1,4 +1,4 @@
-//! The plans of a model that were made so far.
+//! The plans of a model that exist so far.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,19 +10,19 @@ use opscope_tensor::Tensor;
 const MOST_PLANS: usize = 64;
 
 /// Plans by the shapes that they were made for, the oldest first.
-pub(super) struct Made<P>(Mutex<VecDeque<(Shapes, Arc<P>)>>);
+pub(super) struct PlanCache<P>(Mutex<VecDeque<(Shapes, Arc<P>)>>);
 
 /// The shapes of a plan's inputs.
 type Shapes = Vec<Vec<usize>>;
 
-impl<P> Default for Made<P> {
+impl<P> Default for PlanCache<P> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<P> Made<P> {
-    /// Returns the plan for inputs of these shapes. Threads that want the same one wait until it is made.
+impl<P> PlanCache<P> {
+    /// Returns the plan for inputs of these shapes. Threads that need the same plan wait until it is made.
     pub fn find_or_make(
         &self,
         inputs: &[Tensor],
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_made_once_for_its_shapes_and_the_oldest_is_forgotten() {
-        let made = Made::default();
+        let made = PlanCache::default();
         let input = |size: usize| [Tensor::from_f32(vec![size], &vec![0.0; size]).expect("as many as it has")];
         let plan = |size| made.find_or_make(&input(size), || Ok(size)).expect("it is made");
         let first = plan(1);

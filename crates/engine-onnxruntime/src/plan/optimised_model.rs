@@ -1,4 +1,4 @@
-//! Plans of ONNX Runtime's own.
+//! Plans that ONNX Runtime optimises.
 
 use std::io;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use opscope_tensor::{Tensor, TensorView};
 use prost::Message;
 
 use super::limits;
-use super::made::Made;
 use super::memory::run_memory;
+use super::plan_cache::PlanCache;
 use super::types::{Sizes, Types, types_in_plan};
 use super::upload::{Expected, takes_as_declared, uploaded};
 use super::written;
@@ -30,7 +30,7 @@ use crate::times::KernelTimes;
 /// A model that ONNX Runtime has optimised. One session serves all shapes.
 pub(crate) struct OptimisedModel {
     loaded: Arc<Loaded>,
-    plans: Made<OptimisedPlan>,
+    plans: PlanCache<OptimisedPlan>,
 }
 
 struct Loaded {
@@ -38,11 +38,11 @@ struct Loaded {
     graph: Arc<Graph>,
     setup: Setup,
     session: Session,
-    /// What is known of values before any shapes are.
+    /// What is known about values before any shapes are known.
     types: Types,
-    /// What the session runs; `None` if the library could not say.
+    /// The kernels that the session runs; `None` if the library could not write its graph.
     kernels: Option<Kernels>,
-    /// What the session reads weights from.
+    /// The files that the session reads weights from.
     _files: ExternalFiles,
 }
 
@@ -52,7 +52,7 @@ struct Kernels {
     times: KernelTimes,
 }
 
-/// What a plan says where the library could not write the graph that it runs.
+/// The note of a plan whose graph the library could not write.
 const NOT_WRITTEN: &str = "ONNX Runtime could not write the graph that it runs, as it cannot above two gigabytes, so the \
                            times of single operators are not known";
 
@@ -68,7 +68,7 @@ impl OptimisedModel {
         let files = ExternalFiles::map(&graph, &model).map_err(failed)?;
         files.name_in(&mut model);
         let mut session = setup.session_options(options.threads, level, false).map_err(failed)?;
-        // SAFETY: the files are kept as long as the session, and are mapped for reading.
+        // SAFETY: the session keeps the files, which are mapped read-only.
         #[allow(unsafe_code)]
         unsafe { session.external_files(files.directory(), &files.contents()) }.map_err(failed)?;
         let plain = || setup.session_options(options.threads, GraphOptimizationLevel::Disable, true);
@@ -76,7 +76,7 @@ impl OptimisedModel {
         limits::check(&graph, options.budget, |value| types.for_inputs(&graph, &Sizes::default(), value))?;
         let (inputs, outputs) = names::of_ends(&graph);
         let (session, written) =
-            written::load(&model.encode_to_vec(), limits::weights(&graph), &mut session, &inputs, &outputs)
+            written_graph::load(&model.encode_to_vec(), limits::weights(&graph), &mut session, &inputs, &outputs)
                 .map_err(failed)?;
         let kernels = written.map(|written| {
             let attributed = Attributed::new(&graph, &written);
@@ -85,7 +85,7 @@ impl OptimisedModel {
         });
         let setup = setup.clone();
         Ok(Self {
-            plans: Made::default(),
+            plans: PlanCache::default(),
             loaded: Arc::new(Loaded { budget: options.budget, graph, setup, session, types, kernels, _files: files }),
         })
     }
@@ -132,7 +132,7 @@ impl Model for OptimisedModel {
     }
 }
 
-/// A model for inputs of given shapes.
+/// A model for inputs with given shapes.
 struct OptimisedPlan {
     loaded: Arc<Loaded>,
     expected: Expected,
@@ -183,7 +183,7 @@ impl Plan for OptimisedPlan {
     }
 }
 
-/// What a run gave, and when the library ran the model.
+/// The result of a run, and when the library ran the model.
 type Outcome = (Result<Vec<Value>, EngineError>, (Ticks, Ticks));
 
 impl OptimisedPlan {

@@ -11,11 +11,12 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use crate::api::{Session, SessionOptions};
 use crate::proto::ModelProto;
 
-/// The most bytes of a message of protobuf.
+/// The largest size of a protobuf message in bytes.
 const LARGEST_WRITTEN: u64 = 2 << 30;
 
-/// Loads a model and returns, beside the session, the graph that it runs. The library writes it to memory, not to a disk. `None` if it
-/// cannot write the graph, as one of more than two gigabytes. `weights` are their bytes.
+/// Loads a model. Returns the session and the graph that it runs, which the library writes to memory, not to disk. The
+/// graph is `None` if the library cannot write it, for example because it exceeds two gigabytes. `weights` is their
+/// size in bytes.
 pub(crate) fn load(
     model: &[u8],
     weights: u64,
@@ -30,7 +31,7 @@ pub(crate) fn load(
     options.write_optimized_model(&format!("/proc/self/fd/{}", memory.as_raw_fd()))?;
     match Session::load(model, options, inputs, outputs) {
         Ok(session) => Ok((session, read(&memory))),
-        // It may be that the graph could not be written: what was computed at load is a part of it.
+        // Writing the graph may be the reason, because it includes what was computed at load.
         Err(reason) => {
             options.write_optimized_model("")?;
             let session = Session::load(model, options, inputs, outputs).map_err(|_| reason)?;
@@ -40,9 +41,9 @@ pub(crate) fn load(
 }
 
 fn read(memory: &File) -> Option<ModelProto> {
-    // SAFETY: the file is memory of this process that nothing else knows.
+    // SAFETY: the file is memory of this process that nothing else refers to.
     #[allow(unsafe_code)]
     let contents = unsafe { Mmap::map(memory) }.ok()?;
-    // The nodes are small beside the weights, which are not read from here.
+    // The nodes are small compared with the weights, which are not read from here.
     ModelProto::decode(Bytes::from_owner(contents)).ok()
 }

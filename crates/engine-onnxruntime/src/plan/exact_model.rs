@@ -13,8 +13,8 @@ use opscope_onnx::{Graph, OnnxError, OperatorId, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 use prost::Message;
 
-use super::made::Made;
 use super::memory::run_memory;
+use super::plan_cache::PlanCache;
 use super::types::{Sizes, Types, types_in_plan};
 use super::upload::{Expected, takes_as_declared, uploaded};
 use super::{kernels, limits, order};
@@ -30,7 +30,7 @@ use crate::taps::{Access, Layout, Memory, Spare, Watched, unwatched, watching, w
 /// A model that is executed as the file has it. One session serves all shapes.
 pub(crate) struct ExactModel {
     loaded: Arc<Loaded>,
-    plans: Made<ExactPlan>,
+    plans: PlanCache<ExactPlan>,
 }
 
 struct Loaded {
@@ -41,12 +41,12 @@ struct Loaded {
     types: Types,
     apart: Apart,
     files: ExternalFiles,
-    /// The session whose taps share memory.
+    /// The session whose taps pass values on in the same memory.
     shared: Session,
-    /// The session in which an observer may replace what an operator takes, made when the first such run begins.
+    /// The session in which an observer may replace an operator's inputs. It is created when the first such run begins.
     own: OnceLock<Result<Session, EngineError>>,
-    /// The session in which an observer may keep what an operator computes, made when the first such run begins. `None` if there can
-    /// be none.
+    /// The session in which an observer may keep an operator's outputs. It is created when the first such run begins.
+    /// `None` if it is not possible.
     held: OnceLock<Option<HeldSession>>,
 }
 
@@ -55,7 +55,7 @@ struct HeldSession {
     session: Session,
     holds: Holds,
     spare: Arc<Spare>,
-    /// Locked during a run: what is held when it ends stays as it is until the next one.
+    /// Locked during a run: values that are held at its end stay unchanged until the next run.
     running: Mutex<()>,
 }
 
@@ -87,7 +87,7 @@ impl ExactModel {
                         own: OnceLock::new(),
                         held: OnceLock::new(),
                     };
-                    return Ok(Self { plans: Made::default(), loaded: Arc::new(loaded) });
+                    return Ok(Self { plans: PlanCache::default(), loaded: Arc::new(loaded) });
                 }
                 Err(error) => {
                     first_error.get_or_insert(error);
@@ -98,7 +98,7 @@ impl ExactModel {
     }
 }
 
-/// What a session with taps is made of.
+/// What a session with taps is created from.
 struct Making<'a> {
     setup: &'a Setup,
     graph: &'a Graph,
@@ -112,7 +112,7 @@ struct Making<'a> {
 struct Tapped {
     session: Session,
     taps: Taps,
-    /// The operators in the order of their execution.
+    /// The operators in order of execution.
     order: Vec<OperatorId>,
     holds: Holds,
 }
@@ -130,7 +130,7 @@ impl Making<'_> {
         });
         let mut options = self.setup.session_options(self.threads, GraphOptimizationLevel::Disable, true)?;
         let domain = self.setup.library.taps(memory)?;
-        // SAFETY: the library keeps the domain for ever. The files are kept as long as the session, and are mapped for reading.
+        // SAFETY: the library keeps the domain forever. The session keeps the files, which are mapped read-only.
         #[allow(unsafe_code)]
         unsafe {
             options.add_domain(domain.raw())?;
@@ -144,7 +144,7 @@ impl Making<'_> {
 }
 
 impl Loaded {
-    /// Returns the session in which what an operator takes may be replaced.
+    /// Returns the session in which an operator's inputs may be replaced.
     fn own(&self) -> Result<&Session, EngineError> {
         let made = self.own.get_or_init(|| {
             let failed = |reason: String| load_error(&reason, &self.layout.graph);
@@ -153,12 +153,12 @@ impl Loaded {
         made.as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the session in which what an operator computes may be kept, for one run. `None` if another run has it, or there can be
-    /// none.
+    /// Returns the session in which an operator's outputs may be kept, for one run. `None` if another run is using it,
+    /// or it is not possible.
     fn held(&self) -> Option<(&HeldSession, MutexGuard<'_, ()>)> {
         let made = self.held.get_or_init(|| {
             let Tapped { session, holds, .. } = self.again(Memory::Held).ok()?;
-            // Other memory is given back to the system when a run ends.
+            // Without an arena, memory goes back to the system when a run ends.
             session.has_arena().then(|| HeldSession { session, holds, spare: Arc::default(), running: Mutex::new(()) })
         });
         let made = made.as_ref()?;
@@ -169,7 +169,7 @@ impl Loaded {
         }
     }
 
-    /// Loads the model once more, with other taps.
+    /// Loads the model again, with other taps.
     fn again(&self, memory: Memory) -> Result<Tapped, String> {
         let Self { setup, threads, types, files, .. } = self;
         let graph = &self.layout.graph;
@@ -215,7 +215,7 @@ impl Model for ExactModel {
     }
 }
 
-/// A model with taps, for inputs of given shapes.
+/// A model with taps, for inputs with given shapes.
 struct ExactPlan {
     loaded: Arc<Loaded>,
     expected: Expected,
@@ -259,7 +259,7 @@ impl ExactPlan {
     }
 }
 
-/// Returns whether an observer needs the session in which what is computed may be kept.
+/// Returns whether an observer needs the session in which outputs may be kept.
 fn wants_held(interest: &Interest) -> bool {
     interest.keeps && !interest.replaces_inputs
 }
@@ -305,7 +305,7 @@ impl Plan for ExactPlan {
         observer: &dyn RunObserver,
     ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let interest = observer.interest();
-        // To load the model once more is no part of the run.
+        // Loading the model again is not part of the run.
         if wants_held(&interest) {
             drop(self.loaded.held());
         } else if interest.replaces_inputs {

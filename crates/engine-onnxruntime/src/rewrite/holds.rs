@@ -1,7 +1,8 @@
-//! Has the library hold values for some operators longer than it needs them, so that another thread can read them.
+//! Makes the library hold values for some operators longer than necessary, so that another thread can read them.
 //!
-//! The library uses a value's memory again once the last node that takes the value was executed. So a tap further on takes it, too,
-//! and hands nothing on for it. Nor does an operator compute in the memory of a value that another node has yet to take.
+//! The library reuses a value's memory once the last node that takes the value was executed. So a later tap also takes
+//! the value, without passing it on. It also keeps operators from computing in the value's memory, because another node
+//! has yet to take it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,23 +12,23 @@ use super::taps::Taps;
 use crate::names::{self, TAP_OF_ONE};
 use crate::proto::ModelProto;
 
-/// How many operators further on a value is given up: enough for the other thread to be a little late, and so few that what is held
-/// stays in the caches.
+/// After how many operators a value is given up: enough that the other thread may be a little late, and few enough that
+/// the held values stay in the caches.
 const DISTANCE: usize = 6;
 
-/// What the library holds longer than it needs it.
+/// The values that the library holds longer than necessary.
 #[derive(Debug, Default)]
 pub(crate) struct Holds {
-    /// For each tap, the values that it has the library hold until then.
+    /// For each tap, the values that are held until it is executed.
     pub until: Vec<Vec<ValueId>>,
-    /// All of these values.
+    /// All held values.
     pub values: HashSet<ValueId>,
 }
 
-/// Adds values to what the taps behind the operators of the main graph take. The operators are given in the order of their execution.
+/// Adds values to the inputs of the taps behind the operators of the main graph. `order` is the order of execution.
 ///
-/// A value that no node takes is not held: to take it would change the order. The order stays as it is otherwise, because a tap comes
-/// to what it holds after it has come to the operator in front of it.
+/// A value that no node takes is not held, because taking it would change the order. Apart from that the order stays
+/// the same: each tap is executed after the values that it holds were computed anyway.
 pub(crate) fn hold(graph: &Graph, model: &mut ModelProto, taps: &Taps, order: &[OperatorId]) -> Holds {
     let mut holds = Holds { until: vec![Vec::new(); taps.taps.len()], values: HashSet::new() };
     let changed = changed_in_place(graph);
@@ -39,7 +40,7 @@ pub(crate) fn hold(graph: &Graph, model: &mut ModelProto, taps: &Taps, order: &[
     for (number, _) in taps.taps.iter().enumerate().filter(|(_, tap)| !tap.in_front) {
         behind.entry(taps.taps[number].operator).or_default().push(number);
     }
-    // For each place in the order, the tap that can take further values, and its node.
+    // For each position in the order, the tap that can take further values, and its node.
     let holder = |operator: &OperatorId| {
         let number = *behind.get(operator)?.first()?;
         let node = *nodes.get(&names::of_tap(number))?;
@@ -64,7 +65,8 @@ pub(crate) fn hold(graph: &Graph, model: &mut ModelProto, taps: &Taps, order: &[
     holds
 }
 
-/// Returns the values that the library writes to whoever else takes them: the mean and the variance of a BatchNormalization that trains.
+/// Returns the values that a node other than their producer overwrites: the mean and the variance of a
+/// BatchNormalization in training.
 fn changed_in_place(graph: &Graph) -> HashSet<ValueId> {
     let trains = graph
         .operators

@@ -8,15 +8,16 @@ use prost::Message;
 use crate::names;
 use crate::proto::{ModelProto, NodeProto, TensorHead};
 
-/// The nodes of the graph that a session runs, and what is known of their tensors. The nodes are in an order in which they can
-/// run. The library nearly always takes this one, but it may run independent nodes in another order.
+/// The nodes of the graph that a session runs, and what is known about their tensors. The nodes are in an order in
+/// which they can run. The library nearly always uses this order, but may run independent nodes in another one.
 pub(crate) struct WrittenGraph {
     pub nodes: Vec<Node>,
-    /// The names of the nodes in bodies, by whose events a profile is not read.
+    /// The names of the nodes in bodies, whose events in a profile are skipped.
     pub inner_names: HashSet<String>,
-    /// The tensors that are the same in every run: weights, and what was computed from them when the session was made.
+    /// The tensors that are the same in every run: weights, and what was computed from them when the session was
+    /// created.
     pub constants: HashSet<String>,
-    /// The sizes of constants that are shapes, as those of `Reshape`.
+    /// The values of constants that are shapes, such as those of `Reshape`.
     pub shapes: HashMap<String, Vec<i64>>,
     /// The values of the file that are weights, by the library's names for them.
     weights: HashMap<String, ValueId>,
@@ -28,7 +29,7 @@ pub(crate) struct Node {
     pub name: String,
     pub op_type: String,
     pub domain: String,
-    /// Empty for an input that is left out.
+    /// Empty for an omitted input.
     pub inputs: Vec<String>,
     pub outputs: Vec<String>,
     /// The activation function that was fused into it.
@@ -36,7 +37,7 @@ pub(crate) struct Node {
 }
 
 impl WrittenGraph {
-    /// Reads what the library has written. The names in it are ours.
+    /// Reads the graph that the library has written. Its names are those of [`names`](crate::names).
     pub fn read(graph: &Graph, written: &ModelProto) -> Self {
         let proto = written.graph.clone().unwrap_or_default();
         let mut inner_names = HashSet::new();
@@ -80,7 +81,7 @@ impl Node {
         }
     }
 
-    /// Returns the outputs that are not left out.
+    /// Returns the outputs that are not omitted.
     pub fn given(&self) -> impl Iterator<Item = &String> {
         self.outputs.iter().filter(|name| !name.is_empty())
     }
@@ -95,7 +96,7 @@ fn collect_inner(node: &NodeProto, names: &mut HashSet<String>) {
     }
 }
 
-/// A tensor whose elements are read if it can be a shape.
+/// A tensor whose elements are read if it may be a shape.
 #[derive(Clone, PartialEq, prost::Message)]
 struct SmallTensor {
     #[prost(int64, repeated, tag = "1")]
@@ -109,7 +110,7 @@ struct SmallTensor {
 }
 
 impl SmallTensor {
-    /// Returns the elements of a list of a few whole numbers.
+    /// Returns the elements of a short list of whole numbers.
     fn sizes(self) -> Option<Vec<i64>> {
         const INT64: i32 = 7;
         let [count] = self.dims[..] else { return None };

@@ -1,34 +1,36 @@
-//! Which value of the file each tensor of the written graph carries.
+//! The value of the file that each tensor of the written graph carries.
 //!
-//! Most tensors keep the name of a value. Changes of layout put tensors of the library's between them, whose names say nothing:
-//! what they carry follows from the node that makes them, or from the conversion behind it.
+//! Most tensors keep the name of a value. Changes of layout put the library's own tensors between them, whose names say
+//! nothing; what these carry follows from the node that computes them, or from the conversion behind it.
 
 use std::collections::HashMap;
 
 use opscope_model::changes_layout;
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
 
-use super::written::{Node, WrittenGraph};
+use super::written_graph::{Node, WrittenGraph};
 use crate::names;
 
-/// What a tensor carries.
+/// The value that a tensor carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Carried {
+pub(crate) struct CarriedValue {
     pub value: ValueId,
-    /// Whether the tensor is the value, to the last element. Otherwise it has its elements in another layout, shape or type.
+    /// Whether the tensor equals the value in every element. Otherwise it has the value's elements in another layout,
+    /// shape or type.
     pub same: bool,
-    /// Whether the library's names and attributes say so. Otherwise it was inferred.
+    /// Whether the library's names and attributes say so; otherwise it was inferred.
     pub exact: bool,
 }
 
-/// What the tensors carry, and the nodes that stand for nothing but a change of layout.
+/// The values that the tensors carry, and the nodes that only change a layout.
 pub(crate) struct Carrying<'a> {
-    pub tensors: HashMap<&'a str, Carried>,
-    /// For each node that only changes a layout, the operators of the file that do the same and that it stands for: often none.
+    pub tensors: HashMap<&'a str, CarriedValue>,
+    /// For each node that only changes a layout, the operators of the file that do the same and that it stands for;
+    /// often none.
     pub layouts: HashMap<usize, Vec<OperatorId>>,
 }
 
-/// Nodes that convert between layouts of the library's, or copy between providers.
+/// Nodes that convert between the library's layouts, or copy between providers.
 const CONVERSIONS: &[&str] = &["ReorderInput", "ReorderOutput", "MemcpyFromHost", "MemcpyToHost"];
 
 impl<'a> Carrying<'a> {
@@ -38,10 +40,10 @@ impl<'a> Carrying<'a> {
         for tensor in written.nodes.iter().flat_map(|node| &node.inputs).chain(outputs).filter(|name| !name.is_empty())
         {
             if let Some(value) = written.value(graph, tensor) {
-                carrying.tensors.insert(tensor, Carried { value, same: true, exact: true });
+                carrying.tensors.insert(tensor, CarriedValue { value, same: true, exact: true });
             } else if let Some(value) = names::value(tensor).filter(|value| value.index() < graph.values.len()) {
-                // The value in another type, for example.
-                carrying.tensors.insert(tensor, Carried { value, same: false, exact: true });
+                // For example, the value in another type.
+                carrying.tensors.insert(tensor, CarriedValue { value, same: false, exact: true });
             }
         }
         carrying.follow_back(graph, written);
@@ -50,12 +52,12 @@ impl<'a> Carrying<'a> {
         carrying
     }
 
-    /// Returns what the first output of a node carries.
-    pub fn made_by(&self, node: &Node) -> Option<Carried> {
+    /// Returns the value that the first output of a node carries.
+    pub fn made_by(&self, node: &Node) -> Option<CarriedValue> {
         node.given().find_map(|output| self.tensors.get(output.as_str()).copied())
     }
 
-    /// Follows the values behind changes of layout to what they were made of.
+    /// Follows values backwards through changes of layout.
     fn follow_back(&mut self, graph: &Graph, written: &'a WrittenGraph) {
         let named: Vec<OperatorId> = written.nodes.iter().filter_map(|node| named(graph, node)).collect();
         for (index, node) in written.nodes.iter().enumerate().rev().filter(|(_, node)| is_conversion(graph, node)) {
@@ -68,7 +70,7 @@ impl<'a> Carrying<'a> {
                 else {
                     break;
                 };
-                // The node takes the value in front of that operator.
+                // The node takes the input of that operator.
                 let is_taken = self.tensors.get(from.as_str()).is_some_and(|carried| carried.value == value);
                 if is_taken {
                     break;
@@ -77,11 +79,11 @@ impl<'a> Carrying<'a> {
                 value = passed;
             }
             self.layouts.entry(index).or_insert(stands_for);
-            self.tensors.entry(from).or_insert(Carried { value, same: false, exact: made.exact });
+            self.tensors.entry(from).or_insert(CarriedValue { value, same: false, exact: made.exact });
         }
     }
 
-    /// Names nodes after the value or the operator that they were made of.
+    /// Attributes nodes to the value or the operator in their names.
     fn follow_names(&mut self, graph: &Graph, written: &'a WrittenGraph) {
         for (index, node) in written.nodes.iter().enumerate() {
             let Some(output) = node.given().next() else { continue };
@@ -91,18 +93,18 @@ impl<'a> Carrying<'a> {
             if is_conversion(graph, node) {
                 let from = node.inputs.first().and_then(|input| self.tensors.get(input.as_str()).copied());
                 self.layouts.entry(index).or_default();
-                self.tensors.extend(from.map(|from| (output.as_str(), Carried { same: false, ..from })));
+                self.tensors.extend(from.map(|from| (output.as_str(), CarriedValue { same: false, ..from })));
                 continue;
             }
             let by_value = names::value(&node.name).filter(|value| value.index() < graph.values.len());
             if let Some(value) = by_value {
                 let value = extended(graph, node, value);
-                self.tensors.insert(output, Carried { value, same: false, exact: true });
+                self.tensors.insert(output, CarriedValue { value, same: false, exact: true });
             } else if let Some(operator) = named(graph, node).map(|id| graph.operator(id)) {
-                // Behind another ending of the name, what else was fused into the node is not said.
+                // If the name has another suffix, it does not say what else was fused into the node.
                 let exact = node.name == names::of_operator(operator.id);
                 for (output, value) in node.outputs.iter().zip(&operator.outputs) {
-                    let carried = value.map(|value| Carried { value, same: false, exact });
+                    let carried = value.map(|value| CarriedValue { value, same: false, exact });
                     self.tensors.extend(carried.map(|carried| (output.as_str(), carried)));
                 }
             }
@@ -110,13 +112,14 @@ impl<'a> Carrying<'a> {
     }
 }
 
-/// Follows a value through the addition and the activation that a convolution says were fused into it behind its name.
+/// Follows a value through the addition and the activation that, according to a convolution's attributes, were fused
+/// into it.
 fn extended(graph: &Graph, node: &Node, value: ValueId) -> ValueId {
     const SUMMAND: usize = 3;
     let mut adds = node.inputs.get(SUMMAND).is_some_and(|name| !name.is_empty());
     let mut activation = node.activation.as_deref();
     let mut value = value;
-    // What the name says already has its own activation.
+    // The operator in the name already has its own activation.
     if maker(graph, value).is_some_and(|operator| Some(operator.op_type.as_str()) == activation) {
         activation = None;
     }
@@ -133,7 +136,7 @@ fn extended(graph: &Graph, node: &Node, value: ValueId) -> ValueId {
     value
 }
 
-/// Returns the operator that a node's name leads to.
+/// Returns the operator that a node's name leads back to.
 pub(crate) fn named(graph: &Graph, node: &Node) -> Option<OperatorId> {
     names::operator(&node.name).filter(|operator| operator.index() < graph.operators.len())
 }
@@ -149,7 +152,7 @@ fn maker(graph: &Graph, value: ValueId) -> Option<&Operator> {
 fn is_conversion(graph: &Graph, node: &Node) -> bool {
     let of_library = CONVERSIONS.contains(&node.op_type.as_str());
     let of_onnx = node.domain.is_empty() && (node.op_type == "Cast" || changes_shape(node));
-    // A function of the file whose nodes the library runs in its place.
+    // A function of the file that the library has replaced by its nodes.
     let is_inlined = node.given().any(|output| output.starts_with("_inlfunc_"));
     of_library || of_onnx && !is_inlined && named(graph, node).is_none()
 }

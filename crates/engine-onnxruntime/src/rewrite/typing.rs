@@ -1,4 +1,5 @@
-//! A model that only tells the types of its values: its weights are inputs, and every value is an output.
+//! A model whose only purpose is to infer the types of its values: its weights are inputs, and every value is an
+//! output.
 
 use opscope_onnx::{Graph, ValueId};
 use prost::Message;
@@ -9,10 +10,11 @@ use crate::proto::{
     DimensionProto, ModelProto, TensorHead, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
 
-/// Weights of at most so many bytes stay, because shapes may depend on what is in them.
+/// Weights of at most this many bytes stay, because shapes may depend on their content.
 const LARGEST_KEPT: usize = 4096;
 
-/// Makes a model with [names](crate::names) of ours one that only tells types, and returns the values that are its outputs.
+/// Turns a model with the names of [`names`](crate::names) into one that only serves to infer types. Returns the values
+/// that are its outputs.
 pub(crate) fn typed(graph: &Graph, model: &mut ModelProto) -> Vec<ValueId> {
     let Some(proto) = &mut model.graph else { return Vec::new() };
     for tensor in std::mem::take(&mut proto.initializer) {

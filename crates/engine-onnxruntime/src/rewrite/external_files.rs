@@ -1,6 +1,6 @@
-//! Data beside the file. The library gets it as memory: it would look for the files relative to the directory of the process,
-//! because it is given the model as bytes. Of memory it takes no tensor of more than two gigabytes; a model with such a one is given as
-//! the directory of its files, which the library then reads itself.
+//! External data. The library receives the files' contents as memory: since it is given the model as bytes, it would
+//! look for the files relative to the working directory. From memory it accepts no tensor of more than two gigabytes;
+//! for a model with such a tensor, it is given the directory of the files, and reads them itself.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,25 @@ use prost::encoding::{DecodeContext, decode_key, skip_field};
 
 use crate::proto::{GraphProto, ModelProto, TensorHead};
 
-/// The files that a model keeps data in.
+/// The files that a model stores data in.
 #[derive(Default)]
 pub(crate) struct ExternalFiles {
     /// Their contents, by the names that the model has for them.
     contents: Vec<(String, Mmap)>,
-    /// Where they lie, if the library has to read them itself.
-    place: Option<Place>,
+    /// The directory of the files, if the library has to read them itself.
+    place: Option<FileDirectory>,
 }
 
-/// The directory of all files. The library follows no link out of it, so it gets the names that they really have.
-struct Place {
+/// The directory of all files. The library follows no link out of it, so the files' real names are used.
+struct FileDirectory {
     directory: PathBuf,
     names: BTreeMap<String, String>,
 }
 
-/// The number of the field of a tensor in which its external data is.
+/// The field number of a tensor's external data.
 const EXTERNAL_DATA: u32 = 13;
 
-/// The most bytes of a tensor that the library takes from memory.
+/// The size in bytes from which the library does not accept a tensor from memory.
 const LARGEST_IN_MEMORY: u64 = 1 << 31;
 
 impl ExternalFiles {
@@ -45,11 +45,12 @@ impl ExternalFiles {
         let mut names = BTreeMap::new();
         proto.graph.iter().for_each(|graph| locations(graph, &mut names));
         let largest = names.values().max().copied().unwrap_or(0);
-        let place = (largest > LARGEST_IN_MEMORY).then(|| Place::of(&graph.source.path, names.keys()));
+        let place = (largest > LARGEST_IN_MEMORY).then(|| FileDirectory::of(&graph.source.path, names.keys()));
         let map = |name: String| {
             let path = data_file(&graph.source.path, &name)?;
             let file = open_regular(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            // SAFETY: as with every mapped file, nobody may shorten it while it is used; then a read of it ends the process.
+            // SAFETY: as for every mapped file, no process may truncate it while it is used, because a read would then
+            // end this process.
             #[allow(unsafe_code)]
             let contents = unsafe { Mmap::map(&file) }.map_err(|error| format!("{}: {error}", path.display()))?;
             Ok((name, contents))
@@ -58,12 +59,12 @@ impl ExternalFiles {
         Ok(Self { contents, place: place.flatten() })
     }
 
-    /// Returns the directory that the library reads them from, unless it gets their contents.
+    /// Returns the directory that the library reads them from, unless it receives their contents.
     pub fn directory(&self) -> Option<&Path> {
         self.place.as_ref().map(|place| place.directory.as_path())
     }
 
-    /// Gives the files the names in a model that they have in the [directory](Self::directory).
+    /// Replaces the names of the files in a model by their names in the [directory](Self::directory).
     pub fn name_in(&self, model: &mut ModelProto) {
         if let (Some(place), Some(graph)) = (&self.place, &mut model.graph) {
             place.name_in(graph);
@@ -76,13 +77,13 @@ impl ExternalFiles {
     }
 }
 
-impl Place {
-    /// Returns the place of these files of a model; `None` if they do not lie in one directory.
+impl FileDirectory {
+    /// Returns the directory of a model's files; `None` if they are not in one directory.
     fn of<'a>(model: &Path, names: impl Iterator<Item = &'a String>) -> Option<Self> {
         let mut place = Self { directory: PathBuf::new(), names: BTreeMap::new() };
         for name in names {
             let file = data_file(model, name).ok()?;
-            // A file that is no link, in a directory below that of the model.
+            // A file that is not a link, in a directory below that of the model.
             let below = Path::new(name).components().count();
             let is_named = file.ends_with(name);
             let directory = file.ancestors().nth(if is_named { below } else { 1 })?;
@@ -118,7 +119,7 @@ impl Place {
     }
 }
 
-/// Returns a tensor's fields but for those of its external data. Not all of the others are known here.
+/// Returns the bytes of a tensor's fields without its external data. This code does not know all of the other fields.
 fn without_external_data(tensor: &Bytes) -> Option<Vec<u8>> {
     let (mut rest, mut kept) = (tensor.clone(), Vec::new());
     while !rest.is_empty() {
@@ -132,7 +133,7 @@ fn without_external_data(tensor: &Bytes) -> Option<Vec<u8>> {
     Some(kept)
 }
 
-/// Collects the names of files, each with the bytes of the largest tensor in it.
+/// Collects the names of files, each with the size of the largest tensor in it.
 fn locations(graph: &GraphProto, names: &mut BTreeMap<String, u64>) {
     let attributes = || graph.node.iter().flat_map(|node| &node.attribute);
     let tensors = attributes().flat_map(|attribute| attribute.t.iter().chain(&attribute.tensors));
