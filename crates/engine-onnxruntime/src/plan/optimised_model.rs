@@ -17,7 +17,7 @@ use super::memory::run_memory;
 use super::plan_cache::PlanCache;
 use super::types::{Sizes, Types, types_in_plan};
 use super::upload::{Expected, takes_as_declared, uploaded};
-use super::written;
+use super::written_graph;
 use crate::api::{RunOptions, Session, Value, Values};
 use crate::attribution::Attributed;
 use crate::errors::{load_error, run_error};
