@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Kernel, Model, Plan};
-use opscope_producer::{Told, forget_plan, keep_text, kernel_name, number_kernels};
+use opscope_producer::{FromProducer, forget_plan, keep_text, kernel_name, number_kernels};
 
 use super::attached::Producer;
 use crate::agents;
@@ -55,7 +55,7 @@ fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {
 }
 
 /// A model was loaded. Its file is remembered for the plans that are made later.
-pub fn model_loaded(producer: &Producer, model: &Told<'_, Model>) {
+pub fn model_loaded(producer: &Producer, model: &FromProducer<'_, Model>) {
     let (id, path) = (model.id, model.path().to_string_lossy().into_owned());
     let path = fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
     let size = fs::metadata(&path).ok().map(|file| file.len());
@@ -65,7 +65,7 @@ pub fn model_loaded(producer: &Producer, model: &Told<'_, Model>) {
 }
 
 /// A plan was made: a code object, with a symbol for each of its kernels.
-pub fn plan_made(producer: &Producer, plan: &Told<'_, Plan>) {
+pub fn plan_made(producer: &Producer, plan: &FromProducer<'_, Plan>) {
     let first = number_kernels(producer.number, plan);
     let place = |loaded: &mut Loaded| {
         let model = loaded.models.get(&(producer.number, plan.model))?;
@@ -101,7 +101,7 @@ pub fn plan_made(producer: &Producer, plan: &Told<'_, Plan>) {
 }
 
 /// A model was unloaded, and its plans with it.
-pub fn model_unloaded(producer: &Producer, model: &Told<'_, Model>) {
+pub fn model_unloaded(producer: &Producer, model: &FromProducer<'_, Model>) {
     let model = model.id;
     let unloaded = with_loaded(|loaded| loaded.models.remove(&(producer.number, model)));
     for (plan, mut object) in unloaded.into_iter().flat_map(|model| model.plans) {

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_producer::layout::{Dispatch, Kernel};
-use opscope_producer::{Told, kernel_number};
+use opscope_producer::{FromProducer, kernel_number};
 
 use super::attached::Producer;
 use crate::agents;
@@ -34,7 +34,7 @@ static NEXT_DISPATCH: AtomicU64 = AtomicU64::new(1);
 const QUEUE: Handle = Handle(1);
 
 /// A kernel is about to be executed.
-pub fn dispatch_begin(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
+pub fn dispatch_begin(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) {
     let Some(begun) = Begun::new(producer, dispatch) else { return };
     // Before the list is borrowed, because a tool may run a model in its callback.
     let begun = begun.enqueued();
@@ -49,7 +49,7 @@ pub fn dispatch_begin(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
 }
 
 /// A kernel was executed.
-pub fn dispatch_end(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
+pub fn dispatch_end(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) {
     let begun = BEGUN.try_with(|all| {
         let mut all = all.borrow_mut();
         let is_this = |begun: &Begun| begun.run == dispatch.run && std::ptr::eq(begun.kernel, dispatch.kernel);
@@ -72,7 +72,7 @@ pub fn dispatch_end(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
 }
 
 impl Begun {
-    fn new(producer: &Producer, dispatch: &Told<'_, Dispatch>) -> Option<Self> {
+    fn new(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) -> Option<Self> {
         let wants = |route: &crate::services::Route| route.wants(ENQUEUE) || route.wants(COMPLETE);
         let mut event = Event::begin(Domain::KernelDispatch, wants)?;
         event.thread = dispatch.thread;

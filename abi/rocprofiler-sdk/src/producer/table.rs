@@ -2,7 +2,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use opscope_producer::layout::{Allocation, Copy, Dispatch, Model, Plan, Runtime};
-use opscope_producer::{Consumer, OfferedTable, Told, Wanted};
+use opscope_producer::{Consumer, FromProducer, OfferedTable, Wanted};
 
 use super::attached::{Producer, lock};
 use super::{code_objects, dispatches, memory};
@@ -46,38 +46,38 @@ pub fn update_all() {
 }
 
 impl Consumer for Producer {
-    fn runtime_initialized(&'static self, runtime: Told<'_, Runtime>) {
+    fn runtime_initialized(&'static self, runtime: FromProducer<'_, Runtime>) {
         self.version.store(runtime.version_number, Ordering::Release);
         if self.is_connected.load(Ordering::Acquire) {
             announce_runtime(RUNTIME_NONE, runtime.version_number, self.number);
         }
     }
 
-    fn model_loaded(&'static self, model: Told<'_, Model>) {
+    fn model_loaded(&'static self, model: FromProducer<'_, Model>) {
         code_objects::model_loaded(self, &model);
     }
 
-    fn model_unloaded(&'static self, model: Told<'_, Model>) {
+    fn model_unloaded(&'static self, model: FromProducer<'_, Model>) {
         code_objects::model_unloaded(self, &model);
     }
 
-    fn plan_made(&'static self, plan: Told<'_, Plan>) {
+    fn plan_made(&'static self, plan: FromProducer<'_, Plan>) {
         code_objects::plan_made(self, &plan);
     }
 
-    fn dispatch_begin(&'static self, dispatch: Told<'_, Dispatch>) {
+    fn dispatch_begin(&'static self, dispatch: FromProducer<'_, Dispatch>) {
         dispatches::dispatch_begin(self, &dispatch);
     }
 
-    fn dispatch_end(&'static self, dispatch: Told<'_, Dispatch>) {
+    fn dispatch_end(&'static self, dispatch: FromProducer<'_, Dispatch>) {
         dispatches::dispatch_end(self, &dispatch);
     }
 
-    fn copy(&'static self, copy: Told<'_, Copy>) {
+    fn copy(&'static self, copy: FromProducer<'_, Copy>) {
         memory::copy(&copy);
     }
 
-    fn allocation(&'static self, allocation: Told<'_, Allocation>) {
+    fn allocation(&'static self, allocation: FromProducer<'_, Allocation>) {
         memory::allocation(&allocation);
     }
 }

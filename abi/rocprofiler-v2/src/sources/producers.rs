@@ -3,7 +3,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Copy, Dispatch, Model, Plan};
 use opscope_producer::{
-    Consumer, OfferedTable, ProducerTable, Told, Wanted, forget_plan, kernel_number, number_kernels,
+    Consumer, FromProducer, OfferedTable, ProducerTable, Wanted, forget_plan, kernel_number, number_kernels,
 };
 
 use crate::buffers::{Activity, Dispatch as StoredDispatch, next_number};
@@ -62,12 +62,12 @@ impl Producer {
 }
 
 impl Consumer for Producer {
-    fn plan_made(&'static self, plan: Told<'_, Plan>) {
+    fn plan_made(&'static self, plan: FromProducer<'_, Plan>) {
         number_kernels(self.number, &plan);
         self.plans().push((plan.model, plan.id));
     }
 
-    fn model_unloaded(&'static self, model: Told<'_, Model>) {
+    fn model_unloaded(&'static self, model: FromProducer<'_, Model>) {
         self.plans().retain(|&(of, plan)| {
             if of == model.id {
                 forget_plan(self.number, plan);
@@ -76,7 +76,7 @@ impl Consumer for Producer {
         });
     }
 
-    fn dispatch_end(&'static self, dispatch: Told<'_, Dispatch>) {
+    fn dispatch_end(&'static self, dispatch: FromProducer<'_, Dispatch>) {
         let kernel = dispatch.kernel();
         let &Dispatch { start: begin, end, thread, plan, .. } = &*dispatch;
         // What two records share has to be known now.
@@ -90,7 +90,7 @@ impl Consumer for Producer {
         put_activity(OPS_DISPATCH, begin, end, number, thread, id);
     }
 
-    fn copy(&'static self, copy: Told<'_, Copy>) {
+    fn copy(&'static self, copy: FromProducer<'_, Copy>) {
         put_activity(OPS_COPY, copy.start, copy.end, next_number(), copy.thread, 0);
     }
 }
