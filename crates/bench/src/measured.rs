@@ -15,9 +15,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The median of samples that do not depend on one another. The ends of its interval are the samples at the ranks
-    /// `n/2 +- 1.96 * sqrt(n)/2`, by the binomial distribution. Fewer than 6 samples have no such interval: their extremes stand
-    /// for it, though they include the median less often. Without a sample all three are NaN.
+    /// Returns the median of independent samples. The ends of its interval are the samples at the ranks `n/2 +- 1.96 *
+    /// sqrt(n)/2`, by the binomial distribution. Fewer than 6 samples have no such interval: their extremes replace it,
+    /// although they include the median less often. Without a sample all three are NaN.
     pub fn of(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -31,13 +31,13 @@ impl Measured {
         Self { value: (sorted[last / 2] + sorted[last.div_ceil(2)]) / 2.0, low: sorted[low], high: sorted[high] }
     }
 
-    /// A number that does not vary, such as the size of a file that is always the same.
+    /// Returns a number that does not vary, such as the size of a file that is always the same.
     pub fn exactly(value: f64) -> Self {
         Self { value, low: value, high: value }
     }
 
-    /// The percentage of trials that had an outcome, with Wilson's score interval (E. B. Wilson, Journal of the American
-    /// Statistical Association 22, 1927).
+    /// Returns the percentage of trials that had an outcome, with Wilson's score interval (E. B. Wilson, Journal of the
+    /// American Statistical Association 22, 1927).
     pub fn percentage(hits: usize, trials: usize) -> Self {
         let (trials, share) = (trials as f64, hits as f64 / trials as f64);
         let square = DEVIATIONS * DEVIATIONS;
@@ -47,19 +47,19 @@ impl Measured {
         Self { value: 100.0 * share, low: 100.0 * (middle - half).max(0.0), high: 100.0 * (middle + half).min(1.0) }
     }
 
-    /// The number in another unit.
+    /// Returns the number in another unit.
     pub fn times(self, factor: f64) -> Self {
         let (a, b) = (self.low * factor, self.high * factor);
         Self { value: self.value * factor, low: a.min(b), high: a.max(b) }
     }
 
-    /// How far the interval reaches from where the number should be.
+    /// Returns how far the interval extends from the ideal number.
     pub fn reach_from(self, ideal: f64) -> f64 {
         (ideal - self.low).max(self.high - ideal).max(0.0)
     }
 }
 
-/// The median; NaN without a sample.
+/// Returns the median; NaN without a sample.
 pub fn median(samples: &[f64]) -> f64 {
     Measured::of(samples).value
 }

@@ -2,7 +2,7 @@
 
 use super::{Typed, bytes_of, elements};
 
-/// Operators that give the elements of their input under another shape. Nothing has to be read or written.
+/// Operators that present the elements of their input in another shape. They need not read or write anything.
 const VIEWS: &[&str] = &["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
 
 /// Operators without arithmetic on floating-point numbers.
@@ -60,7 +60,7 @@ const MOVEMENTS: &[&str] = &[
     "Xor",
 ];
 
-/// Operators that read only the elements of their first input that they give.
+/// Operators that read only those elements of their first input that they return.
 const SELECTIONS: &[&str] = &["Compress", "Gather", "GatherElements", "GatherND", "Slice"];
 
 /// Returns whether an operator of this type computes nothing.
@@ -68,7 +68,7 @@ pub(super) fn is_movement(op_type: &str) -> bool {
     MOVEMENTS.contains(&op_type)
 }
 
-/// Returns whether an operator gives its first input under another shape.
+/// Returns whether an operator presents its first input in another shape.
 pub(super) fn is_view(domain: &str, op_type: &str) -> bool {
     domain.is_empty() && VIEWS.contains(&op_type)
 }

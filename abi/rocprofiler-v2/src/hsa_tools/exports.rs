@@ -1,10 +1,10 @@
-//! What an HSA runtime looks for in a tool that `HSA_TOOLS_LIB` names. There is nothing to intercept here.
+//! The symbols that an HSA runtime looks up in a tool that `HSA_TOOLS_LIB` names. There is nothing to intercept here.
 
 use std::ffi::{c_char, c_void};
 
 use opscope_border::exported;
 
-/// The place of this tool among others.
+/// The priority of this tool among others.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code, reason = "a constant, which C reads")]
 pub static HSA_AMD_TOOL_PRIORITY: u32 = 25;

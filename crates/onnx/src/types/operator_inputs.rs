@@ -5,15 +5,15 @@ use crate::{Operator, TensorInfo};
 /// The types of the outputs of an operator, by slot.
 pub(super) type Outputs = Option<Vec<Option<TensorInfo>>>;
 
-/// What an operator is given.
-pub(super) struct Given<'a, C> {
+/// An operator and what is known about its inputs.
+pub(super) struct OperatorInputs<'a, C> {
     pub operator: &'a Operator,
     pub inputs: &'a [Option<TensorInfo>],
     /// A function that returns the integers of a small input, by slot.
     pub contents: C,
 }
 
-impl<'c, C: Fn(usize) -> Option<&'c [i64]>> Given<'_, C> {
+impl<'c, C: Fn(usize) -> Option<&'c [i64]>> OperatorInputs<'_, C> {
     pub(super) fn input(&self, slot: usize) -> Option<&TensorInfo> {
         self.inputs.get(slot)?.as_ref()
     }

@@ -1,4 +1,4 @@
-//! What the functions do where no profiler has wrapped them.
+//! What the functions do if no profiler has wrapped them.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_border::{Out, Text, system};
 
 thread_local! {
-    /// How many ranges are open on this thread. It has no destructor, so it works as long as the thread runs code.
+    /// How many ranges are open on this thread. It has no destructor, so it can be used as long as the thread runs
+    /// code.
     static LEVEL: Cell<c_int> = const { Cell::new(0) };
 }
 

@@ -1,4 +1,5 @@
-//! Records as they wait in a buffer. Each begins with a word that is made of all others: a record that was overwritten is recognised.
+//! Records as they wait in a buffer. Each begins with a check word that is computed from all others, so that an
+//! overwritten record is recognised.
 
 use opscope_border::{Text, Unpadded};
 use opscope_trace::{BufferId, Category, emit_by_id};
@@ -8,12 +9,12 @@ use super::messages;
 /// The category of these records in a buffer.
 pub const CATEGORY: Category = Category(201);
 
-/// The numbers of the forms.
+/// The numbers of the record forms.
 pub const MARKER: u16 = 1;
 pub const DISPATCH: u16 = 2;
 pub const ACTIVITY: u16 = 3;
 
-/// Begins the check word, so that zeroes are no record.
+/// The initial value of the check word, so that zeroes are not a valid record.
 const SEED: u64 = 0x6f70_7363_6f70_6532;
 
 /// A ROCTx call. Its message follows the words, unless it is longer than [`LONGEST_MESSAGE`].
@@ -21,7 +22,7 @@ const SEED: u64 = 0x6f70_7363_6f70_6532;
 #[derive(Clone, Copy)]
 pub struct Marker {
     pub check: u64,
-    /// Ticks.
+    /// In ticks.
     pub begin: u64,
     pub external_id: u64,
     pub thread: u32,
@@ -39,7 +40,7 @@ pub struct Dispatch {
     pub begin: u64,
     pub end: u64,
     pub grid: u64,
-    /// 0 if it gets one when it is delivered.
+    /// 0 if it gets a number at its delivery.
     pub number: u64,
     pub thread: u64,
 }
@@ -63,18 +64,18 @@ pub const NO_MESSAGE: u64 = 0;
 pub const MESSAGE_FOLLOWS: u64 = 1;
 const _: () = assert!(messages::FIRST > MESSAGE_FOLLOWS);
 
-/// The bytes of the longest message that lies in a buffer, its NUL included. Every buffer has room for such a record.
+/// The longest message that is stored in a buffer, in bytes, with its NUL. Such a record fits into every buffer.
 const LONGEST_MESSAGE: usize = 256;
 /// The words of a marker without its message.
 pub const MARKER_WORDS: usize = 5;
 
-/// The most words of a record before its message, and of a message.
+/// How many words a record has at most before its message, and how many the message has.
 const HEAD_WORDS: usize = 6;
 const MESSAGE_WORDS: usize = LONGEST_MESSAGE / 8;
-/// The most words of a record, which has an odd number of them: the check word, and pairs.
+/// The largest number of words in a record. It is odd: the check word, and pairs.
 pub const MOST_WORDS: usize = 1 + HEAD_WORDS + MESSAGE_WORDS;
 
-/// A mask for the word at each place: numbers that have nothing to do with each other.
+/// A mask for the word at each position: unrelated numbers.
 const MASKS: [u64; HEAD_WORDS + MESSAGE_WORDS] = {
     let mut masks = [0; HEAD_WORDS + MESSAGE_WORDS];
     let (mut state, mut place) = (SEED, 0);
@@ -89,14 +90,17 @@ const MASKS: [u64; HEAD_WORDS + MESSAGE_WORDS] = {
     masks
 };
 
-/// Returns the check word of a record's other words and its message, an even number of each. Words that are 0 count, too.
+/// Computes the check word from a record's other words and its message, each an even number of words. Words that are 0
+/// also count.
 #[inline(always)]
 pub fn check(words: &[u64], message: &[u64]) -> u64 {
     let (head, rest) = MASKS.split_at(HEAD_WORDS);
     SEED.wrapping_add(sum(words, head)).wrapping_add(sum(message, rest))
 }
 
-/// Two words at a time are multiplied, each with the mask of its place, as wyhash does: one multiplication for two words is what the
+/// Multiplies two words at a time, each combined with the mask of its position, as wyhash does: a short record leaves
+/// time for one multiplication per two words. Words that change places meet other masks, and one changed bit changes
+/// half of the product's bits.
 /// time of a short record allows. Words that changed places have other masks, and a bit changes half of the product's.
 #[inline(always)]
 fn sum(words: &[u64], masks: &[u64]) -> u64 {
@@ -109,7 +113,7 @@ fn sum(words: &[u64], masks: &[u64]) -> u64 {
 }
 
 impl Marker {
-    /// Puts a marker into a buffer, or hands its bytes to `slowly`, which knows the buffer.
+    /// Puts a marker into a buffer, or passes its bytes to `slowly`, which knows the buffer.
     #[inline]
     pub fn put(self, message: Text<'_>, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let Some(message) = message.given() else { return self.put_with::<0>(&[], NO_MESSAGE, buffer, slowly) };
@@ -123,7 +127,7 @@ impl Marker {
         }
     }
 
-    /// Puts a marker with so many words of message, which has no more.
+    /// Puts a marker whose message has this many words at most.
     #[inline(always)]
     fn put_with<const WORDS: usize>(
         self,
@@ -140,7 +144,8 @@ impl Marker {
     }
 }
 
-/// Returns a word of a text, with zeroes behind its end. It reads registers' worth from the text and writes nothing, because bytes that are
+/// Returns a word of a text, with zeroes after its end. It reads whole registers from the text and writes nothing,
+/// because memory that was just written in one size is slow to read in another.
 /// written to memory one way and read another are slow to come back.
 #[inline(always)]
 fn word(text: &[u8], index: usize) -> u64 {
@@ -161,7 +166,7 @@ fn word(text: &[u8], index: usize) -> u64 {
     }
 }
 
-/// A marker as it lies in a buffer.
+/// A marker as a buffer stores it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct MarkerWords<const WORDS: usize> {
@@ -175,7 +180,7 @@ struct MarkerWords<const WORDS: usize> {
 unsafe impl<const WORDS: usize> Unpadded for MarkerWords<WORDS> {}
 
 impl Dispatch {
-    /// Puts a dispatch into a buffer, or hands its bytes to `slowly`.
+    /// Puts a dispatch into a buffer, or passes its bytes to `slowly`.
     #[inline]
     pub fn put(self, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let mut words = [0, self.kernel, self.begin, self.end, self.grid, self.number, self.thread];
@@ -185,7 +190,7 @@ impl Dispatch {
 }
 
 impl Activity {
-    /// Puts an activity into a buffer, or hands its bytes to `slowly`.
+    /// Puts an activity into a buffer, or passes its bytes to `slowly`.
     #[inline]
     pub fn put(self, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let what = u64::from(self.domain) | u64::from(self.operation) << 32;
@@ -195,11 +200,12 @@ impl Activity {
     }
 }
 
-/// Puts words into a buffer, or hands their bytes to `slowly`.
+/// Puts words into a buffer, or passes their bytes to `slowly`.
 #[inline(always)]
 fn put<W: Unpadded>(form: u16, words: W, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
     if !emit_by_id(buffer, CATEGORY, form, words.as_bytes()) {
-        // A copy, so that only this path takes the address: on the path above, words go from registers into the buffer.
+        // The words are copied, so that only this path takes their address; on the path above, they go from registers
+        // into the buffer.
         put_copy(form, words, slowly);
     }
 }
@@ -210,13 +216,13 @@ fn put_copy<W: Unpadded>(form: u16, words: W, slowly: impl FnOnce(u16, &[u8])) {
     slowly(form, words.as_bytes());
 }
 
-/// If the caller is a signal handler that interrupts another call, drops a record that it was to put into a buffer, and counts it.
+/// In a signal handler that interrupts another call, drops the record that was to go into a buffer, and counts it.
 /// Returns whether it did.
 pub fn drop_if_interrupting(buffer: BufferId, form: u16) -> bool {
     opscope_trace::drop_if_interrupting(buffer, CATEGORY, form)
 }
 
-/// Frees the message of a record that no buffer takes.
+/// Frees the message of a record that no buffer accepts.
 pub fn give_up(form: u16, bytes: &[u8]) {
     const MESSAGE: usize = 8 * (MARKER_WORDS - 1);
     let Some(word) = bytes.get(MESSAGE..MESSAGE + 8).filter(|_| form == MARKER) else { return };

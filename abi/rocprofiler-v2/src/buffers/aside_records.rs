@@ -1,26 +1,26 @@
-//! Records that callbacks put into a full buffer where only their return could have made room. They are delivered behind the next
-//! batch, which has what the callback's thread put into the buffer before them.
+//! Records from callbacks that found the buffer full, where only the callback's own return could have freed room. They
+//! are delivered after the next batch, which contains the earlier records of the callback's thread.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_trace::{BufferId, Mutex, MutexGuard, TraceError};
 
-/// A record, by its form.
-pub(super) struct Kept {
+/// A record in its stored form.
+pub(super) struct AsideRecord {
     number: u64,
     pub form: u16,
     pub words: Vec<u64>,
 }
 
-/// The records of all buffers that have some.
-static KEPT: Mutex<BTreeMap<BufferId, Vec<Kept>>> = Mutex::new(BTreeMap::new());
+/// The records of each buffer that has any.
+static KEPT: Mutex<BTreeMap<BufferId, Vec<AsideRecord>>> = Mutex::new(BTreeMap::new());
 
-pub(super) fn lock() -> MutexGuard<'static, BTreeMap<BufferId, Vec<Kept>>> {
+pub(super) fn lock() -> MutexGuard<'static, BTreeMap<BufferId, Vec<AsideRecord>>> {
     KEPT.lock()
 }
 
-/// Keeps the bytes of a record, if `request` can request the delivery that is to take it.
+/// Sets the bytes of a record aside, if `request` succeeds in requesting the delivery that will take it.
 pub fn keep(
     buffer: BufferId,
     form: u16,
@@ -31,8 +31,9 @@ pub fn keep(
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
     let words = bytes.chunks_exact(8).map(word).collect();
-    lock().entry(buffer).or_default().push(Kept { number, form, words });
-    // Afterwards, so that the delivery finds it. Without the lock: a fork holds the buffer's own lock when it takes this one.
+    lock().entry(buffer).or_default().push(AsideRecord { number, form, words });
+    // Requested afterwards, so that the delivery finds the record. Without the lock, because a fork holds the buffer's
+    // own lock when it takes this one.
     request().inspect_err(|_| {
         let mut kept = lock();
         if let Some(records) = kept.get_mut(&buffer) {
@@ -44,12 +45,12 @@ pub fn keep(
     })
 }
 
-/// Returns whether there are records of a buffer.
+/// Returns whether records of a buffer were set aside.
 pub fn has_some(buffer: BufferId) -> bool {
     lock().contains_key(&buffer)
 }
 
 /// Takes the records of a buffer.
-pub fn take(buffer: BufferId) -> Vec<Kept> {
+pub fn take(buffer: BufferId) -> Vec<AsideRecord> {
     lock().remove(&buffer).unwrap_or_default()
 }
