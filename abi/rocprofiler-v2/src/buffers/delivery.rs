@@ -11,7 +11,7 @@ use zerocopy::FromBytes;
 
 use super::numbers::{next_number, next_record};
 use super::stored_records::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE};
-use super::{aside, current, messages};
+use super::{aside_records, current_batch, messages};
 use crate::border::call_tool;
 use crate::kinds::{PHASE_ENTER, PHASE_NONE, PROFILER, ROCTX, TRACER};
 use crate::layout::{Handle, KernelProperties, ProfilerRecord, RecordHeader, TracerRecord};

@@ -1,7 +1,7 @@
 use opscope_border::{In, Items, Out, exported};
 
 use crate::border::{Status, in_callback, out, required};
-use crate::buffers::{Buffer, BufferCallback, current};
+use crate::buffers::{Buffer, BufferCallback, current_batch};
 use crate::layout::{BufferProperty, Handle, RecordHeader};
 use crate::sessions::{find_buffer, with_session, with_sessions};
 

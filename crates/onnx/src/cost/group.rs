@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_tensor::DType;
 
-use super::{Typed, bytes_of, moved};
+use super::{Typed, bytes_of, movement};
 use crate::types::ValueTypes;
 use crate::{Graph, Operator, OperatorId, Producer, ValueId};
 
