@@ -17,7 +17,8 @@ pub struct OnnxRuntimeOptions {
     /// Whether idle threads spin. That makes runs with several threads faster, but occupies processors that other
     /// threads need.
     pub allow_spinning: bool,
-    /// The threads that run operators at the same time in the parallel execution mode. `None` means the library's default.
+    /// The threads that run operators at the same time in the parallel execution mode. `None` means the library's
+    /// default.
     pub inter_op_threads: Option<NonZeroUsize>,
 }
 

@@ -1,4 +1,5 @@
-//! Prints what every operator of a model costs: a JSON object on each line. `scripts/judge-flops` compares it with another counter.
+//! Prints what every operator of a model costs: a JSON object on each line. `scripts/judge-flops` compares it with
+//! another counter.
 //!
 //! ```text
 //! cargo run -p opscope-onnx --example costs -- MODEL [INPUT=2,3,224,224 ...]

@@ -3,7 +3,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use opscope::local_time;
 
-/// Returns the name of a model's recording, in the vendor's form: `PROF_<6 digits>_<17 digits of the time>_<16 letters>`.
+/// Returns the name of a model's recording, in the vendor's form: `PROF_<6 digits>_<17 digits of the time>_<16
+/// letters>`.
 pub fn of(model_id: u32) -> String {
     let time = local_time().format("%Y%m%d%H%M%S");
     let milliseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_millis();

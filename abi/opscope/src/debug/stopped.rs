@@ -69,7 +69,8 @@ pub fn opscope_attachment_look(
     Ok(())
 }
 
-/// Replaces an input before an operator, or an output after it. The tensor, which is copied, must have the same type and shape.
+/// Replaces an input before an operator, or an output after it. The tensor, which is copied, must have the same type
+/// and shape.
 #[exported]
 pub fn opscope_attachment_replace(
     attachment: opscope_attachment_t,

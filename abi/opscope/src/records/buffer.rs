@@ -30,7 +30,8 @@ pub struct opscope_buffer_options_t<'a> {
     pub size: usize,
     /// The payload bytes that it holds. 0 stands for 8 MiB.
     pub bytes: u64,
-    /// The payload bytes after which a callback becomes due; 1 makes every record due. 0 stands for an eighth of `bytes`.
+    /// The payload bytes after which a callback becomes due; 1 makes every record due. 0 stands for an eighth of
+    /// `bytes`.
     pub watermark: u64,
     /// The nanoseconds after which records below the watermark are also delivered. 0: they wait.
     pub interval: u64,

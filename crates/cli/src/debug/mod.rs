@@ -1,7 +1,7 @@
 //! `opscope debug`: stops a running model, shows its tensors, and lets it continue.
 //!
-//! The command always uses a [`Client`]. Given a model, it is also the program that is debugged, and starts runs on its own
-//! threads.
+//! The command always uses a [`Client`]. Given a model, it is also the program that is debugged, and starts runs on its
+//! own threads.
 
 mod arguments;
 mod command;
@@ -227,9 +227,9 @@ fn run_typed(console: &mut Console, text: &str) {
 
 /// Starts the thread that handles signals.
 ///
-/// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the program does
-/// not answer. A batch has no user who could look, so there the first one exits. Other signals end the debugger; a program
-/// that it is attached to continues.
+/// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the
+/// program does not answer. A batch has no user who could look, so there the first one exits. Other signals end the
+/// debugger; a program that it is attached to continues.
 fn watch_for_interrupts(inbox: &Arc<Inbox>, isolation: &Isolation, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));

@@ -18,8 +18,8 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 /// The arguments of `opscope export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// The directory that a profiled run left, or the run by its name, OUT/RUN; for the format parquet also a dump; with --into any
-    /// number of recordings
+    /// The directory that a profiled run left, or the run by its name, OUT/RUN; for the format parquet also a dump;
+    /// with --into any number of recordings
     #[arg(required = true, value_name = "RECORDING")]
     sources: Vec<PathBuf>,
     /// One format: timeline.pftrace, for ui.perfetto.dev; timeline.json, for chrome://tracing and others; the tables
@@ -30,12 +30,12 @@ pub struct ExportArguments {
     /// Where to [default: the recording's own directory]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Append the Parquet tables of the recordings to the set in this directory, which is partitioned by date, model and
-    /// host. A recording that is in it already stays as it is
+    /// Append the Parquet tables of the recordings to the set in this directory, which is partitioned by date, model
+    /// and host. A recording that is in it already stays as it is
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     into: Option<PathBuf>,
-    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all.
-    /// Without it, as many as fit into some ten megabytes. Parquet always has all
+    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or
+    /// all. Without it, as many as fit into some ten megabytes. Parquet always has all
     #[arg(long, value_name = "N|all")]
     timeline_runs: Option<TimelineRuns>,
     /// The paths of what was written, as a JSON array

@@ -26,7 +26,8 @@ use crate::terminal::{print, print_json, shown_path, table_width};
 /// The arguments of `opscope inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArguments {
-    /// A model, a recording, a dump or a file of one, or anything else that opscope wrote; or a run by its name, OUT/RUN
+    /// A model, a recording, a dump or a file of one, or anything else that opscope wrote; or a run by its name,
+    /// OUT/RUN
     path: PathBuf,
     /// Rows of the tables of a recording or a dump
     #[arg(long, value_name = "N", default_value_t = 20)]

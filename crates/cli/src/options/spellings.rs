@@ -69,7 +69,8 @@ pub(super) const SPELLINGS: &[Spelling] = &[
 /// command implies `benchmark`. Only words after `benchmark` or `debug` and before `--` change; the values of `debug`'s
 /// `-ex` and `-x` stay unchanged.
 ///
-/// A boolean takes the next word only if that is one of `1 0 true false yes no y n t f`, in any case; otherwise it is true.
+/// A boolean takes the next word only if that is one of `1 0 true false yes no y n t f`, in any case; otherwise it is
+/// true.
 pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words = words.into_iter().peekable();
     let mut expanded: Vec<OsString> = words.next().into_iter().collect();

@@ -40,8 +40,8 @@ fn listed(graph: &Graph, kernels: &[Kernel]) -> String {
     kernels.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the operators of the main graph that a run must execute: an output depends on them, they depend on an input, and they
-/// are more than sizes, which are known where shapes are.
+/// Returns the operators of the main graph that a run must execute: an output depends on them, they depend on an input,
+/// and they are more than sizes, which are known where shapes are.
 fn executed(graph: &Graph) -> Vec<usize> {
     let depends = graph.depends_on_input();
     let mut needed = vec![false; graph.operators.len()];

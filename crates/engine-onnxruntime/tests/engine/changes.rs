@@ -165,7 +165,8 @@ fn a_stop_ends_the_run_at_once_and_the_plan_runs_again() {
     for in_front in [true, false] {
         let calls = AtomicU32::new(0);
         let stop = |name: &str| {
-            // The third time that the inner loop's addition is dispatched, which is in the second iteration of the outer one.
+            // The third time that the inner loop's addition is dispatched, which is in the second iteration of the
+            // outer one.
             if name != "outer/inner/add" || calls.fetch_add(1, Ordering::Relaxed) < 2 {
                 return Action::Continue;
             }

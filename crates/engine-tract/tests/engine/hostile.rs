@@ -41,8 +41,8 @@ fn outcomes(bytes: Vec<u8>) -> Vec<Result<(), EngineError>> {
     FIDELITIES.map(attempt).into()
 }
 
-/// `OPSCOPE_SEEDS=1000..20000` draws others, each of which is noted in the file `OPSCOPE_AT`: that tells which one ended the
-/// process.
+/// `OPSCOPE_SEEDS=1000..20000` draws others, each of which is noted in the file `OPSCOPE_AT`: that tells which one
+/// ended the process.
 #[test]
 fn drawn_models_run_or_are_refused_within_their_budget() {
     let seeds = std::env::var("OPSCOPE_SEEDS").unwrap_or_else(|_| "0..500".to_owned());

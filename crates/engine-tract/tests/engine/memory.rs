@@ -35,8 +35,8 @@ fn a_value_counts_from_the_operator_that_gives_it_to_the_last_that_takes_it() {
         .node("add", "Add", &["wide", "positive"], &["y"])
         .output("y");
     let (memory, at) = needed(builder);
-    // While `cut` is executed: x with 16 bytes, and wide, negative and positive with 64 each. Then negative is forgotten, so
-    // `add` needs no more.
+    // While `cut` is executed: x with 16 bytes, and wide, negative and positive with 64 each. Then negative is
+    // forgotten, so `add` needs no more.
     assert_eq!((memory.peak, memory.unknown, at.as_deref()), (16 + 3 * 64, 0, Some("cut")));
 }
 

@@ -1,4 +1,5 @@
-//! Operators that the engine computes itself because tract is slow: what they give, compared with plain loops, and that they run.
+//! Operators that the engine computes itself because tract is slow: what they give, compared with plain loops, and that
+//! they run.
 
 use fastrand::Rng;
 use opscope_model::Fidelity;

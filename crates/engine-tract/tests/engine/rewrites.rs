@@ -1,5 +1,5 @@
-//! Models that tract would get wrong if it were left alone: `docs/decisions/402-rewrites-that-are-held-back.md`. What is
-//! expected was computed by ONNX Runtime or follows from the operators' definition.
+//! Models that tract would get wrong if it were left alone: `docs/decisions/402-rewrites-that-are-held-back.md`. What
+//! is expected was computed by ONNX Runtime or follows from the operators' definition.
 
 use opscope_tensor::Tensor;
 use tract_onnx::pb::attribute_proto::AttributeType;

@@ -96,7 +96,8 @@ const fn gelu(is_tanh: bool) -> u64 {
     if is_tanh { 8 } else { 5 }
 }
 
-/// Returns how many elements a rotary embedding rotates: the first of each head, or all. Each takes two products and a sum.
+/// Returns how many elements a rotary embedding rotates: the first of each head, or all. Each takes two products and a
+/// sum.
 fn rotated(typed: &Typed<'_>) -> Option<u64> {
     let all = typed.taken(0)?;
     match typed.operator.int("rotary_embedding_dim").unwrap_or(0) {

@@ -24,7 +24,8 @@ pub struct Body {
 }
 
 impl Graph {
-    /// Returns every operator of the file: those of the main graph, then those of the bodies, in the order of their ids.
+    /// Returns every operator of the file: those of the main graph, then those of the bodies, in the order of their
+    /// ids.
     pub fn all_operators(&self) -> impl Iterator<Item = &Operator> + Clone {
         self.operators.iter().chain(&self.inner_operators)
     }
@@ -53,7 +54,8 @@ impl Graph {
         &self.inner_operators[place(body.operators.start)..place(body.operators.end)]
     }
 
-    /// Returns the operators whose bodies an operator is part of, outermost first. Empty for an operator of the main graph.
+    /// Returns the operators whose bodies an operator is part of, outermost first. Empty for an operator of the main
+    /// graph.
     pub fn owners_of(&self, operator: OperatorId) -> Vec<OperatorId> {
         let owner = |id: &OperatorId| self.body_of(*id).map(|body| body.owner);
         let mut owners: Vec<_> = std::iter::successors(owner(&operator), owner).collect();

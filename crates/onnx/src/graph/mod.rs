@@ -85,8 +85,8 @@ pub struct Source {
 pub struct Operator {
     /// Its id.
     pub id: OperatorId,
-    /// A name that no other operator of the file has: the node's own, or `OpType_index` if it has none. In a body, it begins
-    /// with the name of the operator around it: `Loop_3/Add_0`. A repeated name gets the suffix `_2`, `_3`, ...
+    /// A name that no other operator of the file has: the node's own, or `OpType_index` if it has none. In a body, it
+    /// begins with the name of the operator around it: `Loop_3/Add_0`. A repeated name gets the suffix `_2`, `_3`, ...
     pub name: String,
     /// The type, such as `Conv` or `MatMul`.
     pub op_type: String,
@@ -138,7 +138,8 @@ pub struct Value {
     pub name: String,
     /// What produces it.
     pub producer: Producer,
-    /// The operators of its own graph that take it, in order of execution. An operator that takes it twice is listed twice.
+    /// The operators of its own graph that take it, in order of execution. An operator that takes it twice is listed
+    /// twice.
     pub consumers: Vec<OperatorId>,
     /// The element type, or `None` if the file does not give it.
     pub dtype: Option<DType>,
@@ -204,8 +205,8 @@ impl Graph {
         by_name.or_else(|| self.all_operators().find(|operator| operator.display_name() == name))
     }
 
-    /// Returns the operator whose name or display name shares the longest beginning and end with `name`, for messages about an
-    /// unknown name. Returns `None` if no name is similar.
+    /// Returns the operator whose name or display name shares the longest beginning and end with `name`, for messages
+    /// about an unknown name. Returns `None` if no name is similar.
     pub fn nearest_operator(&self, name: &str) -> Option<&Operator> {
         let likeness = |other: &str| {
             let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);

@@ -93,7 +93,8 @@ fn python_string(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Returns the innermost line of a Python traceback that is not in PyTorch's own files. The lines of the innermost frame come last.
+/// Returns the innermost line of a Python traceback that is not in PyTorch's own files. The lines of the innermost
+/// frame come last.
 fn source_line(trace: &str) -> Option<SourceLine> {
     let mut code = None;
     for line in trace.lines().rev() {

@@ -1,4 +1,5 @@
-//! Every case of `models/operators.jsonl`: the types that are inferred are those of the outputs that ONNX Runtime computed.
+//! Every case of `models/operators.jsonl`: the types that are inferred are those of the outputs that ONNX Runtime
+//! computed.
 
 use std::fs;
 use std::path::Path;

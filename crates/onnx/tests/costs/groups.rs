@@ -8,8 +8,8 @@ use prost::bytes::Bytes;
 
 use crate::wire;
 
-/// `x` of 10 floats: `a` and `b` double and negate it, `c` adds both, `d` gives that another shape, and `e` is its root. `y` and `z` are
-/// the outputs of the model.
+/// `x` of 10 floats: `a` and `b` double and negate it, `c` adds both, `d` gives that another shape, and `e` is its
+/// root. `y` and `z` are the outputs of the model.
 fn cost(operators: &[&str]) -> GroupCost {
     let nodes = [
         wire::node("a", "Add", &["x", "x"], &["a"]),

@@ -1,5 +1,5 @@
-//! What each of the 185 operators costs, by its definition: every operation of two numbers and every elementary function is one. The
-//! numbers behind `=` are written out as the definition has them, and not what the program gives.
+//! What each of the 185 operators costs, by its definition: every operation of two numbers and every elementary
+//! function is one. The numbers behind `=` are written out as the definition has them, and not what the program gives.
 
 use std::collections::HashSet;
 
@@ -129,8 +129,8 @@ const OF_EACH: [(u64, &[&str]); 7] = [
             "SimplifiedLayerNormalization",
         ],
     ),
-    // x times one of these; x * tanh(log(1 + exp(x))); 0.5 * x * (1 + erf(x / sqrt(2))); maximum, difference, exponential, sum and
-    // division; mean, difference, square, sum and division.
+    // x times one of these; x * tanh(log(1 + exp(x))); 0.5 * x * (1 + erf(x / sqrt(2))); maximum, difference,
+    // exponential, sum and division; mean, difference, square, sum and division.
     (
         5,
         &[
@@ -145,7 +145,8 @@ const OF_EACH: [(u64, &[&str]); 7] = [
             "MeanVarianceNormalization",
         ],
     ),
-    // Two for the extremes, and division, rounding, zero point and bounds; a scale behind a normalisation; a bias before Gelu.
+    // Two for the extremes, and division, rounding, zero point and bounds; a scale behind a normalisation; a bias
+    // before Gelu.
     (6, &["DynamicQuantizeLinear", "LayerNormalization", "BiasGelu"]),
 ];
 
@@ -313,8 +314,8 @@ fn of_attributes() -> Vec<(Case, Option<u64>)> {
         (shaped("", "Einsum", &[&[5, 3], &[5, 3]], &[5, 3]).text("equation", "ij,ij->ij"), Some(15)),
         (shaped("", "Einsum", &[&[5, 3], &[3, 4]], &[5, 4]).text("equation", "ij,jk->ik"), Some(2 * 5 * 3 * 4)),
         (shaped("", "Einsum", &[&[5], &[5], &[5]], &[5]).text("equation", "i,i,i->i"), None),
-        // Each of 5 steps and 2 sequences has 4 hidden elements. A gate: 3 + 4 products and sums, a sum of both, a bias.
-        // An LSTM has 4 gates, 3 sigmoids (4), 2 tanh, 3 products and a sum.
+        // Each of 5 steps and 2 sequences has 4 hidden elements. A gate: 3 + 4 products and sums, a sum of both, a
+        // bias. An LSTM has 4 gates, 3 sigmoids (4), 2 tanh, 3 products and a sum.
         (
             recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4], &[1, 32]]),
             Some(40 * (4 * (2 * 7 + 2) + 3 * 4 + 2 + 4)),
@@ -332,7 +333,8 @@ fn of_attributes() -> Vec<(Case, Option<u64>)> {
         (recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4], &[], &[], &[], &[], &[1, 12]]), None),
         (recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4]]).int("input_forget", 1), None),
         (recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4]]).int("clip", 1), None),
-        // For each score: 4 products and sums with a key, a scale, a softmax (5), 4 products and sums with a value; a mask.
+        // For each score: 4 products and sums with a key, a scale, a softmax (5), 4 products and sums with a value; a
+        // mask.
         (heads("", "Attention", queries).int("q_num_heads", 4).int("kv_num_heads", 4), Some(scores * (8 + 1 + 5 + 8))),
         (
             heads("", "Attention", &[&[2, 4, 3, 4], &[2, 4, 5, 4], &[2, 4, 5, 6], &[3, 5]]),

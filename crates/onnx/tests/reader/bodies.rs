@@ -111,8 +111,8 @@ fn a_body_that_is_no_graph_is_refused_with_its_place() {
     assert!(unnamed.contains("in 'then_branch' of the node 'choose', an input has no name"), "{unnamed}");
 }
 
-/// Thirty bodies in each other, with many operators in the innermost, which all take values from outside. A search of every
-/// level for what each level captures would take seconds.
+/// Thirty bodies in each other, with many operators in the innermost, which all take values from outside. A search of
+/// every level for what each level captures would take seconds.
 #[test]
 fn a_deep_body_with_many_operators_has_names_and_owners() {
     let operators: Vec<_> = (0..20_000).map(|index| node("", "Add", &["x", "flag"], &[&format!("v{index}")])).collect();

@@ -34,8 +34,8 @@ fn varints(numbers: &[i64]) -> Vec<u8> {
     bytes
 }
 
-/// A type's number, the field of the data and its bytes there, and the elements and the bytes of the tensor. Fields: 4 floats, 5 int32,
-/// 7 int64, 10 doubles, 11 uint64.
+/// A type's number, the field of the data and its bytes there, and the elements and the bytes of the tensor. Fields: 4
+/// floats, 5 int32, 7 int64, 10 doubles, 11 uint64.
 type Case = (i64, u32, Vec<u8>, i64, Vec<u8>);
 
 #[test]

@@ -21,7 +21,8 @@ pub(crate) struct Mark {
     /// For an operator, the median of the runs in which it was executed; for a module, its share of a run that takes
     /// the median time.
     pub nanos: Option<f64>,
-    /// Its share of a run that takes the median time, in nanoseconds: less than the median if not every run executes it.
+    /// Its share of a run that takes the median time, in nanoseconds: less than the median if not every run executes
+    /// it.
     pub(super) part: f64,
     /// The same in percent.
     pub percent: f64,

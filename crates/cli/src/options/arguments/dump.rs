@@ -54,7 +54,8 @@ pub struct DumpArguments {
     /// The memory for tensors that wait to be written [default: 224M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = DUMPED)]
     pub dump_cap: Option<Bytes>,
-    /// What happens when it is full: the run waits, the tensor is left out and named, or it waits in a file [default: block]
+    /// What happens when it is full: the run waits, the tensor is left out and named, or it waits in a file [default:
+    /// block]
     #[arg(long, value_parser = one_of(Policy::all(), Policy::name), value_name = "POLICY", help_heading = DUMPED)]
     pub dump_policy: Option<Policy>,
     /// Only say how many tensors and bytes the dump would have

@@ -14,8 +14,8 @@ const SHAPES: &str = "Shapes of dynamic inputs";
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[allow(missing_docs)]
 pub struct FeedArguments {
-    /// The inputs: NAME=FILE for one of them, an .npz file or a directory with all of them by name, or files and directories in
-    /// their order, with commas between them; may be given several times [also: -i]
+    /// The inputs: NAME=FILE for one of them, an .npz file or a directory with all of them by name, or files and
+    /// directories in their order, with commas between them; may be given several times [also: -i]
     #[arg(long, value_name = "FILES", help_heading = MODEL)]
     pub input: Vec<OsString>,
     /// The generated data if there is no --input [default: zero] [also: -pdt]

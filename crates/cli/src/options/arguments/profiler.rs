@@ -19,8 +19,8 @@ pub struct ProfilerArguments {
     /// How much of it fills before it is written [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::INSTRUMENTS)]
     pub profiler_watermark: Option<Bytes>,
-    /// What happens to a record when it is full: lossless, it waits; discard, it is dropped and counted; overwrite, the oldest
-    /// records are dropped and counted [default: lossless]
+    /// What happens to a record when it is full: lossless, it waits; discard, it is dropped and counted; overwrite, the
+    /// oldest records are dropped and counted [default: lossless]
     #[arg(long, value_parser = one_of(POLICIES, policy_name), ignore_case = true, value_name = "POLICY")]
     #[arg(help_heading = super::INSTRUMENTS)]
     pub profiler_policy: Option<Policy>,

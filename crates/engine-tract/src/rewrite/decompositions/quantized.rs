@@ -4,7 +4,8 @@ use tract_onnx::tract_core::internal::{TractResult, bail};
 
 use super::decomposition::{Decomposition, float, int, ints, to_float};
 
-/// Adds a node that dequantizes a value, whose scale and zero point are the next inputs. Returns the name of the result.
+/// Adds a node that dequantizes a value, whose scale and zero point are the next inputs. Returns the name of the
+/// result.
 fn dequantized(decomposition: &mut Decomposition<'_>, what: &str, first: usize) -> TractResult<String> {
     let inputs = [
         decomposition.input(first)?,
