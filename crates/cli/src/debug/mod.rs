@@ -88,7 +88,7 @@ pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, 
     Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the events that the client subscribes to, to show these: the ends of the process's own runs, too.
+/// Returns the events that the client subscribes to, to show these, including the ends of the process's own runs.
 fn subscribed(shown: EventSet, own: bool) -> EventSet {
     if own { shown.with(EventName::RunPopped) } else { shown }
 }

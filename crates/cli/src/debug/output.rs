@@ -120,8 +120,8 @@ fn line(text: &str) {
     }
 }
 
-/// Ends the process at once. The model may be running on another thread, and ONNX Runtime crashes if it is taken down
-/// while it works, as `process::exit` would do.
+/// Ends the process immediately. The model may be running on another thread, and ONNX Runtime crashes if it is taken
+/// down while it works, as `process::exit` would do.
 pub fn end(code: i32) -> ! {
     isolate::done();
     signal_hook::low_level::exit(code)
