@@ -10,12 +10,12 @@
 
 mod case;
 mod goal;
-mod measured;
+mod measurement;
 mod rounds;
 
 pub use case::{Case, finish, is_json, not_measured, say};
 pub use goal::{Goal, Judged, Verdict, decide};
-pub use measured::{Measured, median};
+pub use measurement::{Measured, median};
 pub use rounds::{Contender, Rounds};
 
 /// Returns whether the benchmarks only show that they run.

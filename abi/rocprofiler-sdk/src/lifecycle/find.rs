@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::loader::{self, Export, Library, Object, Scope};
 
-use super::linked::linked;
+use super::linked_tool::linked;
 use crate::border::say;
 use crate::layout::Configure;
 

@@ -8,4 +8,4 @@ mod find;
 mod forks;
 mod initialize;
 #[allow(unsafe_code, reason = "it is assembler")]
-mod linked;
+mod linked_tool;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use opscope_producer::layout::{Kernel, Model, Plan};
 use opscope_producer::{FromProducer, forget_plan, keep_text, kernel_name, number_kernels};
 
-use super::attached::Producer;
+use super::attachment::Producer;
 use crate::agents;
 use crate::kinds::{CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, Domain};
 use crate::layout::{CodeObjectLoad, KernelSymbol};

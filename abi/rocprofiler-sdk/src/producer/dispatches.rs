@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_producer::layout::{Dispatch, Kernel};
 use opscope_producer::{FromProducer, kernel_number};
 
-use super::attached::Producer;
+use super::attachment::Producer;
 use crate::agents;
 use crate::kinds::{COMPLETE, Domain, ENQUEUE};
 use crate::layout::{AsyncCorrelation, Dim3, DispatchInfo, DispatchRecord, Handle, KernelDispatchData};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use opscope_producer::layout::{Allocation, Copy, Dispatch, Model, Plan, Runtime};
 use opscope_producer::{Consumer, FromProducer, OfferedTable, Wanted};
 
-use super::attached::{Producer, lock};
+use super::attachment::{Producer, lock};
 use super::{code_objects, dispatches, memory};
 use crate::kinds::{COMPLETE, Domain, ENQUEUE, RUNTIME_NONE};
 use crate::services::{Route, routes};

@@ -4,11 +4,11 @@
 mod bytes;
 mod filters;
 mod floats;
-mod quantised;
+mod quantisation;
 mod rational;
 
 pub(crate) use bytes::ByteMatrix;
 pub(crate) use filters::{Filters, SLACK};
 pub(crate) use floats::FloatMatrix;
-pub(crate) use quantised::{Quantised, Scale};
+pub(crate) use quantisation::{Quantised, Scale};
 pub(crate) use rational::{sigmoids, tanhs};
