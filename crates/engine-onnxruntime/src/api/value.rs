@@ -100,7 +100,7 @@ pub(crate) unsafe fn view<'a>(api: Api, value: *const OrtValue) -> TensorView<'a
     let opaque = || TensorView::opaque(DType::String, Vec::new());
     // SAFETY: guaranteed by the caller.
     let Some(described) = (unsafe { described(api, value) }) else { return opaque() };
-    let Described { dtype, shape } = described;
+    let TensorDescription { dtype, shape } = described;
     let Some(length) = dtype.bytes_of(shape.iter().product()) else { return TensorView::opaque(dtype, shape) };
     let mut data = ptr::null_mut();
     // SAFETY: the value is a tensor, and `data` may be written.
@@ -117,7 +117,7 @@ pub(crate) unsafe fn view<'a>(api: Api, value: *const OrtValue) -> TensorView<'a
 }
 
 /// The type and shape of a tensor.
-pub(crate) struct Described {
+pub(crate) struct TensorDescription {
     pub dtype: DType,
     pub shape: Vec<usize>,
 }
@@ -126,7 +126,7 @@ pub(crate) struct Described {
 ///
 /// # Safety
 /// The value is alive.
-pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Described> {
+pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<TensorDescription> {
     let mut is_tensor: c_int = 0;
     // SAFETY: the value is alive, and the results may be written. Everything created is released once. The type is read
     // as a number, because a newer library may have types that the binding lacks.
@@ -145,7 +145,7 @@ pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Descr
         let found = read();
         ((*api.table().as_ptr()).ReleaseTensorTypeAndShapeInfo)(info);
         let (dtype, shape) = found.ok()?;
-        Some(Described { dtype: DType::from_onnx(dtype)?, shape })
+        Some(TensorDescription { dtype: DType::from_onnx(dtype)?, shape })
     }
 }
 

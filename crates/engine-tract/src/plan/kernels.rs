@@ -29,7 +29,7 @@ pub(crate) struct Kernels {
     pub outlets: Outlets,
 }
 
-/// What is known about the values of a plan: see [`Prepared`](super::preparation::Prepared).
+/// What is known about the values of a plan: see [`PreparedModel`](super::preparation::PreparedModel).
 pub(crate) struct Values<'a> {
     pub values: &'a HashMap<OutletId, Vec<ValueId>>,
     pub carried: &'a Provenance,

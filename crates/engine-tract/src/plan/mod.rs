@@ -31,7 +31,7 @@ use kernels::{Kernels, Values, kernels};
 use live_values::Outlets;
 use memory::{HeldMemory, run_memory};
 use observed_run::{ObservedRun, Stopped};
-use preparation::{Baked, Prepared};
+use preparation::{Baked, PreparedModel};
 
 /// A plan of tract, with the states that runs take in turn.
 pub(crate) struct TractPlan {
@@ -68,12 +68,12 @@ impl TractPlan {
         graph: Arc<Graph>,
         fidelity: Fidelity,
         threads: NonZeroUsize,
-        prepared: Prepared,
+        prepared: PreparedModel,
         inputs: &[Tensor],
         baked: &Baked,
         start: Ticks,
     ) -> Result<Self, EngineError> {
-        let Prepared { model, values, carried, constants, weights, outputs, notes } = prepared;
+        let PreparedModel { model, values, carried, constants, weights, outputs, notes } = prepared;
         let executor = match threads.get() {
             1 => Executor::SingleThread,
             threads => Executor::multithread(threads),

@@ -40,7 +40,7 @@ pub(crate) struct Source {
 }
 
 /// A model that is ready to be planned.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedModel {
     pub model: TypedModel,
     /// Which values of the file each outlet holds, with equal elements. Complete at exact fidelity.
     pub values: HashMap<OutletId, Vec<ValueId>>,
@@ -63,7 +63,7 @@ pub(crate) fn prepare(
     inputs: &[Tensor],
     baked: &Baked,
     budget: Budget,
-) -> Result<Prepared, EngineError> {
+) -> Result<PreparedModel, EngineError> {
     let Source { graph, framework, proto, form, known } = source;
     let memory = Memory::of(budget);
     let mut proto = Cow::Borrowed(&**proto);
@@ -191,7 +191,7 @@ fn used(tensors: &[(ValueId, Weak<TractTensor>)], model: &TypedModel) -> Vec<(Va
 /// Translates with every value of the file as an output. So each value is known by its outlet, even if no later
 /// operator needs it, and none is dropped. Afterwards only the values that nothing else uses stay outputs, so that a
 /// run keeps no value longer than it must.
-fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
+fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<PreparedModel> {
     let is_computed = |value: &&opscope_onnx::Value| matches!(value.producer, Producer::Operator(..));
     let asked: Vec<(ValueId, OutletId)> = graph
         .values
@@ -223,12 +223,12 @@ fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     }
     kept[outputs..].sort_by_key(|outlet| (outlet.node, outlet.slot));
     model.select_output_outlets(&kept)?;
-    Ok(Prepared { model, values, carried: Provenance::new(), constants, weights: vec![], outputs, notes: vec![] })
+    Ok(PreparedModel { model, values, carried: Provenance::new(), constants, weights: vec![], outputs, notes: vec![] })
 }
 
 /// Lets tract rewrite the model, and follows the values through the rewrites.
-fn optimised(typed: Prepared, form: Form, graph: &Graph, known: &KnownOutputs) -> TractResult<Prepared> {
-    let Prepared { mut model, values: before, outputs, .. } = typed;
+fn optimised(typed: PreparedModel, form: Form, graph: &Graph, known: &KnownOutputs) -> TractResult<PreparedModel> {
+    let PreparedModel { mut model, values: before, outputs, .. } = typed;
     let facts: HashMap<ValueId, TypedFact> = before
         .iter()
         .flat_map(|(outlet, values)| values.iter().map(|value| (*value, *outlet)))
@@ -254,5 +254,5 @@ fn optimised(typed: Prepared, form: Form, graph: &Graph, known: &KnownOutputs) -
             values.insert(outlet, same);
         }
     }
-    Ok(Prepared { model, values, carried, constants: vec![], weights: vec![], outputs, notes: vec![] })
+    Ok(PreparedModel { model, values, carried, constants: vec![], weights: vec![], outputs, notes: vec![] })
 }
