@@ -7,8 +7,8 @@ use crate::layout::Configure;
 use crate::phase::{DONE, begin_initialization, end_initialization, initialization};
 use crate::{contexts, exit, markers, producer, services};
 
-/// Finds the tools and initializes them, once. Returns whether that is complete. It is not for a thread that calls this
-/// meanwhile, such as one that a tool waits for; what that thread registers is handled at the end.
+/// Finds the tools and initializes them, once. Returns whether that is complete. Returns `false` to a thread that calls
+/// this meanwhile, such as one that a tool waits for; what that thread registers is handled at the end.
 pub fn initialize() -> bool {
     initialize_with(None) || initialization() == DONE
 }
