@@ -331,8 +331,7 @@ typedef struct {
     uint32_t fidelity;
     /// Threads within one operator, at most 1024. 0 stands for 1.
     uint32_t threads;
-    /// How much time and memory loading may take, as a multiple of the default for a model of that size. 0 stands for
-    /// 1.
+    /// How much time and memory loading may take, as a multiple of the default for such a model. 0 stands for 1.
     uint32_t load_budget;
     /// 0.
     uint32_t reserved;
@@ -528,8 +527,8 @@ typedef void (*opscope_batch_callback_t)(const opscope_batch_t *batch, void *use
 typedef struct {
     /// `sizeof(opscope_record_t)`.
     size_t size;
-    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. Its address is a multiple of
-    /// 8. It is valid until the callback returns.
+    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. It is aligned to 8 bytes, and
+    /// valid until the callback returns.
     const void *payload;
     /// The bytes of the payload.
     uint32_t length;

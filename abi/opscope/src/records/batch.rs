@@ -34,8 +34,8 @@ pub struct opscope_batch_t {
 pub struct opscope_record_t {
     /// `sizeof(opscope_record_t)`.
     pub size: usize,
-    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. Its address is a multiple of
-    /// 8. It is valid until the callback returns.
+    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. It is aligned to 8 bytes, and
+    /// valid until the callback returns.
     pub payload: *const c_void,
     /// The bytes of the payload.
     pub length: u32,

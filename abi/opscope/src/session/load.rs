@@ -42,8 +42,7 @@ pub struct opscope_session_options_t {
     pub fidelity: u32,
     /// Threads within one operator, at most 1024. 0 stands for 1.
     pub threads: u32,
-    /// How much time and memory loading may take, as a multiple of the default for a model of that size. 0 stands for
-    /// 1.
+    /// How much time and memory loading may take, as a multiple of the default for such a model. 0 stands for 1.
     pub load_budget: u32,
     /// 0.
     pub reserved: u32,

@@ -33,8 +33,8 @@ pub fn rocprofiler_configure_buffer_tracing_service(
     })
 }
 
-/// Adds a service to a context: `callback` is called for a kind. Traces the `count` given operations; all if `count` is
-/// 0. A call that fails changes nothing.
+/// Adds a service to a context: `callback` is called for a kind. Traces the `count` given operations, or all of them if
+/// `count` is 0. A call that fails changes nothing.
 #[exported]
 pub fn rocprofiler_configure_callback_tracing_service(
     context: Handle,
