@@ -1,19 +1,20 @@
-//! What a fork leaves of this library: the child has none of the threads, so it begins with nothing but the memory.
+//! What a fork leaves of this library: the child has none of the threads, so it begins with its copy of the memory
+//! only.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use opscope::trace::{ForkRoom, HeldLocks, LockRoom};
 
-/// How many forks lie between the first process and this one.
+/// How many forks are between the first process and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
-/// Returns how many forks lie between the first process and this one. It counts from the first `count_forks` on.
+/// Returns how many forks are between the first process and this one. Counting begins with the first `count_forks`.
 pub fn forks() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }
 
-/// Makes forks count.
+/// Starts counting forks.
 pub fn count_forks() {
     struct Counted;
     impl HeldLocks for Counted {
@@ -25,14 +26,14 @@ pub fn count_forks() {
     let _ = ROOM.register();
 }
 
-/// What all threads share, behind a lock that forks hold. No thread holds two of these locks.
+/// State that all threads share, behind a lock that forks hold. No thread holds two of these locks at once.
 pub struct Shared<T: Send + Sync + 'static> {
     value: RwLock<T>,
     room: ForkRoom,
 }
 
 impl<T: Send + Sync + 'static> Shared<T> {
-    /// `hold` calls `held`.
+    /// `hold` is a function that calls `held`.
     pub const fn new(value: T, hold: LockRoom) -> Self {
         Self { value: RwLock::new(value), room: ForkRoom::new(hold) }
     }
@@ -47,9 +48,9 @@ impl<T: Send + Sync + 'static> Shared<T> {
         self.value.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the lock for a fork. In the child `reset` is called.
+    /// Locks it for a fork. In the child, `reset` is called.
     pub fn held(&'static self, reset: fn(&mut T)) -> Box<dyn HeldLocks> {
-        Box::new(Held { value: self.write(), reset })
+        Box::new(LockedState { value: self.write(), reset })
     }
 
     fn register(&self) {
@@ -62,12 +63,12 @@ impl<T: Send + Sync + 'static> Shared<T> {
     }
 }
 
-struct Held<T: 'static> {
+struct LockedState<T: 'static> {
     value: RwLockWriteGuard<'static, T>,
     reset: fn(&mut T),
 }
 
-impl<T> HeldLocks for Held<T> {
+impl<T> HeldLocks for LockedState<T> {
     fn reset_in_child(mut self: Box<Self>) {
         (self.reset)(&mut self.value);
     }

@@ -1,11 +1,11 @@
-//! Handles of contexts, streams and events: numbers that look like pointers. None is ever used twice, and none is ever read through,
-//! so one that was freed, or that the program made up, is answered with a code.
+//! Handles of contexts, streams and events: numbers that look like pointers. None is ever used twice or dereferenced,
+//! so a handle that was freed or made up is recognised, and a code is returned.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// What a handle is of.
+/// The kind of object that a handle stands for.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Context = 1,
@@ -13,10 +13,10 @@ pub enum Kind {
     Event = 3,
 }
 
-/// What the handles of one kind stand for.
+/// The objects of one kind, by their handles.
 pub struct Handles<T> {
     kind: Kind,
-    /// How many were made.
+    /// How many handles were created.
     made: usize,
     known: BTreeMap<usize, Arc<T>>,
 }
@@ -26,9 +26,9 @@ impl<T> Handles<T> {
         Self { kind, made: 0, known: BTreeMap::new() }
     }
 
-    /// Returns the number that the next `insert` gives.
+    /// Returns the number that the next `insert` will return.
     pub fn next(&self) -> usize {
-        // No memory of a program is there, and it is aligned as memory is.
+        // No program has memory at this address, and it is aligned as memory is.
         (0xac1 << 52) | (self.kind as usize) << 48 | (self.made + 1) << 4
     }
 
@@ -47,7 +47,7 @@ impl<T> Handles<T> {
         self.known.remove(&number)
     }
 
-    /// Removes what is asked for, and returns it.
+    /// Removes the objects that match, and returns them.
     pub fn take(&mut self, is_asked_for: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let (taken, kept) = std::mem::take(&mut self.known).into_iter().partition(|(_, value)| is_asked_for(value));
         self.known = kept;
@@ -59,13 +59,14 @@ impl<T> Handles<T> {
         self.known.values()
     }
 
-    /// Makes all handles unknown. What they stood for is not dropped: in the child of a fork, its locks may be held for ever.
+    /// Makes all handles unknown, without dropping their objects: in the child of a fork, their locks may be held
+    /// forever.
     pub fn forget(&mut self) {
         std::mem::forget(std::mem::take(&mut self.known));
     }
 }
 
-/// Returns a handle as programs have it.
+/// Returns a handle in the form that programs receive.
 pub fn pointer(number: usize) -> *mut c_void {
     std::ptr::without_provenance_mut(number)
 }

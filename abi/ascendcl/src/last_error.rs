@@ -14,7 +14,7 @@ thread_local! {
 /// The only level: the thread's own.
 const THREAD_LEVEL: c_int = 0;
 
-/// Runs the body of a runtime function, and keeps its code where it fails.
+/// Runs the body of a runtime function, and keeps its code if it fails.
 pub fn runtime_call(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
     let code = Answer::answer(body);
     if code != 0 {
@@ -24,13 +24,13 @@ pub fn runtime_call(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
     code
 }
 
-/// Returns the code of the last runtime function that failed on this thread, 0 if there was none, and forgets it.
+/// Returns the code of the last runtime function that failed on this thread, or 0, and resets it.
 #[exported]
 pub fn aclrtGetLastError(level: c_int) -> c_int {
     answer(level, |last| last.replace(0))
 }
 
-/// Returns the code of the last runtime function that failed on this thread, 0 if there was none.
+/// Returns the code of the last runtime function that failed on this thread, or 0.
 #[exported]
 pub fn aclrtPeekAtLastError(level: c_int) -> c_int {
     answer(level, Cell::get)

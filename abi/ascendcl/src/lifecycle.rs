@@ -1,4 +1,4 @@
-//! The beginning and the end.
+//! `aclInit` and `aclFinalize`.
 
 use opscope_border::{Out, Text, exported};
 
@@ -6,8 +6,8 @@ use crate::border::{Failure, codes, keep_per_process};
 use crate::configuration::{INITIALIZED, not_initialized, parse, read};
 use crate::{contexts, dump, recordings};
 
-/// Initializes the library, with the settings of a file unless `path` is NULL or "". Every call after the first one counts, answers
-/// 100002, and leaves the settings as they are.
+/// Initializes the library, with the settings of a file unless `path` is NULL or "". Later calls are counted, return
+/// 100002, and leave the settings unchanged.
 #[exported]
 pub fn aclInit(path: Text<'_>) -> Result<(), Failure> {
     let path = path.given().filter(|path| !path.is_empty());
@@ -24,7 +24,7 @@ pub fn aclInit(path: Text<'_>) -> Result<(), Failure> {
             };
             return Err(Failure::new(codes::REPEAT_INITIALIZE, "EP0008", text));
         }
-        // A file that is not right is refused before it counts.
+        // A wrong file is refused before the call counts.
         let content = content?;
         let config = content.as_deref().map(parse).transpose()?;
         (initialized.count, initialized.first) = (1, content);
@@ -36,8 +36,8 @@ pub fn aclInit(path: Text<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends the use of the library, however often it was initialized. It waits for the work of all streams, and what is queued of dumps is
-/// delivered.
+/// Ends the use of the library, however often it was initialized. Waits for the work of all streams, and delivers the
+/// chunks that dumps have queued.
 #[exported]
 pub fn aclFinalize() -> Result<(), Failure> {
     let before = std::mem::take(&mut *INITIALIZED.lock());
@@ -48,7 +48,8 @@ pub fn aclFinalize() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes back one call of `aclInit`, and writes how many are left, unless `count` is NULL. The last one ends the use of the library.
+/// Undoes one call of `aclInit`, and writes how many are left, unless `count` is NULL. The last one ends the use of the
+/// library.
 #[exported]
 pub fn aclFinalizeReference(count: Out<'_, u64>) -> Result<(), Failure> {
     let left = {
@@ -68,7 +69,7 @@ pub fn aclFinalizeReference(count: Out<'_, u64>) -> Result<(), Failure> {
 }
 
 fn finish() {
-    // It fails only in a callback, which would wait for itself. A callback that no thread takes is given up.
+    // This fails only in a callback, which would wait for itself. A callback that no thread takes is given up.
     let _ = contexts::wait_for_all();
     dump::finish();
     recordings::finish();

@@ -1,7 +1,7 @@
 //! The attribute `exported`. `opscope-border` re-exports it and describes it.
 //!
-//! It reads the function's head token by token: parsers of Rust would be many times as large, and nobody needs the
-//! body.
+//! It reads the function's head token by token, because parsers of Rust would be many times as large, and the body is
+//! not needed.
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
@@ -11,7 +11,7 @@ pub fn exported(options: TokenStream, item: TokenStream) -> TokenStream {
     Function::read(item).map_or_else(Wrong::report, |function| function.exported(options))
 }
 
-/// What is wrong with the function, and where.
+/// An error in the function, and its position.
 struct Wrong(Span, &'static str);
 
 impl Wrong {
@@ -26,18 +26,18 @@ impl Wrong {
 
 /// A function, cut into its parts.
 struct Function {
-    /// Documentation and other attributes, the visibility, and an ABI that it names itself.
+    /// Documentation and other attributes, the visibility, and an explicit ABI.
     before: TokenStream,
-    /// Whether it names its ABI.
+    /// Whether it has an explicit ABI.
     has_abi: bool,
     name: Ident,
     parameters: Vec<Parameter>,
-    /// The type that it returns; empty for none.
+    /// The return type; empty for none.
     returned: TokenStream,
     body: Group,
 }
 
-/// A parameter, with the name of the one that has its count.
+/// A parameter, and the name of the parameter with its count.
 struct Parameter {
     tokens: TokenStream,
     counted: Option<(Ident, Ident)>,
@@ -74,13 +74,13 @@ impl Function {
             Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => body,
             _ => return Err(Wrong(name.span(), "an exported function has a body")),
         };
-        // Behind the arrow.
+        // After the arrow.
         let returned = rest.into_iter().skip(2).collect();
         Ok(Self { before, has_abi, name, parameters, returned, body })
     }
 
-    /// Writes the function as C calls it. `shell` is the function that runs its body, if it is not the one of its
-    /// error's type.
+    /// Writes the function as C calls it. `shell` is the function that runs its body, if it is not that of its error
+    /// type.
     fn exported(self, shell: TokenStream) -> TokenStream {
         let Self { before, has_abi, name, parameters, returned, body } = self;
         let is_result = matches!(
@@ -89,7 +89,7 @@ impl Function {
         );
         let mut inner = TokenStream::new();
         for (pointer, count) in parameters.iter().filter_map(|parameter| parameter.counted.as_ref()) {
-            // SAFETY of what this writes: C promises that this argument is the count of that one, as the signature
+            // SAFETY of the generated code: C guarantees that this argument is the count of that one, as the signature
             // says.
             let counted = format!("let {pointer} = unsafe {{ {pointer}.counted({count}) }};");
             inner.extend(generated(&counted, &[pointer, count]));
@@ -148,7 +148,7 @@ impl Parameter {
     }
 }
 
-/// Splits parameters at the commas between them, which are not those within `<` and `>`.
+/// Splits parameters at the commas between them, except those inside `<` and `>`.
 fn split(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let (mut parts, mut depth, mut is_arrow) = (vec![Vec::new()], 0, false);
     for token in tokens {
@@ -172,7 +172,7 @@ fn split(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// Writes tokens of the macro's own. The names among them are the function's.
+/// Writes the macro's own tokens. The names among them are the function's.
 fn generated(text: &str, names: &[&Ident]) -> TokenStream {
     let tokens: TokenStream = text.parse().expect("the macro writes Rust");
     let named = |token: TokenTree| match &token {

@@ -1,32 +1,32 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A library's own error: what its functions return where they fail.
+/// A library's error type, which its exported functions return.
 pub trait Failure: Sized {
-    /// What C gets.
+    /// The type that C receives.
     type Status;
 
     /// Returns the status of a call that succeeded.
     fn success() -> Self::Status;
 
-    /// Returns the error of a body that panicked with this text.
+    /// Returns the error for a body that panicked with this text.
     fn panicked(text: &str) -> Self;
 
-    /// Keeps what the program can ask for later, such as the text, and returns the status.
+    /// Stores what the program can query later, such as the text, and returns the status.
     fn report(self) -> Self::Status;
 
-    /// Returns the status of a call that cannot be made now, before a look at its arguments.
+    /// Returns the status of a call that cannot be made now, before its arguments are looked at.
     #[inline]
     fn refusal() -> Option<Self::Status> {
         None
     }
 }
 
-/// What the body of an exported function returns.
+/// The result of the body of an exported function.
 pub trait Answer: Sized {
-    /// What C gets.
+    /// The type that C receives.
     type Status;
 
-    /// Runs the body, unless the call cannot be made now. A panic does not cross the border.
+    /// Runs the body, unless the call cannot be made now. Stops panics at the border.
     fn answer(body: impl FnOnce() -> Self) -> Self::Status;
 }
 
@@ -39,7 +39,7 @@ impl<E: Failure> Answer for Result<(), E> {
     }
 }
 
-/// Runs the body of an exported function that can be called at any time. A panic does not cross the border.
+/// Runs the body of an exported function that can be called at any time. Stops panics at the border.
 #[inline]
 pub fn answer<E: Failure>(body: impl FnOnce() -> Result<(), E>) -> E::Status {
     match caught(body) {
@@ -48,7 +48,8 @@ pub fn answer<E: Failure>(body: impl FnOnce() -> Result<(), E>) -> E::Status {
     }
 }
 
-/// Runs the body of an exported function that returns a value: `otherwise` where it fails, or cannot be called now.
+/// Runs the body of an exported function that returns a value. If it fails, or cannot be called now, returns
+/// `otherwise`.
 #[inline]
 pub fn value<T, E: Failure>(otherwise: T, body: impl FnOnce() -> Result<T, E>) -> T {
     if E::refusal().is_some() {
@@ -60,7 +61,7 @@ pub fn value<T, E: Failure>(otherwise: T, body: impl FnOnce() -> Result<T, E>) -
     })
 }
 
-/// Runs a body, and returns a panic as an error.
+/// Runs a body, and turns a panic into an error.
 #[inline]
 pub fn caught<T, E: Failure>(body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {

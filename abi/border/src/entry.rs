@@ -4,19 +4,19 @@ use std::fmt::Pointer;
 use std::mem::transmute_copy;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function in memory that a program may overwrite at any time: an entry of a table, or a callback of the whole
-/// process.
+/// A function pointer in memory that a program may overwrite at any time: an entry of a table, or a callback of the
+/// whole process.
 ///
-/// C promises to store NULL or a function of this type, which stays loaded as long as the process, and to store it as a
-/// whole.
+/// C guarantees that it stores NULL or a function of this type, which stays loaded as long as the process, and that it
+/// stores the whole pointer at once.
 #[repr(transparent)]
 pub struct Entry<F>(UnsafeCell<Option<F>>);
 
-// SAFETY: after it was made, the cell is only accessed atomically. A program writes whole pointers.
+// SAFETY: after its creation, the cell is only accessed atomically. A program writes whole pointers.
 unsafe impl<F: Sync + Send> Sync for Entry<F> {}
 
-/// The bound says that it is a pointer to a function: nothing else that can be copied is printed as a pointer and has
-/// the size of one, with its `Option`.
+/// The bound means that `F` is a function pointer: no other type that is `Copy` and `fmt::Pointer` has the size of a
+/// pointer together with its `Option`.
 impl<F: Copy + Pointer> Entry<F> {
     /// Makes an entry with a function.
     pub const fn new(function: Option<F>) -> Self {
@@ -24,7 +24,7 @@ impl<F: Copy + Pointer> Entry<F> {
         Self(UnsafeCell::new(function))
     }
 
-    /// Returns the function that stands here now.
+    /// Returns the current function.
     #[inline]
     pub fn load(&self) -> Option<F> {
         let pointer = self.atomic().load(Ordering::Acquire);
@@ -32,7 +32,7 @@ impl<F: Copy + Pointer> Entry<F> {
         unsafe { transmute_copy::<*mut c_void, Option<F>>(&pointer) }
     }
 
-    /// Puts a function here.
+    /// Stores a function.
     #[inline]
     pub fn store(&self, function: Option<F>) {
         // SAFETY: both have the same size, and no byte of a pointer is padding.
@@ -42,7 +42,7 @@ impl<F: Copy + Pointer> Entry<F> {
 
     #[inline]
     fn atomic(&self) -> &AtomicPtr<c_void> {
-        // SAFETY: the cell has the size and alignment of a pointer and lives as long as this. All accesses are atomic.
+        // SAFETY: the cell has the size and alignment of a pointer, and lives as long as this. All accesses are atomic.
         unsafe { AtomicPtr::from_ptr(self.0.get().cast()) }
     }
 }

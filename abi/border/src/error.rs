@@ -1,26 +1,26 @@
 use std::ffi::CString;
 
-/// Why an argument cannot be used. Each library has a status and a text for it.
+/// Why an argument is invalid. Each library has a status and a text for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentError {
     /// It is NULL.
     Null {
-        /// What it is.
+        /// The kind of argument.
         what: Argument,
-        /// What the function calls it.
+        /// The argument's name.
         name: &'static str,
     },
     /// It is not aligned for its type.
     Misaligned(&'static str),
-    /// It has more bytes than there is memory.
+    /// It has more bytes than the memory can hold.
     TooLong(&'static str),
-    /// It has more elements than such an array ever has: its count was never set.
+    /// It has more elements than such an array ever has, so the count must be garbage.
     TooMany {
-        /// What the function calls it.
+        /// The argument's name.
         name: &'static str,
         /// How many it has.
         count: usize,
-        /// How many it can have.
+        /// How many it may have.
         most: usize,
     },
     /// It has more structs than any model or operator has.
@@ -29,41 +29,41 @@ pub enum ArgumentError {
         name: &'static str,
         /// How many it has.
         count: usize,
-        /// How many it can have.
+        /// How many it may have.
         most: usize,
     },
     /// The text is not UTF-8.
     NotUtf8 {
-        /// What the function calls it.
+        /// The argument's name.
         name: &'static str,
         /// Its bytes.
         text: CString,
     },
-    /// The struct says that it is smaller than its first version, or larger than any.
+    /// According to its size field, the struct is smaller than its first version, or larger than any.
     WrongSize {
         /// Its name in C.
         name: &'static str,
-        /// The size that it says.
+        /// The value of the size field.
         size: usize,
         /// The size of its first version.
         least: usize,
     },
-    /// A struct of an array says another size than the first.
+    /// A struct in an array has another size than the first.
     UnequalSize {
         /// Its name in C.
         name: &'static str,
         /// Its index.
         index: usize,
-        /// The size that it says.
+        /// Its size.
         size: usize,
-        /// The size that the first says.
+        /// The size of the first struct.
         first: usize,
     },
     /// Fields of the struct that this version does not know are not zero.
     UnknownFields(&'static str),
 }
 
-/// What an argument that is NULL stands for.
+/// The kind of an argument that is NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Argument {
     /// A text.
@@ -76,6 +76,6 @@ pub enum Argument {
     Struct,
     /// A function.
     Callback,
-    /// An array of so many elements.
+    /// An array with this many elements.
     Items(usize),
 }

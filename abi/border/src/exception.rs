@@ -1,4 +1,4 @@
-//! Exceptions of C++ that a tool's function throws. Rust cannot catch them, so a small frame of assembler stands
+//! C++ exceptions that a tool's function throws. Rust cannot catch them, so a small assembly frame is called in
 //! between: its personality routine tells the unwinder that it catches everything. See the Itanium C++ ABI, level I.
 
 use std::ffi::c_void;
@@ -12,7 +12,7 @@ pub fn catch<F: FnOnce()>(function: F) -> Result<(), String> {
     if exception.is_null() {
         return Ok(());
     }
-    // SAFETY: the frame returned the exception that it caught, and nobody else has it.
+    // SAFETY: the frame returned the exception that it caught, and nothing else refers to it.
     Err(unsafe { frame::end(exception) })
 }
 
@@ -46,7 +46,7 @@ mod frame {
     const INSTALL_CONTEXT: c_int = 7;
     const CONTINUE_UNWIND: c_int = 8;
 
-    /// The register in which the handler finds the exception: RAX.
+    /// The register that holds the exception in the handler: RAX.
     const EXCEPTION_REGISTER: c_int = 0;
 
     global_asm!(
@@ -57,7 +57,7 @@ mod frame {
         ".type opscope_catching_frame,@function",
         "opscope_catching_frame:",
         ".cfi_startproc",
-        // The address of the routine relative to this place, 4 bytes.
+        // The address of the routine relative to this position, in 4 bytes.
         ".cfi_personality 0x1b, {personality}",
         "push rbp",
         ".cfi_def_cfa_offset 16",
@@ -92,7 +92,7 @@ mod frame {
         fn _Unwind_DeleteException(exception: *mut c_void);
     }
 
-    /// Catches every exception, but lets a thread that is cancelled unwind.
+    /// Catches every exception, but lets a cancelled thread unwind.
     unsafe extern "C" fn personality(
         _version: c_int,
         actions: c_int,
@@ -117,14 +117,15 @@ mod frame {
         INSTALL_CONTEXT
     }
 
-    /// Ends an exception and returns the name of its type. One of C++ is ended by its own runtime, which counts them.
+    /// Ends an exception and returns the name of its type. The C++ runtime ends its own exceptions, because it counts
+    /// them.
     ///
     /// # Safety
     /// The exception was caught, and is not used afterwards.
     pub unsafe fn end(exception: *mut c_void) -> String {
         // SAFETY: the header of an exception begins with its class, 8 bytes.
         let class = unsafe { exception.cast::<u64>().read() };
-        // "GNUCC++" and a byte that tells a dependent exception from a primary one.
+        // "GNUCC++" and a byte that distinguishes a dependent exception from a primary one.
         let is_cxx = class >> 8 == u64::from_be_bytes(*b"\0GNUCC++");
         if is_cxx && let (Some(begin), Some(end)) = (function(c"__cxa_begin_catch"), function(c"__cxa_end_catch")) {
             // SAFETY: these are the functions of the C++ ABI with these names and signatures.
@@ -137,7 +138,7 @@ mod frame {
                 return name;
             }
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { _Unwind_DeleteException(exception) };
         "an exception".to_owned()
     }
@@ -153,8 +154,8 @@ mod frame {
             if info.is_null() {
                 return unknown();
             }
-            // GNU's compiler marks names that are unique by their address, such as those in anonymous namespaces, with
-            // a star.
+            // GNU's compiler marks names that are only unique by their address, such as those in anonymous namespaces,
+            // with an asterisk.
             let name = (*info)[1];
             if *name == b'*' as c_char { name.add(1) } else { name }
         };
@@ -173,7 +174,7 @@ mod frame {
         }
     }
 
-    /// Returns a function of the C++ runtime that the process has loaded, with the tool.
+    /// Returns a function of the C++ runtime, which the process has loaded with the tool.
     fn function(name: &CStr) -> Option<*mut c_void> {
         // SAFETY: the names end with NUL.
         let found = unsafe {

@@ -5,27 +5,26 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use crate::{Argument, ArgumentError};
 
-/// NULL, or an array of C that a function reads. It is read when its count is known: see [`Counted`].
+/// NULL, or a C array that a function reads. It can be read once its count is known: see [`Counted`].
 ///
-/// C promises that as many elements as the count beside it can be read, and stay as they are, while the function is
-/// called.
+/// C guarantees that as many elements as the count beside it says can be read, and do not change, during the call.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Items<'a, T>(*const T, PhantomData<&'a [T]>);
 
-/// NULL, or bytes of C that a function reads: [`Items`] without a type.
+/// NULL, or bytes from C that a function reads: [`Items`] without a type.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy)]
 pub struct Bytes<'a>(*const c_void, PhantomData<&'a [u8]>);
 
-/// NULL, or an array of C that a function writes. It is written when its count is known: see [`Room`].
+/// NULL, or a C array that a function writes. It can be written once its count is known: see [`Room`].
 ///
-/// C promises that as many elements as the count beside it can be written to while the function is called.
+/// C guarantees that as many elements as the count beside it says can be written during the call.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ItemsOut<'a, T>(*mut T, PhantomData<&'a mut [T]>);
 
-/// An array of C with its count.
+/// A C array with its count.
 #[derive(Debug)]
 pub struct Counted<'a, T> {
     items: *const T,
@@ -33,7 +32,7 @@ pub struct Counted<'a, T> {
     lifetime: PhantomData<&'a [T]>,
 }
 
-/// Memory of C for results, with the count of those that it holds.
+/// C memory for results, with the number of results that it can hold.
 #[derive(Debug)]
 pub struct Room<'a, T> {
     items: *mut T,
@@ -41,9 +40,9 @@ pub struct Room<'a, T> {
     lifetime: PhantomData<&'a mut [T]>,
 }
 
-/// A type in which C counts.
+/// An integer type that C uses for counts.
 pub trait Count {
-    /// Returns the count. One that does not fit is larger than every array; one that is negative is 0.
+    /// Returns the count. One that does not fit becomes larger than any array; a negative one becomes 0.
     fn count(self) -> usize;
 }
 
@@ -96,7 +95,7 @@ impl<'a, T> Items<'a, T> {
     /// Returns the array with its count.
     ///
     /// # Safety
-    /// It is this array's.
+    /// It is the count of this array.
     #[inline]
     pub unsafe fn counted(self, count: impl Count) -> Counted<'a, T> {
         Counted { items: self.0, count: count.count(), lifetime: PhantomData }
@@ -104,7 +103,7 @@ impl<'a, T> Items<'a, T> {
 }
 
 impl<'a, T> From<&'a [T]> for Items<'a, T> {
-    /// Returns an array as C gets it: NULL where it is empty.
+    /// Returns an array in the form for C: NULL if it is empty.
     fn from(items: &'a [T]) -> Self {
         if items.is_empty() { Self::NULL } else { Self(items.as_ptr(), PhantomData) }
     }
@@ -120,7 +119,7 @@ impl<'a> Bytes<'a> {
     /// Returns the bytes with their count.
     ///
     /// # Safety
-    /// It is that of these bytes.
+    /// It is the count of these bytes.
     #[inline]
     pub unsafe fn counted(self, count: impl Count) -> Counted<'a, u8> {
         Counted { items: self.0.cast(), count: count.count(), lifetime: PhantomData }
@@ -137,7 +136,7 @@ impl<'a, T> ItemsOut<'a, T> {
     /// Returns the memory with its count.
     ///
     /// # Safety
-    /// It is this memory's.
+    /// It is the count of this memory.
     #[inline]
     pub unsafe fn counted(self, count: impl Count) -> Room<'a, T> {
         Room { items: self.0, count: count.count(), lifetime: PhantomData }
@@ -153,10 +152,10 @@ impl<T> Clone for Counted<'_, T> {
 impl<T> Copy for Counted<'_, T> {}
 
 impl<'a, T> Counted<'a, T> {
-    /// Takes an array of C that was passed in another way.
+    /// Takes a C array that was passed in another way.
     ///
     /// # Safety
-    /// It is what [`Items`] promises, with its count.
+    /// The pointer satisfies the guarantee of [`Items`] with this count.
     pub const unsafe fn from_raw_parts(items: *const T, count: usize) -> Self {
         Self { items, count, lifetime: PhantomData }
     }
@@ -179,7 +178,7 @@ impl<'a, T> Counted<'a, T> {
         self.items.is_null()
     }
 
-    /// Returns the elements. The pointer may be NULL only where there are none.
+    /// Returns the elements. The pointer may be NULL only if there are none.
     #[inline]
     pub fn get(self, name: &'static str) -> Result<&'a [T], ArgumentError> {
         match self.count {
@@ -187,12 +186,12 @@ impl<'a, T> Counted<'a, T> {
             count if self.items.is_null() => Err(ArgumentError::Null { what: Argument::Items(count), name }),
             _ if !self.items.is_aligned() => Err(ArgumentError::Misaligned(name)),
             count if is_too_long::<T>(count) => Err(ArgumentError::TooLong(name)),
-            // SAFETY: it is neither NULL nor misaligned nor too long, and `Items` promises the rest.
+            // SAFETY: it is neither NULL nor misaligned nor too long, and `Items` guarantees the rest.
             count => Ok(unsafe { from_raw_parts(self.items, count) }),
         }
     }
 
-    /// Returns the elements, of which there are at most so many.
+    /// Returns the elements, of which there are at most `most`.
     #[inline]
     pub fn at_most(self, most: usize, name: &'static str) -> Result<&'a [T], ArgumentError> {
         if self.count > most {
@@ -203,7 +202,7 @@ impl<'a, T> Counted<'a, T> {
 }
 
 impl<'a, T> Room<'a, T> {
-    /// Returns how many elements there is room for.
+    /// Returns how many elements fit.
     #[inline]
     pub fn count(&self) -> usize {
         self.count
@@ -215,7 +214,7 @@ impl<'a, T> Room<'a, T> {
         self.items.is_null()
     }
 
-    /// Returns the memory. The pointer may be NULL only where it has no room.
+    /// Returns the memory. The pointer may be NULL only if nothing fits.
     #[inline]
     pub fn get(self, name: &'static str) -> Result<&'a mut [MaybeUninit<T>], ArgumentError> {
         match self.count {
@@ -223,14 +222,14 @@ impl<'a, T> Room<'a, T> {
             count if self.items.is_null() => Err(ArgumentError::Null { what: Argument::Items(count), name }),
             _ if !self.items.is_aligned() => Err(ArgumentError::Misaligned(name)),
             count if is_too_long::<T>(count) => Err(ArgumentError::TooLong(name)),
-            // SAFETY: it is neither NULL nor misaligned nor too long, and `ItemsOut` promises the rest.
+            // SAFETY: it is neither NULL nor misaligned nor too long, and `ItemsOut` guarantees the rest.
             count => Ok(unsafe { from_raw_parts_mut(self.items.cast(), count) }),
         }
     }
 }
 
 impl Room<'_, u8> {
-    /// Writes a text with a NUL at its end, for which there has to be room.
+    /// Writes a text and a NUL at its end, which must fit.
     pub fn write_text(self, text: &[u8], name: &'static str) -> Result<(), ArgumentError> {
         let room = self.get(name)?;
         if room.len() <= text.len() {
@@ -253,7 +252,7 @@ mod tests {
     fn an_array_is_read_if_it_can_be_one() {
         let items = [1_u32, 2, 3];
         let own = Items::from(&items[..]);
-        // SAFETY: there are three, and where the count is wrong the array is refused.
+        // SAFETY: there are three, and an array with a wrong count is refused.
         let counted = |items: Items<'static, u32>, count: usize| unsafe { items.counted(count) }.get("items");
         // SAFETY: as above.
         assert_eq!(unsafe { own.counted(3_u32) }.get("items"), Ok(&items[..]));
@@ -273,7 +272,7 @@ mod tests {
     fn a_text_is_written_with_its_end_or_not_at_all() {
         let mut memory = [9_u8; 4];
         let room = |memory: &mut [u8; 4], count: usize| {
-            // SAFETY: there are four, and the count is at most that.
+            // SAFETY: there are four, and the count is at most four.
             unsafe { ItemsOut(memory.as_mut_ptr(), PhantomData).counted(count) }
         };
         assert_eq!(room(&mut memory, 3).write_text(b"npu", "path"), Err(ArgumentError::TooLong("path")));

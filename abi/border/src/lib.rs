@@ -1,8 +1,9 @@
-//! The border between a C program and opscope's libraries: what a program passes, as typed values, and what every
-//! exported function does.
+//! The border between a C program and opscope's libraries: typed values for what a program passes, and the shell of
+//! every exported function.
 //!
-//! A pointer of C is one of the types below. Each says what C promises for it, has one place that reads or writes
-//! through it, and checks it before. So the body of an exported function is safe Rust, and cannot forget a check:
+//! A C pointer becomes one of the types below. Each type documents what C guarantees for it, reads or writes through
+//! the pointer in only one place, and checks the pointer first. So the body of an exported function is safe Rust, and
+//! cannot forget a check:
 //!
 //! ```
 //! # use opscope_border::{ArgumentError, Failure, Items, Out, Text, exported};
@@ -26,17 +27,17 @@
 //!
 //! # `exported`
 //!
-//! The attribute makes `example_even` a function of C: `int example_even(const uint32_t *numbers, size_t count, size_t
+//! The attribute makes `example_even` a C function: `int example_even(const uint32_t *numbers, size_t count, size_t
 //! *even)`.
 //!
-//! - A function that returns a `Result` returns the status of its [`Failure`] to C. Its body runs in [`Answer::answer`], or in the
-//!   function that the attribute names, as in `#[exported(in_callback)]`: a panic becomes an error, an error is reported. Any
-//!   other function returns what it says, and its body runs as it is.
-//! - `#[counted_by(count)]` says which parameter is the count of an array. In the body, the array has its count.
+//! - A function that returns a `Result` returns the status of its [`Failure`] to C. Its body runs in
+//!   [`Answer::answer`], or in the function that the attribute names, as in `#[exported(in_callback)]`: a panic becomes
+//!   an error, an error is reported. Any other function returns what it says, and its body runs as it is.
+//! - `#[counted_by(count)]` names the parameter with the count of an array. In the body, the array has its count.
 //! - The ABI is "C" unless the function names another one.
 //!
-//! A Rust program that calls such a function needs values that only C or `unsafe` code can make, so the function itself
-//! is safe.
+//! A Rust program that calls such a function needs values that only C or `unsafe` code can create, so the function
+//! itself is safe.
 //!
 //! # Rooms
 //!
@@ -46,13 +47,13 @@
 //! | `sized` | structs that begin with their size |
 //! | `items` | arrays |
 //! | `value`, `text` | single values, places for results, texts |
-//! | `program` | calls of functions that a program gave |
-//! | `exception` | exceptions of C++ that such a function throws |
+//! | `program` | calls of a program's functions |
+//! | `exception` | C++ exceptions that such a function throws |
 //! | `entry` | functions in memory that a program overwrites |
-//! | `last` | references that change while threads look at them |
+//! | `last` | references that can change while threads read them |
 //! | `unpadded` | structs as bytes |
-//! | `loader`, `system` | what other libraries export; calls of the system |
-//! | `error` | why an argument cannot be used |
+//! | `loader`, `system` | what other libraries export; system calls |
+//! | `error` | why an argument is invalid |
 
 mod answer;
 mod entry;

@@ -1,6 +1,6 @@
-//! Structs that begin with their size. They grow at their end only: a program that was compiled with an older header
+//! Structs that begin with their size. They grow only at their end: a program that was compiled with an older header
 //! passes a shorter struct, whose missing fields are zero; one that was compiled with a newer header passes a longer
-//! one.
+//! struct.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -16,13 +16,13 @@ use crate::{Argument, ArgumentError};
 pub unsafe trait SizedStruct: Copy {
     /// Its name in C, for messages.
     const NAME: &'static str;
-    /// The size of its first version: the least that a program can pass.
+    /// The size of its first version, the smallest that a program may pass.
     const FIRST_SIZE: usize;
 
-    /// Returns it with all fields zero but its size.
+    /// Returns a struct whose fields are all zero, except for its size.
     fn zeroed() -> Self {
         let mut value = MaybeUninit::<Self>::zeroed();
-        // SAFETY: the implementor promises that zero is valid for every field, and that the first is a `usize`.
+        // SAFETY: the implementor guarantees that zero is valid for every field, and that the first is a `usize`.
         unsafe {
             value.as_mut_ptr().cast::<usize>().write(size_of::<Self>());
             value.assume_init()
@@ -30,22 +30,23 @@ pub unsafe trait SizedStruct: Copy {
     }
 }
 
-/// NULL, or where C has a struct that begins with its size.
+/// NULL, or a pointer to a C struct that begins with its size.
 ///
-/// C promises that what is not NULL can be read as far as its size says, while the function is called.
+/// C guarantees that anything but NULL can be read as far as its size says, during the call.
 #[repr(transparent)]
 pub struct SizedIn<'a, T>(*const T, PhantomData<&'a T>);
 
-/// NULL, or where C wants a struct that begins with its size.
+/// NULL, or a pointer to memory where C wants a struct that begins with its size.
 ///
-/// C promises that what is not NULL can be read and written to as far as its size says, while the function is called. Only C reads what
-/// is written, so a struct may have pointers of any lifetime; what is said of the function says how long C may use them.
+/// C guarantees that anything but NULL can be read and written as far as its size says, during the call. Only C reads
+/// what is written, so a struct may have pointers of any lifetime; the description of the function says how long C may
+/// use them.
 #[repr(transparent)]
 pub struct SizedOut<'a, T>(*const T, PhantomData<&'a T>);
 
-/// NULL, or an array of structs that begin with their size. All have the size of the first.
+/// NULL, or an array of structs that begin with their size. All have the size of the first one.
 ///
-/// C promises that there are as many as the count beside it says, as [`SizedIn`] promises one.
+/// C guarantees that there are as many as the count beside it says, and for each the same as for [`SizedIn`].
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct SizedItems<'a, T>(*const T, PhantomData<&'a [T]>);
@@ -57,7 +58,7 @@ pub struct SizedCounted<'a, T> {
     count: usize,
 }
 
-/// A place for a struct that begins with a size that is possible.
+/// A place for a struct, which begins with a valid size.
 #[must_use]
 pub struct SizedPlace<'a, T> {
     place: NonNull<T>,
@@ -66,16 +67,16 @@ pub struct SizedPlace<'a, T> {
 }
 
 impl<'a, T: SizedStruct> SizedIn<'a, T> {
-    /// Reads the struct, which has to be there.
+    /// Reads the struct, which is required.
     pub fn get(self) -> Result<T, ArgumentError> {
         if self.0.is_null() {
             return Err(null::<T>());
         }
-        // SAFETY: it is not NULL, and the type promises that it begins with its size.
+        // SAFETY: it is not NULL, and the type guarantees that it begins with its size.
         let size = check_size::<T>(unsafe { self.0.cast::<usize>().read_unaligned() })?;
         let mut value = T::zeroed();
         let (from, to) = (self.0.cast::<u8>(), ptr::from_mut(&mut value).cast::<u8>());
-        // SAFETY: the source has `size` bytes, of which as many are copied as `T` has.
+        // SAFETY: the source has `size` bytes, and at most as many as `T` has are copied.
         unsafe { ptr::copy_nonoverlapping(from, to, size.min(size_of::<T>())) };
         // SAFETY: the source has `size` bytes.
         let mut beyond = (size_of::<T>()..size).map(|offset| unsafe { from.add(offset).read() });
@@ -92,15 +93,15 @@ impl<'a, T: SizedStruct> SizedIn<'a, T> {
 }
 
 impl<'a, T: SizedStruct> SizedOut<'a, T> {
-    /// Checks that it is not NULL, under the name of the argument.
+    /// Checks that it is not NULL; `name` is that of the argument.
     pub fn check_given(&self, name: &'static str) -> Result<(), ArgumentError> {
         if self.0.is_null() { Err(ArgumentError::Null { what: Argument::Place, name }) } else { Ok(()) }
     }
 
-    /// Returns the place, which has to be there and to begin with a size that is possible.
+    /// Returns the place, which is required and must begin with a valid size.
     pub fn place(self) -> Result<SizedPlace<'a, T>, ArgumentError> {
         let place = NonNull::new(self.0.cast_mut()).ok_or_else(null::<T>)?;
-        // SAFETY: it is not NULL, and the type promises that it begins with its size.
+        // SAFETY: it is not NULL, and the type guarantees that it begins with its size.
         let size = check_size::<T>(unsafe { place.cast::<usize>().read_unaligned() })?;
         Ok(SizedPlace { place, size, lifetime: PhantomData })
     }
@@ -112,7 +113,7 @@ impl<'a, T: SizedStruct> SizedOut<'a, T> {
 }
 
 impl<T: SizedStruct> SizedPlace<'_, T> {
-    /// Writes the struct as far as the caller's own version of it goes. Its `size` stays the caller's.
+    /// Writes the struct as far as the caller's version of it goes. Its `size` stays the caller's.
     pub fn write(self, value: &T) {
         let (head, end) = (size_of::<usize>(), self.size.min(size_of::<T>()));
         let (from, to) = (ptr::from_ref(value).cast::<u8>(), self.place.as_ptr().cast::<u8>());
@@ -133,7 +134,7 @@ impl<'a, T> SizedItems<'a, T> {
     /// Returns the array with its count.
     ///
     /// # Safety
-    /// It is this array's.
+    /// It is the count of this array.
     pub unsafe fn counted(self, count: impl Count) -> SizedCounted<'a, T> {
         SizedCounted { items: self, count: count.count() }
     }
@@ -162,11 +163,11 @@ impl<'a, T: SizedStruct> SizedCounted<'a, T> {
             return Err(ArgumentError::TooManyStructs { name: T::NAME, count, most: MOST });
         }
         SizedIn(items.0, PhantomData).get()?;
-        // SAFETY: it was just read.
+        // SAFETY: the same struct was just read.
         let size = unsafe { items.0.cast::<usize>().read_unaligned() };
         let element = |index: usize| {
             let at = items.0.wrapping_byte_add(index * size);
-            // SAFETY: the type promises `count` structs of this size.
+            // SAFETY: the type guarantees `count` structs of this size.
             let own_size = unsafe { at.cast::<usize>().read_unaligned() };
             if own_size != size {
                 return Err(ArgumentError::UnequalSize { name: T::NAME, index, size: own_size, first: size });
@@ -189,8 +190,8 @@ fn check_size<T: SizedStruct>(size: usize) -> Result<usize, ArgumentError> {
     Err(ArgumentError::WrongSize { name: T::NAME, size, least: T::FIRST_SIZE })
 }
 
-/// Makes a `repr(C)` struct one that begins with its size. Its other fields are numbers, handles, and types of this
-/// crate, which all may be zero.
+/// Implements [`SizedStruct`](crate::SizedStruct) for a `repr(C)` struct that begins with its size. Its other fields
+/// are numbers, handles, and types of this crate, which all may be zero.
 #[macro_export]
 macro_rules! sized {
     ($struct:ident $(<$lifetime:lifetime>)?, $first_size:literal) => {
@@ -205,18 +206,18 @@ macro_rules! sized {
     };
 }
 
-/// Makes functions of a struct's arrays that return them with their counts, which other fields have:
+/// Defines methods of a struct that return its arrays together with their counts, which are in other fields:
 /// `counted!(tensor_t<'a> { dims[rank] -> Counted<'a, usize> })`.
 ///
-/// C promises that the one field is the count of the other. A library that makes such a struct itself puts an array and
-/// its own count into it.
+/// C guarantees that the one field is the count of the other. A library that creates such a struct must fill in an
+/// array and its own count.
 #[macro_export]
 macro_rules! counted {
     ($struct:ident<$lifetime:lifetime> { $($array:ident[$count:ident] -> $counted:ty),+ $(,)? }) => {
         impl<$lifetime> $struct<$lifetime> {
             $(
                 fn $array(&self) -> $counted {
-                    // SAFETY: a struct of C has as many elements as the field beside them says.
+                    // SAFETY: a C struct has as many elements as the field beside them says.
                     unsafe { self.$array.counted(self.$count) }
                 }
             )+

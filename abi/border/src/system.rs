@@ -1,4 +1,4 @@
-//! Calls of the system that no safe crate has, or not without what a library should not bring along.
+//! System calls that no safe crate has, or only together with more than a library should depend on.
 
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::NonNull;
@@ -7,38 +7,37 @@ unsafe extern "C" {
     fn secure_getenv(name: *const c_char) -> *mut c_char;
 }
 
-/// Returns the value of a variable of the environment that is not empty. As the loader's own, they do not count in a
-/// program with more rights than its user.
+/// Returns the value of an environment variable, unless it is empty. As with the loader's own variables, they are
+/// ignored in a program with more privileges than its user.
 pub fn variable(name: &CStr) -> Option<CString> {
     // SAFETY: the name ends with NUL.
     let value = unsafe { secure_getenv(name.as_ptr()) };
-    // SAFETY: the C library gives a C string. It lives until the variable is changed, which a program with threads must
-    // not do.
+    // SAFETY: the C library returns a C string. It lives until the variable is changed, which a program with threads
+    // must not do.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_owned()).filter(|value| !value.is_empty())
 }
 
-/// Sets a variable of the environment. A program that uses its environment in another thread meanwhile has the same
+/// Sets an environment variable. A program that uses its environment on another thread meanwhile would have the same
 /// problem with the vendor's library.
 pub fn set_variable(name: &CStr, value: &CStr) {
-    // SAFETY: both end with NUL, and the C library has a lock of its own for what it changes.
+    // SAFETY: both end with NUL, and the C library has its own lock for changes.
     unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
 }
 
-/// Returns a copy of a text that a program frees; `None` if there is no memory.
+/// Returns a copy of a text, which the program frees; `None` if there is no memory.
 pub fn duplicate(text: &CStr) -> Option<NonNull<c_char>> {
     // SAFETY: it ends with NUL.
     NonNull::new(unsafe { libc::strdup(text.as_ptr()) })
 }
 
-/// Returns the number that the kernel gives the calling thread. It is asked each time, so the child of a fork gets its
-/// own.
+/// Returns the kernel's number of the calling thread. It is queried each time, so it is right in the child of a fork.
 #[inline]
 pub fn thread_id() -> u64 {
     // SAFETY: the system call has no arguments and always succeeds.
     u64::from(unsafe { libc::gettid() }.unsigned_abs())
 }
 
-/// Returns the calling thread as the thread library names it.
+/// Returns the thread library's identifier of the calling thread.
 pub fn thread_handle() -> u64 {
     // SAFETY: the call has no conditions.
     unsafe { libc::pthread_self() }
@@ -51,26 +50,26 @@ pub fn process_id() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// Returns whether a thread of this process has a number.
+/// Returns whether this process has a thread with a number.
 pub fn is_own_thread(number: i32) -> bool {
     // SAFETY: the call has no conditions. Signal 0 is not sent.
     number > 0 && unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), number, 0) } == 0
 }
 
-/// Returns the bytes of a page of memory.
+/// Returns the size of a memory page in bytes.
 pub fn page_size() -> usize {
     // SAFETY: the call has no conditions.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Returns the bytes of the machine's memory; 0 if the system does not say.
+/// Returns the size of the machine's memory in bytes; 0 if the system does not say.
 pub fn memory() -> u64 {
     // SAFETY: the call has no conditions.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
     u64::try_from(pages).unwrap_or(0) * page_size() as u64
 }
 
-/// Returns a random number; 0 if the system has none now.
+/// Returns a random number; 0 if the system has none at the moment.
 pub fn random() -> u64 {
     let mut bytes = [0_u8; 8];
     // SAFETY: the buffer has 8 bytes.
@@ -78,10 +77,10 @@ pub fn random() -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// Lets a function be called when the process exits, before the destructors of all objects that exist now. Returns
-/// whether the system had memory for that.
+/// Registers a function to be called when the process exits, before the destructors of all objects that exist now.
+/// Returns whether the system had memory for that.
 pub fn at_exit(function: extern "C" fn()) -> bool {
-    // SAFETY: the function is never unloaded: opscope's libraries are linked so.
+    // SAFETY: the function is never unloaded, because opscope's libraries are linked in such a way.
     unsafe { libc::atexit(function) == 0 }
 }
 

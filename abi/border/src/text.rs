@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::{Argument, ArgumentError};
 
-/// NULL, or a text of C.
+/// NULL, or a C text.
 ///
-/// C promises that what is not NULL ends with NUL, and stays as it is while the function is called.
+/// C guarantees that anything but NULL ends with NUL, and does not change during the call.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a>(*const c_char, PhantomData<&'a CStr>);
@@ -16,10 +16,10 @@ impl<'a> Text<'a> {
     /// No text.
     pub const NULL: Self = Self(std::ptr::null(), PhantomData);
 
-    /// Takes a pointer of C.
+    /// Takes a pointer from C.
     ///
     /// # Safety
-    /// It is what this type promises.
+    /// It satisfies the guarantee of this type.
     pub const unsafe fn from_ptr(pointer: *const c_char) -> Self {
         Self(pointer, PhantomData)
     }
@@ -33,29 +33,29 @@ impl<'a> Text<'a> {
     /// Returns the text, unless it is NULL.
     #[inline]
     pub fn given(self) -> Option<&'a CStr> {
-        // SAFETY: it is not NULL, and the type promises the rest.
+        // SAFETY: it is not NULL, and the type guarantees the rest.
         (!self.0.is_null()).then(|| unsafe { CStr::from_ptr(self.0) })
     }
 
-    /// Returns the text, which has to be there.
+    /// Returns the text, which is required.
     #[inline]
     pub fn c_str(self, name: &'static str) -> Result<&'a CStr, ArgumentError> {
         self.given().ok_or(ArgumentError::Null { what: Argument::Text, name })
     }
 
-    /// Returns the text, which has to be there and UTF-8.
+    /// Returns the text, which is required and must be UTF-8.
     #[inline]
     pub fn str(self, name: &'static str) -> Result<&'a str, ArgumentError> {
         utf8(self.c_str(name)?, name)
     }
 
-    /// Returns the text, unless it is NULL. It has to be UTF-8.
+    /// Returns the text, unless it is NULL. It must be UTF-8.
     #[inline]
     pub fn given_str(self, name: &'static str) -> Result<Option<&'a str>, ArgumentError> {
         self.given().map(|text| utf8(text, name)).transpose()
     }
 
-    /// Returns the text as a path, which has to be there. It need not be UTF-8.
+    /// Returns the text as a path, which is required. It need not be UTF-8.
     pub fn path(self, name: &'static str) -> Result<PathBuf, ArgumentError> {
         self.c_str(name).map(path_of)
     }

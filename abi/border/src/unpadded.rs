@@ -1,6 +1,6 @@
 use std::mem::MaybeUninit;
 
-/// A type without padding: all of its bytes are set. [`unpadded!`](crate::unpadded) implements it for a struct.
+/// A type without padding: all of its bytes are initialized. [`unpadded!`](crate::unpadded) implements it for a struct.
 ///
 /// # Safety
 /// No byte of a value is padding.
@@ -8,15 +8,16 @@ pub unsafe trait Unpadded: Copy {
     /// Returns the bytes of the value.
     #[inline(always)]
     fn as_bytes(&self) -> &[u8] {
-        // SAFETY: the value is as long as its type, and the implementor promises that all of its bytes are set.
+        // SAFETY: the slice has the length of the type, and the implementor guarantees that all of its bytes are
+        // initialized.
         unsafe { std::slice::from_raw_parts(std::ptr::from_ref(self).cast(), size_of::<Self>()) }
     }
 
-    /// Returns the words of a value that consists of them.
+    /// Returns the words of a value that consists of words.
     #[inline(always)]
     fn as_words(&self) -> &[u64] {
         const { assert!(size_of::<Self>().is_multiple_of(8) && align_of::<Self>() == 8) };
-        // SAFETY: as above; any bytes are words.
+        // SAFETY: as above; any bytes form valid words.
         unsafe { std::slice::from_raw_parts(std::ptr::from_ref(self).cast(), size_of::<Self>() / 8) }
     }
 }
@@ -48,8 +49,8 @@ pub const fn uninit<T>() -> MaybeUninit<T> {
     MaybeUninit::uninit()
 }
 
-/// Makes a `repr(C)` struct one without padding: `unpadded!(Record { size, kind })`. All fields are named, none of them
-/// has padding, and together they are as long as the struct, or it does not compile.
+/// Implements [`Unpadded`](crate::Unpadded) for a `repr(C)` struct: `unpadded!(Record { size, kind })`. It compiles
+/// only if all fields are named, none of them has padding, and together they are as long as the struct.
 #[macro_export]
 macro_rules! unpadded {
     ($struct:ident { $($field:tt),+ $(,)? }) => {

@@ -3,23 +3,23 @@ use std::ptr::NonNull;
 
 use crate::{Argument, ArgumentError};
 
-/// NULL, or where C has a value that a function reads.
+/// NULL, or a pointer to a C value that a function reads.
 ///
-/// C promises that what is not NULL can be read, and is a value of the type, while the function is called.
+/// C guarantees that anything but NULL can be read, and is a value of the type, during the call.
 #[repr(transparent)]
 pub struct In<'a, T>(*const T, PhantomData<&'a T>);
 
-/// NULL, or the place where C wants a result.
+/// NULL, or a pointer to where C wants a result.
 ///
-/// C promises that what is not NULL can be written to while the function is called.
+/// C guarantees that anything but NULL can be written during the call.
 #[repr(transparent)]
 pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// NULL, or where C has a value that a function reads and writes: what [`In`] and [`Out`] promise together.
+/// NULL, or a pointer to a C value that a function reads and writes: [`In`] and [`Out`] in one.
 #[repr(transparent)]
 pub struct InOut<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// A place that was found not to be NULL.
+/// A place for a result that is not NULL.
 #[must_use]
 pub struct Place<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
 
@@ -32,13 +32,13 @@ impl<T> Clone for In<'_, T> {
 impl<T> Copy for In<'_, T> {}
 
 impl<'a, T> In<'a, T> {
-    /// The pointer that leads nowhere.
+    /// The NULL pointer.
     pub const NULL: Self = Self(std::ptr::null(), PhantomData);
 
-    /// Takes a pointer of C.
+    /// Takes a pointer from C.
     ///
     /// # Safety
-    /// It is what this type promises.
+    /// It satisfies the guarantee of this type.
     pub const unsafe fn from_ptr(pointer: *const T) -> Self {
         Self(pointer, PhantomData)
     }
@@ -66,11 +66,11 @@ impl<'a, T: Copy> In<'a, T> {
     /// Reads the value, unless it is NULL.
     #[inline]
     pub fn given(self) -> Option<T> {
-        // SAFETY: it is not NULL, and the type promises the rest. Nothing is said of its alignment.
+        // SAFETY: it is not NULL, and the type guarantees the rest. The alignment is not guaranteed.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
-    /// Reads the value, which has to be there.
+    /// Reads the value, which is required.
     #[inline]
     pub fn get(self, name: &'static str) -> Result<T, ArgumentError> {
         self.given().ok_or(ArgumentError::Null { what: Argument::Value, name })
@@ -84,10 +84,10 @@ impl<'a, T> From<&'a T> for In<'a, T> {
 }
 
 impl<'a, T> Out<'a, T> {
-    /// Takes a pointer of C.
+    /// Takes a pointer from C.
     ///
     /// # Safety
-    /// It is what this type promises.
+    /// It satisfies the guarantee of this type.
     pub const unsafe fn from_ptr(pointer: *mut T) -> Self {
         Self(pointer, PhantomData)
     }
@@ -104,19 +104,19 @@ impl<'a, T> Out<'a, T> {
         self.0.is_null()
     }
 
-    /// Checks that it is not NULL, before the place is needed.
+    /// Checks that it is not NULL, before the place is used.
     #[inline]
     pub fn check_given(&self, name: &'static str) -> Result<(), ArgumentError> {
         if self.is_null() { Err(ArgumentError::Null { what: Argument::Place, name }) } else { Ok(()) }
     }
 
-    /// Returns the place, which has to be there.
+    /// Returns the place, which is required.
     #[inline]
     pub fn place(self, name: &'static str) -> Result<Place<'a, T>, ArgumentError> {
         self.given().ok_or(ArgumentError::Null { what: Argument::Place, name })
     }
 
-    /// Returns the place, which has to be there and aligned for its type.
+    /// Returns the place, which is required and must be aligned for its type.
     #[inline]
     pub fn aligned_place(self, name: &'static str) -> Result<Place<'a, T>, ArgumentError> {
         if !self.0.is_aligned() {
@@ -147,17 +147,17 @@ impl<'a, T> From<&'a mut T> for Out<'a, T> {
 }
 
 impl<'a, T> InOut<'a, T> {
-    /// Takes a pointer of C.
+    /// Takes a pointer from C.
     ///
     /// # Safety
-    /// It is what this type promises.
+    /// It satisfies the guarantee of this type.
     pub const unsafe fn from_ptr(pointer: *mut T) -> Self {
         Self(pointer, PhantomData)
     }
 }
 
 impl<'a, T: Copy> InOut<'a, T> {
-    /// Reads the value, which has to be there and aligned for its type. Returns it with its place.
+    /// Reads the value, which is required and must be aligned for its type. Returns it with its place.
     #[inline]
     pub fn aligned_place(self, name: &'static str) -> Result<(T, Place<'a, T>), ArgumentError> {
         let value = In(self.0.cast_const(), PhantomData).get(name)?;
@@ -169,16 +169,15 @@ impl<T> Place<'_, T> {
     /// Writes the result.
     #[inline]
     pub fn write(&self, value: T) {
-        // SAFETY: the place is not NULL, and `Out` promises that it can be written to. Nothing is said of its
-        // alignment.
+        // SAFETY: the place is not NULL, and `Out` guarantees that it can be written. The alignment is not guaranteed.
         unsafe { self.0.write_unaligned(value) }
     }
 
-    /// Writes only what the place begins with.
+    /// Writes only the first part of the place.
     #[inline]
     pub fn write_head<H>(&self, head: H) {
         const { assert!(size_of::<H>() <= size_of::<T>()) };
-        // SAFETY: as in `write`, and the head is no longer.
+        // SAFETY: as in `write`, and the first part is no longer.
         unsafe { self.0.cast::<H>().write_unaligned(head) }
     }
 }
@@ -192,7 +191,7 @@ mod tests {
         let null = Argument::Value;
         assert_eq!(In::<u32>::NULL.given(), None);
         assert_eq!(In::<u32>::NULL.get("size"), Err(ArgumentError::Null { what: null, name: "size" }));
-        // SAFETY: NULL is what the type promises.
+        // SAFETY: NULL satisfies the guarantee of the type.
         let place = || unsafe { Out::<u32>::from_ptr(std::ptr::null_mut()) };
         place().write_if_given(1);
         assert!(matches!(place().place("to"), Err(ArgumentError::Null { what: Argument::Place, name: "to" })));
@@ -203,7 +202,7 @@ mod tests {
     fn values_are_read_and_written_where_they_lie() {
         let bytes = [0_u8, 1, 0, 0, 0, 9];
         let mut places = [0_u8; 6];
-        // SAFETY: there are four bytes from the second on.
+        // SAFETY: there are four bytes from the second one on.
         let (value, place) = unsafe {
             (In::<u32>::from_ptr(bytes[1..].as_ptr().cast()), Out::<u32>::from_ptr(places[1..].as_mut_ptr().cast()))
         };
@@ -214,7 +213,7 @@ mod tests {
     #[test]
     fn a_misaligned_place_is_refused_where_that_is_asked_for() {
         let mut places = [0_u64; 2];
-        // SAFETY: it is not written to.
+        // SAFETY: it is not written.
         let place = unsafe { Out::<u32>::from_ptr(places.as_mut_ptr().byte_add(2).cast()) };
         assert!(matches!(place.aligned_place("to"), Err(ArgumentError::Misaligned("to"))));
         assert!(Out::from(&mut places[0]).aligned_place("to").is_ok());

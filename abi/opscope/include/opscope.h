@@ -2,23 +2,24 @@
  *
  * This file is generated from abi/opscope/src; do not edit it.
  *
- * What holds for all functions:
+ * These rules hold for all functions:
  *
- * - A pointer is NULL, or valid for what the function's description says: a text ends with NUL and is UTF-8 (a path need not
- *   be), an array has as many elements as the count beside it, and the place for a result is writable. NULL where something is
- *   needed is answered with OPSCOPE_ERROR_INVALID_ARGUMENT.
- * - A struct begins with its size: set it to sizeof, and what you do not use to zero. Structs grow at their end only, so a
- *   program goes on working with a newer library. A struct that is passed is only read during the call.
- * - A handle is a number. Handles are never reused: a freed one is answered with OPSCOPE_ERROR_INVALID_HANDLE. Whoever gets a
- *   handle from a function frees it. A freed object that is in use, by a run for example, lives until that ends.
- * - Every function may be called from any thread, from several at once, and inside of callbacks, where its description does not
- *   say otherwise. What would wait for the callback that it is called from returns OPSCOPE_ERROR_BUSY.
- * - A function that fails returns why, and opscope_error_text says it in a sentence, for each thread.
+ * - A pointer is NULL, or valid as the function's description says: a text ends with NUL and is UTF-8 (a path need not be), an
+ *   array has as many elements as the count beside it says, and the place for a result is writable. NULL where a value is
+ *   needed returns OPSCOPE_ERROR_INVALID_ARGUMENT.
+ * - A struct begins with its size: set it to sizeof, and all fields that you do not use to zero. Structs grow only at their
+ *   end, so a program also works with a newer library. A struct that is passed is only read during the call.
+ * - A handle is a number. Handles are never reused: a freed one returns OPSCOPE_ERROR_INVALID_HANDLE. A program that receives
+ *   a handle from a function must free it. A freed object that is still in use, for example by a run, lives until that ends.
+ * - Every function may be called from any thread, by several at once, and inside callbacks, unless its description says
+ *   otherwise. A call that would wait for the callback that makes it returns OPSCOPE_ERROR_BUSY.
+ * - A function that fails returns why, and opscope_error_text returns a sentence about it, for each thread.
  * - Callbacks must return normally: no exception, no longjmp.
- * - In the child of a fork, buffers are empty and work. Models can be loaded and run, unless another thread was loading or running
- *   one at that moment: then the child's calls say so. Dumpers, profilers and debuggers stay with the parent.
- * - On a thread that ends (in the destructors of its pthread_key values), calls that keep a text for the thread return
- *   OPSCOPE_ERROR_INVALID_STATE.
+ * - In the child of a fork, buffers are empty and work. Models can be loaded and run, unless another thread was loading or
+ *   running one at the time of the fork: then the child's calls return an error. Dumpers, profilers and debuggers stay with
+ *   the parent.
+ * - On a thread that is being torn down (in the destructors of its pthread_key values), calls that keep a text for the thread
+ *   return OPSCOPE_ERROR_INVALID_STATE.
  */
 
 #ifndef OPSCOPE_H
@@ -30,33 +31,34 @@
 /// The version of the header, as `major * 10000 + minor * 100 + patch`.
 #define OPSCOPE_VERSION 100
 
-/// The category of opscope's own records. Programs use the others, 2 to 255, for records of their own.
+/// The category of opscope's own records. Programs use the others, 2 to 255, for their own records.
 #define OPSCOPE_CATEGORY 1
 
-/// In the place of a run's number: none. A tensor of no run is the same in every run, because it was computed when the model was
-/// loaded. `opscope_attachment_pause` takes it for all runs.
+/// Stands for no run in place of a run's number. A tensor of no run is the same in every run, because it was computed
+/// when the model was loaded. For `opscope_attachment_pause` it stands for all runs.
 #define OPSCOPE_NO_RUN UINT64_MAX
 
-/// What a call returns. A call that fails changes nothing, unless its description says so.
+/// The result of a call. A call that fails changes nothing, unless its description says otherwise.
 typedef enum {
     /// Done.
     OPSCOPE_OK = 0,
-    /// There is nothing more: no event waits, a batch has no further record. This is no error.
+    /// There is nothing more: no event is waiting, a batch has no further record. This is not an error.
     OPSCOPE_EMPTY = 1,
-    /// A pointer is NULL, a text is not UTF-8, or a number is none of the constants.
+    /// A pointer is NULL, a text is not UTF-8, or a number is not one of the constants.
     OPSCOPE_ERROR_INVALID_ARGUMENT = 2,
     /// The `size` of a struct is smaller than that of its first version, or fields that this library does not know are
     /// not zero.
     OPSCOPE_ERROR_INVALID_SIZE = 3,
     /// The handle was freed, or was never returned by this library.
     OPSCOPE_ERROR_INVALID_HANDLE = 4,
-    /// The call cannot be made from inside of a callback, because it would wait for that callback, or another call uses the
-    /// object. Or it was made in a signal handler that interrupts another call of its thread: then a record that it was to emit is
-    /// dropped, and counted, and `opscope_error_text` has no text for it.
+    /// The call cannot be made inside a callback, because it would wait for that callback; or another call is using the
+    /// object. Or it was made in a signal handler that interrupts another call of its thread: then a record that it
+    /// would have emitted is dropped and counted, and `opscope_error_text` has no text for it.
     OPSCOPE_ERROR_BUSY = 5,
-    /// The call does not fit the state of the object: a context that is not started, an event that was not read.
+    /// The call does not fit the state of the object, such as a context that is not started, or an event that was not
+    /// read.
     OPSCOPE_ERROR_INVALID_STATE = 6,
-    /// What was named does not exist: an operator, a tensor, a breakpoint.
+    /// Something that was named does not exist: an operator, a tensor, a breakpoint.
     OPSCOPE_ERROR_NOT_FOUND = 7,
     /// The model cannot be loaded: the file is missing or damaged, or the engine cannot run it.
     OPSCOPE_ERROR_MODEL = 8,
@@ -66,11 +68,11 @@ typedef enum {
     OPSCOPE_ERROR_RUN_FAILED = 10,
     /// An instrument ended the run.
     OPSCOPE_ERROR_STOPPED = 11,
-    /// The time of a wait is over.
+    /// The time limit of a wait has passed.
     OPSCOPE_ERROR_TIMED_OUT = 12,
     /// There is no room, and only the callback that makes this call could free some.
     OPSCOPE_ERROR_FULL = 13,
-    /// The call was completed, but data that was asked for is missing. The report says which.
+    /// The call was completed, but requested data is missing. The report says which.
     OPSCOPE_ERROR_INCOMPLETE = 14,
     /// The operating system refused memory, a thread, a file or a socket.
     OPSCOPE_ERROR_SYSTEM = 15,
@@ -80,9 +82,9 @@ typedef enum {
 
 /// How faithfully the engine follows the file.
 typedef enum {
-    /// Operators are fused and rewritten: fast, and what is timed.
+    /// Operators are fused and rewritten: fast, and used for timing.
     OPSCOPE_OPTIMISED = 0,
-    /// Every operator is executed as the file has it: what is dumped, compared and debugged. Several times slower.
+    /// Every operator is executed as the file has it: used for dumping, comparing and debugging. Several times slower.
     OPSCOPE_EXACT = 1,
 } opscope_fidelity_t;
 
@@ -102,7 +104,7 @@ typedef enum {
     OPSCOPE_INT32 = 6,
     /// Signed 64-bit integer.
     OPSCOPE_INT64 = 7,
-    /// Text. It has no form as bytes.
+    /// Text. It has no representation in bytes.
     OPSCOPE_STRING = 8,
     /// One byte for each element, 0 or 1.
     OPSCOPE_BOOL = 9,
@@ -152,7 +154,7 @@ typedef enum {
     OPSCOPE_COUNTER = 6,
     /// A call of the engine: an `opscope_engine_call_record_t`.
     OPSCOPE_ENGINE_CALL = 7,
-    /// A correlation id ended: an `opscope_retirement_record_t`.
+    /// The end of a correlation id: an `opscope_retirement_record_t`.
     OPSCOPE_CORRELATION_RETIREMENT = 8,
 } opscope_kind_t;
 
@@ -160,13 +162,13 @@ typedef enum {
 typedef enum {
     /// The emitting thread waits until the callback has freed room.
     OPSCOPE_LOSSLESS = 0,
-    /// The record is dropped, and counted; so is every later one until the buffer is flushed.
+    /// The record is dropped and counted, as is every later one until the buffer is flushed.
     OPSCOPE_DISCARD = 1,
-    /// The oldest records are dropped, and counted.
+    /// The oldest records are dropped and counted.
     OPSCOPE_OVERWRITE = 2,
 } opscope_policy_t;
 
-/// Whether an operator takes a tensor or gives it.
+/// Whether a tensor is an operator's input or output.
 typedef enum {
     /// An output of the operator.
     OPSCOPE_OUTPUT = 0,
@@ -174,15 +176,15 @@ typedef enum {
     OPSCOPE_INPUT = 1,
 } opscope_io_t;
 
-/// What a callback of a sink wants to happen next.
+/// What a sink's callback wants to happen next.
 typedef enum {
     /// Send what follows.
     OPSCOPE_CONTINUE = 0,
     /// Send no more of this tensor. It does not count as missing.
     OPSCOPE_SKIP = 1,
-    /// Send no more of any tensor. Those that were selected count as missing from here on, with this one.
+    /// Send no more of any tensor. This tensor and the selected ones that follow count as missing.
     OPSCOPE_STOP = 2,
-    /// Send the same again, at once. After 1000 times this counts as a stop.
+    /// Send the same again, immediately. After 1000 times this counts as a stop.
     OPSCOPE_AGAIN = 3,
 } opscope_answer_t;
 
@@ -196,9 +198,9 @@ typedef enum {
     OPSCOPE_INPUTS_AND_OUTPUTS = 2,
 } opscope_io_selection_t;
 
-/// How pieces get from the engine to a sink.
+/// How pieces reach a sink from the engine.
 typedef enum {
-    /// On a thread of the subscription's own. Pieces are copied into a queue of bounded size.
+    /// On the subscription's own thread. Pieces are copied into a queue of bounded size.
     OPSCOPE_QUEUED = 0,
     /// On the engine's thread, while the run waits. Pieces are the engine's own memory; nothing is copied.
     OPSCOPE_DIRECT = 1,
@@ -206,15 +208,15 @@ typedef enum {
 
 /// What happens to a tensor when the queue is full.
 typedef enum {
-    /// The run waits. If the sink takes nothing for so long as `patience`, the subscription is given up.
+    /// The run waits. If the sink takes nothing for as long as `patience`, the subscription is given up.
     OPSCOPE_BLOCK = 0,
     /// A tensor that does not fit is not delivered. It is counted and named.
     OPSCOPE_DROP = 1,
-    /// What does not fit waits in a file without a name, in `spill_directory`.
+    /// A tensor that does not fit waits in a file without a name, in `spill_directory`.
     OPSCOPE_SPILL = 2,
 } opscope_full_queue_t;
 
-/// What an event tells. `docs/debug-protocol.md` describes them all.
+/// The kind of an event. `docs/debug-protocol.md` describes them all.
 typedef enum {
     /// A model is ready: breakpoints can be set on its operators.
     OPSCOPE_MODEL_LOADED = 0,
@@ -240,7 +242,7 @@ typedef enum {
     OPSCOPE_PAUSED = 10,
     /// Something went wrong in a run.
     OPSCOPE_EXCEPTION = 11,
-    /// The client has got all events that report what happened before it attached.
+    /// The client has received all events that report what happened before it attached.
     OPSCOPE_ATTACH_COMPLETE = 12,
     /// The client is detached. This is its last event.
     OPSCOPE_DETACH_COMPLETE = 13,
@@ -250,7 +252,7 @@ typedef enum {
     OPSCOPE_INTERNAL_ERROR = 15,
 } opscope_event_kind_t;
 
-/// Where events wait until they are read.
+/// The queues in which events wait until they are read.
 typedef enum {
     /// Events whose thread waits until they are acknowledged.
     OPSCOPE_SYNC = 0,
@@ -260,15 +262,15 @@ typedef enum {
 
 /// Before or after an operator.
 typedef enum {
-    /// In an event: at no operator. In a breakpoint: after the operator where the condition needs outputs, else before.
+    /// In an event: at no operator. In a breakpoint: after the operator if the condition needs outputs, else before it.
     OPSCOPE_ANY_MOMENT = 0,
-    /// Before it: its inputs exist.
+    /// Before the operator: its inputs exist.
     OPSCOPE_BEFORE = 1,
-    /// After it: its outputs exist.
+    /// After the operator: its outputs exist.
     OPSCOPE_AFTER = 2,
 } opscope_moment_t;
 
-/// Why a run is stopped at an event.
+/// Why an event has a run stopped.
 typedef enum {
     /// It is not stopped: its thread waits only for the acknowledgement, if at all.
     OPSCOPE_NOT_STOPPED = 0,
@@ -286,11 +288,11 @@ typedef enum {
     OPSCOPE_RESUME_STEP = 1,
     /// To the end of this operator; from there, to the end of the next one.
     OPSCOPE_RESUME_FINISH = 2,
-    /// To the operators that `text` names, in this run, or to the run's end.
+    /// To the operators in `text`, in this run, or to the run's end.
     OPSCOPE_RESUME_UNTIL = 3,
-    /// Without executing the operator that it is before; `outputs` are taken as the operator's.
+    /// Without executing the operator that it is stopped before; `outputs` replace the operator's.
     OPSCOPE_RESUME_SKIP = 4,
-    /// To its end at once: the run fails with `text` as its reason.
+    /// To its end immediately: the run fails with `text` as its reason.
     OPSCOPE_RESUME_ABORT = 5,
 } opscope_resume_action_t;
 
@@ -302,7 +304,8 @@ typedef struct {
 
 /// A tensor: a type, a shape and data. The data is little-endian and row-major, without gaps.
 ///
-/// A tensor that is passed to opscope is only read during the call. One that opscope returns belongs to what returned it.
+/// A tensor that is passed to opscope is only read during the call. A tensor from opscope belongs to the object that it
+/// came from.
 typedef struct {
     /// `sizeof(opscope_tensor_t)`.
     size_t size;
@@ -320,7 +323,7 @@ typedef struct {
     uint32_t rank;
 } opscope_tensor_t;
 
-/// How to load a model. All zero is the default, and so is NULL in its place.
+/// How to load a model. All fields zero, or NULL in place of the struct, selects the default.
 typedef struct {
     /// `sizeof(opscope_session_options_t)`.
     size_t size;
@@ -328,15 +331,15 @@ typedef struct {
     uint32_t fidelity;
     /// Threads within one operator, at most 1024. 0 stands for 1.
     uint32_t threads;
-    /// How much time and memory loading may take, as a multiple of the default for a model of that size. 0 stands for 1.
+    /// How much time and memory loading may take, as a multiple of the default for such a model. 0 stands for 1.
     uint32_t load_budget;
     /// 0.
     uint32_t reserved;
 } opscope_session_options_t;
 
-/// A model that is loaded and can run. Free it with `opscope_session_free`.
+/// A loaded model that can run. Free it with `opscope_session_free`.
 ///
-/// A session may be used from several threads at once, also to run.
+/// Several threads may use a session at once, also to run it.
 typedef struct {
     /// 0 is no session.
     uint64_t id;
@@ -346,7 +349,7 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_session_info_t)`.
     size_t size;
-    /// The graph's own name in the file.
+    /// The graph's name in the file.
     const char *name;
     /// The file, as it was passed; "(memory)" for a model from memory.
     const char *path;
@@ -378,7 +381,7 @@ typedef struct {
     const char *name;
     /// The sizes of its dimensions; -1 for a dimension that the file leaves open. NULL if `rank` is 0 or -1.
     const int64_t *dims;
-    /// For each dimension the name that the file gives it; NULL for a fixed size or an open one without a name.
+    /// For each dimension its name in the file; NULL for a fixed size, or an open one without a name.
     const char *const *dim_names;
     /// The number of its dimensions; -1 if the file does not give a shape.
     int32_t rank;
@@ -390,15 +393,15 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_operator_t)`.
     size_t size;
-    /// Its name in the file, made unique; `OpType_index` where the file has none.
+    /// Its name in the file, made unique; `OpType_index` if the file has none.
     const char *name;
     /// Its type, such as "Conv".
     const char *op_type;
     /// The domain of its operator set; empty for ONNX's own.
     const char *domain;
-    /// The names of its inputs by slot; NULL for an input that is left out. NULL if there are none.
+    /// The names of its inputs by slot; NULL for an omitted input. NULL if there are none.
     const char *const *inputs;
-    /// The names of its outputs by slot; NULL for an output that is left out. NULL if there are none.
+    /// The names of its outputs by slot; NULL for an omitted output. NULL if there are none.
     const char *const *outputs;
     /// The number of inputs.
     uint32_t input_count;
@@ -422,38 +425,40 @@ typedef struct {
     uint64_t id;
 } opscope_dumper_t;
 
-/// The instrument that leaves a recording: what ran and when, in a directory. End it with `opscope_profiler_finish`.
+/// The instrument that makes a recording: what ran and when, in a directory. End it with `opscope_profiler_finish`.
 typedef struct {
     /// 0 is no profiler.
     uint64_t id;
 } opscope_profiler_t;
 
-/// The instruments of a run; 0 for those that it does not have. They are called in this order: where the debugger replaces a
-/// value, the dumper gets the new one.
+/// The instruments of a run; 0 for those that it does not have. They are called in this order: if the debugger replaces
+/// a value, the dumper receives the new one.
 typedef struct {
     /// `sizeof(opscope_instruments_t)`.
     size_t size;
-    /// Stops and looks.
+    /// Stops runs and looks at them.
     opscope_debugger_t debugger;
-    /// Captures tensors. An exact session shows it every operator's; an optimised one those that its kernels have.
+    /// Captures tensors. With an exact session it sees those of every operator; with an optimised one, those of its
+    /// kernels.
     opscope_dumper_t dumper;
     /// Records what ran and when.
     opscope_profiler_t profiler;
 } opscope_instruments_t;
 
-/// A kernel of a plan that records refer to. Its texts are valid until the same thread asks for the next one.
+/// A kernel of a plan that records refer to. Its texts are valid until the same thread's next query.
 typedef struct {
     /// `sizeof(opscope_kernel_t)`.
     size_t size;
-    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its own.
+    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its
+    /// own.
     const char *operator_name;
     /// That operator's type, such as "Conv". Empty for a kernel that the engine added on its own.
     const char *operator_type;
     /// The engine's name for the kernel.
     const char *name;
-    /// What the engine executes.
+    /// The name of the engine's operator.
     const char *op;
-    /// The names of the other operators that it stands for, separated by ", "; empty where there are none.
+    /// The names of the other operators that it stands for, separated by ", "; empty if there are none.
     const char *fused;
     /// The model's file, as it was passed.
     const char *model;
@@ -463,27 +468,28 @@ typedef struct {
     uint32_t exact;
 } opscope_kernel_t;
 
-/// A thread that calls the callbacks of buffers. Buffers without one of their own share one. Free it with
+/// A thread that calls the callbacks of buffers. Buffers without their own thread share one. Free it with
 /// `opscope_callback_thread_free`; it ends with the last buffer that uses it.
 typedef struct {
-    /// 0 is the thread that buffers share.
+    /// 0 is the shared thread.
     uint64_t id;
 } opscope_callback_thread_t;
 
-/// The options of a buffer. All zero is the default, and so is NULL in its place.
+/// The options of a buffer. All fields zero, or NULL in place of the struct, selects the default.
 typedef struct {
     /// `sizeof(opscope_buffer_options_t)`.
     size_t size;
     /// The payload bytes that it holds. 0 stands for 8 MiB.
     uint64_t bytes;
-    /// The payload bytes after which a callback becomes due; 1 makes every record due. 0 stands for an eighth of `bytes`.
+    /// The payload bytes after which a callback becomes due; 1 makes every record due. 0 stands for an eighth of
+    /// `bytes`.
     uint64_t watermark;
-    /// The nanoseconds after which records below the watermark are delivered, too. 0: they wait.
+    /// The nanoseconds after which records below the watermark are also delivered. 0: they wait.
     uint64_t interval;
-    /// A file that holds the records, so that they survive the process: `opscope recover` reads it. It must not exist yet.
-    /// NULL for memory.
+    /// A file that holds the records, so that they survive the process: `opscope recover` reads it. It must not exist
+    /// yet. NULL selects memory.
     const char *file;
-    /// The thread that calls the callback. 0: the one that buffers share.
+    /// The thread that calls the callback. 0: the shared one.
     opscope_callback_thread_t thread;
     /// An `opscope_policy_t`.
     uint32_t policy;
@@ -497,7 +503,7 @@ typedef struct {
     uint64_t id;
 } opscope_buffer_t;
 
-/// What one callback gets. It is valid until the callback returns, on the thread that it was called on.
+/// What one callback receives. It is valid until the callback returns, on the thread of the callback.
 typedef struct {
     /// `sizeof(opscope_batch_t)` in the library.
     size_t size;
@@ -513,16 +519,16 @@ typedef struct {
     uint64_t dropped;
 } opscope_batch_t;
 
-/// Called with the records of a buffer, on its callback thread. It must not throw. It may emit records, also into the buffer
-/// that it serves.
+/// Called with the records of a buffer, on its callback thread. It must not throw. It may emit records, even into the
+/// buffer that it serves.
 typedef void (*opscope_batch_callback_t)(const opscope_batch_t *batch, void *user);
 
-/// A record, where it lies in the buffer.
+/// A record in the buffer.
 typedef struct {
     /// `sizeof(opscope_record_t)`.
     size_t size;
-    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. Its address is a multiple of 8. It
-    /// is valid until the callback returns.
+    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. It is aligned to 8 bytes, and
+    /// valid until the callback returns.
     const void *payload;
     /// The bytes of the payload.
     uint32_t length;
@@ -540,13 +546,13 @@ typedef struct {
     size_t size;
     /// Records that were emitted.
     uint64_t emitted;
-    /// Records that callbacks got.
+    /// Records that callbacks have received.
     uint64_t delivered;
     /// Records that were dropped.
     uint64_t dropped;
-    /// Records that wait.
+    /// Records that are waiting.
     uint64_t waiting;
-    /// Payload bytes that were emitted. 0 in the statistics of one kind, as is what follows.
+    /// Payload bytes that were emitted. In the statistics of one kind, this field and those below are 0.
     uint64_t bytes;
     /// Calls of the callback.
     uint64_t callbacks;
@@ -563,15 +569,15 @@ typedef struct {
     uint64_t id;
 } opscope_context_t;
 
-/// The ids of the work that a record belongs to; 0 is none.
+/// The ids of the work that a record belongs to; 0 stands for none.
 typedef struct {
     /// opscope's number.
     uint64_t internal;
-    /// The program's number, by `opscope_push_external`.
+    /// The program's number, set by `opscope_push_external`.
     uint64_t external;
 } opscope_correlation_t;
 
-/// What a dumper leaves behind. Free it with `opscope_dump_report_free`.
+/// The result of a dumper. Free it with `opscope_dump_report_free`.
 typedef struct {
     /// 0 is no report.
     uint64_t id;
@@ -581,15 +587,15 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_dump_counts_t)`.
     size_t size;
-    /// Tensors that sinks took.
+    /// Tensors that sinks accepted.
     uint64_t tensors;
     /// Their bytes.
     uint64_t bytes;
-    /// Tensors that were selected and not delivered.
+    /// Tensors that were selected but not delivered.
     uint64_t missing;
-    /// How many of them are named: the first 100,000 of each sink.
+    /// How many of those have a name in the report: the first 100,000 of each sink.
     uint64_t named;
-    /// What went wrong besides: sinks that failed, runs that failed.
+    /// Other problems: sinks that failed, runs that failed.
     uint64_t errors;
     /// 1 if everything that was selected was delivered, else 0.
     uint32_t complete;
@@ -601,7 +607,7 @@ typedef struct {
 typedef struct {
     /// The id of the operator that has the body.
     uint32_t operator_id;
-    /// The iteration, from 0; of `If` always 0.
+    /// The iteration, from 0; always 0 for an `If`.
     uint32_t iteration;
 } opscope_path_level_t;
 
@@ -619,7 +625,7 @@ typedef struct {
     const char *value;
     /// The sizes of its dimensions. NULL if `rank` is 0.
     const size_t *dims;
-    /// The bytes of all pieces together.
+    /// The bytes of all pieces in total.
     uint64_t bytes;
     /// The number of its dimensions.
     uint32_t rank;
@@ -631,17 +637,19 @@ typedef struct {
     uint32_t io;
     /// The operator's input or output slot.
     uint32_t slot;
-    /// How many tensors of this operator were selected in this run, and in this iteration of a body, with this one.
+    /// How many tensors of this operator were selected in this run, and in this iteration of a body, including this
+    /// one.
     uint32_t siblings;
-    /// For an operator in the body of an `If`, `Loop` or `Scan`: the iterations in which it was executed, outermost first. NULL
-    /// if `path_length` is 0.
+    /// For an operator in the body of an `If`, `Loop` or `Scan`: the iterations that it was executed in, outermost
+    /// first. NULL if `path_length` is 0.
     const opscope_path_level_t *path;
     /// The number of `path`.
     size_t path_length;
 } opscope_stream_t;
 
-/// Which tensors are captured, and how they are delivered. All zero is every output of every operator of every run, and so is
-/// NULL in its place. A pattern is a name, a glob with `*`, `?` or `[`, or a regular expression behind "re:".
+/// Which tensors are captured, and how they are delivered. All fields zero, or NULL in place of the struct, selects
+/// every output of every operator of every run. A pattern is a name, a glob with `*`, `?` or `[`, or a regular
+/// expression after "re:".
 typedef struct {
     /// `sizeof(opscope_dump_request_t)`.
     size_t size;
@@ -655,15 +663,15 @@ typedef struct {
     size_t type_count;
     /// The runs, such as "0|5-10|20". NULL for all.
     const char *runs;
-    /// The most tensors. 0: no limit.
+    /// How many tensors are captured at most. 0: no limit.
     uint64_t first;
-    /// The most bytes. A tensor that does not fit any more is missing. 0: no limit.
+    /// How many bytes are captured at most. A tensor that does not fit any more is missing. 0: no limit.
     uint64_t byte_budget;
-    /// The model that runs. Where it is given, a name that it does not have is an error. May be 0.
+    /// The model that runs. If it is given, a name that the model does not have is an error. May be 0.
     opscope_session_t session;
-    /// The most bytes of a piece. 0 stands for 16 MiB.
+    /// The largest size of a piece in bytes. 0 stands for 16 MiB.
     size_t piece_size;
-    /// The most bytes that wait in the queue. 0 stands for 224 MiB.
+    /// How many bytes may wait in the queue. 0 stands for 224 MiB.
     size_t queue_size;
     /// Nanoseconds that a run waits for the sink, with `OPSCOPE_BLOCK`. 0 stands for a minute.
     uint64_t patience;
@@ -683,11 +691,11 @@ typedef struct {
     uint32_t reserved;
 } opscope_dump_request_t;
 
-/// A slice of a stream: whole elements, little-endian and row-major. It is valid until the callback returns.
+/// A slice of a tensor: whole elements, little-endian and row-major. It is valid until the callback returns.
 typedef struct {
     /// `sizeof(opscope_piece_t)` in the library.
     size_t size;
-    /// Where in the tensor it begins, in bytes.
+    /// Its offset in the tensor, in bytes.
     uint64_t offset;
     /// The data.
     const void *data;
@@ -699,8 +707,8 @@ typedef struct {
     uint32_t reserved;
 } opscope_piece_t;
 
-/// A sink: functions that are called with tensors. They are never called by two threads at once, and one tensor ends before
-/// the next begins. They must not throw. Those that are NULL are not called; `piece` must be there.
+/// A sink: functions that are called with tensors. They are never called by two threads at once, and one tensor ends
+/// before the next begins. They must not throw. Functions that are NULL are not called; `piece` is required.
 typedef struct {
     /// `sizeof(opscope_sink_t)`.
     size_t size;
@@ -714,22 +722,22 @@ typedef struct {
     int32_t (*run_ended)(uint64_t run, void *user);
     /// The last call: no function of the sink is called afterwards.
     void (*closed)(void *user);
-    /// Handed to the functions.
+    /// Passed to the functions.
     void *user;
 } opscope_sink_t;
 
-/// A sink of a dumper. It ends with `opscope_dumper_unsubscribe` or `opscope_dumper_finish`.
+/// A sink of a dumper. End it with `opscope_dumper_unsubscribe` or `opscope_dumper_finish`.
 typedef struct {
     /// 0 is no subscription.
     uint64_t id;
 } opscope_subscription_t;
 
-/// What a profiler records. All zero is the default, and so is NULL in its place.
+/// What a profiler records. All fields zero, or NULL in place of the struct, selects the default.
 typedef struct {
     /// `sizeof(opscope_profiler_options_t)`.
     size_t size;
-    /// Switches with their settings, separated by commas, such as "task-memory=on,sys-hardware-mem=off": those of
-    /// `opscope benchmark`. NULL for the default.
+    /// Switches with their settings, separated by commas, such as "task-memory=on,sys-hardware-mem=off". They are those
+    /// of `opscope benchmark`. NULL for the default.
     const char *switches;
     /// Nanoseconds between two samples of the counters. 0 stands for 100 ms.
     uint64_t sample_interval;
@@ -737,39 +745,42 @@ typedef struct {
     uint64_t buffer_size;
 } opscope_profiler_options_t;
 
-/// A thread that serves debuggers in other processes. End it with `opscope_server_free`.
+/// A thread that serves debuggers in other processes. Free it with `opscope_server_free`.
 typedef struct {
     /// 0 is no server.
     uint64_t id;
 } opscope_server_t;
 
-/// How a client attaches. All zero is the default, and so is NULL in its place.
+/// How a client attaches. All fields zero, or NULL in place of the struct, selects the default.
 typedef struct {
     /// `sizeof(opscope_attach_options_t)`.
     size_t size;
     /// The client's name, for messages. May be NULL.
     const char *name;
-    /// The events that it gets, each an `opscope_event_kind_t`. Breakpoints, steps, pauses and the ends of attaching and
-    /// detaching always come. Without any, all that suit a person come: not the beginning and end of runs and operators.
+    /// The events that it receives, each an `opscope_event_kind_t`. Breakpoints, steps, pauses and the ends of
+    /// attaching and detaching are always included. Without any, all events that are useful to a person are selected:
+    /// not the beginning and end of runs and operators.
     const uint32_t *events;
     /// The number of `events`.
     size_t event_count;
-    /// Nanoseconds for which an event may stay unacknowledged before its thread continues without it. 0 stands for 30 s.
+    /// Nanoseconds for which an event may stay unacknowledged before its thread continues without it. 0 stands for 30
+    /// s.
     uint64_t lease;
-    /// Nanoseconds between two timeout events, which come while a thread waits. 0: none come.
+    /// Nanoseconds between two timeout events while a thread waits. 0: there are none.
     uint64_t timeout;
     /// How many events can wait in the async queue. 0 stands for 16,384.
     size_t async_capacity;
-    /// 1 if every call inside of the notification callback returns `OPSCOPE_ERROR_BUSY`, also those that read and acknowledge.
+    /// 1 if every call inside the notification callback returns `OPSCOPE_ERROR_BUSY`, including those that read and
+    /// acknowledge.
     uint32_t strict_callbacks;
-    /// 1 if the events of operators that finished have statistics of their outputs, in `json`.
+    /// 1 if the events of finished operators have statistics of their outputs, in `json`.
     uint32_t statistics;
 } opscope_attach_options_t;
 
-/// A client that is attached to a debugger of its own process. Detach it with `opscope_attachment_free`: threads that wait
-/// continue.
+/// A client that is attached to a debugger in its own process. Detach it with `opscope_attachment_free`: threads that
+/// wait then continue.
 ///
-/// Inside of the notification callback only the calls that read and acknowledge events are allowed; the others return
+/// Inside the notification callback, only calls that read and acknowledge events are allowed; the others return
 /// `OPSCOPE_ERROR_BUSY`.
 typedef struct {
     /// 0 is no attachment.
@@ -780,7 +791,7 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_event_t)`.
     size_t size;
-    /// Its number, from 1, over both queues: an event with a lower number happened earlier.
+    /// Its number, from 1, across both queues: an event with a lower number happened earlier.
     uint64_t sequence;
     /// When it was raised, in nanoseconds of CLOCK_BOOTTIME.
     uint64_t timestamp;
@@ -788,13 +799,13 @@ typedef struct {
     uint64_t run;
     /// How many later events of the same kind were coalesced into this one because the queue was not read.
     uint64_t coalesced;
-    /// What happened, in a line for people.
+    /// What happened, in one line for people.
     const char *text;
-    /// All of the event, as a JSON object that `docs/debug-protocol.md` describes.
+    /// The whole event, as a JSON object that `docs/debug-protocol.md` describes.
     const char *json;
-    /// The name of the operator that the run is at; NULL if it is at none.
+    /// The name of the operator that the run has reached; NULL if there is none.
     const char *operator_name;
-    /// The type of that operator; NULL if it is at none.
+    /// The type of that operator; NULL if there is none.
     const char *operator_type;
     /// The breakpoints that were hit.
     const uint32_t *breakpoints;
@@ -806,9 +817,9 @@ typedef struct {
     uint32_t queue;
     /// An `opscope_moment_t`: whether the run is before or after that operator.
     uint32_t moment;
-    /// The id of that operator; 0 if it is at none.
+    /// The id of that operator; 0 if there is none.
     uint32_t operator_id;
-    /// The system's number of the thread that raised it; 0 where no thread of the program did.
+    /// The system's number of the thread that raised it; 0 if it was not a thread of the program.
     uint32_t thread;
     /// 1 if that thread was waiting for the acknowledgement when the event was read, else 0.
     uint32_t waiting;
@@ -818,7 +829,7 @@ typedef struct {
     uint32_t stop;
 } opscope_event_t;
 
-/// How a stopped run continues, and what that needs. It uses the tensors that were replaced while it was stopped.
+/// How a stopped run continues. It continues with the tensors that were replaced while it was stopped.
 typedef struct {
     /// `sizeof(opscope_resume_t)`.
     size_t size;
@@ -834,26 +845,27 @@ typedef struct {
     uint32_t reserved;
 } opscope_resume_t;
 
-/// Called when events have come; one call may stand for several. It is always called on the same thread, and must not throw.
+/// Called when events have arrived; one call may stand for several. It is always called on the same thread, and must
+/// not throw.
 typedef void (*opscope_notification_callback_t)(void *user);
 
 /// A breakpoint.
 typedef struct {
     /// `sizeof(opscope_breakpoint_t)`.
     size_t size;
-    /// The operators at which it stops: a name, "type:Conv", "#3" for the operator with that id, a glob such as "/layer1/*", or
-    /// "first nan", "first inf", "first nonfinite".
+    /// The operators at which it stops: a name, "type:Conv", "#3" for the operator with that id, a glob such as
+    /// "/layer1/*", or "first nan", "first inf", "first nonfinite".
     const char *target;
-    /// The condition on the tensors there, such as "absmax(output) > 100"; `docs/debug.md` has the language. NULL: it always
-    /// stops.
+    /// The condition on the tensors there, such as "absmax(output) > 100"; `docs/debug.md` describes the language.
+    /// NULL: it always stops.
     const char *condition;
-    /// The number of the only run in which it stops. NULL: in all.
+    /// The number of the only run that it stops. NULL: it stops all.
     const uint64_t *run;
     /// How many more hits do not stop the run.
     uint64_t ignore;
     /// An `opscope_moment_t`.
     uint32_t moment;
-    /// 1 if it does not stop anything until it is enabled.
+    /// 1 if it stops nothing until it is enabled.
     uint32_t disabled;
     /// 1 if it is removed after the first stop.
     uint32_t one_shot;
@@ -861,7 +873,7 @@ typedef struct {
     uint32_t reserved;
 } opscope_breakpoint_t;
 
-/// A change of a breakpoint. What is NULL stays as it is.
+/// A change of a breakpoint. Fields that are NULL stay unchanged.
 typedef struct {
     /// `sizeof(opscope_breakpoint_change_t)`.
     size_t size;
@@ -869,7 +881,7 @@ typedef struct {
     const char *condition;
     /// How many more hits do not stop the run.
     const uint64_t *ignore;
-    /// 1 if it does not stop anything, 0 if it does.
+    /// 1 if it stops nothing, 0 if it stops runs.
     const uint32_t *disabled;
     /// 1 if it is removed after the next stop, 0 if it stays.
     const uint32_t *one_shot;
@@ -879,11 +891,11 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_breakpoint_info_t)`.
     size_t size;
-    /// How often a run reached it and the condition held, ignored hits included.
+    /// How often a run reached it while the condition held, including ignored hits.
     uint64_t hits;
     /// How many more hits do not stop the run.
     uint64_t ignore;
-    /// The number of operators at which it stops, in the models that are loaded.
+    /// The number of operators at which it stops, in the loaded models.
     size_t locations;
     /// `OPSCOPE_BEFORE` or `OPSCOPE_AFTER`.
     uint32_t moment;
@@ -891,18 +903,19 @@ typedef struct {
     uint32_t disabled;
     /// 1 if it is removed after the next stop, else 0.
     uint32_t one_shot;
-    /// 1 if the condition could not be evaluated at the last attempt: it did not hold then. `opscope_attachment_status` says why.
+    /// 1 if the last attempt to evaluate the condition failed: then it did not hold. `opscope_attachment_status` says
+    /// why.
     uint32_t condition_failed;
 } opscope_breakpoint_info_t;
 
-/// Called with a tensor of a stopped run, on the thread of that run. The tensor is the engine's own memory, and valid until the
-/// callback returns. The callback must not throw, and cannot look at stopped runs itself.
+/// Called with a tensor of a stopped run, on the thread of that run. The tensor is the engine's own memory, and valid
+/// until the callback returns. The callback must not throw, and must not itself look at stopped runs.
 typedef void (*opscope_look_callback_t)(const opscope_tensor_t *tensor, void *user);
 
 /// One execution of one kernel. `opscope_kernel` returns the kernel's names.
 ///
-/// A kernel in the body of an `If`, `Loop` or `Scan` has a path: the struct is followed by an `opscope_path_level_t` for each
-/// body that it is in, outermost first, up to the length of the record.
+/// A kernel in the body of an `If`, `Loop` or `Scan` has a path: for each body around it, outermost first, an
+/// `opscope_path_level_t` follows the struct, up to the length of the record.
 typedef struct {
     /// The number of the run, which each session counts from 0.
     uint64_t run;
@@ -920,7 +933,7 @@ typedef struct {
     uint32_t operation;
     /// The system's number of the thread that started the kernel.
     uint32_t thread;
-    /// The device that the kernel ran on: 0 for the host.
+    /// The device that executed the kernel: 0 for the host.
     uint32_t device;
 } opscope_dispatch_record_t;
 
@@ -944,7 +957,7 @@ typedef struct {
     uint64_t download_end;
     /// The work that it belongs to.
     opscope_correlation_t correlation;
-    /// 0: warm_up, 1: measured, 2: untimed, which is a run without times of its dispatches.
+    /// 0: warm_up, 1: measured, 2: untimed, which is a run without times for its dispatches.
     uint32_t operation;
     /// The system's number of the thread.
     uint32_t thread;
@@ -962,7 +975,7 @@ typedef struct {
     uint64_t start;
     /// When it ended, in ticks.
     uint64_t end;
-    /// The bytes of all tensors together.
+    /// The bytes of all tensors in total.
     uint64_t bytes;
     /// The work that it belongs to.
     opscope_correlation_t correlation;
@@ -1002,11 +1015,11 @@ typedef struct {
     uint32_t reserved;
 } opscope_allocation_record_t;
 
-/// What the program's own code marked. `opscope_name` returns the text of the name.
+/// A mark or range of the program. `opscope_name` returns the text of the name.
 typedef struct {
     /// When it began, in ticks.
     uint64_t start;
-    /// When it ended, in ticks; for a mark the same as `start`.
+    /// When it ended, in ticks; the same as `start` for a mark.
     uint64_t end;
     /// The work that it belongs to.
     opscope_correlation_t correlation;
@@ -1022,7 +1035,7 @@ typedef struct {
 
 /// The value of a counter. `opscope_name` returns the text of the name.
 typedef struct {
-    /// When it was counted, in ticks.
+    /// When it was sampled, in ticks.
     uint64_t time;
     /// The value.
     double value;
@@ -1040,7 +1053,7 @@ typedef struct {
 
 /// A call of the engine.
 typedef struct {
-    /// The number of the run; 0 for a load and a plan, too.
+    /// The number of the run; also 0 for a load and a plan.
     uint64_t run;
     /// 0.
     uint64_t unused;
@@ -1050,7 +1063,7 @@ typedef struct {
     uint64_t end;
     /// The work that it belongs to.
     opscope_correlation_t correlation;
-    /// 0: load, 1: plan, 2: upload, 3: run, 4: download, 5: profile, which is the engine's work on a profile of its own.
+    /// 0: load, 1: plan, 2: upload, 3: run, 4: download, 5: profile, which is the engine's work on its own profile.
     uint32_t operation;
     /// The system's number of the thread.
     uint32_t thread;
@@ -1078,14 +1091,14 @@ uint32_t opscope_version(void);
 /// Returns the version of the library as a static text, such as "0.1.0".
 const char *opscope_version_text(void);
 
-/// Returns the meaning of a status in a few words; of a number that is no status, "unknown status". The text is static.
+/// Returns the meaning of a status in a few words; "unknown status" for any other number. The text is static.
 const char *opscope_status_text(int32_t status);
 
-/// Returns what was wrong with the last call of this thread that failed, and what would be right; an empty text before the
-/// first failure. The text is valid until the next call of this thread that fails.
+/// Returns what was wrong with this thread's last call that failed, and what would be right; an empty text before the
+/// first failure. The text is valid until this thread's next failing call.
 const char *opscope_error_text(void);
 
-/// Returns the name of a type, such as "float32"; NULL for a number that is no type. The text is static.
+/// Returns the name of a type, such as "float32"; NULL for any other number. The text is static.
 const char *opscope_dtype_name(uint32_t dtype);
 
 /// Returns the number of tensors in a list; 0 for an invalid handle.
@@ -1102,14 +1115,14 @@ opscope_status_t opscope_session_load(const char *path,
                                       const opscope_session_options_t *options,
                                       opscope_session_t *session);
 
-/// Loads a model from memory, which is copied. Data outside of the model is not found, since there is no file beside which it
-/// could lie.
+/// Loads a model from memory, which is copied. External data is not found, because there is no file that it could be
+/// beside.
 opscope_status_t opscope_session_load_memory(const void *bytes,
                                              size_t length,
                                              const opscope_session_options_t *options,
                                              opscope_session_t *session);
 
-/// Frees a session. What is running continues, and the memory is released after it.
+/// Frees a session. Calls in progress continue, and the memory is released after them.
 opscope_status_t opscope_session_free(opscope_session_t session);
 
 /// Writes what is known about a model and its engine to `info`, whose `size` must be set.
@@ -1124,36 +1137,38 @@ opscope_status_t opscope_session_output(opscope_session_t session, size_t index,
 /// Writes an operator of the model to `value`, whose `size` must be set. Operators come in the order of execution.
 opscope_status_t opscope_session_operator(opscope_session_t session, size_t index, opscope_operator_t *value);
 
-/// Runs the model once, on the calling thread. `inputs` are in the order of the model's inputs. `instruments` may be NULL.
-/// Where `outputs` is not NULL, the outputs are copied into a new list, which the caller frees. A run that a debugger stops waits for
-/// its client, so the client reads events on another thread.
+/// Runs the model once, on the calling thread. `inputs` are in the order of the model's inputs. `instruments` may be
+/// NULL. If `outputs` is not NULL, the outputs are copied into a new list, which the caller frees. A run that a
+/// debugger stops waits for its client, so the client must read events on another thread.
 opscope_status_t opscope_session_run(opscope_session_t session,
                                      const opscope_tensor_t *inputs,
                                      size_t input_count,
                                      const opscope_instruments_t *instruments,
                                      opscope_tensors_t *outputs);
 
-/// Looks for consumers, libraries that receive what this program runs, and attaches those that are not attached yet: loaded
-/// libraries that export `opscope_attach_producer` (`opscope_producer.h`), and libraries of known names in the directory that
-/// `OPSCOPE_LIB_DIR` names and beside libopscope.so. The first session that is loaded does the same.
+/// Searches for consumers, libraries that receive reports of what this program runs, and attaches those that are not
+/// attached yet: loaded libraries that export `opscope_attach_producer` (`opscope_producer.h`), and libraries with
+/// known names in the directory in `OPSCOPE_LIB_DIR` and beside libopscope.so. The first session that is loaded does
+/// the same.
 ///
-/// Writes the number of those that were attached now to `attached`, and to `skipped` a text with a line for each library that was
-/// not, and why; NULL where there is none. Both may be NULL. The text is valid until the same thread asks again.
+/// Writes to `attached` how many were attached by this call, and to `skipped` a text with one line for each library
+/// that was not, and why; NULL if there is none. Both may be NULL. The text is valid until the same thread calls this
+/// again.
 opscope_status_t opscope_attach_consumers(size_t *attached,
                                           const char **skipped);
 
-/// Returns the name of a kind, such as "operator_dispatch"; NULL for a number that is no kind. The text is static.
+/// Returns the name of a kind, such as "operator_dispatch"; NULL for any other number. The text is static.
 const char *opscope_kind_name(uint16_t kind);
 
-/// Returns the name of an operation of a kind, such as "host_to_device"; NULL for a number that is none. The text is static.
+/// Returns the name of an operation of a kind, such as "host_to_device"; NULL for any other number. The text is static.
 const char *opscope_operation_name(uint16_t kind,
                                    uint32_t operation);
 
 /// Returns 1 if a started context traces this kind, else 0. It costs a load and a branch.
 int32_t opscope_kind_wanted(uint16_t kind);
 
-/// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those of an
-/// `opscope_dispatch_record_t`. Names of plans that were freed are kept for a while, so that a callback still finds them.
+/// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those in an
+/// `opscope_dispatch_record_t`. The names of freed plans are kept for a while, so that a callback still finds them.
 opscope_status_t opscope_kernel(uint64_t plan,
                                 uint32_t index,
                                 opscope_kernel_t *kernel);
@@ -1170,40 +1185,40 @@ opscope_status_t opscope_buffer_create(const opscope_buffer_options_t *options,
                                        void *user,
                                        opscope_buffer_t *buffer);
 
-/// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has at
-/// least 1 byte, and at most a sixteenth of the buffer, which counts as 512 bytes to 31,744.
+/// Emits a record of any category and kind: copies `length` bytes from `payload`. A record has at least 1 byte, and at
+/// most a sixteenth of the buffer, but no less than 512 and no more than 31,744 bytes.
 ///
-/// A signal handler may call this. Where it interrupts another call of this library on its thread, the record may be dropped: it is
-/// counted, and the call returns `OPSCOPE_ERROR_BUSY`. It never waits for the interrupted call. Only the first record of a thread into a
-/// buffer uses the heap, so let each thread emit one before its handlers do; and a full buffer with `OPSCOPE_LOSSLESS` waits for its
-/// callback, which must then need nothing that the interrupted code holds.
+/// A signal handler may call this. If it interrupts another call of this library on its thread, the record may be
+/// dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`. It never waits for the interrupted call. Only a
+/// thread's first record in a buffer uses the heap, so let each thread emit one before its handlers do. A full buffer
+/// with `OPSCOPE_LOSSLESS` waits for its callback, which then must not need anything that the interrupted code holds.
 opscope_status_t opscope_buffer_emit(opscope_buffer_t buffer,
                                      uint8_t category,
                                      uint16_t kind,
                                      const void *payload,
                                      size_t length);
 
-/// Delivers everything that any thread emitted before, and returns when it is delivered. Inside of the buffer's callback it
-/// returns `OPSCOPE_ERROR_BUSY`.
+/// Delivers every record that any thread has emitted before this call, and then returns. Inside the buffer's callback
+/// it returns `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_buffer_flush(opscope_buffer_t buffer);
 
-/// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and returns `OPSCOPE_ERROR_TIMED_OUT` then. The delivery
-/// continues.
+/// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and then returns `OPSCOPE_ERROR_TIMED_OUT`. The
+/// delivery continues.
 opscope_status_t opscope_buffer_flush_within(opscope_buffer_t buffer,
                                              uint64_t nanoseconds);
 
 /// Moves a buffer to another callback thread, from the next batch on.
 opscope_status_t opscope_buffer_assign(opscope_buffer_t buffer, opscope_callback_thread_t thread);
 
-/// Destroys a buffer, and returns when everything in it is delivered. Inside of its callback it returns at once, and the rest
-/// is delivered after that callback. The callback is not called afterwards.
+/// Destroys a buffer, and returns once everything in it is delivered. Inside its callback it returns immediately, and
+/// the rest is delivered after that callback. The callback is not called afterwards.
 opscope_status_t opscope_buffer_destroy(opscope_buffer_t buffer);
 
 /// Writes the next record of a batch to `record`, whose `size` must be set. Returns `OPSCOPE_EMPTY` after the last one.
-/// Those of each thread come in the order in which it emitted them.
+/// The records of each thread come in the order in which it emitted them.
 opscope_status_t opscope_batch_next(const opscope_batch_t *batch, opscope_record_t *record);
 
-/// Returns the time of ticks in a record: nanoseconds of CLOCK_BOOTTIME. Returns 0 outside of the batch's callback.
+/// Converts the ticks of a record into nanoseconds of CLOCK_BOOTTIME. Returns 0 outside the batch's callback.
 uint64_t opscope_batch_nanoseconds(const opscope_batch_t *batch, uint64_t ticks);
 
 /// Writes what a buffer has done so far to `statistics`, whose `size` must be set.
@@ -1215,43 +1230,43 @@ opscope_status_t opscope_buffer_kind_statistics(opscope_buffer_t buffer,
                                                 uint16_t kind,
                                                 opscope_buffer_statistics_t *statistics);
 
-/// Creates a context without services. It is not started.
+/// Creates a context without services. It is not started yet.
 opscope_status_t opscope_context_create(opscope_context_t *context);
 
-/// Adds a service: records of a kind, an `opscope_kind_t`, go into a buffer. `operations` are those that are traced; with a
-/// `count` of 0 all are. A buffer serves one context, and a context traces a kind into one buffer.
+/// Adds a service: records of a kind, an `opscope_kind_t`, go into a buffer. `operations` are those that are traced; a
+/// `count` of 0 selects all. A buffer serves one context, and a context traces a kind into one buffer.
 opscope_status_t opscope_context_configure(opscope_context_t context,
                                            uint16_t kind,
                                            const uint32_t *operations,
                                            size_t count,
                                            opscope_buffer_t buffer);
 
-/// Starts tracing. It does nothing if the context is started.
+/// Starts tracing. Does nothing if the context is started already.
 opscope_status_t opscope_context_start(opscope_context_t context);
 
-/// Stops tracing. When it returns, every emitted record is in its buffer, and none will follow.
+/// Stops tracing. When this returns, every emitted record is in its buffer, and none will follow.
 opscope_status_t opscope_context_stop(opscope_context_t context);
 
 /// Stops a context and removes its services. Their buffers stay.
 opscope_status_t opscope_context_destroy(opscope_context_t context);
 
-/// Begins a named range of the calling thread. Ranges of a thread are nested.
+/// Begins a named range on the calling thread. The ranges of a thread are nested.
 ///
-/// A signal handler may call this with a name that was used before, and then ends the range before it returns. Where it interrupts
-/// another call of this library on its thread, the range is dropped: it is counted, and the push and its pop return
-/// `OPSCOPE_ERROR_BUSY`.
+/// A signal handler may call this with a name that was used before, and must then end the range before it returns. If
+/// it interrupts another call of this library on its thread, the range is dropped: it is counted, and the push and its
+/// pop return `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_range_push(const char *name);
 
-/// As `opscope_range_push`, by the number of a name: the name is not looked up, so the number is not checked.
+/// As `opscope_range_push`, by the number of a name. The name is not looked up, so the number is not checked.
 opscope_status_t opscope_range_push_named(uint32_t name);
 
 /// Ends the innermost range of the calling thread. A signal handler may end a range that it began.
 opscope_status_t opscope_range_pop(void);
 
-/// Marks this moment.
+/// Marks this point in time.
 ///
-/// A signal handler may call this with a name that was used before. Where it interrupts another call of this library on its thread, the
-/// mark is dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`.
+/// A signal handler may call this with a name that was used before. If it interrupts another call of this library on
+/// its thread, the mark is dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_mark(const char *name);
 
 /// As `opscope_mark`, by the number of a name. In a signal handler it is dropped more rarely.
@@ -1260,24 +1275,24 @@ opscope_status_t opscope_mark_named(uint32_t name);
 /// Records the value of a counter, by the number of its name. A signal handler may call it, as `opscope_mark_named`.
 opscope_status_t opscope_counter(uint32_t name, double value);
 
-/// Writes the number of a name to `number`: a new one at the first call, the same one at every later call. Names are kept
-/// until the process ends.
+/// Writes the number of a name to `number`: a new one at the first call, and the same one at every later call. Names
+/// are kept until the process ends.
 opscope_status_t opscope_intern(const char *name,
                                 uint32_t *number);
 
-/// Returns the text of a name's number; NULL for a number that is no name. The text is kept until the process ends.
+/// Returns the text for a name's number; NULL for any other number. The text is kept until the process ends.
 const char *opscope_name(uint32_t number);
 
-/// Pushes an id of the program onto the calling thread's stack. Records carry the topmost one.
+/// Pushes an id of the program onto the calling thread's stack. Records carry the topmost id.
 opscope_status_t opscope_push_external(uint64_t external);
 
-/// Takes the topmost id off the calling thread's stack, and writes it to `external` unless that is NULL.
+/// Pops the topmost id from the calling thread's stack, and writes it to `external` unless that is NULL.
 opscope_status_t opscope_pop_external(uint64_t *external);
 
-/// Writes the ids of the work that the calling thread does at the moment to `correlation`.
+/// Writes to `correlation` the ids of the work that the calling thread is doing.
 opscope_status_t opscope_correlation(opscope_correlation_t *correlation);
 
-/// Returns a reading of the clock in ticks, as records have them.
+/// Returns a reading of the clock in ticks, as in records.
 uint64_t opscope_ticks(void);
 
 /// Returns the time in nanoseconds of CLOCK_BOOTTIME.
@@ -1286,14 +1301,14 @@ uint64_t opscope_timestamp(void);
 /// Writes the counts of a report to `counts`, whose `size` must be set.
 opscope_status_t opscope_dump_report_counts(opscope_dump_report_t report, opscope_dump_counts_t *counts);
 
-/// Writes a tensor that was not delivered to `tensor`, whose `size` must be set, and why to `reason`. Type and shape are not
-/// known. Both are valid until the report is freed.
+/// Writes a tensor that was not delivered to `tensor`, whose `size` must be set, and the reason to `reason`. Its type
+/// and shape are unknown. Both are valid until the report is freed.
 opscope_status_t opscope_dump_report_missing(opscope_dump_report_t report,
                                              size_t index,
                                              opscope_stream_t *tensor,
                                              const char **reason);
 
-/// Returns what went wrong besides; NULL where there is no such error. The text is valid until the report is freed.
+/// Returns one of the other problems; NULL if there is no such one. The text is valid until the report is freed.
 const char *opscope_dump_report_error(opscope_dump_report_t report, size_t index);
 
 /// Frees a report.
@@ -1302,14 +1317,14 @@ opscope_status_t opscope_dump_report_free(opscope_dump_report_t report);
 /// Creates a dumper without sinks.
 opscope_status_t opscope_dumper_create(opscope_dumper_t *dumper);
 
-/// Adds a sink that calls back. It gets nothing from runs that have begun. `subscription` may be NULL.
+/// Adds a sink that calls back. It receives nothing from runs that have already begun. `subscription` may be NULL.
 opscope_status_t opscope_dumper_subscribe(opscope_dumper_t dumper,
                                           const opscope_dump_request_t *request,
                                           const opscope_sink_t *sink,
                                           opscope_subscription_t *subscription);
 
-/// Adds a sink that writes files into a new directory. `format` is "npy" (also where it is NULL), "ascend" or "statistics".
-/// `subscription` may be NULL.
+/// Adds a sink that writes files into a new directory. `format` is "npy" (the default for NULL), "ascend" or
+/// "statistics". `subscription` may be NULL.
 opscope_status_t opscope_dumper_subscribe_directory(opscope_dumper_t dumper,
                                                     const opscope_dump_request_t *request,
                                                     opscope_session_t session,
@@ -1317,9 +1332,9 @@ opscope_status_t opscope_dumper_subscribe_directory(opscope_dumper_t dumper,
                                                     const char *format,
                                                     opscope_subscription_t *subscription);
 
-/// Ends a sink: waits for the call in flight, delivers what is queued, and closes the sink, which is not called afterwards.
-/// Where `report` is not NULL, it gets a report, which the caller frees. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is missing,
-/// and `OPSCOPE_ERROR_BUSY` inside of the sink.
+/// Ends a sink: waits for the call in progress, delivers what is queued, and closes the sink, which is not called
+/// afterwards. If `report` is not NULL, writes a report to it, which the caller frees. Returns
+/// `OPSCOPE_ERROR_INCOMPLETE` if something is missing, and `OPSCOPE_ERROR_BUSY` inside the sink.
 opscope_status_t opscope_dumper_unsubscribe(opscope_subscription_t subscription,
                                             opscope_dump_report_t *report);
 
@@ -1329,99 +1344,102 @@ opscope_status_t opscope_dumper_finish(opscope_dumper_t dumper, opscope_dump_rep
 /// Frees a dumper, and ends its sinks.
 opscope_status_t opscope_dumper_free(opscope_dumper_t dumper);
 
-/// Creates the directory of a recording, which must not exist, and begins to record the runs of this session that it is an
-/// instrument of, and what the program marks. Until it is finished the recording says that it is incomplete.
+/// Creates the directory of a recording, which must not exist yet. Begins to record the runs of this session that have
+/// the profiler as an instrument, and the program's marks. Until it is finished, the recording says that it is
+/// incomplete.
 opscope_status_t opscope_profiler_create(opscope_session_t session,
                                          const char *directory,
                                          const opscope_profiler_options_t *options,
                                          opscope_profiler_t *profiler);
 
-/// Writes what is still in memory and closes the recording. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is missing, which the
-/// recording's manifest names, and `OPSCOPE_ERROR_BUSY` while another call uses the profiler. But for the latter, the profiler is
-/// freed.
+/// Writes what is still in memory, and closes the recording. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is
+/// missing, which the recording's manifest names, and `OPSCOPE_ERROR_BUSY` while another call uses the profiler. Except
+/// in the latter case, the profiler is freed.
 opscope_status_t opscope_profiler_finish(opscope_profiler_t profiler);
 
-/// Writes the files of a format, "perfetto", "chrome" or "csv", into the directory of a recording. Files that are there
-/// already stay as they are.
+/// Writes the files of a format, "perfetto", "chrome" or "csv", into the directory of a recording. Existing files stay
+/// unchanged.
 opscope_status_t opscope_recording_export(const char *directory, const char *format);
 
 /// Creates a debugger without a client.
 opscope_status_t opscope_debugger_create(opscope_debugger_t *debugger);
 
-/// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown until
-/// `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the client has
-/// acknowledged the event, or its lease has expired: load first and attach then, or read events on another thread.
+/// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown
+/// until `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the
+/// client has acknowledged the event, or its lease has expired: load first and then attach, or read events on another
+/// thread.
 opscope_status_t opscope_debugger_load(opscope_debugger_t debugger,
                                        opscope_session_t session);
 
-/// No longer shows a model to clients.
+/// Stops showing a model to clients.
 opscope_status_t opscope_debugger_unload(opscope_debugger_t debugger, opscope_session_t session);
 
-/// Starts a server, through which debuggers of the same user attach until it is freed. `socket` is the path at which it
-/// listens; with NULL that is where `opscope debug --attach PID` looks for it.
+/// Starts a server, through which debuggers of the same user can attach until it is freed. `socket` is the path that it
+/// listens at; NULL selects the path at which `opscope debug --attach PID` looks for it.
 opscope_status_t opscope_debugger_serve(opscope_debugger_t debugger, const char *socket, opscope_server_t *server);
 
-/// Returns the path at which a server listens; NULL for an invalid handle. The text is valid until the server is freed.
+/// Returns the path that a server listens at; NULL for an invalid handle. The text is valid until the server is freed.
 const char *opscope_server_path(opscope_server_t server);
 
-/// Ends a server: its client is detached, and the socket is removed.
+/// Ends a server: detaches its client, and removes the socket.
 opscope_status_t opscope_server_free(opscope_server_t server);
 
-/// Frees a debugger. Clients that are attached through a server or an attachment stay attached. This may wait: a client that is told
-/// synchronously that a model is unloaded has to acknowledge that, or its lease has to expire.
+/// Frees a debugger. Clients that are attached through a server or an attachment stay attached. This may wait: a client
+/// that receives synchronously that a model is unloaded must acknowledge that, or its lease must expire.
 opscope_status_t opscope_debugger_free(opscope_debugger_t debugger);
 
-/// Attaches a client. A debugger has one at a time. Its first events tell of the models and runs that exist.
+/// Attaches a client. A debugger has one client at a time. Its first events report the existing models and runs.
 opscope_status_t opscope_debugger_attach(opscope_debugger_t debugger,
                                          const opscope_attach_options_t *options,
                                          opscope_attachment_t *attachment);
 
-/// Takes the next event out of a queue, an `opscope_queue_t`, and writes it to `event`, whose `size` must be set. Returns
-/// `OPSCOPE_EMPTY` where none waits.
+/// Takes the next event from a queue, an `opscope_queue_t`, and writes it to `event`, whose `size` must be set. Returns
+/// `OPSCOPE_EMPTY` if none is waiting.
 opscope_status_t opscope_attachment_next_event(opscope_attachment_t attachment,
                                                uint32_t queue_number,
                                                opscope_event_t *event);
 
-/// Resumes the run that an event has stopped. `how` may be NULL: it continues until something stops it. Acknowledging an event
-/// that stopped no run has no effect.
+/// Resumes the run that an event has stopped. `how` may be NULL: then the run continues until something stops it.
+/// Acknowledging an event that stopped no run has no effect.
 opscope_status_t opscope_attachment_acknowledge(opscope_attachment_t attachment,
                                                 uint64_t sequence,
                                                 const opscope_resume_t *how);
 
-/// Resumes all runs whose events were read, and writes their number to `count` unless that is NULL. Runs whose events were not
-/// read stay stopped.
+/// Resumes all runs whose events were read, and writes their number to `count` unless that is NULL. Runs whose events
+/// were not read stay stopped.
 opscope_status_t opscope_attachment_acknowledge_all(opscope_attachment_t attachment,
                                                     size_t *count);
 
 /// Restarts the lease of an event.
 opscope_status_t opscope_attachment_renew(opscope_attachment_t attachment, uint64_t sequence);
 
-/// Sets the function that is called when events have come; NULL removes it. When this returns, the function that was set before
-/// is not called any more.
+/// Sets the function that is called when events have arrived; NULL removes it. After this returns, the previous
+/// function is not called again.
 opscope_status_t opscope_attachment_set_notification_callback(opscope_attachment_t attachment,
                                                               opscope_notification_callback_t callback,
                                                               void *user);
 
-/// Writes a file descriptor that is readable while events wait to `descriptor`. It is for `poll`: it must be neither read nor
-/// closed, and is valid until the attachment is freed.
+/// Writes to `descriptor` a file descriptor that is readable while events are waiting. It is meant for `poll`: it must
+/// be neither read nor closed, and is valid until the attachment is freed.
 opscope_status_t opscope_attachment_descriptor(opscope_attachment_t attachment,
                                                int32_t *descriptor);
 
-/// Replaces the events that the client gets, each an `opscope_event_kind_t`; with a `count` of 0 by the default.
+/// Replaces the kinds of events that the client receives, each an `opscope_event_kind_t`; a `count` of 0 selects the
+/// default.
 opscope_status_t opscope_attachment_subscribe(opscope_attachment_t attachment, const uint32_t *events, size_t count);
 
-/// Stops a run at its next operator, or with `OPSCOPE_NO_RUN` all runs; where there is none, the next one. Writes how many will
-/// stop to `count` unless that is NULL.
+/// Stops a run at its next operator, or with `OPSCOPE_NO_RUN` all runs; if none is running, the next one. Writes how
+/// many will stop to `count` unless that is NULL.
 opscope_status_t opscope_attachment_pause(opscope_attachment_t attachment,
                                           uint64_t run,
                                           size_t *count);
 
-/// Detaches the client: its breakpoints are removed, and threads that wait continue. It can still read the events that wait; the
-/// last is `OPSCOPE_DETACH_COMPLETE`.
+/// Detaches the client: its breakpoints are removed, and threads that wait continue. It can still read waiting events;
+/// the last one is `OPSCOPE_DETACH_COMPLETE`.
 opscope_status_t opscope_attachment_detach(opscope_attachment_t attachment);
 
-/// Detaches the client if it is attached, and frees the attachment. The notification callback is not called afterwards; where this is
-/// called inside of it, that is its last call.
+/// Detaches the client if it is attached, and frees the attachment. The notification callback is not called afterwards;
+/// if it makes this call itself, that is its last call.
 opscope_status_t opscope_attachment_free(opscope_attachment_t attachment);
 
 /// Sets a breakpoint, and writes its number to `number`.
@@ -1442,36 +1460,37 @@ opscope_status_t opscope_attachment_breakpoint(opscope_attachment_t attachment,
                                                uint32_t number,
                                                opscope_breakpoint_info_t *info);
 
-/// Copies a tensor of a stopped run into a new list of one, which the caller frees. `reference` is `input[0]`, `output[1]`,
-/// `weight[0]` or `value("name")`.
+/// Copies a tensor of a stopped run into a new list with one tensor, which the caller frees. `reference` is `input[0]`,
+/// `output[1]`, `weight[0]` or `value("name")`.
 opscope_status_t opscope_attachment_tensor(opscope_attachment_t attachment,
                                            uint64_t sequence,
                                            const char *reference,
                                            opscope_tensors_t *tensors);
 
-/// Calls back with a tensor of a stopped run, without a copy, and returns when the callback has. This restarts the lease of the
-/// event.
+/// Calls back with a tensor of a stopped run, without a copy, and returns once the callback has returned. This restarts
+/// the lease of the event.
 opscope_status_t opscope_attachment_look(opscope_attachment_t attachment,
                                          uint64_t sequence,
                                          const char *reference,
                                          opscope_look_callback_t callback,
                                          void *user);
 
-/// Replaces an input before an operator, or an output after it. The tensor, which is copied, must have the same type and shape.
+/// Replaces an input before an operator, or an output after it. The tensor, which is copied, must have the same type
+/// and shape.
 opscope_status_t opscope_attachment_replace(opscope_attachment_t attachment,
                                             uint64_t sequence,
                                             const char *reference,
                                             const opscope_tensor_t *tensor);
 
-/// Writes a JSON object to `json` that says where a stopped run is, and which tensors it has there: `docs/debug-protocol.md`
-/// describes it as a location. The text is valid until the same thread asks for the next one.
+/// Writes a JSON object to `json` that says where a stopped run is, and which tensors it has there;
+/// `docs/debug-protocol.md` describes it as a location. The text is valid until the same thread's next query.
 opscope_status_t opscope_attachment_location(opscope_attachment_t attachment,
                                              uint64_t sequence,
                                              const char **json);
 
 /// Writes a JSON object to `json` with the models, the runs, the stopped threads and the queues under `status`, and the
-/// breakpoints under `breakpoints`: `docs/debug-protocol.md` describes both. The text is valid until the same thread asks for the
-/// next one.
+/// breakpoints under `breakpoints`; `docs/debug-protocol.md` describes both. The text is valid until the same thread's
+/// next query.
 opscope_status_t opscope_attachment_status(opscope_attachment_t attachment,
                                            const char **json);
 

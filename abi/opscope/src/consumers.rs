@@ -9,16 +9,18 @@ use opscope_border::{Out, exported};
 use crate::border::{Failure, KeptText, keep};
 
 thread_local! {
-    /// The text of the search that this thread made last.
+    /// The text of this thread's last search.
     static SKIPPED: RefCell<Option<KeptText>> = const { RefCell::new(None) };
 }
 
-/// Looks for consumers, libraries that receive what this program runs, and attaches those that are not attached yet: loaded
-/// libraries that export `opscope_attach_producer` (`opscope_producer.h`), and libraries of known names in the directory that
-/// `OPSCOPE_LIB_DIR` names and beside libopscope.so. The first session that is loaded does the same.
+/// Searches for consumers, libraries that receive reports of what this program runs, and attaches those that are not
+/// attached yet: loaded libraries that export `opscope_attach_producer` (`opscope_producer.h`), and libraries with
+/// known names in the directory in `OPSCOPE_LIB_DIR` and beside libopscope.so. The first session that is loaded does
+/// the same.
 ///
-/// Writes the number of those that were attached now to `attached`, and to `skipped` a text with a line for each library that was
-/// not, and why; NULL where there is none. Both may be NULL. The text is valid until the same thread asks again.
+/// Writes to `attached` how many were attached by this call, and to `skipped` a text with one line for each library
+/// that was not, and why; NULL if there is none. Both may be NULL. The text is valid until the same thread calls this
+/// again.
 #[exported]
 pub fn opscope_attach_consumers(attached: Out<'_, usize>, skipped: Out<'_, *const c_char>) -> Result<(), Failure> {
     let report = attach(PROGRAM);
@@ -30,13 +32,14 @@ pub fn opscope_attach_consumers(attached: Out<'_, usize>, skipped: Out<'_, *cons
     Ok(())
 }
 
-/// The name by which consumers know a program that uses this library.
+/// The name by which consumers know programs that use this library.
 const PROGRAM: &std::ffi::CStr = c"libopscope";
 
 /// Attaches consumers before the first session is loaded.
 pub(crate) fn attach_once() {
     static BEGUN: AtomicBool = AtomicBool::new(false);
-    // No lock: a consumer may itself load a model while it is attached. One that comes late learns of models with their next run.
+    // Takes no lock, because a consumer may itself load a model while it is attached. A consumer that comes late learns
+    // of the models at their next run.
     if !BEGUN.swap(true, Ordering::AcqRel) {
         drop(attach(PROGRAM));
     }

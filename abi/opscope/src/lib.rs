@@ -1,16 +1,16 @@
 //! libopscope: opscope's own C interface, one-to-one with the crate `opscope`.
 //!
-//! The header `include/opscope.h` is made from this crate by cbindgen. A test checks that it is current, and writes it where
-//! `UPDATE_HEADERS` is set. `docs/c-api.md` is a tour in C.
+//! The header `include/opscope.h` is generated from this crate by cbindgen. A test checks that it is current, and
+//! writes it if `UPDATE_HEADERS` is set. `docs/c-api.md` is a tour in C.
 //!
-//! # What callers promise
+//! # What callers must guarantee
 //!
-//! What `opscope-border` says of each type of a parameter or a field. NULL where a value is needed is answered with
+//! `opscope-border` documents this for each type of a parameter or a field. NULL where a value is needed returns
 //! `OPSCOPE_ERROR_INVALID_ARGUMENT`.
 //!
 //! # Rooms
 //!
-//! Each folder is a room, and imports from rooms below it only:
+//! Each folder is a room. It imports only from the rooms below it:
 //!
 //! | room | what |
 //! |---|---|
@@ -19,9 +19,9 @@
 //! | `dump` | dumpers, and sinks that call back |
 //! | `profile` | the profiler |
 //! | `records` | buffers, contexts, batches of records; ranges, marks and counters |
-//! | `session` | models: load, describe |
+//! | `session` | loading and describing models |
 //! | `consumers` | libraries that receive what the program runs |
-//! | `tensor` | tensors as C passes and gets them |
+//! | `tensor` | tensors as C passes and receives them |
 //! | `version` | the version of the library |
 //! | `border` | statuses, error texts, handles, texts that C reads |
 

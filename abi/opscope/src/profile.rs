@@ -9,7 +9,7 @@ use crate::border::opscope_status_t::OPSCOPE_ERROR_INCOMPLETE;
 use crate::border::{Failure, get, handle, insert, take};
 use crate::session::opscope_session_t;
 
-/// The instrument that leaves a recording: what ran and when, in a directory. End it with `opscope_profiler_finish`.
+/// The instrument that makes a recording: what ran and when, in a directory. End it with `opscope_profiler_finish`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_profiler_t {
@@ -18,14 +18,14 @@ pub struct opscope_profiler_t {
 }
 handle!(opscope_profiler_t => Profiler, "profiler");
 
-/// What a profiler records. All zero is the default, and so is NULL in its place.
+/// What a profiler records. All fields zero, or NULL in place of the struct, selects the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_profiler_options_t<'a> {
     /// `sizeof(opscope_profiler_options_t)`.
     pub size: usize,
-    /// Switches with their settings, separated by commas, such as "task-memory=on,sys-hardware-mem=off": those of
-    /// `opscope benchmark`. NULL for the default.
+    /// Switches with their settings, separated by commas, such as "task-memory=on,sys-hardware-mem=off". They are those
+    /// of `opscope benchmark`. NULL for the default.
     pub switches: Text<'a>,
     /// Nanoseconds between two samples of the counters. 0 stands for 100 ms.
     pub sample_interval: u64,
@@ -34,8 +34,9 @@ pub struct opscope_profiler_options_t<'a> {
 }
 sized!(opscope_profiler_options_t<'a>, 32);
 
-/// Creates the directory of a recording, which must not exist, and begins to record the runs of this session that it is an
-/// instrument of, and what the program marks. Until it is finished the recording says that it is incomplete.
+/// Creates the directory of a recording, which must not exist yet. Begins to record the runs of this session that have
+/// the profiler as an instrument, and the program's marks. Until it is finished, the recording says that it is
+/// incomplete.
 #[exported]
 pub fn opscope_profiler_create(
     session: opscope_session_t,
@@ -50,9 +51,9 @@ pub fn opscope_profiler_create(
     Ok(())
 }
 
-/// Writes what is still in memory and closes the recording. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is missing, which the
-/// recording's manifest names, and `OPSCOPE_ERROR_BUSY` while another call uses the profiler. But for the latter, the profiler is
-/// freed.
+/// Writes what is still in memory, and closes the recording. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is
+/// missing, which the recording's manifest names, and `OPSCOPE_ERROR_BUSY` while another call uses the profiler. Except
+/// in the latter case, the profiler is freed.
 #[exported]
 pub fn opscope_profiler_finish(profiler: opscope_profiler_t) -> Result<(), Failure> {
     let manifest = take(profiler)?.finish()?;
@@ -62,8 +63,8 @@ pub fn opscope_profiler_finish(profiler: opscope_profiler_t) -> Result<(), Failu
     Err(Failure::new(OPSCOPE_ERROR_INCOMPLETE, manifest.incomplete_because.join("; ")))
 }
 
-/// Writes the files of a format, "perfetto", "chrome" or "csv", into the directory of a recording. Files that are there
-/// already stay as they are.
+/// Writes the files of a format, "perfetto", "chrome" or "csv", into the directory of a recording. Existing files stay
+/// unchanged.
 #[exported]
 pub fn opscope_recording_export(directory: Text<'_>, format: Text<'_>) -> Result<(), Failure> {
     let (directory, name) = (directory.path("directory")?, format.given_str("format")?);

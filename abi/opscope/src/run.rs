@@ -12,25 +12,26 @@ use crate::profile::opscope_profiler_t;
 use crate::session::{LoadedSession, opscope_session_t};
 use crate::tensor::{Tensors, opscope_tensor_t, opscope_tensors_t, tensor_from_c};
 
-/// The instruments of a run; 0 for those that it does not have. They are called in this order: where the debugger replaces a
-/// value, the dumper gets the new one.
+/// The instruments of a run; 0 for those that it does not have. They are called in this order: if the debugger replaces
+/// a value, the dumper receives the new one.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_instruments_t {
     /// `sizeof(opscope_instruments_t)`.
     pub size: usize,
-    /// Stops and looks.
+    /// Stops runs and looks at them.
     pub debugger: opscope_debugger_t,
-    /// Captures tensors. An exact session shows it every operator's; an optimised one those that its kernels have.
+    /// Captures tensors. With an exact session it sees those of every operator; with an optimised one, those of its
+    /// kernels.
     pub dumper: opscope_dumper_t,
     /// Records what ran and when.
     pub profiler: opscope_profiler_t,
 }
 sized!(opscope_instruments_t, 32);
 
-/// Runs the model once, on the calling thread. `inputs` are in the order of the model's inputs. `instruments` may be NULL.
-/// Where `outputs` is not NULL, the outputs are copied into a new list, which the caller frees. A run that a debugger stops waits for
-/// its client, so the client reads events on another thread.
+/// Runs the model once, on the calling thread. `inputs` are in the order of the model's inputs. `instruments` may be
+/// NULL. If `outputs` is not NULL, the outputs are copied into a new list, which the caller frees. A run that a
+/// debugger stops waits for its client, so the client must read events on another thread.
 #[exported]
 pub fn opscope_session_run(
     session: opscope_session_t,
@@ -65,7 +66,7 @@ impl Instruments {
         })
     }
 
-    /// Tells the dumper of the plan, which delivers what the engine computed when it loaded the model.
+    /// Passes the plan to the dumper, which then delivers what the engine computed when it loaded the model.
     fn prepare(&self, loaded: &LoadedSession, inputs: &[Tensor]) -> Result<(), Failure> {
         if let Some(dumper) = &self.dumper {
             let model = loaded.session.model();
@@ -74,7 +75,7 @@ impl Instruments {
         Ok(())
     }
 
-    /// Returns them in the order in which they are called.
+    /// Returns the instruments in the order in which they are called.
     fn list(&self) -> Vec<&dyn Instrument> {
         let debugger = self.debugger.as_deref().map(|debugger| &**debugger as &dyn Instrument);
         let dumper = self.dumper.as_deref().map(|dumper| &**dumper as &dyn Instrument);

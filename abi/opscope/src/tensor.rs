@@ -25,7 +25,7 @@ pub enum opscope_dtype_t {
     OPSCOPE_INT32 = 6,
     /// Signed 64-bit integer.
     OPSCOPE_INT64 = 7,
-    /// Text. It has no form as bytes.
+    /// Text. It has no representation in bytes.
     OPSCOPE_STRING = 8,
     /// One byte for each element, 0 or 1.
     OPSCOPE_BOOL = 9,
@@ -61,7 +61,8 @@ pub enum opscope_dtype_t {
 
 /// A tensor: a type, a shape and data. The data is little-endian and row-major, without gaps.
 ///
-/// A tensor that is passed to opscope is only read during the call. One that opscope returns belongs to what returned it.
+/// A tensor that is passed to opscope is only read during the call. A tensor from opscope belongs to the object that it
+/// came from.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_tensor_t<'a> {
@@ -101,7 +102,7 @@ impl Tensors {
     }
 }
 
-/// Returns the name of a type, such as "float32"; NULL for a number that is no type. The text is static.
+/// Returns the name of a type, such as "float32"; NULL for any other number. The text is static.
 #[exported]
 pub fn opscope_dtype_name(dtype: u32) -> *const c_char {
     static NAMES: LazyLock<Vec<(DType, KeptText)>> =
@@ -136,7 +137,7 @@ pub fn opscope_tensors_free(tensors: opscope_tensors_t) -> Result<(), Failure> {
     remove(tensors).map(drop)
 }
 
-/// Describes a tensor for C, for as long as its parts live.
+/// Describes a tensor for C, as long as its parts live.
 pub(crate) fn for_c<'a>(dtype: DType, shape: &'a [usize], bytes: &'a [u8], name: &'a KeptText) -> opscope_tensor_t<'a> {
     opscope_tensor_t {
         size: size_of::<opscope_tensor_t>(),
@@ -149,10 +150,10 @@ pub(crate) fn for_c<'a>(dtype: DType, shape: &'a [usize], bytes: &'a [u8], name:
     }
 }
 
-/// The most dimensions of a tensor that C passes.
+/// How many dimensions a tensor from C may have.
 const MOST_DIMS: u32 = 128;
 
-/// Copies a tensor that C passes.
+/// Copies a tensor from C.
 ///
 /// # Safety
 /// Its pointers are valid for the sizes beside them.
@@ -165,7 +166,7 @@ pub(crate) fn tensor_from_c(tensor: &opscope_tensor_t<'_>) -> Result<Tensor, Fai
     }
     let dims = slice(tensor.dims(), "dims")?;
     let bytes = tensor.data().get("data")?;
-    // Before they are copied: a size that does not fit the shape was never set.
+    // Checked before the copy, because a size that does not fit the shape is garbage.
     TensorView::new(dtype, dims, bytes)?;
     check_copy(bytes.len(), "data")?;
     Ok(Tensor::new(dtype, dims.to_vec(), bytes)?)

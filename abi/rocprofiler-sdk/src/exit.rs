@@ -1,24 +1,25 @@
-//! The exit of the process: tools are finalized before the destructors of their objects.
+//! The exit of the process: tools are finalized before their objects are destroyed.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_border::system;
 
-/// What finalizes the tools. Only its first call at the exit does something.
+/// The function that finalizes the tools. Only its first call at the exit has an effect.
 static FINALIZE: OnceLock<extern "C" fn()> = OnceLock::new();
 
-/// Lets a function be called when the process exits, before the destructors of all objects that exist now. Returns whether the system
-/// had memory for that.
+/// Registers a function to be called when the process exits, before the destructors of all objects that exist now.
+/// Returns whether the system had memory for that.
 pub fn finalize_by(function: extern "C" fn()) -> bool {
     finalize_before_objects(*FINALIZE.get_or_init(|| function))
 }
 
-/// Lets the tools be finalized before the destructors of all objects that exist now, too: a process destroys in the opposite order of
-/// construction, and calls functions among them as if they had been constructed when they were registered.
+/// Also finalizes the tools before the destructors of all objects that exist now. A process destroys objects in the
+/// opposite order of their construction, and calls each registered function as if it were an object constructed at its
+/// registration.
 pub fn finalize_earlier() {
     if let Some(&function) = FINALIZE.get() {
-        // Without memory for it, the tools are finalized where they were registered before.
+        // Without memory for this, the tools are finalized at the point that was registered before.
         finalize_before_objects(function);
     }
 }
@@ -27,11 +28,11 @@ fn finalize_before_objects(function: extern "C" fn()) -> bool {
     system::at_exit(function)
 }
 
-/// The first call of a tool's function, if it has not come yet. Many make objects in it.
+/// The first return of a tool's function, while that is still to come. Many tools create objects in the function.
 pub struct FirstCall(AtomicBool);
 
 impl FirstCall {
-    /// Returns that of a function that was not called yet.
+    /// Returns the state for a function that was not called yet.
     pub const fn pending() -> Self {
         Self(AtomicBool::new(true))
     }

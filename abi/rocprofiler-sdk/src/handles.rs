@@ -1,4 +1,5 @@
-//! The numbers that ids begin with: different in each process, so that a tool that takes a wrong number for an id is told so.
+//! The numbers at which ids begin. They differ between processes, so that an id from anywhere else is recognised as
+//! wrong.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +30,8 @@ impl Handles {
     }
 }
 
-/// Returns a number from 255 to 65535.
+/// Returns a number from 255 to 65,535.
 fn random_start() -> u64 {
-    // Without random bytes all processes begin with the same number.
+    // Without a source of random bytes, all processes begin with the same number.
     255 + system::random() % (65_535 - 255)
 }

@@ -1,34 +1,35 @@
-//! librocprofiler-sdk: runs tools that were made for AMD's rocprofiler-sdk, version 1, on any machine.
+//! librocprofiler-sdk: runs tools that were written for AMD's rocprofiler-sdk, version 1, on any machine.
 //!
-//! A tool is compiled against the vendor's headers, or against those in `include`. What it learns of comes from ROCTx runtimes, which
-//! hand over the tables of their functions, and from programs that run models with opscope.
+//! A tool is compiled against the vendor's headers, or against those in `include`. Its records come from two sources:
+//! ROCTx runtimes, which pass the tables of their functions, and programs that run models with opscope.
 //!
-//! # What callers promise
+//! # What callers must guarantee
 //!
-//! What `opscope-border` says of each type of a parameter. NULL where a value is needed is answered with
-//! `InvalidArgument`. A callback takes the arguments of its type for as long as the library may call it.
+//! `opscope-border` documents this for each parameter type. NULL where a value is needed returns `InvalidArgument`. A
+//! callback must accept the arguments of its type for as long as the library may call it.
 //!
 //! # Rooms
 //!
-//! Each folder is a room, and imports from rooms below it only:
+//! Each folder is a room. It imports only from the rooms below it:
 //!
 //! | room | what |
 //! |---|---|
-//! | `unsupported` | functions that answer that there is no such service |
-//! | `lifecycle` | tools: finding, initializing and finalizing them; where runtimes and producers come in |
-//! | `producer` | what opscope's producers run: models as code objects, dispatches, copies, memory |
+//! | `unsupported` | functions whose service does not exist here |
+//! | `lifecycle` | finding, initializing and finalizing tools; the entry points of runtimes and producers |
+//! | `producer` | what opscope's producers report: models as code objects, dispatches, copies, memory |
 //! | `markers` | ROCTx: wrappers around a runtime's functions |
-//! | `tracing` | telling the contexts that want to know |
+//! | `tracing` | reporting an event to the contexts that want it |
 //! | `services` | what contexts trace, and where it goes |
 //! | `correlation` | external correlation ids |
 //! | `buffers` | where records wait, and the threads that call back |
 //! | `contexts` | switches for sets of services |
 //! | `agents` | the processor and the engine |
 //! | `version` | versions, the time, the calling thread |
-//! | `phase` | where the library is between its first use and its end |
-//! | `exit` | the exit of the process, where tools end before their objects |
+//! | `phase` | how far initialization and finalization are |
+//! | `exit` | the exit of the process, before which tools are finalized |
 //! | `kinds` | kinds of services and their operations: numbers and names |
-//! | `handles`, `stored`, `thread` | numbers of ids; how records lie in buffers; what belongs to a thread |
+//! | `handles`, `stored_records`, `thread` | the numbers of ids; how records are stored in buffers; the state of a
+//! thread |
 //! | `layout` | the structures that tools read and write |
 //! | `border` | statuses, pointers, calls of tools |
 
@@ -50,7 +51,7 @@ mod markers;
 mod phase;
 mod producer;
 mod services;
-mod stored;
+mod stored_records;
 mod thread;
 mod tracing;
 mod unsupported;

@@ -1,4 +1,4 @@
-//! What belongs to a thread, in one place of its own: reaching that costs a call in a shared library.
+//! The state of a thread, all in one place: in a shared library, each access to a thread-local variable costs a call.
 
 use std::cell::Cell;
 use std::ptr;
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use opscope_border::system;
 use opscope_trace::{ForkRoom, HeldLocks};
 
-/// A thread that does something that is traced. It has no destructor, so a thread that is being torn down has it, too.
+/// The state of a thread. It has no destructor, so it exists even while the thread is being torn down.
 pub struct Thread {
-    /// Its number in the operating system; 0 until it was asked for.
+    /// Its number in the operating system; 0 until that is first needed.
     id: Cell<u64>,
     /// The next internal correlation id of the thread's block, and the end of that block.
     next: Cell<u64>,
@@ -22,7 +22,7 @@ pub struct Thread {
     pub is_delivering: Cell<bool>,
 }
 
-/// How many correlation ids a thread takes at once, so that threads do not share a counter for each call.
+/// How many correlation ids a thread takes at once, so that threads do not share a counter at each call.
 const BLOCK: u64 = 1024;
 
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
@@ -40,18 +40,18 @@ thread_local! {
     };
 }
 
-/// Calls a function with what belongs to the calling thread.
+/// Calls a function with the state of the calling thread.
 #[inline(always)]
 #[allow(unsafe_code, reason = "a closure inside of `with` would not be inlined")]
 pub fn with_current<R>(function: impl FnOnce(&Thread) -> R) -> R {
     let thread = THREAD.with(ptr::from_ref);
-    // SAFETY: thread-local memory without a destructor lives as long as its thread, which does not leave this function
-    // meanwhile.
+    // SAFETY: thread-local memory without a destructor lives as long as its thread, which is inside this function until
+    // the borrow ends.
     function(unsafe { &*thread })
 }
 
-/// Callbacks that are made inside of callbacks of the same thread, at most. A tool whose callback calls the traced function again
-/// would otherwise never return.
+/// How deep callbacks may be nested on one thread. Without this limit, a tool whose callback calls the traced function
+/// again would never return.
 const DEEPEST_CALLBACK: u32 = 8;
 
 /// Makes callbacks of a tool, unless the thread is in too many of them already.
@@ -64,7 +64,7 @@ pub fn in_callback(callbacks: impl FnOnce()) {
     }
 }
 
-/// Calls a function as part of the call with an internal id: what is called in it has that as its ancestor.
+/// Calls a function as part of the call with an internal id. Calls that it makes have this id as their ancestor.
 #[inline]
 pub fn in_call<R>(internal: u64, function: impl FnOnce() -> R) -> R {
     let above = with_current(|thread| thread.call.replace(internal));
@@ -101,24 +101,24 @@ impl Thread {
     #[inline(always)]
     pub fn next_correlation(&self) -> u64 {
         let id = self.take_next();
-        // Above the end where a signal handler took the last one after this thread had looked.
+        // It is not below the end if a signal handler took the last one after this thread had checked.
         if id >= self.end.get() { self.next_block() } else { id }
     }
 
-    /// Takes a number, so that a signal handler that interrupts it cannot take the same one.
+    /// Takes a number in a way that a signal handler which interrupts it cannot take the same one.
     #[inline(always)]
     #[allow(unsafe_code, reason = "a cell that a signal handler uses, too, is changed by one instruction")]
     fn take_next(&self) -> u64 {
         #[cfg(target_arch = "x86_64")]
         {
             let mut id = 1;
-            // SAFETY: the cell is the thread's own. A signal comes before or after the instruction.
+            // SAFETY: the cell belongs to this thread. A signal arrives before or after the instruction.
             unsafe { std::arch::asm!("xadd [{}], {}", in(reg) self.next.as_ptr(), inout(reg) id, options(nostack)) };
             id
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            // SAFETY: the cell is the thread's own, and only accessed as an atomic while this runs.
+            // SAFETY: the cell belongs to this thread, and is only accessed as an atomic while this runs.
             unsafe { AtomicU64::from_ptr(self.next.as_ptr()) }.fetch_add(1, Ordering::Relaxed)
         }
     }
@@ -126,7 +126,7 @@ impl Thread {
     #[cold]
     fn next_block(&self) -> u64 {
         let id = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
-        // A handler that runs in between finds the block used up, and takes another one.
+        // A signal handler that runs in between finds the block used up, and takes another one.
         self.end.set(0);
         compiler_fence(Ordering::SeqCst);
         self.next.set(id + 1);
@@ -136,7 +136,7 @@ impl Thread {
     }
 }
 
-/// Makes the child of a fork ask again: its thread has another number.
+/// Makes the child of a fork look up its number again: its thread has a different one.
 fn forget_after_fork() {
     struct Forget;
     impl HeldLocks for Forget {
@@ -145,6 +145,6 @@ fn forget_after_fork() {
         }
     }
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(Forget));
-    // Without memory for the registration, only a child's thread has a wrong number.
+    // Without memory for the registration, only the thread of a child has a wrong number.
     let _ = ROOM.register();
 }

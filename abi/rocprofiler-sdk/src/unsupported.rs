@@ -1,5 +1,5 @@
-//! What this library does not have: counters, samples of the program counter, traces of shader threads, OpenMP. Programs are linked
-//! with these functions all the same.
+//! Functions without a service here: counters, samples of the program counter, traces of shader threads, OpenMP. They
+//! exist because programs are linked with them.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -8,11 +8,11 @@ use opscope_border::{Out, Text, exported};
 
 use crate::border::{Status, out};
 
-/// Functions that answer `NotImplemented`, whatever their arguments are.
+/// Defines functions that return `NotImplemented`, whatever their arguments are.
 macro_rules! not_implemented {
     ($($function:ident)+) => {
         $(
-            /// Answers `NotImplemented`.
+            /// Returns `NotImplemented`.
             #[exported]
             pub fn $function() -> Status {
                 Status::NotImplemented
@@ -42,7 +42,7 @@ not_implemented! {
     rocprofiler_trace_decode
 }
 
-/// Returns NULL: no type of instructions has a name here.
+/// Returns NULL: no instruction type has a name here.
 #[exported]
 pub fn rocprofiler_get_pc_sampling_instruction_type_name(_type: u32) -> *const c_char {
     ptr::null()
@@ -54,7 +54,7 @@ pub fn rocprofiler_get_pc_sampling_instruction_not_issued_reason_name(_reason: u
     ptr::null()
 }
 
-/// Answers that there is no decoder.
+/// Reports that there is no decoder.
 #[exported]
 pub fn rocprofiler_thread_trace_decoder_create(_decoder: Out<'_, u64>, _path: Text<'_>) -> Status {
     Status::NotAvailable
@@ -82,13 +82,13 @@ pub fn rocprofiler_ompt_is_finalized(status: Out<'_, c_int>) -> Result<(), Statu
     out(status).map(|status| status.write(0))
 }
 
-/// Returns NULL: an OpenMP runtime is told that there is no tool for it.
+/// Returns NULL, so that an OpenMP runtime continues without a tool.
 #[exported]
 pub fn rocprofiler_ompt_start_tool(_version: u32, _runtime: Text<'_>) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// As `rocprofiler_ompt_start_tool`, under the name by which an OpenMP runtime looks for tools.
+/// As `rocprofiler_ompt_start_tool`, under the name that an OpenMP runtime looks for.
 #[exported]
 pub fn ompt_start_tool(_version: u32, _runtime: Text<'_>) -> *mut c_void {
     ptr::null_mut()

@@ -10,7 +10,7 @@ use crate::thread;
 /// The version of the interface, which is not opscope's own.
 pub const VERSION: VersionTriplet = VersionTriplet { major: 1, minor: 0, patch: 0 };
 
-/// Writes the version of the interface. Each place may be NULL.
+/// Writes the version of the interface. Each pointer may be NULL.
 #[exported]
 pub fn rocprofiler_get_version(major: Out<'_, u32>, minor: Out<'_, u32>, patch: Out<'_, u32>) -> Status {
     for (place, number) in [(major, VERSION.major), (minor, VERSION.minor), (patch, VERSION.patch)] {

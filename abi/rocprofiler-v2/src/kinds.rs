@@ -30,7 +30,7 @@ const ROCTX_NAMES: &[&CStr] =
     &[c"roctxMarkA", c"roctxRangePushA", c"roctxRangePop", c"roctxRangeStartA", c"roctxRangeStop"];
 const OPS_NAMES: &[&CStr] = &[c"KernelDispatch", c"MemoryCopy"];
 
-/// Returns the names of the operations of a domain. The functions of runtimes that are not here have none.
+/// Returns the names of the operations of a domain; none for functions of runtimes that this library does not trace.
 pub fn operations(domain: c_int) -> &'static [&'static CStr] {
     match domain {
         ROCTX => ROCTX_NAMES,

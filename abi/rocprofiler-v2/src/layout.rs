@@ -1,15 +1,15 @@
-//! The structures that tools read and write. Handles are passed by value; 0 is none.
+//! The structures that tools read and write. Handles are passed by value; 0 stands for none.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use opscope_border::{Counted, Items, Text, unpadded};
 
-/// An id: of a session, a filter, a buffer, an agent, a queue, a kernel, a counter.
+/// An id of a session, filter, buffer, agent, queue, kernel or counter.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Handle(pub u64);
 
-/// What every record begins with.
+/// The beginning of every record.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordHeader {
@@ -18,7 +18,7 @@ pub struct RecordHeader {
     pub id: Handle,
 }
 
-/// A call of an API, or something that it had an engine do.
+/// A call of an API, or work that it made an engine do.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct TracerRecord {
@@ -37,7 +37,7 @@ pub struct TracerRecord {
     pub name: *const c_char,
 }
 
-/// What a ROCTx call passes.
+/// The arguments of a ROCTx call.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RoctxData<'a> {
@@ -98,7 +98,8 @@ pub struct FilterProperty {
     pub data_count: u64,
 }
 
-/// The data of a filter: a pointer first, by the filter's kind. For a filter of API calls it leads to the domains.
+/// The data of a filter. It begins with a pointer that depends on the filter's kind; for a filter of API calls it leads
+/// to the domains.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct FilterData<'a> {
@@ -107,17 +108,17 @@ pub struct FilterData<'a> {
 }
 
 impl<'a> FilterData<'a> {
-    /// Returns the data with its count, as a filter of API calls has it.
+    /// Returns the data of a filter of API calls with its count.
     ///
     /// # Safety
-    /// It is its count.
+    /// It is the count of this data.
     pub unsafe fn counted(self, count: u64) -> Counted<'a, c_int> {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.domains.counted(count) }
     }
 }
 
-/// What a tool learns of a counter.
+/// The description of a counter for a tool.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CounterInfo([u64; 6]);

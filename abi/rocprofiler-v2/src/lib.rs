@@ -1,24 +1,24 @@
-//! librocprofiler64.so.2: runs tools that were made for AMD's rocprofiler v2, on any machine.
+//! librocprofiler64.so.2: runs tools that were written for AMD's rocprofiler v2, on any machine.
 //!
-//! A tool is compiled against the vendor's header, or against that in `include`. What it learns of comes from a ROCTx runtime, which
-//! calls back for each of its calls, and from programs that run models with opscope.
+//! A tool is compiled against the vendor's header, or against that in `include`. Its records come from two sources: a
+//! ROCTx runtime, which calls back for each of its calls, and programs that run models with opscope.
 //!
-//! # What callers promise
+//! # What callers must guarantee
 //!
-//! What `opscope-border` says of each type of a parameter. NULL where a value is needed is answered with
-//! `InvalidArguments`. A callback takes the arguments of its type for as long as the library may call it.
+//! `opscope-border` documents this for each parameter type. NULL where a value is needed returns `InvalidArguments`. A
+//! callback must accept the arguments of its type for as long as the library may call it.
 //!
 //! # Rooms
 //!
-//! Each folder is a room, and imports from rooms below it only:
+//! Each folder is a room. It imports only from the rooms below it:
 //!
 //! | room | what |
 //! |---|---|
-//! | `unsupported` | functions that answer that there is no such service |
-//! | `library` | versions, the beginning and the end, the time, forks, producers |
-//! | `hsa_tools` | what an HSA runtime looks for in this library, and what it does with tools |
-//! | `calls` | sessions, filters and buffers, as tools use them |
-//! | `queries` | what tools ask of agents, queues, kernels, counters and operations |
+//! | `unsupported` | functions whose service does not exist here |
+//! | `library` | versions, initialization and finalization, the time, forks, producers |
+//! | `hsa_tools` | the symbols that an HSA runtime looks up in this library, and what it does with tools |
+//! | `calls` | the functions for sessions, filters and buffers |
+//! | `queries` | the queries about agents, queues, kernels, counters and operations |
 //! | `sources` | where records come from: ROCTx runtimes and opscope's producers |
 //! | `sessions` | sessions with their filters and buffers, and where the records of the active one go |
 //! | `buffers` | where records wait, and how they are packed and delivered |

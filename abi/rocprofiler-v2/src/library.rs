@@ -1,4 +1,4 @@
-//! The library as a whole: versions, the beginning and the end, the time, and its forks.
+//! The library as a whole: versions, initialization and finalization, the time, and forks.
 
 use std::any::Any;
 use std::ffi::c_int;
@@ -12,32 +12,32 @@ use opscope_trace::{ForkRoom, HeldLocks};
 use crate::border::{Status, say, set_begun, write};
 use crate::{buffers, hsa_tools, sessions, sources};
 
-/// Returns the first part of the interface's version.
+/// Returns the major version of the interface.
 #[exported]
 pub fn rocprofiler_version_major() -> u32 {
     9
 }
 
-/// Returns the second part of the interface's version.
+/// Returns the minor version of the interface.
 #[exported]
 pub fn rocprofiler_version_minor() -> u32 {
     0
 }
 
-/// Begins to use the library.
+/// Initializes the library.
 #[exported]
 pub fn rocprofiler_initialize() -> Status {
     hold_locks_across_forks();
     if set_begun(true) { Status::Success } else { Status::AlreadyInitialized }
 }
 
-/// Ends the use of the library. Sessions stay, and so does what is in their buffers; the library can be initialized again.
+/// Finalizes the library. Sessions stay, as do the records in their buffers; the library can be initialized again.
 #[exported]
 pub fn rocprofiler_finalize() -> Status {
     if set_begun(false) { Status::Success } else { Status::NotInitialized }
 }
 
-/// Called by a producer, with the table of what it calls.
+/// Called by a producer, with its table of callbacks.
 #[exported]
 pub fn opscope_attach_producer(table: OfferedTable<'_>) -> c_int {
     let attached = sources::attach_producer(table);
@@ -53,12 +53,13 @@ pub fn rocprofiler_get_timestamp(time: Out<'_, u64>) -> Result<(), Status> {
     write(time, Timestamp::now().as_nanos())
 }
 
-/// The locks of this library during a fork, so that the child never finds one locked by a thread that it does not have.
+/// The guards of this library's locks during a fork, so that the child never finds a lock held by a thread that it does
+/// not have.
 struct Locks(#[expect(dead_code, reason = "they are held")] Vec<Box<dyn Any>>);
 
 impl HeldLocks for Locks {
     fn reset_in_child(self: Box<Self>) {
-        // The child has one thread, so nothing comes between.
+        // The child has one thread, so nothing happens in between.
         drop(self);
         sessions::reset_in_child();
         buffers::reset_in_child();

@@ -15,7 +15,8 @@ pub fn current() -> u32 {
     current_thread().0
 }
 
-/// Returns what tells the calling thread from all others that run. It stays the same in the child of a fork, unlike its number.
+/// Returns a value that identifies the calling thread among all running ones. Unlike its number, it stays the same in
+/// the child of a fork.
 pub fn identity() -> usize {
     IS_DELIVERING.with(|flag| std::ptr::from_ref(flag).addr())
 }
@@ -25,7 +26,7 @@ pub fn is_delivering() -> bool {
     IS_DELIVERING.get()
 }
 
-/// Runs what calls the callback of a buffer.
+/// Runs code that calls the callback of a buffer.
 pub fn deliver<R>(body: impl FnOnce() -> R) -> R {
     let before = IS_DELIVERING.replace(true);
     let result = body();

@@ -1,10 +1,10 @@
-//! What this library does not have: counters of whole devices, and captures of code objects.
+//! Functions without a service here: counters of whole devices, and captures of code objects.
 
 use opscope_border::{Answer, exported};
 
 use crate::border::Status;
 
-/// Functions that answer the same, whatever their arguments are.
+/// Defines functions that always return the same, whatever their arguments are.
 macro_rules! answers {
     ($answer:expr, $text:literal: $($function:ident)+) => {
         $(

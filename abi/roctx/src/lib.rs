@@ -1,28 +1,28 @@
-//! opscope's own ROCTx runtime: the functions through which a program marks what it does, and the tables through which a
-//! profiler receives it.
+//! opscope's own ROCTx runtime: the functions with which a program marks what it does, and the tables through which a
+//! profiler receives these marks.
 //!
-//! Two shared libraries are made of this crate, each with a state of its own: `librocprofiler-sdk-roctx.so.1`, and the older
-//! `libroctx64.so.4`, which also has a slot for one callback. Their names and symbols are in `libraries/`.
+//! Two shared libraries are built from this crate, each with its own state: `librocprofiler-sdk-roctx.so.1`, and the
+//! older `libroctx64.so.4`, which also has a slot for one callback. Their names and symbols are in `libraries/`.
 //!
-//! # What callers promise
+//! # What callers must guarantee
 //!
-//! What `opscope-border` says of each type of a parameter. What a profiler stores into a table is NULL, or a function
+//! `opscope-border` documents this for each parameter type. A profiler may only store NULL into a table, or a function
 //! of the entry's type that stays loaded as long as the process.
 //!
-//! No function is ever called with a lock held, and none waits for another thread. A child of `fork` continues with what
-//! its parent had: tables, slot, and the levels of the thread that forked.
+//! No function is ever called with a lock held, and none waits for another thread. The child of a `fork` continues with
+//! its parent's state: the tables, the slot, and the levels of the thread that forked.
 //!
 //! # Rooms
 //!
-//! Each imports from those below it only:
+//! Each room imports only from those below it:
 //!
 //! | room | what |
 //! |---|---|
 //! | `functions` | the exported functions: register once, call the slot, call through the table |
 //! | `slot` | the callback of the older library |
-//! | `registration` | finds the profiler on the first call, and gives it the tables |
+//! | `registration` | finds the profiler at the first call, and passes it the tables |
 //! | `tables` | the three tables, whose entries a profiler overwrites |
-//! | `unwrapped` | what the functions do where no profiler has wrapped them: levels and ids |
+//! | `unwrapped_functions` | what the functions do if no profiler has wrapped them: levels and ids |
 
 #![deny(unsafe_code)]
 
@@ -30,7 +30,7 @@ mod functions;
 mod registration;
 mod slot;
 mod tables;
-mod unwrapped;
+mod unwrapped_functions;
 
 pub use functions::*;
 pub use slot::{Callback, roctxRegisterTracerCallback};

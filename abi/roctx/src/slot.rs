@@ -1,10 +1,11 @@
-//! The slot of the older library: one callback for the whole process, called beside whatever the tables lead to.
+//! The slot of the older library: one callback for the whole process, called in addition to the functions in the
+//! tables.
 
 use std::ffi::c_int;
 
 use opscope_border::{Entry, Text, exported};
 
-/// The callback: gets the domain, the number of the function, and the call's arguments. What it returns is ignored.
+/// The callback. It receives the domain, the number of the function, and the call's arguments. Its result is ignored.
 pub type Callback = extern "C" fn(domain: c_int, operation: u32, arguments: &mut Arguments<'_>) -> c_int;
 
 /// The number of ROCTx among the domains of roctracer.
@@ -40,15 +41,15 @@ pub fn call(operation: Operation, message: Text<'_>, id: u64) {
     }
 }
 
-// Not inlined: the callers would make room for the arguments on each call.
+// Not inlined, because the callers would otherwise reserve stack for the arguments at each call.
 #[cold]
 #[inline(never)]
 fn call_callback(callback: Callback, operation: Operation, message: Text<'_>, id: u64) {
     callback(DOMAIN, operation as u32, &mut Arguments { message, id });
 }
 
-/// Sets the callback that is called once for each mark, push, pop, start and stop; NULL removes it. Another thread may still
-/// be in the earlier callback when this returns.
+/// Sets the callback that is called once for each mark, push, pop, start and stop; NULL removes it. Another thread may
+/// still be in the previous callback when this returns.
 #[exported]
 #[allow(non_snake_case)]
 pub fn roctxRegisterTracerCallback(callback: Option<Callback>) {

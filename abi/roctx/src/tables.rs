@@ -1,11 +1,12 @@
-//! The three tables. They begin as what [`unwrapped`] does; a profiler reads entries and overwrites them, in this memory.
+//! The three tables. Initially they contain the functions of [`unwrapped_functions`]; a profiler reads entries and
+//! overwrites them in place.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicPtr;
 
 use opscope_border::{Entry, Out, Text};
 
-use crate::unwrapped;
+use crate::unwrapped_functions;
 
 pub type Mark = extern "C" fn(Text<'_>);
 pub type RangePush = extern "C" fn(Text<'_>) -> c_int;
@@ -47,30 +48,30 @@ pub struct Name {
 
 pub static CORE: Core = Core {
     size: size_of::<Core>() as u64,
-    mark: Entry::new(Some(unwrapped::mark)),
-    range_push: Entry::new(Some(unwrapped::range_push)),
-    range_pop: Entry::new(Some(unwrapped::range_pop)),
-    range_start: Entry::new(Some(unwrapped::range_start)),
-    range_stop: Entry::new(Some(unwrapped::range_stop)),
-    get_thread_id: Entry::new(Some(unwrapped::get_thread_id)),
+    mark: Entry::new(Some(unwrapped_functions::mark)),
+    range_push: Entry::new(Some(unwrapped_functions::range_push)),
+    range_pop: Entry::new(Some(unwrapped_functions::range_pop)),
+    range_start: Entry::new(Some(unwrapped_functions::range_start)),
+    range_stop: Entry::new(Some(unwrapped_functions::range_stop)),
+    get_thread_id: Entry::new(Some(unwrapped_functions::get_thread_id)),
 };
 
 pub static CONTROL: Control = Control {
     size: size_of::<Control>() as u64,
-    profiler_pause: Entry::new(Some(unwrapped::profiler_pause)),
-    profiler_resume: Entry::new(Some(unwrapped::profiler_resume)),
+    profiler_pause: Entry::new(Some(unwrapped_functions::profiler_pause)),
+    profiler_resume: Entry::new(Some(unwrapped_functions::profiler_resume)),
 };
 
 pub static NAME: Name = Name {
     size: size_of::<Name>() as u64,
-    os_thread: Entry::new(Some(unwrapped::name_os_thread)),
-    hsa_agent: Entry::new(Some(unwrapped::name_hsa_agent)),
-    hip_device: Entry::new(Some(unwrapped::name_hip_device)),
-    hip_stream: Entry::new(Some(unwrapped::name_hip_stream)),
+    os_thread: Entry::new(Some(unwrapped_functions::name_os_thread)),
+    hsa_agent: Entry::new(Some(unwrapped_functions::name_hsa_agent)),
+    hip_device: Entry::new(Some(unwrapped_functions::name_hip_device)),
+    hip_stream: Entry::new(Some(unwrapped_functions::name_hip_stream)),
 };
 
-/// The addresses of the tables, as profilers get them. They may be kept and written to, so they live as long as the
-/// process.
+/// The addresses of the tables, as profilers receive them. Profilers may keep them and write to the tables, so these
+/// live as long as the process.
 pub static ALL: Tables = [
     AtomicPtr::new((&raw const CORE).cast_mut().cast()),
     AtomicPtr::new((&raw const CONTROL).cast_mut().cast()),

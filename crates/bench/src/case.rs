@@ -11,7 +11,7 @@ use crate::{Goal, Judged, Measured, Verdict, is_moment};
 /// Whether every case so far reached its goal.
 static ALL_MET: AtomicBool = AtomicBool::new(true);
 
-/// A case: what was measured, beside what, and the goal.
+/// A case: a measured number, what it is compared with, and the goal.
 pub struct Case<'a> {
     /// The benchmark.
     pub bench: &'a str,
@@ -21,16 +21,16 @@ pub struct Case<'a> {
     pub judged: Judged,
     /// The unit of the result and of the goal.
     pub unit: &'a str,
-    /// What it is compared with, with the unit of its number, and that number.
+    /// What it is compared with, including the unit of its number, and that number.
     pub peer: (&'a str, f64),
-    /// What the machine allows, where that is known, in the unit of the peer's number.
+    /// The machine's limit in the unit of the peer's number, if it is known.
     pub floor: Option<f64>,
-    /// What the result has to reach.
+    /// The goal for the result.
     pub goal: Goal,
 }
 
 impl Case<'_> {
-    /// Prints the case: as a line of JSON with `--json`, else as a line of text.
+    /// Prints the case: as a JSON line with `--json`, else as a line of text.
     pub fn print(&self) {
         let Self { bench, case, judged: Judged { measured, noise }, unit, peer: (peer, peer_value), floor, goal } =
             self;
@@ -61,26 +61,27 @@ impl Case<'_> {
     }
 }
 
-/// Prints a case that could not be measured here, which counts as missed.
+/// Prints a case that could not be measured here. It counts as missed.
 pub fn not_measured(bench: &str, case: &str, goal: Goal, unit: &str, why: &str) {
     let case = format!("{case} (not measured: {why})");
     let judged = Judged::alone(Measured::of(&[]));
     Case { bench, case, judged, unit, peer: ("", f64::NAN), floor: None, goal }.print();
 }
 
-/// Prints a line for people; nothing where lines of JSON are asked for.
+/// Prints a line for people; nothing if JSON lines are requested.
 pub fn say(text: &str) {
     if !is_json() {
         println!("{text}");
     }
 }
 
-/// How a benchmark ends: with 1 if a case does not reach its goal. For a moment's run no number means anything, and it is 0.
+/// Returns the exit code of a benchmark: 1 if a case misses its goal. In a run for a moment the numbers mean nothing,
+/// and it is 0.
 pub fn finish() -> ExitCode {
     ExitCode::from(u8::from(!ALL_MET.load(Ordering::Relaxed) && !is_moment()))
 }
 
-/// Returns whether lines of JSON are asked for.
+/// Returns whether JSON lines are requested.
 pub fn is_json() -> bool {
     std::env::args().any(|argument| argument == "--json")
 }

@@ -1,14 +1,14 @@
-//! What a case has to reach, and the one place that decides whether it does.
+//! The goal of a case, and the only code that decides whether it is reached.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::{Measured, is_moment};
 
-/// For how long a case that is not decided is measured again.
+/// How long an undecided case is measured again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a case has to reach.
+/// The goal of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
     /// No more than this.
@@ -20,16 +20,16 @@ pub enum Goal {
 /// Whether a case reaches its goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The whole interval lies within the goal.
+    /// The whole interval is within the goal.
     Met,
-    /// The whole interval lies beyond the goal, or nothing was measured.
+    /// The whole interval is beyond the goal, or nothing was measured.
     Missed,
-    /// The noise, or the interval, is too wide to tell. That is not met.
+    /// The noise, or the interval, is too wide to tell. That counts as not met.
     Undecided,
 }
 
-/// A number that is held against a goal, and its noise: how far the same thing, measured against itself, was from itself, in
-/// the unit of the number.
+/// A number that is compared with a goal, and its noise: how much the same thing differs from itself when it is
+/// measured against itself, in the unit of the number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// The number.
@@ -39,20 +39,20 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// A number that is compared with nothing: its interval is all of its noise.
+    /// A number that is compared with nothing, so that its interval is its only noise.
     pub fn alone(measured: Measured) -> Self {
         Self { measured, noise: 0.0 }
     }
 
-    /// The number in another unit.
+    /// Returns the number in another unit.
     pub fn times(self, factor: f64) -> Self {
         Self { measured: self.measured.times(factor), noise: self.noise * factor.abs() }
     }
 }
 
 impl Goal {
-    /// Returns whether a number reaches the goal. The whole interval has to lie within it. A number whose noise is larger
-    /// than its distance to the goal is undecided, on whichever side it lies. What was not measured is missed.
+    /// Returns whether a number reaches the goal. The whole interval must be within it. A number whose noise is larger
+    /// than its distance to the goal is undecided, on either side. A number that was not measured is missed.
     pub fn verdict(self, judged: Judged) -> Verdict {
         let Judged { measured: Measured { value, low, high }, noise } = judged;
         let (Self::AtMost(bound) | Self::AtLeast(bound)) = self;
@@ -78,7 +78,7 @@ impl fmt::Display for Goal {
             Self::AtMost(bound) => ("<=", bound),
             Self::AtLeast(bound) => (">=", bound),
         };
-        // As many digits as matter: bounds that follow from a peer have many.
+        // Shows as many digits as matter: bounds that follow from a peer have many.
         let digits = if *bound == bound.trunc() || bound.abs() >= 1000.0 { 0 } else { 2 };
         let text = format!("{bound:.digits$}");
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -86,8 +86,8 @@ impl fmt::Display for Goal {
     }
 }
 
-/// Measures until the goal is decided, for a minute at most. `more` adds measurements to those it has, and returns what all
-/// of them say.
+/// Measures until the goal is decided, for a minute at most. `more` adds measurements to the earlier ones, and returns
+/// the result of all of them.
 pub fn decide(goal: Goal, mut more: impl FnMut() -> Judged) -> Judged {
     let start = Instant::now();
     loop {
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(Goal::AtLeast(1.02).verdict(quiet(0.95, 1.01)), Verdict::Missed);
     }
 
-    /// A rate of 0.536 with an interval beyond the goal and a noise ten times its distance to it says nothing.
+    /// A rate of 0.536 with an interval beyond the goal and a noise ten times its distance to it decides nothing.
     #[test]
     fn noise_larger_than_the_distance_to_the_goal_leaves_it_undecided() {
         assert_eq!(Goal::AtLeast(0.5).verdict(judged(0.536, (0.475, 0.668), 0.40)), Verdict::Undecided);

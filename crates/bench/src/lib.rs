@@ -1,20 +1,21 @@
 //! How the benchmarks of opscope measure, decide and report. Only benchmarks depend on this crate.
 //!
-//! [`Rounds`] measures contenders in turns, so that a machine that slows down slows all of them. A [`Goal`] is met only if the
-//! whole interval lies within it, and only if the noise of the same thing against itself is smaller than the distance to the goal.
-//! Otherwise the case is undecided, and rounds are added until it is decided, for a minute at most. [`Case`] prints the result.
+//! [`Rounds`] measures contenders in turn, so that a machine that slows down slows all of them. A [`Goal`] is met only
+//! if the whole interval is within it, and if the noise of the same thing against itself is smaller than the distance
+//! to the goal. Otherwise the case is undecided, and rounds are added until it is decided, for a minute at most.
+//! [`Case`] prints the result.
 //!
-//! `OPSCOPE_BENCH_MOMENT=1` runs each benchmark for a moment: everything is executed, and no number means anything.
+//! `OPSCOPE_BENCH_MOMENT=1` runs each benchmark for a moment: everything is executed, but the numbers mean nothing.
 #![forbid(unsafe_code)]
 
 mod case;
 mod goal;
-mod measured;
+mod measurement;
 mod rounds;
 
 pub use case::{Case, finish, is_json, not_measured, say};
 pub use goal::{Goal, Judged, Verdict, decide};
-pub use measured::{Measured, median};
+pub use measurement::{Measured, median};
 pub use rounds::{Contender, Rounds};
 
 /// Returns whether the benchmarks only show that they run.
@@ -22,7 +23,7 @@ pub fn is_moment() -> bool {
     std::env::var_os("OPSCOPE_BENCH_MOMENT").is_some()
 }
 
-/// Returns how often to do something: `full` times, or `moment` times where the benchmarks only show that they run.
+/// Returns how often to do something: `full` times, or `moment` times if the benchmarks only show that they run.
 pub fn times<T>(full: T, moment: T) -> T {
     if is_moment() { moment } else { full }
 }

@@ -1,22 +1,23 @@
-//! Contenders that are measured in turns.
+//! Contenders that are measured in turn.
 
 use crate::{Goal, Judged, Measured, decide, is_json, median, times};
 
-/// Something to be measured: its name, and a function that does it once and returns what it cost.
+/// Something to measure: its name, and a function that does it once and returns its cost.
 pub struct Contender<'a> {
     name: &'static str,
     run: Box<dyn FnMut() -> f64 + 'a>,
 }
 
 impl<'a> Contender<'a> {
-    /// A contender of this name.
+    /// A contender with this name.
     pub fn new(name: &'static str, run: impl FnMut() -> f64 + 'a) -> Self {
         Self { name, run: Box::new(run) }
     }
 }
 
-/// What contenders cost, round by round. Each round measures every contender once, and the first one twice: how it differs
-/// from itself is the noise. The order changes from round to round, so that none always finds the warmer cache.
+/// The costs of contenders, round by round. Each round measures every contender once, and the first one twice: how it
+/// differs from itself is the noise. The order changes from round to round, so that no contender always finds the
+/// warmer cache.
 pub struct Rounds<'a, const N: usize> {
     contenders: [Contender<'a>; N],
     /// How many rounds are measured at once.
@@ -26,7 +27,7 @@ pub struct Rounds<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Rounds<'a, N> {
-    /// Measures nothing yet but each contender twice, which is not counted: page faults, branch predictors, clocks.
+    /// Runs each contender twice without counting it, to warm up pages, branch predictors and clocks.
     pub fn new(step: usize, mut contenders: [Contender<'a>; N]) -> Self {
         for _ in 0..times(2, 1) {
             for contender in &mut contenders {
@@ -41,7 +42,7 @@ impl<'a, const N: usize> Rounds<'a, N> {
         for _ in 0..self.step {
             let round = self.again.len();
             for turn in 0..=N {
-                // The place behind the last contender is the first one's once more.
+                // The position after the last contender stands for the first one again.
                 let place = (round + turn) % (N + 1);
                 let cost = (self.contenders[place % N].run)();
                 if place == N { self.again.push(cost) } else { self.costs[place].push(cost) }
@@ -57,8 +58,8 @@ impl<'a, const N: usize> Rounds<'a, N> {
         })
     }
 
-    /// Measures until it is decided whether what one contender costs more than another reaches a goal. `factor` turns the
-    /// difference into the unit of the goal.
+    /// Measures until it is decided whether the additional cost of one contender over another reaches a goal. `factor`
+    /// converts the difference into the unit of the goal.
     pub fn decide_difference(&mut self, goal: Goal, ours: usize, peer: usize, factor: f64) -> Judged {
         decide(goal, || {
             self.more();
@@ -66,26 +67,26 @@ impl<'a, const N: usize> Rounds<'a, N> {
         })
     }
 
-    /// The ratio of two contenders' costs, round by round.
+    /// Returns the ratio of two contenders' costs, round by round.
     pub fn ratio(&self, ours: usize, peer: usize) -> Judged {
         let ratio = |ours: &[f64], peer: &[f64]| over(ours, peer, |ours, peer| ours / peer);
         let noise = ratio(&self.again, &self.costs[0]).reach_from(1.0);
         Judged { measured: ratio(&self.costs[ours], &self.costs[peer]), noise }
     }
 
-    /// The difference of two contenders' costs, round by round.
+    /// Returns the difference of two contenders' costs, round by round.
     pub fn difference(&self, ours: usize, peer: usize) -> Judged {
         let difference = |ours: &[f64], peer: &[f64]| over(ours, peer, |ours, peer| ours - peer);
         let noise = difference(&self.again, &self.costs[0]).reach_from(0.0);
         Judged { measured: difference(&self.costs[ours], &self.costs[peer]), noise }
     }
 
-    /// What a contender costs.
+    /// Returns the cost of a contender.
     pub fn cost(&self, contender: usize) -> Measured {
         Measured::of(&self.costs[contender])
     }
 
-    /// Prints what every contender costs; not where lines of JSON are asked for.
+    /// Prints the cost of every contender, unless JSON lines are requested.
     pub fn print(&self, title: &str) {
         if is_json() {
             return;

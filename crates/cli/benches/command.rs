@@ -1,10 +1,10 @@
-//! What a person waits for at the prompt, and what a profile of a minute leaves on the disk.
+//! How long a person waits at the prompt, and how much a profile of a minute leaves on the disk.
 //!
-//! Each case starts the program that `OPSCOPE_BIN` names, from the first instruction to its exit. `opscope --help`, and `opscope inspect` of
-//! a model of 5,000 operators: the peer is `opscope --version` of the same run, which is what a process costs that does nothing.
-//! Ctrl-C after a minute with `--profiler`: the longest of some tries counts, because a person waits for that one; the peer is
-//! the same without a profiler. The directory of a whole minute with all exports: the peer is what its records take that are
-//! not packed.
+//! Each case runs the program in `OPSCOPE_BIN`, from its first instruction to its exit. For `opscope --help`, and
+//! `opscope inspect` of a model with 5,000 operators, the peer is `opscope --version` in the same run: the cost of a
+//! process that does nothing. For Ctrl-C after a minute with `--profiler`, the longest of several tries counts, because
+//! a person waits for that one; the peer is the same without a profiler. For the directory of a whole minute with all
+//! exports, the peer is the size of its records before packing.
 
 #[allow(dead_code)]
 #[path = "../tests/process/onnx.rs"]
@@ -23,12 +23,12 @@ use serde_json::Value;
 const OPERATORS: usize = 5_000;
 const STARTS: usize = 41;
 const INTERRUPTIONS: usize = 3;
-/// The bytes of a dispatch that is not packed.
+/// The size of a dispatch that is not packed, in bytes.
 const STORED_DISPATCH: f64 = 72.0;
 /// The model that the README profiles.
 const SMALLEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits_cnn.onnx");
 
-/// How long a minute is: a second where the benchmark only shows that it runs.
+/// Returns the length of a minute: a second if the benchmark only shows that it runs.
 fn a_minute() -> Duration {
     Duration::from_secs(times(60, 1))
 }
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// The milliseconds of a command, beside those of one that does nothing.
+/// Measures the milliseconds of a command, with one that does nothing as the peer.
 fn start(program: &OsStr, name: &str, arguments: &[&OsStr], most: f64) {
     let once = |arguments: &[&OsStr]| {
         let begin = Instant::now();
@@ -85,7 +85,7 @@ fn benchmark(program: &OsStr, directory: &Path, duration: Duration, options: &[&
     command.spawn().expect("the program starts")
 }
 
-/// The gigabytes of everything that a profile of a minute leaves, and those of its records if each were stored as it is.
+/// Returns the gigabytes of everything that a profile of a minute leaves, and those of its records without packing.
 fn minute(program: &OsStr, directory: &Path) -> (f64, f64) {
     let status = benchmark(program, directory, a_minute(), &["--profiler"]).wait().expect("the program ends");
     assert!(status.success(), "a profile of a minute: {status}");
@@ -106,7 +106,7 @@ fn bytes_below(directory: &Path) -> u64 {
     bytes.sum()
 }
 
-/// The seconds from a Ctrl-C, after a minute of runs, to the end of the process.
+/// Returns the seconds from a Ctrl-C, after a minute of runs, to the end of the process.
 fn interruptions(program: &OsStr, directory: &Path, options: &[&str]) -> Vec<f64> {
     let once = |round: usize| {
         let mut child = benchmark(program, &directory.join(round.to_string()), 10 * a_minute(), options);

@@ -1,4 +1,4 @@
-//! A process that another opscope started, and that dies with it.
+//! Tying a process to another opscope that started it, so that both die together.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -12,10 +12,10 @@ pub enum TieError {
     System(#[from] Errno),
 }
 
-/// Lets the system kill this process when its parent dies.
+/// Makes the system kill this process when its parent dies.
 ///
 /// # Errors
-/// Returns an error if `parent` has died before.
+/// Returns an error if `parent` has died already.
 pub fn die_with(parent: Pid) -> Result<(), TieError> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() == Some(parent) { Ok(()) } else { Err(TieError::Gone) }

@@ -1,4 +1,4 @@
-//! `opscope completions`: a script with which a shell completes commands, options and values.
+//! `opscope completions`: a script that makes a shell complete commands, options and values.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
@@ -25,7 +25,7 @@ fn shell() -> impl TypedValueParser<Value = Shell> {
 
 /// Runs the command for the command line `opscope`.
 pub fn run(arguments: &CompletionsArguments, opscope: &Command) -> Result<Exit, Failure> {
-    // The scripts would offer hidden commands, and options of other tools, too.
+    // Otherwise the scripts would also offer hidden commands, and options of other tools.
     let mut shown = own(opscope);
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut shown, "opscope", &mut script);

@@ -1,4 +1,4 @@
-//! Libraries that receive what this command runs.
+//! Libraries that receive what this command's models do.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ pub fn attach(messages: Messages) {
     show(&consumers::attach(PROGRAM), messages);
 }
 
-/// As [`attach`], and lets consumers run these tools. Returns the libraries that are attached now, with the tools.
+/// As [`attach`], and lets consumers run these tools. Returns the libraries that are attached now, including the tools.
 ///
 /// # Errors
-/// Returns an error if a tool is taken by no consumer. Then nothing is attached.
+/// Returns an error if no consumer accepts one of the tools. Then nothing is attached.
 pub fn attach_with_tools(tools: Vec<PathBuf>, messages: Messages) -> Result<Vec<PathBuf>, Failure> {
     let report = consumers::attach_with_tools(PROGRAM, tools);
     show(&report, messages);
@@ -46,7 +46,7 @@ fn show(report: &Report, messages: Messages) {
     }
 }
 
-/// Returns what to say of a tool whose library was not attached after all.
+/// Returns a message about a tool whose library was not attached after all.
 fn not_run(tool: &OfferedTool, report: &Report) -> Option<String> {
     let taken_by = tool.taken_by.as_ref().ok()?;
     report.skipped.iter().find(|skipped| skipped.path == *taken_by)?;

@@ -19,7 +19,7 @@ pub enum Exit {
     Different = 4,
 }
 
-/// Why a command ended without a result.
+/// Why a command has no result.
 #[derive(Debug)]
 pub struct Failure {
     /// The exit code.
@@ -29,17 +29,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of the command.
+    /// Makes a failure of the command itself.
     pub fn failed(message: impl fmt::Display) -> Self {
         Self::new(Exit::Failed, message)
     }
 
-    /// Data is there, but not what was asked for.
+    /// Reports that there is data, but not what was requested.
     pub fn incomplete(message: impl fmt::Display) -> Self {
         Self::new(Exit::Incomplete, message)
     }
 
-    /// A wrong command line, configuration file or input file.
+    /// Reports a wrong command line, configuration file or input file.
     pub fn wrong_use(message: impl fmt::Display) -> Self {
         Self::new(Exit::WrongUse, message)
     }
@@ -50,12 +50,12 @@ impl Failure {
         self
     }
 
-    /// No engine.
+    /// Reports that the engine's library cannot be used.
     pub fn engine(error: &LibraryError) -> Self {
         Self { exit: Exit::WrongUse, lines: error.to_string().lines().map(one_line).collect() }
     }
 
-    /// Adds what would help to the message.
+    /// Adds to the message what would help.
     pub fn with_hint(mut self, hint: impl fmt::Display) -> Self {
         if let Some(message) = self.lines.first_mut() {
             message.push_str("; ");
@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-/// Escapes line breaks and control characters, which a message may have from a file.
+/// Escapes line breaks and control characters, which a message may have taken from a file.
 fn one_line(message: impl fmt::Display) -> String {
     shown_text(&message.to_string()).into_owned()
 }

@@ -43,7 +43,8 @@ pub fn run(arguments: &MachineArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the numbers of threads, each once. More than the machine's processors measure nothing new.
+/// Returns the numbers of threads, each once and none above the number of processors, from which on nothing new is
+/// measured.
 fn counts(arguments: &MachineArguments) -> Result<Vec<NonZeroUsize>, Failure> {
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     if let Some(more) = arguments.threads.iter().find(|threads| **threads > processors) {
@@ -70,7 +71,7 @@ fn one(threads: NonZeroUsize, again: bool, directory: Option<&Path>) -> Result<R
     Ok(machine)
 }
 
-/// A table for each number of threads.
+/// Formats a table for each number of threads.
 fn text(measured: &[Roofline]) -> String {
     let processor = measured.first().map_or("", |machine| machine.processor.as_str());
     let mut text = shown_text(processor).into_owned();

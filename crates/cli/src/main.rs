@@ -1,10 +1,13 @@
 //! The `opscope` command: parse, resolve, call the library, print.
 //!
-//! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
-//! a job), `isolate` (a job in a process of its own), `child` (a process that dies with its parent), `consumers` (libraries that are fed), `found` (what lies at a path), `help` (its lengths, examples, tips), `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their
+//! spelling to a job), `isolate` (a job in its own process), `child` (a process that dies with its parent), `consumers`
+//! (libraries that receive what models do), `artifact` (what is at a path), `help` (its lengths, examples, tips),
+//! `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
+mod artifact;
 mod benchmark;
 mod child;
 mod compare;
@@ -14,7 +17,6 @@ mod debug;
 mod engines;
 mod exit;
 mod export;
-mod found;
 mod help;
 mod inspect;
 mod isolate;
@@ -81,8 +83,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // A file that reaches its limit is an error of the call that writes it, with a sentence, and not the end of the process. If this
-    // fails, it is as it was.
+    // Without this, a file that reaches its size limit ends the process. With it, the call that writes the file returns
+    // an error. If this fails, the process keeps the default.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let invocation = Invocation::new(std::env::args_os());
     let words = options::expand(help::with_command(invocation.words(), &Cli::command));

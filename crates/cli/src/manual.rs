@@ -46,10 +46,10 @@ fn write(path: &Path, page: &[u8]) -> io::Result<()> {
     fs::write(path, page)
 }
 
-/// Returns the page of a command, which refers to the others of `names`.
+/// Returns the page of a command, which refers to the pages of `names`.
 fn page(mut command: Command, names: &[String]) -> io::Result<Vec<u8>> {
     let name = page_name(&command);
-    // The synopsis would list every option otherwise.
+    // Without this, the synopsis would list every option.
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_owned();
     let has_commands = shown_commands(&command).next().is_some();
@@ -90,7 +90,7 @@ fn page(mut command: Command, names: &[String]) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Writes a list of terms, each with what it means.
+/// Writes a list of terms and their meanings.
 fn definitions(section: &mut Roff, list: &[(&str, &str)]) {
     for (term, meaning) in list {
         section.control("TP", []).text([bold(*term)]).text([roman(*meaning)]);

@@ -8,8 +8,8 @@ use opscope::text::counted;
 use opscope::trace::{self, Kind, RecoverError};
 use serde_json::json;
 
+use crate::artifact::Artifact;
 use crate::exit::{Exit, Failure};
-use crate::found::Found;
 use crate::terminal::{print, print_json};
 
 /// The arguments of `opscope recover`.
@@ -73,7 +73,7 @@ pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
 
 fn refusal(file: &Path, error: &RecoverError) -> Failure {
     if let Some(found) =
-        Found::at(file).filter(|_| matches!(error, RecoverError::NotABuffer | RecoverError::Read { .. }))
+        Artifact::at(file).filter(|_| matches!(error, RecoverError::NotABuffer | RecoverError::Read { .. }))
     {
         let message = format!("{} is not the file of a buffer", file.display());
         return Failure::wrong_use(message).with_hint(found.hint());

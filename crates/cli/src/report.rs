@@ -16,7 +16,8 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 /// The arguments of `opscope report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Runs by their names (OUT/RUN), recordings, dumps, summaries (NAME_summary.json), and output directories, in any mix
+    /// Runs by their names (OUT/RUN), recordings, dumps, summaries (NAME_summary.json), and output directories, in any
+    /// mix
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The page [default: report.html, or report-2.html and so on where that exists]
@@ -37,7 +38,7 @@ pub struct ReportArguments {
 pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     if let Some(output) = arguments.output.as_ref().filter(|output| output.symlink_metadata().is_ok()) {
-        // Writing would find out, too, but after all the work.
+        // Writing would detect this, too, but only after all the work.
         return Err(Failure::wrong_use(ReportError::Exists(output.clone())));
     }
     if let Some(model) = arguments.paths.iter().find(|path| is_model(path.as_os_str()) && path.is_file()) {
@@ -70,8 +71,8 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     Ok(if problems.is_empty() { Exit::Done } else { Exit::Incomplete })
 }
 
-/// Returns what the machine of a recording reaches, which takes a second to measure where it is not kept. A page without it is better
-/// than none.
+/// Returns what the machine of a recording reaches. If that is not stored, measuring takes a second. Returns `None` on
+/// failure, because a page without it is better than none.
 fn machine_of(manifest: &Manifest) -> Option<Roofline> {
     let directory = std::env::vars_os().collect::<Environment>().cache_directory();
     of_recording(manifest, directory.as_deref(), Unmeasured::Measure).ok().flatten()

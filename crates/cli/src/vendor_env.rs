@@ -1,4 +1,4 @@
-//! `opscope vendor-env`: a program for which the libraries with vendors' names are those of opscope.
+//! `opscope vendor-env`: runs a program whose libraries with vendors' names are opscope's.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,16 +12,16 @@ use opscope::text::shell_word;
 use crate::exit::{Exit, Failure};
 use crate::terminal::print;
 
-/// Where the loader of libraries looks first.
+/// Where the loader looks for libraries first.
 const VARIABLE: &str = "LD_LIBRARY_PATH";
 
-/// What the loader of libraries puts before all others.
+/// The libraries that the loader loads before all others.
 const PRELOADED: &str = "LD_PRELOAD";
 
 /// Gives a program a stand-in, a process that cuda-gdb can trace.
 const STAND_IN: (&str, &str) = ("OPSCOPE_CUDA_GDB", "1");
 
-/// Where the driver's library for cuda-gdb is, below the directory of the libraries.
+/// The path of the driver's library for cuda-gdb, below the directory of the libraries.
 const DRIVER: &str = "opscope/cudbg/libcuda.so.1";
 
 /// The arguments of `opscope vendor-env`.
@@ -58,19 +58,19 @@ pub fn run(arguments: &VendorEnvArguments) -> Result<Exit, Failure> {
     Err(Failure::failed(format!("{} cannot be started: {error}", program.display())))
 }
 
-/// Returns the value of a variable with a path in front.
+/// Returns the value of a variable with a path added in front.
 fn in_front(variable: &str, path: PathBuf) -> Result<OsString, Failure> {
     let earlier = env::var_os(variable).filter(|value| !value.is_empty());
     let places = [path].into_iter().chain(earlier.iter().flat_map(env::split_paths));
     env::join_paths(places).map_err(Failure::failed)
 }
 
-/// Returns where the libraries of this installation are.
+/// Returns the directory of this installation's libraries.
 fn directory() -> Result<PathBuf, Failure> {
     let program = env::current_exe().map_err(Failure::failed)?;
     let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     let places = [prefix.join("lib/opscope/vendor"), prefix.join("lib")];
-    // Installed by name, they are where their tools look.
+    // If they were installed under their vendors' names, they are in `lib`, where tools look.
     let has_one = |place: &&PathBuf| NAMES.iter().any(|name| place.join(name).exists());
     places.iter().find(has_one).cloned().ok_or_else(|| {
         let [vendor, lib] = places.each_ref().map(|place| place.display());
@@ -80,6 +80,6 @@ fn directory() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Libraries, one of each vendor's interface.
+/// One library of each vendor's interface.
 const NAMES: [&str; 5] =
     ["librocprofiler-sdk.so.1", "librocprofiler64.so.2", "libroctx64.so.4", "libascendcl.so", "libcudadebugger.so.1"];

@@ -79,7 +79,7 @@ fn other_input_makes_the_first_operator_differ_and_the_input_is_blamed() {
         "16 tensors compared, 0 within tolerance",
         "first to diverge: operator '/conv1/Conv' (Conv)",
         "its input 0 'image': the two sides were given different data",
-        "what it takes was different already",
+        "its inputs already differed",
     ] {
         assert!(ended.stdout.contains(text), "{text}: {ended:?}");
     }

@@ -14,14 +14,15 @@ use crate::setup::Setup;
 #[derive(Debug, Clone)]
 pub struct OnnxRuntimeEngine(Setup);
 
-/// The oldest library that profiles single runs.
+/// The oldest interface that profiles single runs.
 const PROFILES_RUNS: u32 = 25;
 
 impl OnnxRuntimeEngine {
     /// Creates an engine.
     ///
     /// # Errors
-    /// Returns an error if the library lacks a provider, or the provider refuses its options or does not find its device.
+    /// Returns an error if the library lacks a provider, or the provider rejects its options or does not find its
+    /// device.
     pub fn new(library: Arc<Library>, options: OnnxRuntimeOptions) -> Result<Self, LibraryError> {
         Setup::new(library, options).map(Self)
     }
@@ -31,7 +32,7 @@ impl OnnxRuntimeEngine {
         &self.0.library
     }
 
-    /// Returns how it runs models.
+    /// Returns the options of its sessions.
     pub fn options(&self) -> &OnnxRuntimeOptions {
         &self.0.options
     }
@@ -80,7 +81,7 @@ impl Engine for OnnxRuntimeEngine {
 
     fn time_resolution(&self, fidelity: Fidelity) -> Duration {
         match fidelity {
-            // The library's profiles have whole microseconds.
+            // The library's profiles are in whole microseconds.
             Fidelity::Optimised => Duration::from_micros(1),
             Fidelity::Exact => CLOCK_RESOLUTION,
         }

@@ -1,11 +1,11 @@
-//! Errors of the library, in the file's words.
+//! Errors of the library, with the file's names.
 
 use opscope_model::EngineError;
 use opscope_onnx::{Graph, Operator};
 
 use crate::names;
 
-/// Returns the error for a model that the library does not load, with the file's names in it.
+/// Returns the error for a model that the library refuses to load, with the file's names in it.
 pub(crate) fn load_error(message: &str, graph: &Graph) -> EngineError {
     if let Some(operator) = unregistered(message, graph) {
         let op_type = format!("{}.{}", operator.domain, operator.op_type);
@@ -14,8 +14,8 @@ pub(crate) fn load_error(message: &str, graph: &Graph) -> EngineError {
     EngineError::Load { node: node_of(message, graph), reason: names::restore(message, graph) }
 }
 
-/// Returns the error for a run that failed. The library writes the node in front of the reason, where the error has it anyway; `node`
-/// is where the run was if the library does not say.
+/// Returns the error for a run that failed. The library's message begins with the node, which is removed because the
+/// error names it anyway. `node` is used if the library names none.
 pub(crate) fn run_error(message: &str, node: Option<String>, graph: &Graph) -> EngineError {
     let reason = message.split_once("Status Message: ").map_or(message, |(_, reason)| reason).trim_end();
     let (node, reason) = (node_of(message, graph).or(node), names::restore(reason, graph));
@@ -25,8 +25,9 @@ pub(crate) fn run_error(message: &str, node: Option<String>, graph: &Graph) -> E
     }
 }
 
-/// What the library writes of an index that is out of range: in `Gather` and `ScatterElements`, in `GatherElements` of earlier and
-/// of later versions, in `GatherND`, and in `ScatterND`. Its code is that of every wrong argument.
+/// The library's messages for an index that is out of range: in `Gather` and `ScatterElements`, in `GatherElements` of
+/// earlier and of later versions, in `GatherND`, and in `ScatterND`. Its error code is the same for every wrong
+/// argument.
 const OUT_OF_RANGE: [&str; 5] = [
     "element out of data bounds",
     "indices must be within bounds",
@@ -35,8 +36,8 @@ const OUT_OF_RANGE: [&str; 5] = [
     "invalid indice found",
 ];
 
-/// Returns the first operator of a domain that the library does not know: it writes `domain:type(version) is not a registered
-/// function/op`, and no node.
+/// Returns the first operator of a domain that the library does not have. Its message is `domain:type(version) is not a
+/// registered function/op`, without a node.
 fn unregistered<'a>(message: &str, graph: &'a Graph) -> Option<&'a Operator> {
     let (before, _) = message.split_once(" is not a registered function/op")?;
     let (name, _version) = before.rsplit_once('(')?;

@@ -1,15 +1,15 @@
 //! ONNX Runtime, loaded at run time, behind the border of `opscope-model`.
 //!
-//! * The library is found where users have it: see [`Library::find`]. A build needs none.
-//! * `Optimised` runs are the library's own. Nodes and values get names of ours before the library sees them, so that what it
-//!   makes of them leads back to the file.
-//! * `Exact` runs have no optimisations, and a tap in front of every operator and one behind it: operators of our own that
-//!   hand their inputs on without a copy, and show them to the observer on the way. Operators in the bodies of `If`, `Loop` and
-//!   `Scan` have taps, too.
+//! * The library is looked for where users install it: see [`Library::find`]. A build needs none.
+//! * `Optimised` runs are the library's own. Nodes and values are renamed before the library sees them, so that
+//!   everything it derives from them leads back to the file.
+//! * `Exact` runs have no optimisations, and a tap in front of every operator and one behind it: custom operators that
+//!   pass their inputs on without a copy, and show them to the observer. Operators in the bodies of `If`, `Loop` and
+//!   `Scan` also have taps.
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room. It imports only from the rooms below it:
 //!
 //! | room | what |
 //! |---|---|
@@ -19,12 +19,12 @@
 //! | `attribution` | which operators of the file the nodes of an optimised graph stand for |
 //! | `setup` | the options of sessions |
 //! | `library` | where the library is, and what it can do |
-//! | `taps` | the operators of our own, and what they do in a run |
+//! | `taps` | the custom operators, and what they do in a run |
 //! | `rewrite` | how a file is rewritten before the library reads it |
 //! | `api` | the library's C interface |
-//! | `options` | how the library runs a model, in its own words |
+//! | `options` | how the library runs a model, in its own terms |
 //! | `proto` | the messages of an `.onnx` file |
-//! | `errors` | errors of the library, in the file's words |
+//! | `errors` | errors of the library, with the file's names |
 //! | `names` | names that lead back to the file |
 
 #![deny(unsafe_code)]

@@ -1,8 +1,8 @@
 //! Names that lead back to operators and values.
 //!
-//! ONNX Runtime names what it makes of nodes after their names and the names of their values: `opscope:17/LayerNormFusion/`,
-//! `opscope:v21_nchwc`. Names in a file may be empty, occur twice or hold anything, so each node and each value gets one of ours, which
-//! can be recognised inside of whatever the library makes of it.
+//! ONNX Runtime derives names from those of nodes and of their values: `opscope:17/LayerNormFusion/`,
+//! `opscope:v21_nchwc`. Names in a file may be empty, occur twice or contain anything, so each node and each value gets
+//! a name that can be recognised inside whatever the library derives from it.
 
 use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 
@@ -39,12 +39,12 @@ pub(crate) fn of_tap(number: usize) -> String {
     format!("{DOMAIN}.tap:{number}")
 }
 
-/// Returns the name of an input of an operator between the tap in front of it and the operator.
+/// Returns the name of an operator's input between the tap in front of it and the operator.
 pub(crate) fn of_tapped_input(operator: OperatorId, index: usize) -> String {
     format!("{MARK}in:{}:{index}", operator.index())
 }
 
-/// Returns the name under which the library sees a weight: its own, unless that could be taken for one of ours.
+/// Returns the name under which the library sees a weight: its own, unless that looks like one of these names.
 pub(crate) fn of_weight(name: &str) -> String {
     if name.contains(MARK) { name.replace(':', "_") } else { name.to_owned() }
 }
@@ -52,19 +52,19 @@ pub(crate) fn of_weight(name: &str) -> String {
 /// Returns the library's names of a model's inputs and outputs.
 pub(crate) fn of_ends(graph: &Graph) -> (Vec<String>, Vec<String>) {
     let name = |&value: &ValueId| match graph.value(value).producer {
-        // A weight keeps the name that it has in the file.
+        // A weight keeps its name from the file.
         Producer::Initializer => of_weight(&graph.value(value).name),
         _ => of_value(value),
     };
     (graph.inputs.iter().map(name).collect(), graph.outputs.iter().map(name).collect())
 }
 
-/// Returns the operator that a name of the library's leads back to.
+/// Returns the operator that one of the library's names leads back to.
 pub(crate) fn operator(name: &str) -> Option<OperatorId> {
     number(name, MARK).map(OperatorId::new)
 }
 
-/// Returns the value that a name of the library's leads back to.
+/// Returns the value that one of the library's names leads back to.
 pub(crate) fn value(name: &str) -> Option<ValueId> {
     number(name, "opscope:v").map(ValueId::new)
 }
@@ -75,7 +75,7 @@ fn number(name: &str, mark: &str) -> Option<u32> {
     digits[..end].parse().ok()
 }
 
-/// Returns a text of the library's with the file's names in it.
+/// Returns one of the library's texts with the file's names in it.
 pub(crate) fn restore(text: &str, graph: &Graph) -> String {
     let mut restored = String::with_capacity(text.len());
     let mut rest = text;

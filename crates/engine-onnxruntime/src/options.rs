@@ -1,21 +1,24 @@
-//! How ONNX Runtime runs a model, in its own words.
+//! How ONNX Runtime runs a model, in its own terms.
 
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-/// What ONNX Runtime is told besides the model and the threads within an operator.
+/// ONNX Runtime's settings, except the model and the threads within an operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnnxRuntimeOptions {
-    /// The execution providers in order of preference. The CPU takes what none of them does, so it need not be listed.
+    /// The execution providers in order of preference. The CPU executes what none of them does, so it need not be
+    /// listed.
     pub providers: Vec<Provider>,
     /// Whether operators run one after the other.
     pub execution_mode: ExecutionMode,
     /// How much the graph is rewritten before it runs. Exact runs always disable it.
     pub graph_optimization_level: GraphOptimizationLevel,
-    /// Whether idle threads spin. That makes runs with several threads faster, and takes processors from other threads.
+    /// Whether idle threads spin. That makes runs with several threads faster, but occupies processors that other
+    /// threads need.
     pub allow_spinning: bool,
-    /// The threads that run operators at the same time in the parallel execution mode. `None` means the library's default.
+    /// The threads that run operators at the same time in the parallel execution mode. `None` means the library's
+    /// default.
     pub inter_op_threads: Option<NonZeroUsize>,
 }
 
@@ -34,7 +37,7 @@ pub enum ExecutionMode {
     /// One after the other.
     #[default]
     Sequential,
-    /// Operators that do not depend on each other at the same time.
+    /// Independent operators at the same time.
     Parallel,
 }
 
@@ -43,11 +46,11 @@ pub enum ExecutionMode {
 pub enum GraphOptimizationLevel {
     /// Not at all.
     Disable,
-    /// What keeps ONNX's own operators, such as folding of constants.
+    /// Rewrites that keep ONNX's own operators, such as constant folding.
     Basic,
-    /// Fusions into the library's own operators, too.
+    /// Also fusions into the library's own operators.
     Extended,
-    /// Changes of layout, too.
+    /// Also changes of layout.
     Layout,
     /// Everything.
     #[default]
@@ -104,7 +107,7 @@ impl GraphOptimizationLevel {
     }
 }
 
-/// The error for a word that is none of the known ones.
+/// The error for an unknown word.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{given}' is not one of {known}")]
 pub struct UnknownWord {

@@ -1,5 +1,5 @@
-//! The protobuf messages of an `.onnx` file, as far as they are rewritten. What is not rewritten is kept as the bytes that it has. The
-//! field numbers are those of ONNX's `onnx.proto`.
+//! The protobuf messages of an `.onnx` file, as far as they are rewritten. Everything else keeps its bytes. The field
+//! numbers are those of ONNX's `onnx.proto`.
 
 use prost::bytes::Bytes;
 
@@ -39,7 +39,7 @@ pub(crate) struct GraphProto {
     pub node: Vec<NodeProto>,
     #[prost(string, tag = "2")]
     pub name: String,
-    /// Weights, which are most of a file and never copied here.
+    /// The weights, which are most of a file and never copied here.
     #[prost(bytes = "bytes", repeated, tag = "5")]
     pub initializer: Vec<Bytes>,
     #[prost(message, repeated, tag = "11")]
@@ -148,7 +148,7 @@ pub(crate) struct DimensionProto {
     pub dim_param: Option<String>,
 }
 
-/// What is read of a tensor: a tensor's other fields are kept as its bytes.
+/// The fields of a tensor that are read. Its other fields are kept as bytes.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TensorHead {
     #[prost(int64, repeated, tag = "1")]

@@ -5,20 +5,20 @@ use crate::api::SessionOptions;
 use crate::library::{Library, LibraryError};
 use crate::options::{GraphOptimizationLevel, OnnxRuntimeOptions};
 
-/// A library, and what its sessions are told.
+/// A library, and the settings of its sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub library: Arc<Library>,
     pub options: OnnxRuntimeOptions,
-    /// The providers of `options`, by the library's own names.
+    /// The providers of `options`, by the library's names.
     providers: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// The library's name of the provider that is always there.
+/// The library's name of the provider that always exists.
 const CPU: &str = "CPUExecutionProvider";
 
 impl Setup {
-    /// Checks that the library has the providers, and that they take their options.
+    /// Checks that the library has the providers, and that they accept their options.
     pub fn new(library: Arc<Library>, options: OnnxRuntimeOptions) -> Result<Self, LibraryError> {
         let available = library.providers();
         let mut providers = Vec::new();
@@ -45,7 +45,7 @@ impl Setup {
             }
         };
         let mut providers: Vec<String> = self.providers.iter().map(text).collect();
-        // It takes what no other one does.
+        // It executes what no other provider does.
         if !self.providers.iter().any(|(name, _)| name == CPU) {
             providers.push(CPU.to_owned());
         }
@@ -73,7 +73,7 @@ impl Setup {
         options.graph_optimization_level(level)?;
         options.config("session.intra_op.allow_spinning", if self.options.allow_spinning { "1" } else { "0" })?;
         options.config("session.inter_op.allow_spinning", if self.options.allow_spinning { "1" } else { "0" })?;
-        // Taps are called in the order of the operators.
+        // Taps must be called in the order of the operators.
         if !exact {
             options.execution_mode(self.options.execution_mode)?;
             if let Some(threads) = self.options.inter_op_threads {

@@ -1,8 +1,8 @@
 //! Names that lead back to operators.
 //!
-//! tract names its nodes after those of the file, and what it makes of them by appending to that: `conv1.pad`,
-//! `conv1#1`. Names in a file may be empty, occur twice or hold any of those characters, so each node gets a name that can
-//! be recognised inside of whatever tract makes of it.
+//! tract names its nodes after those of the file, and appends to these names for the nodes that it derives:
+//! `conv1.pad`, `conv1#1`. Names in a file may be empty, occur twice or contain any of these characters, so each node
+//! gets a name that can be recognised inside whatever tract derives from it.
 
 use opscope_onnx::{Graph, OperatorId};
 
@@ -13,20 +13,19 @@ pub(crate) fn encode(operator: OperatorId) -> String {
     format!("{MARK}{}", operator.index())
 }
 
-/// Returns a name for an output that the file leaves out.
+/// Returns a name for an output that the file omits.
 pub(crate) fn unused(number: usize) -> String {
     format!("{MARK}unused:{number}")
 }
 
-/// Returns the operator that a name of tract's leads back to.
+/// Returns the operator that one of tract's names leads back to.
 pub(crate) fn decode(name: &str) -> Option<OperatorId> {
     let digits = &name[name.find(MARK)? + MARK.len()..];
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().ok().map(OperatorId::new)
 }
 
-/// Returns the node of the file that a node of tract's stands for: the operator, or `operator/inner` where it is inside
-/// of one.
+/// Returns the node of the file for one of tract's nodes: the operator, or `operator/inner` for a node inside it.
 pub(crate) fn node_of_file(name: &str, graph: &Graph) -> String {
     let restored = restore(name, graph);
     match decode(name).and_then(|id| graph.operators.get(id.index())) {
@@ -38,7 +37,7 @@ pub(crate) fn node_of_file(name: &str, graph: &Graph) -> String {
     }
 }
 
-/// Returns a text of tract's with the file's names in it.
+/// Returns one of tract's texts with the file's names in it.
 pub(crate) fn restore(text: &str, graph: &Graph) -> String {
     let mut restored = String::with_capacity(text.len());
     let mut rest = text;

@@ -24,7 +24,7 @@ impl DeviceTensors for TractTensors {
     }
 }
 
-/// Returns the element type as the file calls it. Dimensions that tract computes with symbolically are `int64` in ONNX.
+/// Returns the element type in the file's terms. Dimensions that tract treats symbolically are `int64` in ONNX. Returns
 /// `None` for tract's own types, such as packed matrices.
 pub(crate) fn dtype(datum: DatumType) -> Option<DType> {
     Some(match datum {
@@ -45,7 +45,7 @@ pub(crate) fn dtype(datum: DatumType) -> Option<DType> {
     })
 }
 
-/// tract's name of an element type; `None` where it has no such type.
+/// Returns tract's name of an element type; `None` if it has no such type.
 pub(crate) fn datum_type(dtype: DType) -> Option<DatumType> {
     Some(match dtype {
         DType::Bool => DatumType::Bool,
@@ -64,7 +64,7 @@ pub(crate) fn datum_type(dtype: DType) -> Option<DatumType> {
     })
 }
 
-/// Returns a view of a tensor of tract's, without a copy but for symbolic dimensions, which become numbers.
+/// Returns a view of one of tract's tensors. Only symbolic dimensions are copied, because they become numbers.
 pub(crate) fn view(tensor: &TractTensor) -> TensorView<'_> {
     let shape = tensor.shape();
     let Some(dtype) = dtype(tensor.datum_type()) else {
@@ -93,7 +93,7 @@ pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
     };
     let mut imported = TractTensor::zero_dt(datum, tensor.shape())?;
     if datum == DatumType::Bool {
-        // A bool of Rust is 0 or 1. Files and programs in other languages may have other bytes for true.
+        // A bool in Rust is 0 or 1. Files and programs in other languages may use other bytes for true.
         let truths = tensor.bytes().iter().map(|byte| u8::from(*byte != 0));
         imported.as_bytes_mut().iter_mut().zip(truths).for_each(|(to, truth)| *to = truth);
     } else {
@@ -116,7 +116,7 @@ pub(crate) fn import_as(tensor: &Tensor, fact: &TypedFact, what: &str) -> TractR
     }
 }
 
-/// Copies for tract.
+/// Returns copies for tract.
 pub(crate) fn import_all<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> TractResult<TVec<TValue>> {
     let mut imported = tvec!();
     for tensor in tensors {

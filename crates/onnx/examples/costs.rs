@@ -1,10 +1,11 @@
-//! Prints what every operator of a model costs: a JSON object on each line. `scripts/judge-flops` compares it with another counter.
+//! Prints the costs of every operator of a model, one JSON object per line. `scripts/judge-flops` compares them with
+//! another counter.
 //!
 //! ```text
 //! cargo run -p opscope-onnx --example costs -- MODEL [INPUT=2,3,224,224 ...]
 //! ```
 //!
-//! A dimension that the file leaves open is 1, unless the shape of the input is given.
+//! A dimension that the file leaves open is 1, unless the command line sets the shape of the input.
 
 use std::collections::HashMap;
 use std::error::Error;

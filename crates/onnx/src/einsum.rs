@@ -18,7 +18,7 @@ pub(crate) struct Sizes {
 }
 
 impl Equation {
-    /// Returns `None` for an equation with an ellipsis, or one that is none.
+    /// Returns `None` for an equation with an ellipsis, or an invalid one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text: String = text.chars().filter(|sign| !sign.is_whitespace()).collect();
         let (operands, output) = match text.split_once("->") {
@@ -74,12 +74,12 @@ mod tests {
         let (a, b): (&[usize], &[usize]) = (&[2, 3], &[3, 4]);
         assert_eq!(sizes("ij,jk->ik", &[a, b]), Some((vec![2, 4], Some(24))));
         assert_eq!(sizes(" i j , jk -> ki ", &[a, b]), Some((vec![4, 2], Some(24))));
-        // Without an output, the labels that occur once, in the order of the alphabet.
+        // Without an output in the equation, it has the labels that occur once, in alphabetical order.
         assert_eq!(sizes("zj,ja", &[a, b]), Some((vec![4, 2], Some(24))));
         assert_eq!(sizes("ij,ij->", &[a, a]), Some((vec![], Some(6))));
         assert_eq!(sizes("ii->i", &[&[5, 5]]), Some((vec![5], Some(5))));
         assert_eq!(sizes("ii", &[&[5, 5]]), Some((vec![], Some(5))));
-        // A size of 1 goes with any other.
+        // A size of 1 fits any other.
         assert_eq!(sizes("ij,ij->ij", &[&[1, 3], &[2, 1]]), Some((vec![2, 3], Some(6))));
         assert_eq!(sizes("ij,ij->ij", &[&[2, 3], &[1, 1]]), Some((vec![2, 3], Some(6))));
         assert_eq!(sizes("i,j->ij", &[&[0], &[7]]), Some((vec![0, 7], Some(0))));

@@ -24,7 +24,7 @@ pub enum OnnxError {
     /// The file is empty.
     #[error("the model {0:?} is empty; an .onnx file was expected")]
     Empty(PathBuf),
-    /// It is larger than a message of Protocol Buffers can be.
+    /// The file is larger than a Protocol Buffers message can be.
     #[error(
         "the model {0:?} has 2 GiB or more, which no .onnx file has; larger models keep their weights in files beside it"
     )]
@@ -34,7 +34,7 @@ pub enum OnnxError {
         "{0:?} is an offline model (.om) for one vendor's hardware; pass the .onnx file that it was converted from"
     )]
     OfflineModel(PathBuf),
-    /// The file is not ONNX, or is cut short or damaged.
+    /// The file is not ONNX, or is truncated or damaged.
     #[error("{path:?} is not an ONNX model, or is cut short or damaged: {reason}")]
     NotOnnx {
         /// The file.

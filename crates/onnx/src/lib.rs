@@ -9,10 +9,10 @@
 //! | `load` | from the bytes of a file to a checked graph; external data |
 //! | `cost` | the operations and bytes of operators and of fused groups |
 //! | `types` | the types and shapes of values that the file does not declare |
-//! | `graph` | operators, values, attributes, modules, and where in a program they come from |
+//! | `graph` | operators, values, attributes, modules, and their origins in a program |
 //! | `einsum` | the equation of `Einsum` |
 //! | `pattern` | patterns of names |
-//! | `error` | what can be wrong with a file |
+//! | `error` | why a file cannot be loaded |
 
 #![forbid(unsafe_code)]
 

@@ -9,8 +9,8 @@ use crate::Operator;
 pub enum Pattern {
     /// Exactly this name.
     Exact(String),
-    /// A glob: `*` matches any characters (also `/`), `?` matches one, `[a-z]` one of a set, `[!a-z]` one that is not
-    /// in the set.
+    /// A glob: `*` matches any characters (including `/`), `?` matches one, `[a-z]` one of a set, `[!a-z]` one that is
+    /// not in the set.
     Glob(String),
     /// A regular expression that must match somewhere in the name.
     Regex(Regex),
@@ -66,8 +66,8 @@ impl Pattern {
         }
     }
 
-    /// Returns whether the pattern matches an operator: its name, its display name, or a module that it lies in. `layers.3.attn`
-    /// is then every operator of that module.
+    /// Returns whether the pattern matches an operator: its name, its display name, or a module that it is in. So
+    /// `layers.3.attn` matches every operator of that module.
     pub fn matches_operator(&self, operator: &Operator) -> bool {
         operator.names().any(|name| self.matches(name))
     }
@@ -126,7 +126,7 @@ fn glob_matches(glob: &[char], name: &[char]) -> bool {
 fn class(glob: &[char], c: char) -> Option<(bool, usize)> {
     let negated = matches!(glob.get(1), Some('!' | '^'));
     let first = 1 + usize::from(negated);
-    // A ']' that comes first is a member of the set.
+    // A ']' at the beginning is a member of the set.
     let end = first + 1 + glob.get(first + 1..)?.iter().position(|&c| c == ']')?;
     let set = &glob[first..end];
     let (mut at, mut found) = (0, false);

@@ -1,6 +1,6 @@
 /*
- * opscope_producer.h: the border between a program that runs models, the producer, and libraries that receive what it does,
- * its consumers.
+ * opscope_producer.h: the border between a program that runs models, the producer, and libraries that receive reports of
+ * what it does, its consumers.
  *
  * A consumer is a shared library that exports one function:
  *
@@ -13,15 +13,15 @@
  *         return OPSCOPE_ATTACHED;
  *     }
  *
- * The producer calls it once, and from then on the functions of the table. It finds a library of a known name beside itself
- * or in the directory OPSCOPE_LIB_DIR, and any library that the process has loaded already.
+ * The producer calls it once, and from then on the functions in the table. It finds libraries with known names beside
+ * itself or in the directory OPSCOPE_LIB_DIR, and any library that the process has already loaded.
  *
  * Times are nanoseconds of CLOCK_BOOTTIME. Threads are ids as gettid() gives them. Strings are UTF-8, end with NUL, and are
- * never NULL. A consumer owns nothing that it is given. What a pointer leads to lives until the call has returned, unless
- * its comment says longer.
+ * never NULL. A consumer owns nothing that it receives. The memory behind a pointer lives until the call has returned, unless
+ * its comment says that it lives longer.
  *
- * Every struct begins with its size. Later versions append fields, and never change or remove one. A consumer that is
- * compiled with a newer header than the producer looks at size before it reads a field that is new.
+ * Every struct begins with its size. Later versions append fields, and never change or remove one. A consumer that was
+ * compiled with a newer header than the producer must check size before it reads a new field.
  */
 
 #ifndef OPSCOPE_PRODUCER_H
@@ -51,23 +51,23 @@
 // opscope_producer_allocation_t.operation: the engine no longer holds it.
 #define OPSCOPE_MEMORY_FREE 2
 
-// The version of the table. It changes when a field changes its meaning. New fields are appended and only make size
-// larger.
+// The version of the table. It changes when a field changes its meaning. New fields are appended, and only increase
+// size.
 #define OPSCOPE_PRODUCER_VERSION 1
 
 // Returned by opscope_attach_producer: the consumer is attached.
 #define OPSCOPE_ATTACHED 0
 
-// Returned by opscope_attach_producer: the consumer does not know this version of the table.
+// Returned by opscope_attach_producer: the consumer does not support this version of the table.
 #define OPSCOPE_ATTACH_WRONG_VERSION -1
 
 // Returned by opscope_use_tool: the consumer loads this tool.
 #define OPSCOPE_TOOL_TAKEN 0
 
-// Returned by opscope_use_tool: the file is no tool of this consumer.
+// Returned by opscope_use_tool: the file is not a tool for this consumer.
 #define OPSCOPE_TOOL_NOT_MINE -1
 
-// Returned by opscope_use_tool: it is a tool of this consumer, which takes no more tools.
+// Returned by opscope_use_tool: it is a tool for this consumer, which accepts no more tools.
 #define OPSCOPE_TOOL_TOO_LATE -2
 
 // The producer itself.
@@ -92,7 +92,7 @@ typedef struct opscope_producer_operator_t {
   size_t size;
   // Its index in opscope_producer_model_t.operators.
   uint64_t id;
-  // Its name in the file, or "OpType_index" where it has none. Unique in the model.
+  // Its name in the file, or "OpType_index" if it has none. Unique in the model.
   const char *name;
   // Its type, such as "Conv".
   const char *type;
@@ -100,11 +100,12 @@ typedef struct opscope_producer_operator_t {
   const char *domain;
 } opscope_producer_operator_t;
 
-// A model that an engine has loaded. The struct and all that it points to live until model_unloaded has returned.
+// A model that an engine has loaded. The struct and everything that it points to live until model_unloaded has
+// returned.
 typedef struct opscope_producer_model_t {
   // The size of this struct, in bytes.
   size_t size;
-  // Its id: above 0, and never used again by this producer.
+  // Its id: above 0, and never reused by this producer.
   uint64_t id;
   // The name of its graph; may be "".
   const char *name;
@@ -118,7 +119,7 @@ typedef struct opscope_producer_model_t {
   uint64_t fidelity;
   // Its operators, in order of execution.
   const struct opscope_producer_operator_t *const *operators;
-  // How many there are.
+  // The number of operators.
   size_t operator_count;
 } opscope_producer_model_t;
 
@@ -130,7 +131,7 @@ typedef struct opscope_producer_attribution_t {
   uint64_t exact;
 } opscope_producer_attribution_t;
 
-// A kernel: one step of a plan. The struct and all that it points to live until model_unloaded of its model has
+// A kernel: one step of a plan. The struct and everything that it points to live until model_unloaded of its model has
 // returned, so a consumer may keep a pointer to it until then.
 typedef struct opscope_producer_kernel_t {
   // The size of this struct, in bytes.
@@ -140,9 +141,9 @@ typedef struct opscope_producer_kernel_t {
   // The operator that its time counts for: an index into opscope_producer_model_t.operators. OPSCOPE_NO_OPERATOR for
   // a kernel that the engine added on its own, such as a conversion between layouts.
   uint64_t operator_id;
-  // The name of that operator; the same as kernel where there is none.
+  // The name of that operator; the same as kernel if there is none.
   const char *name;
-  // The type of that operator; the same as op where there is none.
+  // The type of that operator; the same as op if there is none.
   const char *type;
   // The engine's own name for the kernel.
   const char *kernel;
@@ -150,27 +151,27 @@ typedef struct opscope_producer_kernel_t {
   const char *op;
   // All operators that the kernel stands for; the first is that of operator_id.
   const struct opscope_producer_attribution_t *operators;
-  // How many there are; 0 where operator_id is OPSCOPE_NO_OPERATOR.
+  // The number of operators; 0 if operator_id is OPSCOPE_NO_OPERATOR.
   size_t operator_count;
-  // The type of the first output's elements, such as "float32"; "" for a type of the engine's own.
+  // The element type of the first output, such as "float32"; "" for one of the engine's own types.
   const char *output_dtype;
   // The sizes of the first output's dimensions.
   const uint64_t *output_shape;
-  // How many dimensions there are; 0 for a scalar, and for a kernel without outputs.
+  // The number of dimensions; 0 for a scalar, and for a kernel without outputs.
   size_t output_rank;
 } opscope_producer_kernel_t;
 
-// A plan: a model made ready for inputs of given shapes. Lives as long as its kernels do.
+// A plan: a model prepared for inputs of given shapes. Lives as long as its kernels.
 typedef struct opscope_producer_plan_t {
   // The size of this struct, in bytes.
   size_t size;
-  // Its id: above 0, and never used again by this producer.
+  // Its id: above 0, and never reused by this producer.
   uint64_t id;
   // The id of its model.
   uint64_t model;
   // The kernels that every run executes, in order.
   const struct opscope_producer_kernel_t *const *kernels;
-  // How many there are.
+  // The number of kernels.
   size_t kernel_count;
 } opscope_producer_plan_t;
 
@@ -180,7 +181,7 @@ typedef struct opscope_producer_thread_t {
   size_t size;
   // Its id, as gettid() gives it.
   uint64_t id;
-  // The name that the system knows it by; may be "".
+  // The system's name of it; may be "".
   const char *name;
   // When the producer first ran something on it, in ns of CLOCK_BOOTTIME.
   uint64_t time;
@@ -190,15 +191,15 @@ typedef struct opscope_producer_thread_t {
 typedef struct opscope_producer_run_t {
   // The size of this struct, in bytes.
   size_t size;
-  // Its id: above 0, and never used again by this producer.
+  // Its id: above 0, and never reused by this producer.
   uint64_t id;
-  // Its number, as the program counts its runs from 0. Several models may have a run of the same number.
+  // Its number, as the program counts its runs from 0. Runs of several models may have the same number.
   uint64_t number;
   // The id of its model.
   uint64_t model;
   // The id of its plan.
   uint64_t plan;
-  // The thread on which it began, as gettid() gives it.
+  // The thread that it began on, as gettid() gives it.
   uint64_t thread;
   // When it began, before its inputs were copied, in ns of CLOCK_BOOTTIME.
   uint64_t begin;
@@ -208,7 +209,7 @@ typedef struct opscope_producer_run_t {
   uint64_t failed;
 } opscope_producer_run_t;
 
-// A step of the way to an operator in the body of a control flow operator. This struct never grows.
+// One level of the path to an operator in the body of a control flow operator. This struct never grows.
 typedef struct opscope_producer_iteration_t {
   // The If, Loop or Scan: an index into opscope_producer_model_t.operators.
   uint64_t operator_id;
@@ -216,7 +217,7 @@ typedef struct opscope_producer_iteration_t {
   uint64_t iteration;
 } opscope_producer_iteration_t;
 
-// A dispatch: one execution of a kernel in a run. Lives until the call has returned, but for its kernel.
+// A dispatch: one execution of a kernel in a run. Lives until the call has returned, except for its kernel.
 typedef struct opscope_producer_dispatch_t {
   // The size of this struct, in bytes.
   size_t size;
@@ -228,17 +229,17 @@ typedef struct opscope_producer_dispatch_t {
   uint64_t run;
   // The kernel. Lives until the model is unloaded.
   const struct opscope_producer_kernel_t *kernel;
-  // For an operator in the body of a control flow operator: the iterations in which it is executed, the outermost
+  // For an operator in the body of a control flow operator: the iterations that it is executed in, the outermost
   // first. NULL if path_length is 0.
   const struct opscope_producer_iteration_t *path;
-  // How many there are.
+  // The number of iterations.
   size_t path_length;
-  // The thread that executes it, or reports it where the engine executes it on a device, as gettid() gives it.
+  // The thread that executes it, or that reports it if the engine executes it on a device, as gettid() gives it.
   uint64_t thread;
-  // In dispatch_begin: when this function was about to be called. In dispatch_end: when the kernel began, as the
-  // engine took the time. In ns of CLOCK_BOOTTIME.
+  // In dispatch_begin: when this function was about to be called. In dispatch_end: when the kernel began, as
+  // measured by the engine. In ns of CLOCK_BOOTTIME.
   uint64_t start;
-  // When the kernel ended, as the engine took the time, in ns of CLOCK_BOOTTIME. 0 in dispatch_begin.
+  // When the kernel ended, as measured by the engine, in ns of CLOCK_BOOTTIME. 0 in dispatch_begin.
   uint64_t end;
 } opscope_producer_dispatch_t;
 
@@ -266,7 +267,8 @@ typedef struct opscope_producer_copy_t {
   uint64_t end;
 } opscope_producer_copy_t;
 
-// Memory for a tensor of a run. What a run allocates is freed before its run_end. Lives until the call has returned.
+// Memory for a tensor of a run. Everything that a run allocates is freed before its run_end. Lives until the call has
+// returned.
 typedef struct opscope_producer_allocation_t {
   // The size of this struct, in bytes.
   size_t size;
@@ -278,9 +280,9 @@ typedef struct opscope_producer_allocation_t {
   uint64_t run;
   // OPSCOPE_MEMORY_ALLOCATE or OPSCOPE_MEMORY_FREE.
   uint64_t operation;
-  // The address. It is not allocated again before it was freed.
+  // The address. It is not allocated again before it is freed.
   uint64_t address;
-  // How many bytes.
+  // The number of bytes.
   uint64_t bytes;
   // The thread on which it happened, as gettid() gives it.
   uint64_t thread;
@@ -288,48 +290,48 @@ typedef struct opscope_producer_allocation_t {
   uint64_t time;
 } opscope_producer_allocation_t;
 
-// What a producer calls. It makes a table for each of its consumers, which lives as long as the process.
+// The functions that a producer calls. It makes one table per consumer, which lives as long as the process.
 //
-// All functions do nothing at first, and none is NULL. A consumer overwrites those that it wants to be called for, and
-// may write the first value back. Before it returns from opscope_attach_producer it may use plain stores. Later it
-// stores atomically with release order, consumer before the functions, and these in the order in which they stand
-// here; such a change takes effect with the next run.
+// At first all functions do nothing, and none is NULL. A consumer overwrites those that it wants to be called, and may
+// write the first value back. Before it returns from opscope_attach_producer it may use plain stores. Later it must
+// store atomically with release order: consumer before the functions, and the functions in the order in which they are
+// declared here. Such a change takes effect with the next run.
 //
-// A function that is set costs the runs: dispatch_begin makes the engine call before each kernel, dispatch_end makes
-// it take times, allocation makes it watch its memory. A function that is not set costs nothing.
+// A function that is set has a cost for runs: for dispatch_begin the engine makes a call before each kernel, for
+// dispatch_end it takes times, for allocation it watches its memory. A function that is not set costs nothing.
 //
-// The functions are called on the threads that run models, several at a time, until the process ends. They must not
-// throw, end the thread, or run models of this producer. At the end of a process a run may be left without its
-// run_end, and a model without its model_unloaded.
+// The functions are called on the threads that run models, by several at once, until the process ends. They must not
+// throw, end the thread, or run models of this producer. When the process ends, a run may lack its run_end, and a
+// model its model_unloaded.
 typedef struct opscope_producer_t {
   // The size of this struct, in bytes. A consumer that was compiled with a newer header than the producer must not
-  // touch a field that lies behind it.
+  // access a field beyond it.
   size_t size;
   // OPSCOPE_PRODUCER_VERSION of the producer.
   uint64_t version;
-  // The consumer's own. The first argument of every function.
+  // The consumer's own pointer: the first argument of every function.
   void *consumer;
   // Called once, after the consumer was attached.
   void (*runtime_initialized)(void *consumer, const struct opscope_producer_runtime_t *runtime);
   // Called when a model was loaded, before its first plan; if it is set later, before the next run of the model. A
   // model is announced once.
   void (*model_loaded)(void *consumer, const struct opscope_producer_model_t *model);
-  // Called when a model that was announced is unloaded, after its last run. What the model, its plans and their
-  // kernels point to is freed when this returns.
+  // Called when an announced model is unloaded, after its last run. The memory of the model, its plans and their
+  // kernels is freed when this returns.
   void (*model_unloaded)(void *consumer, const struct opscope_producer_model_t *model);
   // Called before the first run of a plan; if it is set later, before the next run. A plan is announced once.
   void (*plan_made)(void *consumer, const struct opscope_producer_plan_t *plan);
-  // Called on a thread before the first run or dispatch on it; if it is set later, before the next one. A thread is
+  // Called on a thread before its first run or dispatch; if it is set later, before the next one. A thread is
   // announced once.
   void (*thread_started)(void *consumer, const struct opscope_producer_thread_t *thread);
   // Called when a run begins, before its inputs are copied.
   void (*run_begin)(void *consumer, const struct opscope_producer_run_t *run);
-  // Called when a run has ended, after its outputs were copied, and when it failed. The last call for this run.
+  // Called when a run has ended, after its outputs were copied, or when it has failed. The last call for this run.
   void (*run_end)(void *consumer, const struct opscope_producer_run_t *run);
   // Called before a kernel is executed, on the thread that executes it.
   void (*dispatch_begin)(void *consumer, const struct opscope_producer_dispatch_t *dispatch);
-  // Called after a kernel was executed, with the times that the engine took right around it. Also for a kernel that
-  // failed. May be called later than the end of the kernel, from another thread, and out of order.
+  // Called after a kernel was executed, with the times that the engine took directly around it; also for a kernel
+  // that failed. May be called later than the end of the kernel, from another thread, and out of order.
   void (*dispatch_end)(void *consumer, const struct opscope_producer_dispatch_t *dispatch);
   // Called after inputs or outputs were copied.
   void (*copy)(void *consumer, const struct opscope_producer_copy_t *copy);
@@ -341,21 +343,21 @@ typedef struct opscope_producer_t {
 extern "C" {
 #endif // __cplusplus
 
-// Exported by a consumer, and called once by every producer that finds it, on the thread that looks for consumers.
-// The table belongs to this consumer alone, and lives as long as the process.
+// Exported by a consumer, and called once by every producer that finds it, on the thread that searches for
+// consumers. The table belongs to this consumer alone, and lives as long as the process.
 //
-// Returns OPSCOPE_ATTACHED if the consumer wants to be called, OPSCOPE_ATTACH_WRONG_VERSION if it does not know
-// the version of the table, and any other value if it refuses. The library stays loaded in each case. Give it
-// default visibility where symbols are hidden.
+// Returns OPSCOPE_ATTACHED if the consumer wants to be called, OPSCOPE_ATTACH_WRONG_VERSION if it does not support
+// the version of the table, and any other value if it refuses. In each case the library stays loaded. Give the
+// function default visibility if symbols are hidden.
 extern int opscope_attach_producer(struct opscope_producer_t *table);
 
 // May be exported by a consumer that runs tools: shared libraries that a user names, made for the consumer's own
 // interface. A producer calls it for each tool, before opscope_attach_producer, with an absolute path that lives
-// until the call has returned. The consumer looks at the file and does not load it yet, because the producer may
+// until the call has returned. The consumer inspects the file but does not load it yet, because the producer may
 // end without attaching anything.
 //
-// Returns OPSCOPE_TOOL_TAKEN if the consumer loads this tool when it is attached, and any other value if it does
-// not: OPSCOPE_TOOL_NOT_MINE or OPSCOPE_TOOL_TOO_LATE. The tool is then offered to the next consumer.
+// Returns OPSCOPE_TOOL_TAKEN if the consumer will load this tool when it is attached, and any other value if it
+// will not: OPSCOPE_TOOL_NOT_MINE or OPSCOPE_TOOL_TOO_LATE. The tool is then offered to the next consumer.
 extern int opscope_use_tool(const char *path);
 
 #ifdef __cplusplus

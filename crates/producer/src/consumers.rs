@@ -1,4 +1,4 @@
-//! Attached consumers, and calls of the functions that they set.
+//! The attached consumers, and calls of the functions that they have set.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -11,13 +11,13 @@ use crate::layout::{
     Thread,
 };
 
-/// More consumers than a process has any use for. Their number is bounded so that the list needs no lock.
+/// More consumers than any process needs. Their number is bounded so that the list needs no lock.
 pub(crate) const MOST_CONSUMERS: usize = 16;
 
 static CONSUMERS: [OnceLock<Consumer>; MOST_CONSUMERS] = [const { OnceLock::new() }; MOST_CONSUMERS];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the number of attached consumers. It only grows.
+/// Returns the number of attached consumers. It never decreases.
 #[inline]
 pub(crate) fn count() -> usize {
     COUNT.load(Ordering::Acquire)
@@ -28,7 +28,7 @@ pub(crate) fn attached() -> impl Iterator<Item = &'static Consumer> {
     CONSUMERS[..count()].iter().filter_map(OnceLock::get)
 }
 
-/// A set of consumers: bit N stands for the one that was attached as number N, from 0.
+/// A set of consumers: bit N stands for consumer number N in the order of attachment, from 0.
 pub(crate) type ConsumerSet = u32;
 
 const _: () = assert!(MOST_CONSUMERS <= ConsumerSet::BITS as usize);
@@ -38,13 +38,13 @@ pub(crate) fn of(set: ConsumerSet) -> impl Iterator<Item = &'static Consumer> {
     attached().enumerate().filter(move |(number, _)| set >> number & 1 != 0).map(|(_, consumer)| consumer)
 }
 
-/// Returns the consumers whose functions fulfil a condition now.
+/// Returns the consumers whose functions currently fulfil a condition.
 pub(crate) fn wanting(wants: impl Fn(&Entries) -> bool) -> ConsumerSet {
     let bit = |(number, consumer): (usize, &Consumer)| ConsumerSet::from(wants(&consumer.entries())) << number;
     attached().enumerate().map(bit).fold(0, |set, bit| set | bit)
 }
 
-/// Adds a consumer. The caller attaches one consumer at a time. Returns `None` if there are too many.
+/// Adds a consumer. The caller attaches only one consumer at a time. Returns `None` if there are too many.
 pub(crate) fn add(consumer: Consumer) -> Option<&'static Consumer> {
     let index = count();
     let added = CONSUMERS.get(index)?.get_or_init(|| consumer);
@@ -52,10 +52,10 @@ pub(crate) fn add(consumer: Consumer) -> Option<&'static Consumer> {
     Some(added)
 }
 
-/// A consumer that has, or is offered, a table of its own.
+/// A consumer that has its own table, or is being offered one.
 pub(crate) struct Consumer {
     pub table: &'static SharedTable,
-    /// The address of its `opscope_attach_producer`, which tells it from others.
+    /// The address of its `opscope_attach_producer`, which identifies it.
     pub attach: usize,
 }
 
@@ -63,20 +63,20 @@ pub(crate) struct Consumer {
 #[repr(transparent)]
 pub(crate) struct SharedTable(UnsafeCell<Table>);
 
-// SAFETY: after the table was given away, its functions and its consumer pointer are only accessed atomically
+// SAFETY: once the table was passed on, its functions and its consumer pointer are only accessed atomically
 // (`Entries::of`), and the other fields not at all.
 unsafe impl Sync for SharedTable {}
-// SAFETY: as above; no field belongs to a thread.
+// SAFETY: as above; no field is bound to a thread.
 unsafe impl Send for SharedTable {}
 
 impl SharedTable {
-    /// Returns the table as C gets it.
+    /// Returns the table as C receives it.
     pub fn as_ptr(&self) -> *mut Table {
         self.0.get()
     }
 }
 
-/// The functions that a consumer has set at one moment; `None` for those that do nothing.
+/// The functions that a consumer has set at some point in time; `None` for those that do nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Entries {
     consumer: *mut c_void,
@@ -93,13 +93,14 @@ pub(crate) struct Entries {
     pub allocation: Option<Entry<Allocation>>,
 }
 
-// SAFETY: a consumer promises that its functions may be called with its pointer from any thread, several at a time.
+// SAFETY: a consumer guarantees that its functions may be called with its pointer from any thread, and by several
+// threads at once.
 unsafe impl Send for Entries {}
 // SAFETY: as above.
 unsafe impl Sync for Entries {}
 
 impl Consumer {
-    /// Makes the table of a consumer. The table lives as long as the process, because a consumer may keep it.
+    /// Makes the table of a consumer. It lives as long as the process, because a consumer may keep a pointer to it.
     pub fn new(attach: usize) -> Self {
         let Table { runtime_initialized, model_loaded, model_unloaded, plan_made, thread_started, .. } =
             NO_OPERATIONS.0;
@@ -123,7 +124,7 @@ impl Consumer {
         Self { table: Box::leak(Box::new(SharedTable(UnsafeCell::new(table)))), attach }
     }
 
-    /// Returns the functions that are set now.
+    /// Returns the functions that are currently set.
     pub fn entries(&self) -> Entries {
         let table = self.table.as_ptr();
         macro_rules! entries {
@@ -136,8 +137,8 @@ impl Consumer {
                 Entries { consumer, $($field),+ }
             }};
         }
-        // In the opposite order of a consumer that sets them from the first to the last: what is set here for a run
-        // then also has the announcements that it relies on.
+        // In the opposite order of a consumer that sets them from the first to the last: so a run with one function
+        // always has the announcements that this function relies on.
         entries!(
             allocation,
             copy,
@@ -154,19 +155,19 @@ impl Consumer {
     }
 }
 
-/// Returns the function in a field of a table, or `None` if it does nothing. A consumer that stores NULL breaks the
-/// rules; it does not crash the producer.
+/// Returns the function in a field of a table, or `None` if it does nothing. A consumer must not store NULL, but if it
+/// does, the producer does not crash.
 ///
 /// # Safety
-/// `field` is valid, and written to only atomically meanwhile. What is in it is a function of this type, or null.
+/// `field` is valid, and only written atomically meanwhile. It contains a function of this type, or null.
 unsafe fn set<T>(field: *mut Option<Entry<T>>, nothing: Option<Entry<T>>) -> Option<Entry<T>> {
     let nothing = nothing.map_or(ptr::null_mut(), |nothing| nothing as *mut c_void);
-    // SAFETY: an `Option` of a function pointer has the layout of a pointer; the caller upholds the rest.
+    // SAFETY: an `Option` of a function pointer has the layout of a pointer; the caller guarantees the rest.
     let function = unsafe { AtomicPtr::from_ptr(field.cast::<*mut c_void>()) }.load(Ordering::Acquire);
     if function.is_null() || function == nothing {
         return None;
     }
-    // SAFETY: the pointer is not null, and the caller promises that it is a function of this type.
+    // SAFETY: the pointer is not null, and the caller guarantees that it is a function of this type.
     Some(unsafe { std::mem::transmute::<*mut c_void, Entry<T>>(function) })
 }
 
@@ -175,14 +176,14 @@ impl Entries {
     #[inline]
     pub fn call<T>(&self, entry: Option<Entry<T>>, argument: &T) {
         if let Some(entry) = entry {
-            // SAFETY: the consumer set the function for such arguments and its own pointer, and it stays loaded as long
-            // as the process lives: nothing unloads an attached library. The structs point to what lives as their
-            // comments say, because `feed` owns it.
+            // SAFETY: the consumer set the function for these arguments and its own pointer, and an attached library is
+            // never unloaded. The structs point to memory that `feed` owns, and that lives as long as their comments
+            // say.
             unsafe { entry(self.consumer, argument) };
         }
     }
 
-    /// Returns whether a run has anything to tell this consumer.
+    /// Returns whether this consumer wants any report of a run.
     pub fn wants_runs(&self) -> bool {
         let announcements = self.model_loaded.is_some() || self.plan_made.is_some() || self.thread_started.is_some();
         let runs =

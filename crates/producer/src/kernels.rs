@@ -1,4 +1,4 @@
-//! In a consumer: numbers and names for the kernels of all plans of all producers, which last as long as the process.
+//! For consumers: numbers and names for the kernels of all plans of all producers, which last as long as the process.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -7,13 +7,13 @@ use std::ffi::{CStr, CString};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::layout::Plan;
-use crate::table::Told;
+use crate::table::FromProducer;
 
 #[derive(Default)]
 struct Known {
     /// The number of each plan's first kernel, by the producer and the plan.
     plans: HashMap<(u64, u64), u64>,
-    /// The name of each kernel. Their numbers begin with 1.
+    /// The name of each kernel. Kernel numbers begin with 1.
     names: Vec<&'static CStr>,
     texts: HashSet<&'static CStr>,
 }
@@ -29,14 +29,14 @@ fn lock() -> MutexGuard<'static, Option<Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the lock of the kernels' numbers, locked. A consumer holds it during a fork, so that the child does not find
-/// it locked.
+/// Locks the numbers of the kernels, and returns the guard. A consumer holds it during a fork, so that the child does
+/// not find the lock held.
 pub fn kernels_lock() -> Box<dyn Any> {
     Box::new(lock())
 }
 
-/// Gives numbers to the kernels of a plan that a producer made. Returns the number of the first; the others follow.
-pub fn number_kernels(producer: u64, plan: &Told<'_, Plan>) -> u64 {
+/// Assigns numbers to the kernels of a producer's plan. Returns the number of the first one; the others follow.
+pub fn number_kernels(producer: u64, plan: &FromProducer<'_, Plan>) -> u64 {
     let names: Vec<CString> = plan.kernels().map(|kernel| kernel.name().to_owned()).collect();
     let mut locked = lock();
     let known = locked.get_or_insert_default();
@@ -49,8 +49,8 @@ pub fn number_kernels(producer: u64, plan: &Told<'_, Plan>) -> u64 {
     first
 }
 
-/// Returns the number of a kernel, by its index in a plan; 0 if the plan is not known, as when a consumer began after
-/// it was made.
+/// Returns the number of a kernel, by its index in a plan; 0 if the plan is unknown, for example because the consumer
+/// began after the plan was made.
 pub fn kernel_number(producer: u64, plan: u64, kernel: u64) -> u64 {
     let last = LAST.get();
     if (last.0, last.1) == (producer, plan) && last.2 != 0 {
@@ -67,12 +67,12 @@ pub fn kernel_name(number: u64) -> Option<&'static CStr> {
     lock().get_or_insert_default().names.get(index).copied()
 }
 
-/// Forgets which numbers a plan has. They keep their names.
+/// Removes the numbers of a plan's kernels. The names stay.
 pub fn forget_plan(producer: u64, plan: u64) {
     lock().get_or_insert_default().plans.remove(&(producer, plan));
 }
 
-/// Keeps a text as long as the process lives, once.
+/// Keeps a text as long as the process lives. Equal texts are kept only once.
 pub fn keep_text(text: CString) -> &'static CStr {
     lock().get_or_insert_default().keep(text)
 }

@@ -11,34 +11,34 @@ use crate::layout::{
 
 /// NULL, or the table that a producer offers: the argument of `opscope_attach_producer`.
 ///
-/// The producer promises that it has as many bytes as its size says, lives as long as the process, and may be written
-/// to before that function returns.
+/// The producer guarantees that the table has as many bytes as its size says, lives as long as the process, and may be
+/// written before that function returns.
 #[repr(transparent)]
 pub struct OfferedTable<'a>(*mut Table, PhantomData<&'a mut Table>);
 
 /// A struct that a producer passes.
 ///
-/// The producer promises that what the struct points to is there, as its fields say, while the consumer's function is
-/// called.
-pub struct Told<'a, T>(&'a T);
+/// The producer guarantees that everything the struct points to exists, as its fields say, during the call of the
+/// consumer's function.
+pub struct FromProducer<'a, T>(&'a T);
 
-/// What a consumer does with what a producer tells it. Several threads may call its functions at once.
+/// The functions of a consumer. Several threads may call them at once.
 #[allow(missing_docs, reason = "they have the names and meanings of the table's")]
 pub trait Consumer: Sync + 'static {
-    fn runtime_initialized(&'static self, _runtime: Told<'_, Runtime>) {}
-    fn model_loaded(&'static self, _model: Told<'_, Model>) {}
-    fn model_unloaded(&'static self, _model: Told<'_, Model>) {}
-    fn plan_made(&'static self, _plan: Told<'_, Plan>) {}
-    fn thread_started(&'static self, _thread: Told<'_, Thread>) {}
-    fn run_begin(&'static self, _run: Told<'_, Run>) {}
-    fn run_end(&'static self, _run: Told<'_, Run>) {}
-    fn dispatch_begin(&'static self, _dispatch: Told<'_, Dispatch>) {}
-    fn dispatch_end(&'static self, _dispatch: Told<'_, Dispatch>) {}
-    fn copy(&'static self, _copy: Told<'_, Copy>) {}
-    fn allocation(&'static self, _allocation: Told<'_, Allocation>) {}
+    fn runtime_initialized(&'static self, _runtime: FromProducer<'_, Runtime>) {}
+    fn model_loaded(&'static self, _model: FromProducer<'_, Model>) {}
+    fn model_unloaded(&'static self, _model: FromProducer<'_, Model>) {}
+    fn plan_made(&'static self, _plan: FromProducer<'_, Plan>) {}
+    fn thread_started(&'static self, _thread: FromProducer<'_, Thread>) {}
+    fn run_begin(&'static self, _run: FromProducer<'_, Run>) {}
+    fn run_end(&'static self, _run: FromProducer<'_, Run>) {}
+    fn dispatch_begin(&'static self, _dispatch: FromProducer<'_, Dispatch>) {}
+    fn dispatch_end(&'static self, _dispatch: FromProducer<'_, Dispatch>) {}
+    fn copy(&'static self, _copy: FromProducer<'_, Copy>) {}
+    fn allocation(&'static self, _allocation: FromProducer<'_, Allocation>) {}
 }
 
-/// What a consumer wants to be called for.
+/// The functions that a consumer wants to be called.
 #[derive(Default, Clone, Copy)]
 #[allow(missing_docs, reason = "they have the names and meanings of the table's functions")]
 pub struct Wanted {
@@ -54,31 +54,31 @@ pub struct Wanted {
     pub allocation: bool,
 }
 
-/// A producer's table, as a consumer keeps it. It lives as long as the process.
+/// A producer's table, as its consumer keeps it. It lives as long as the process.
 pub struct ProducerTable<C: 'static> {
     table: *mut Table,
-    /// What the table had at first: functions that do nothing.
+    /// The initial content of the table: functions that do nothing.
     nothing: Table,
     consumer: PhantomData<fn(&'static C)>,
 }
 
-// SAFETY: the table lives as long as the process, and its functions are only written to atomically.
+// SAFETY: the table lives as long as the process, and its functions are only written atomically.
 unsafe impl<C: 'static> Send for ProducerTable<C> {}
 // SAFETY: as above.
 unsafe impl<C: 'static> Sync for ProducerTable<C> {}
 
 impl OfferedTable<'_> {
-    /// Takes a pointer of a producer.
+    /// Takes a pointer from a producer.
     ///
     /// # Safety
-    /// It is what this type promises.
+    /// It satisfies the guarantee of this type.
     pub unsafe fn from_ptr(table: *mut Table) -> Self {
         Self(table, PhantomData)
     }
 
-    /// Takes the table, if its version is this one. `make` keeps it for a new consumer. Returns what
-    /// `opscope_attach_producer` returns. The consumer is called once it is attached, with the runtime, and then for
-    /// what it sets.
+    /// Takes the table, if it has this version. `make` stores it in a new consumer. Returns the result of
+    /// `opscope_attach_producer`. The consumer's `runtime_initialized` is called once it is attached, and then the
+    /// functions that it sets.
     pub fn attach<C: Consumer>(self, make: impl FnOnce(ProducerTable<C>) -> &'static C) -> c_int {
         let table = self.0;
         if table.is_null() {
@@ -92,8 +92,8 @@ impl OfferedTable<'_> {
         // SAFETY: the table has all fields, and consists of numbers and pointers.
         let nothing = unsafe { table.read() };
         let consumer = make(ProducerTable { table, nothing, consumer: PhantomData });
-        // SAFETY: until `opscope_attach_producer` returns, which this type does not outlive, a consumer may write to
-        // its table.
+        // SAFETY: a consumer may write to its table until `opscope_attach_producer` returns, which this value does not
+        // outlive.
         unsafe {
             (*table).consumer = ptr::from_ref(consumer).cast_mut().cast();
             (*table).runtime_initialized = Some(entries::runtime_initialized::<C>);
@@ -103,7 +103,7 @@ impl OfferedTable<'_> {
 }
 
 impl<C: Consumer> ProducerTable<C> {
-    /// Sets what the producer calls, from its next run on.
+    /// Sets the functions that the producer calls from its next run on.
     pub fn set(&self, wanted: Wanted) {
         macro_rules! set {
             ($($field:ident)+) => {
@@ -122,7 +122,7 @@ impl<C: Consumer> ProducerTable<C> {
     }
 }
 
-/// The functions of the table, which call those of a consumer.
+/// The functions in the table, which call the methods of a consumer.
 mod entries {
     use super::*;
 
@@ -130,9 +130,9 @@ mod entries {
         ($($name:ident($type:ty))+) => {
             $(
                 pub unsafe extern "C" fn $name<C: Consumer>(consumer: *mut c_void, told: *const $type) {
-                    // SAFETY: a producer passes the consumer that `attach` set, which lives as long as the process, and
-                    // such a struct.
-                    let (consumer, told) = unsafe { (&*consumer.cast::<C>(), Told(&*told)) };
+                    // SAFETY: a producer passes the consumer that `attach` has set, which lives as long as the process,
+                    // and a struct of this type.
+                    let (consumer, told) = unsafe { (&*consumer.cast::<C>(), FromProducer(&*told)) };
                     consumer.$name(told);
                 }
             )+
@@ -144,7 +144,7 @@ mod entries {
     }
 }
 
-impl<T> Deref for Told<'_, T> {
+impl<T> Deref for FromProducer<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -152,36 +152,36 @@ impl<T> Deref for Told<'_, T> {
     }
 }
 
-impl<'a, T> Told<'a, T> {
-    /// Returns a text that a field leads to.
+impl<'a, T> FromProducer<'a, T> {
+    /// Returns the text that a field points to.
     fn text(&self, field: *const c_char) -> &'a CStr {
-        // SAFETY: the producer promises that its texts end with NUL, and live as long as the struct.
+        // SAFETY: the producer guarantees that its texts end with NUL, and live as long as the struct.
         unsafe { CStr::from_ptr(field) }
     }
 
-    /// Returns an array that a field leads to, with the count of another.
+    /// Returns the array that a field points to; its count is in another field.
     fn array<I>(&self, field: *const I, count: usize) -> &'a [I] {
-        // SAFETY: the producer promises that there are so many, and that they live as long as the struct.
+        // SAFETY: the producer guarantees that there are this many elements, and that they live as long as the struct.
         if field.is_null() || count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(field, count) } }
     }
 }
 
-impl<'a> Told<'a, Model> {
+impl<'a> FromProducer<'a, Model> {
     /// Returns the path of its file.
     pub fn path(&self) -> &'a CStr {
         self.text(self.0.path)
     }
 }
 
-impl<'a> Told<'a, Plan> {
+impl<'a> FromProducer<'a, Plan> {
     /// Returns its kernels.
-    pub fn kernels(&self) -> impl Iterator<Item = Told<'a, Kernel>> + use<'a> {
-        // SAFETY: each pointer of a plan leads to a kernel.
-        self.array(self.0.kernels, self.0.kernel_count).iter().map(|kernel| Told(unsafe { &**kernel }))
+    pub fn kernels(&self) -> impl Iterator<Item = FromProducer<'a, Kernel>> + use<'a> {
+        // SAFETY: each of these pointers in a plan leads to a kernel.
+        self.array(self.0.kernels, self.0.kernel_count).iter().map(|kernel| FromProducer(unsafe { &**kernel }))
     }
 }
 
-impl<'a> Told<'a, Kernel> {
+impl<'a> FromProducer<'a, Kernel> {
     /// Returns its name.
     pub fn name(&self) -> &'a CStr {
         self.text(self.0.name)
@@ -193,10 +193,10 @@ impl<'a> Told<'a, Kernel> {
     }
 }
 
-impl<'a> Told<'a, Dispatch> {
+impl<'a> FromProducer<'a, Dispatch> {
     /// Returns its kernel.
-    pub fn kernel(&self) -> Told<'a, Kernel> {
+    pub fn kernel(&self) -> FromProducer<'a, Kernel> {
         // SAFETY: a dispatch has a kernel.
-        Told(unsafe { &*self.0.kernel })
+        FromProducer(unsafe { &*self.0.kernel })
     }
 }

@@ -1,57 +1,59 @@
-//! Turns of threads that call foreign functions. A lock would not do: such a function may wait for another thread,
-//! which comes to the same lock.
+//! Turns for threads that call foreign functions. A lock would not work, because such a function may wait for another
+//! thread that needs the same lock.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a thread waits for another one's turn. That one may wait for this one, in a function of a tool.
+/// How long a thread waits for another one's turn to end. That one may itself be waiting for this one, in a function of
+/// a tool.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What one thread does at a time, if the others do not have to wait too long for it.
+/// Work that one thread does at a time, as long as the others do not have to wait too long for it.
 ///
-/// It has no lock inside: the child of a fork does not have the parent's other threads, and takes what they had.
+/// It contains no lock, because the child of a fork does not have the parent's other threads, and takes over their
+/// turns.
 #[derive(Default)]
 pub struct Turn {
-    /// The process in the upper half and the thread in the lower half whose turn it is; 0 if it is nobody's.
+    /// The process in the upper half and the thread in the lower half whose turn it is; 0 if it is free.
     owner: AtomicU64,
-    /// How many turns are over: what waiting threads look at.
+    /// How many turns have ended: the word that waiting threads watch.
     ended: AtomicU32,
 }
 
-/// The turn of the calling thread, until this is dropped.
-pub struct Taken<'a>(&'a Turn);
+/// The turn of the calling thread, which ends when this is dropped.
+pub struct TurnGuard<'a>(&'a Turn);
 
 impl Turn {
-    /// Returns what nobody has taken.
+    /// Returns a turn that is free.
     pub const fn new() -> Self {
         Self { owner: AtomicU64::new(0), ended: AtomicU32::new(0) }
     }
 
-    /// Waits until it is the calling thread's turn. Returns `None` if it is already, or another thread keeps it for 5
+    /// Waits for the calling thread's turn. Returns `None` if the thread has it already, or another one keeps it for 5
     /// seconds.
-    pub fn take(&self) -> Option<Taken<'_>> {
+    pub fn take(&self) -> Option<TurnGuard<'_>> {
         self.take_within(PATIENCE)
     }
 
     /// As [`take`](Self::take), but does not wait.
-    pub fn try_take(&self) -> Option<Taken<'_>> {
+    pub fn try_take(&self) -> Option<TurnGuard<'_>> {
         self.take_within(Duration::ZERO)
     }
 
-    fn take_within(&self, patience: Duration) -> Option<Taken<'_>> {
+    fn take_within(&self, patience: Duration) -> Option<TurnGuard<'_>> {
         let deadline = Instant::now() + patience;
         let process = u64::from(std::process::id()) << 32;
         // SAFETY: the call has no conditions.
         let caller = process | u64::from(unsafe { libc::gettid() }.unsigned_abs());
         loop {
-            // Before the owner: a turn that ends after this look wakes the wait below, or keeps it from beginning.
+            // Loaded before the owner, so that a turn that ends after this wakes the wait below, or prevents it.
             let ended = self.ended.load(Ordering::SeqCst);
             let owner = self.owner.load(Ordering::SeqCst);
             if owner >> 32 != process >> 32 {
                 let taken = self.owner.compare_exchange(owner, caller, Ordering::SeqCst, Ordering::SeqCst);
                 if taken.is_ok() {
-                    return Some(Taken(self));
+                    return Some(TurnGuard(self));
                 }
                 continue;
             }
@@ -63,7 +65,7 @@ impl Turn {
         }
     }
 
-    /// Waits until more turns than these are over, or so long. It may return early.
+    /// Waits until more turns than `ended` have ended, or the time is over. It may return early.
     fn await_end(&self, ended: u32, patience: Duration) {
         let patience = libc::timespec {
             tv_sec: patience.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -77,7 +79,7 @@ impl Turn {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
         let Turn { owner, ended } = self.0;
         owner.store(0, Ordering::SeqCst);
@@ -104,7 +106,7 @@ mod tests {
         assert!(turn.take().is_none(), "it is this thread's already");
         thread::scope(|scope| {
             assert!(scope.spawn(|| turn.try_take().is_none()).join().expect("no panic"));
-            // Joined while the turn is kept: a lock would wait for ever.
+            // Joined while the turn is kept: a lock would wait forever.
             let short = Duration::from_millis(10);
             assert!(scope.spawn(move || turn.take_within(short).is_none()).join().expect("no panic"));
         });

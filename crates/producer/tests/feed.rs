@@ -1,4 +1,4 @@
-//! What a producer tells a consumer that was compiled from C, without an engine.
+//! What a producer reports to a consumer that was compiled from C, without an engine.
 
 mod support;
 
@@ -45,7 +45,7 @@ fn only(name: &str, directory: &Path) -> Search {
     Search { names: vec![name.to_owned()], named: Some(directory.to_owned()), beside: Vec::new(), tools: Vec::new() }
 }
 
-/// Attaches a consumer of this name from a directory of its own. Returns the directory and the file that it writes to.
+/// Attaches a consumer with this name from its own directory. Returns the directory and the file that it writes to.
 fn attached(name: &str, options: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
     let place = tempfile::tempdir().expect("a directory");
     let log = place.path().join("log");
@@ -82,7 +82,7 @@ fn a_run_is_told_in_order_and_to_its_end() {
         run.finished(true);
     }
     {
-        // A run of which nobody says that it succeeded has failed.
+        // A run that is not reported as successful has failed.
         let _run = RunFeed::begin(&plan, 6).expect("the consumer wants runs");
     }
     drop(plan);
@@ -177,7 +177,7 @@ fn what_was_attached_is_not_attached_again() {
     assert_eq!(of(&calls(&log), "attach").len(), 1);
 }
 
-/// A consumer that takes the tools whose names begin with its own, and writes down what it is called for.
+/// A consumer that accepts the tools whose names begin with its own, and records its calls.
 const RUNS_TOOLS: &str = r#"
 #include "opscope_producer.h"
 #include <stdio.h>
@@ -246,7 +246,7 @@ fn tools_are_offered_before_anything_is_attached() {
     assert_eq!(attached, [first.clone(), second.clone()]);
     assert_eq!(refusals, [Ok(second), Ok(first)]);
 
-    // Both are attached now, and take no more tools.
+    // Both are attached now, and accept no more tools.
     let (attached, refusals) = taken(&["first-tool.so"]);
     assert_eq!((attached.len(), &refusals[..]), (0, &[Err(ToolRefusal::NoConsumer)][..]));
 }

@@ -1,4 +1,4 @@
-//! The C header is made of the types of `layout`, and C and C++ take it without a warning.
+//! The C header is generated from the types of `layout`, and C and C++ compile it without a warning.
 
 use std::fs;
 use std::path::{Path, PathBuf};

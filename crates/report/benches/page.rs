@@ -1,9 +1,9 @@
 //! How large is the page of 1000 operators and 10,000 runs, and how long does a browser take to open it?
 //!
-//! The recording is made by the profiler from runs that were never executed: ten million dispatches. The page is written by the
-//! public function that `opscope report` calls, and opened by Chromium in a new tab each time, over chromedriver. The time is that
-//! from the navigation's start to the end of the `load` event, at which the script has run and tables can be sorted; the peer
-//! is an empty page. Where there is no Chromium, the case says that it was not measured.
+//! The recording is made by the profiler from runs that were never executed: ten million dispatches. The page is
+//! written by the public function that `opscope report` calls, and opened by Chromium in a new tab each time, through
+//! chromedriver. The time is from the start of the navigation to the end of the `load` event, at which the script has
+//! run and tables can be sorted; the peer is an empty page. Without Chromium, the case says that it was not measured.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -64,14 +64,15 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// A file is as large in every round.
+/// Measures the size of a file, which is the same in every round.
 fn size(case: &str, page: &Path, peer: (&str, f64)) {
     let bytes = fs::metadata(page).expect("the page").len() as f64;
     let judged = Judged::alone(Measured::exactly(bytes / 1e6));
     Case { bench: "report", case: case.to_owned(), judged, unit: "MB", peer, floor: None, goal: SIZE }.print();
 }
 
-/// The longest of some openings counts: a reader waits for that one. Its interval is that of the longest of several sets.
+/// Measures the longest of several openings, because a reader waits for that one. Its interval is that of the longest
+/// of several sets.
 fn opening(browser: &Browser, case: &str, page: &Path, empty: &Path) {
     let longest = |page: &Path| (0..times(OPENINGS, 1)).map(|_| browser.opening_ms(page)).fold(0.0, f64::max);
     let (mut pages, mut empties) = (Vec::new(), Vec::new());
@@ -97,7 +98,8 @@ fn graph_page(root: &Path, name: &str, graph: &Arc<Graph>) -> PathBuf {
     page
 }
 
-/// Returns DenseNet-121 of the Python package `onnx`; `None` where the variable does not name the directory of its models.
+/// Returns DenseNet-121 from the Python package `onnx`; `None` if the variable does not name the directory of its
+/// models.
 fn densenet() -> Option<Arc<Graph>> {
     let models = std::env::var_os("OPSCOPE_LIGHT_MODELS")?;
     Graph::load(&Path::new(&models).join("light_densenet121.onnx")).ok().map(Arc::new)

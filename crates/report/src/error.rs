@@ -5,24 +5,24 @@ use opscope_dump::DumpError;
 use opscope_onnx::OnnxError;
 use opscope_profile::ProfileError;
 
-/// What can go wrong with a report.
+/// Why a report cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A path is none of the things that a report is made of.
+    /// A path is nothing that a report can be made from.
     #[error("{} {reason}; a report is made of recordings, dumps, summaries (NAME_summary.json) and a run's output directory", path.display())]
     NotASource {
         /// The path.
         path: PathBuf,
-        /// What was found there.
+        /// What is there instead.
         reason: String,
     },
     /// There are more runs than one page can show.
     #[error("there are {found} runs, and a page shows at most {most}; name those to show")]
     TooMany {
-        /// How many runs the paths hold.
+        /// How many runs the paths contain.
         found: usize,
-        /// The most that a page shows.
+        /// How many a page shows at most.
         most: usize,
     },
     /// A summary cannot be read.
@@ -30,7 +30,7 @@ pub enum ReportError {
     Summary {
         /// The file.
         path: PathBuf,
-        /// What was found, and what would be right.
+        /// What is there, and what would be right.
         reason: String,
     },
     /// A recording cannot be read.
@@ -39,15 +39,15 @@ pub enum ReportError {
     /// A dump cannot be read.
     #[error(transparent)]
     Dump(#[from] DumpError),
-    /// A model that was given cannot be read.
+    /// A given model cannot be read.
     #[error(transparent)]
     Model(#[from] OnnxError),
-    /// A model that was given is of none of the runs.
+    /// A given model belongs to none of the runs.
     #[error("{} (xxh3 {xxh3}) is the model of none of the runs; {expected}", path.display())]
     OtherModel {
         /// The model's file.
         path: PathBuf,
-        /// What it is known by.
+        /// The hash that identifies it.
         xxh3: String,
         /// The models of the runs.
         expected: String,
@@ -63,7 +63,7 @@ pub enum ReportError {
     Write {
         /// The page.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,7 +1,8 @@
 //! One HTML page from recordings, summaries and dumps, in any mix.
 //!
-//! The page is one file: its style and its script are inside, it loads nothing, and its content security policy allows nothing
-//! else. Charts are SVG. It holds aggregates and one run in full, so its size depends on the model and not on how often it ran.
+//! The page is one file: it contains its style and its script, loads nothing, and its content security policy allows
+//! nothing else. Charts are SVG. It shows aggregates and one run in full, so its size depends on the model and not on
+//! the number of runs.
 //!
 //! ```no_run
 //! use opscope_report::Report;
@@ -13,18 +14,18 @@
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room. It imports only from the rooms below it:
 //!
 //! | room | what |
 //! |---|---|
 //! | `report` | from paths to a page |
 //! | `page` | the HTML: one file for each section, the style and the script |
 //! | `chart` | the charts: one file for each kind |
-//! | `facts` | what a page shows, as plain data: one file for each kind of fact |
-//! | `graph` | the model as a picture: its graph, folded by module |
-//! | `source` | what a path holds, and which of them belong together |
-//! | `units` | durations and counts as a person reads them |
-//! | `error` | what can be wrong |
+//! | `facts` | the content of a page, as plain data: one file for each kind of fact |
+//! | `graph` | the drawing of the model: its graph, folded by module |
+//! | `source` | what a path contains, and which paths belong together |
+//! | `units` | durations and counts in the form that people read |
+//! | `error` | why a report cannot be made |
 
 #![forbid(unsafe_code)]
 

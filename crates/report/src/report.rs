@@ -12,7 +12,7 @@ use crate::facts::{RunFacts, ValuesComparison};
 use crate::page;
 use crate::source;
 
-/// What a page shows: everything was read, nothing is written yet.
+/// The content of a page, which was read completely but not written yet.
 #[derive(Debug)]
 pub struct Report {
     runs: Vec<RunFacts>,
@@ -20,13 +20,14 @@ pub struct Report {
     values: Option<ValuesComparison>,
     /// Whether the order of execution was known when the values were compared.
     is_ordered: bool,
-    /// How many older runs of output directories the page does not show.
+    /// How many older runs in output directories the page omits.
     left_out: usize,
 }
 
 impl Report {
-    /// Reads recordings, dumps, summaries and output directories of runs, in any mix. Two runs with recordings, or with summaries,
-    /// are compared, the second one with the first, and so are two dumps. `reading` gets each path before it is read.
+    /// Reads recordings, dumps, summaries and output directories of runs, in any mix. If there are two runs with
+    /// recordings, or with summaries, the second is compared with the first, and two dumps likewise. `reading` is
+    /// called with each path before it is read.
     ///
     /// # Errors
     /// Returns an error if a path is none of these, cannot be read, or if there are more runs than a page shows.
@@ -49,7 +50,7 @@ impl Report {
         Ok(report)
     }
 
-    /// Returns whether the page has two dumps of one model, and nothing else that could be meant.
+    /// Returns whether the page has two dumps of one model, and no other pair to compare.
     fn has_two_dumps(&self) -> bool {
         matches!(&self.runs[..], [a, b] if is_same_model(a, b) && a.dump.is_some() && b.dump.is_some())
     }
@@ -66,8 +67,8 @@ impl Report {
         Ok(())
     }
 
-    /// Compares the operators of recordings with what their machines reach; `machine` returns that for a recording, or `None` if
-    /// it is not known.
+    /// Compares the operators of recordings with the limits of their machines; `machine` returns these for a recording,
+    /// or `None` if they are unknown.
     pub fn compare_with_machines(&mut self, machine: impl Fn(&Manifest) -> Option<Roofline>) {
         for run in &mut self.runs {
             let (Some(manifest), Some(account)) = (&run.manifest, &mut run.account) else { continue };
@@ -79,11 +80,11 @@ impl Report {
         }
     }
 
-    /// Draws the graph of each run's model: of `models` that with the run's hash, or else the file that the run names, if it is there
-    /// and has not changed. A run without either has a sentence instead of the picture.
+    /// Draws the graph of each run's model: the one of `models` with the run's hash, or else the file that the run
+    /// names, if it still exists unchanged. A run with neither gets a sentence instead of the drawing.
     ///
     /// # Errors
-    /// Returns an error if one of `models` cannot be read, or is the model of none of the runs.
+    /// Returns an error if one of `models` cannot be read, or belongs to none of the runs.
     pub fn draw_graphs(&mut self, models: &[PathBuf]) -> Result<(), ReportError> {
         let load = |path: &PathBuf| Graph::load(path).map(Arc::new);
         let given = models.iter().map(load).collect::<Result<Vec<Arc<Graph>>, _>>()?;
@@ -135,12 +136,12 @@ impl Report {
         ReportError::OtherModel { path: graph.source.path.clone(), xxh3: hash(graph), expected }
     }
 
-    /// Returns how many runs the page does not show: those of an output directory that are older than the ones that it shows.
+    /// Returns how many runs the page omits: those in an output directory that are older than the ones it shows.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// Returns what is missing of what was read, a sentence each, with the run's name before it.
+    /// Returns what is missing, one sentence each, beginning with the run's name.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         self.runs.iter().flat_map(|run| run.problems.iter().map(|problem| format!("{}: {problem}", run.name)))
     }
@@ -153,15 +154,16 @@ impl Report {
         self.to_html_in(Path::new("."))
     }
 
-    /// Returns the page that lies in a directory, which is the one that its commands are for.
+    /// Returns the page for a directory, in which its commands are to be run.
     fn to_html_in(&self, directory: &Path) -> Result<String, ReportError> {
         page::page(&self.runs, self.comparison.as_ref(), self.values.as_ref(), directory)
     }
 
-    /// Writes the page. It appears under its name when it is whole. Its commands are for the directory that it lies in.
+    /// Writes the page. It appears under its name once it is complete. Its commands are to be run in the directory of
+    /// the page.
     ///
     /// # Errors
-    /// Returns an error if something of that name exists, or it cannot be written.
+    /// Returns an error if a file with that name exists, or the page cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ReportError> {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let html = self.to_html_in(directory.unwrap_or(Path::new(".")))?;
@@ -172,7 +174,7 @@ impl Report {
     }
 }
 
-/// The most operators that the drawings of a page have together.
+/// How many operators all drawings of a page may have together.
 const MOST_DRAWN: usize = 12_000;
 
 impl RunFacts {
@@ -186,7 +188,7 @@ fn hash(graph: &Graph) -> String {
     format!("{:016x}", graph.source.xxh3)
 }
 
-/// Reads the model that a run names. Returns what is wrong as a sentence.
+/// Reads the model that a run names. Returns an error as a sentence.
 fn model_of(run: &RunFacts) -> Result<Graph, String> {
     const GIVE: &str = "--model FILE gives it";
     let Some(path) = run.model.as_deref().filter(|model| !model.is_empty()) else {
@@ -202,10 +204,10 @@ fn model_of(run: &RunFacts) -> Result<Graph, String> {
     }
 }
 
-/// Compares the times of two runs: of their recordings, or else of their summaries. `None` if they have neither in common, or ran
-/// models of different names and contents.
+/// Compares the times of two runs: of their recordings, or else of their summaries. `None` if they have neither in
+/// common, or if their models differ in name and content.
 fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesError>> {
-    // Two models on one page need not be two versions of one, and what is dumped is not what is timed.
+    // Two models on one page need not be versions of one model, and runs that are dumped are not timed.
     if !is_same_model(a, b) || !a.is_timed() || !b.is_timed() {
         return None;
     }
@@ -215,7 +217,8 @@ fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesE
     Some(comparison)
 }
 
-/// Returns whether two runs are of one model, or of two versions of it: whether its contents or its file's name are the same.
+/// Returns whether two runs are of one model, or of two versions of it: whether the contents or the file names of their
+/// models are equal.
 fn is_same_model(a: &RunFacts, b: &RunFacts) -> bool {
     let name =
         |run: &RunFacts| run.model.as_deref().and_then(|model| Path::new(model).file_name().map(ToOwned::to_owned));

@@ -1,4 +1,4 @@
-/// Returns nanoseconds in the unit that leaves one to three digits before the point.
+/// Formats nanoseconds in the unit that leaves one to three digits before the point.
 pub(crate) fn duration(nanos: f64) -> String {
     let (value, unit) = match nanos.abs() {
         size if size >= 1e9 => (nanos / 1e9, "s"),
@@ -14,7 +14,7 @@ pub(crate) fn duration(nanos: f64) -> String {
     }
 }
 
-/// Returns nanoseconds as the label of an axis: without digits that say nothing.
+/// Formats nanoseconds as the label of an axis, without redundant digits.
 pub(crate) fn axis_duration(nanos: f64) -> String {
     let (value, unit) = match nanos.abs() {
         0.0 => return "0".to_owned(),
@@ -26,13 +26,13 @@ pub(crate) fn axis_duration(nanos: f64) -> String {
     format!("{} {unit}", trimmed(value))
 }
 
-/// Returns a number with at most three digits behind the point and no zeros at its end.
+/// Formats a number with at most three digits after the point, and without trailing zeros.
 pub(crate) fn trimmed(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns a count with a thin space between thousands.
+/// Formats a count with thin spaces between thousands.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 2);
@@ -45,12 +45,12 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// Returns a share in percent.
+/// Formats a share in percent.
 pub(crate) fn percent(percent: f64) -> String {
     format!("{percent:.2} %")
 }
 
-/// Returns a value of a tensor: four digits, with an exponent where that is shorter.
+/// Formats a tensor's value with four digits, and with an exponent if that is shorter.
 pub(crate) fn value(number: f64) -> String {
     let size = number.abs();
     if number == 0.0 {
@@ -65,7 +65,7 @@ pub(crate) fn value(number: f64) -> String {
     }
 }
 
-/// Returns a text of at most so many letters: a longer one loses its middle, since names differ at their ends.
+/// Cuts a text to this many letters: a longer one loses its middle, because names differ at their ends.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let letters = text.chars().count();
     if letters <= most {

@@ -43,7 +43,7 @@ impl From<ArgumentError> for Failure {
     }
 }
 
-/// Runs the body of an exported function that returns a value: `otherwise` where it fails.
+/// Runs the body of an exported function that returns a value. If it fails, returns `otherwise`.
 pub fn value<T>(otherwise: T, body: impl FnOnce() -> Result<T, Failure>) -> T {
     opscope_border::value(otherwise, body)
 }

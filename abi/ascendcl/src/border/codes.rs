@@ -1,4 +1,4 @@
-//! The codes that functions answer with.
+//! The codes that functions return.
 
 pub const INVALID_PARAM: i32 = 100_000;
 pub const UNINITIALIZE: i32 = 100_001;

@@ -9,32 +9,33 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with the code of its message, such as "EH0001", and what is wrong and would be right.
+    /// Makes a failure from its code, the code of its message, such as "EH0001", and a text: what is wrong, and what
+    /// would be right.
     pub fn new(code: i32, message_code: &str, text: impl AsRef<str>) -> Self {
         Self { code, text: format!("{message_code}: {}", text.as_ref()) }
     }
 
-    /// A pointer that is NULL.
+    /// Reports a pointer that is NULL.
     pub fn null(parameter: &str) -> Self {
         Self::new(codes::INVALID_PARAM, "EH0002", format!("argument {parameter} is NULL"))
     }
 
-    /// A value that is out of its range.
+    /// Reports a value that is out of range.
     pub fn wrong_value(parameter: &str, value: impl std::fmt::Display, reason: &str) -> Self {
         Self::wrong_value_of(codes::INVALID_PARAM, parameter, value, reason)
     }
 
-    /// A value that is out of its range, with a code of its own.
+    /// Reports a value that is out of range, with its own code.
     pub fn wrong_value_of(code: i32, parameter: &str, value: impl std::fmt::Display, reason: &str) -> Self {
         Self::new(code, "EH0001", format!("value {value} of argument {parameter} is wrong: {reason}"))
     }
 
-    /// A path that cannot be used.
+    /// Reports a path that cannot be used.
     pub fn bad_path(code: i32, path: impl std::fmt::Display, reason: impl std::fmt::Display) -> Self {
         Self::new(code, "EH0003", format!("path {path} cannot be used: {reason}"))
     }
 
-    /// A function or feature that is not supported here.
+    /// Reports a function or feature that is not supported here.
     pub fn unsupported(what: &str) -> Self {
         Self::new(codes::FEATURE_UNSUPPORTED, "EH0006", format!("{what} is not supported by opscope"))
     }

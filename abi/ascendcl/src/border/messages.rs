@@ -8,17 +8,17 @@ use opscope_border::exported;
 
 use super::Failure;
 
-/// As many failures are kept as a person reads.
+/// How many failures are kept: as many as a person would read.
 const MOST: usize = 64;
 
 thread_local! {
     /// The failures of this thread, the newest first.
     static OF_THREAD: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
-    /// What the program was given last.
+    /// The text that the program received last.
     static GIVEN: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// The failures of all threads, where the configuration wants it so.
+/// The failures of all threads, if the configuration selects that.
 static OF_PROCESS: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 static IS_PER_PROCESS: AtomicBool = AtomicBool::new(false);
 
@@ -26,7 +26,7 @@ fn of_process() -> MutexGuard<'static, VecDeque<String>> {
     OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets whether a thread is given the failures of all threads.
+/// Sets whether a thread receives the failures of all threads.
 pub fn keep_per_process(per_process: bool) {
     IS_PER_PROCESS.store(per_process, Ordering::Release);
 }
@@ -37,7 +37,7 @@ pub(super) fn keep(failure: Failure) -> i32 {
     failure.code
 }
 
-/// Keeps a text for `aclGetRecentErrMsg`: of a failure, or of something that succeeded and is not as the program may think.
+/// Keeps a text for `aclGetRecentErrMsg`: of a failure, or of a success that may surprise the program.
 pub fn note(text: String) {
     let add = |texts: &mut VecDeque<String>| {
         texts.push_front(text);
@@ -51,8 +51,8 @@ pub fn note(text: String) {
     }
 }
 
-/// Returns the texts of the failures since the last call, the newest first; NULL if there is none. The text is valid until the next call
-/// on this thread.
+/// Returns the texts of the failures since the last call, the newest first; NULL if there were none. The text is valid
+/// until the next call on this thread.
 #[exported]
 pub fn aclGetRecentErrMsg() -> *const c_char {
     let texts = if IS_PER_PROCESS.load(Ordering::Acquire) {

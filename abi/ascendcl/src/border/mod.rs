@@ -1,4 +1,5 @@
-//! What every exported function does: it answers with a code, keeps the text of a failure, keeps panics inside, and checks pointers.
+//! The shell of every exported function: it returns a code, keeps the text of a failure, stops panics, and checks
+//! pointers.
 
 mod call;
 pub mod codes;

@@ -1,6 +1,6 @@
 use std::fmt::Display;
 
-/// What messages call this library.
+/// This library's name in messages.
 const LIBRARY: &str = "libascendcl";
 
 /// Calls a program's function. An exception that it throws is reported, and the result is `None`.

@@ -1,4 +1,4 @@
-//! What programs do with callbacks.
+//! The functions for callbacks.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -15,13 +15,14 @@ use crate::streams::Latch;
 const NO_BLOCK: c_int = 0;
 const BLOCK: c_int = 1;
 
-/// Lets a thread of the program run the callbacks of a stream. It is named as pthread_self names it.
+/// Lets a thread of the program run the callbacks of a stream. The thread is identified by the value of pthread_self.
 #[exported(runtime_call)]
 pub fn aclrtSubscribeReport(thread: u64, of: aclrtStream) -> Result<(), Failure> {
     subscribe(thread, &stream(of)?)
 }
 
-/// Ends what aclrtSubscribeReport began. Callbacks that wait are not called; if there are any, the stream's next synchronization fails.
+/// Ends the subscription that aclrtSubscribeReport began. Waiting callbacks are not called; if there are any, the
+/// stream's next synchronization fails.
 #[exported(runtime_call)]
 pub fn aclrtUnSubscribeReport(thread: u64, of: aclrtStream) -> Result<(), Failure> {
     unsubscribe(thread, &stream(of)?)
@@ -60,7 +61,7 @@ fn no_thread() -> Failure {
     Failure::new(codes::RT_STREAM_NO_CB_REG, "EE1003", text)
 }
 
-/// Waits until streams come to callbacks of this thread, and calls them.
+/// Waits until a stream reaches a callback for this thread, and calls all that wait.
 #[exported(runtime_call)]
 pub fn aclrtProcessReport(milliseconds: i32) -> Result<(), Failure> {
     let limit = limit(milliseconds, 1)?;

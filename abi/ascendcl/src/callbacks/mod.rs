@@ -1,4 +1,4 @@
-//! Functions of the program that a stream calls: in a thread of the program that asks for them, or in the stream's own.
+//! Functions of the program that a stream calls, on a thread that the program subscribes, or on the stream's own.
 
 mod calls;
 mod reports;

@@ -9,7 +9,7 @@ use crate::streams::{Latch, Stream, as_callback};
 
 pub type Function = extern "C" fn(data: Data);
 
-/// A callback that its stream came to.
+/// A callback that its stream has reached.
 pub struct Callback {
     pub function: Function,
     pub data: Data,
@@ -18,7 +18,7 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Calls it, if its stream still wants that. Returns whether this is the child of a fork that happened in it.
+    /// Calls it, if its stream still wants that. Returns whether the callback forked and this is the child.
     fn run(self) -> bool {
         count_forks();
         let before = forks();
@@ -27,7 +27,7 @@ impl Callback {
         }
         let has_forked = forks() != before;
         if has_forked {
-            // The stream is the parent's.
+            // The stream belongs to the parent.
             mem::forget(self);
         } else {
             self.latch.open();
@@ -35,7 +35,7 @@ impl Callback {
         has_forked
     }
 
-    /// Says that it will not be called.
+    /// Reports that it will not be called.
     fn give_up(self) {
         let id = self.stream.id();
         let text = format!("a callback of stream {id} was not called: its thread was unsubscribed before");
@@ -54,12 +54,12 @@ pub struct Reports {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Callback>,
-    /// No stream is subscribed any more.
+    /// Whether no stream is subscribed any more.
     is_closed: bool,
 }
 
 impl Reports {
-    /// Adds a callback, which is given up if the thread is no longer subscribed.
+    /// Adds a callback. If the thread is no longer subscribed, the callback is given up.
     pub fn push(&self, callback: Callback) {
         let mut state = self.lock();
         if state.is_closed {
@@ -100,7 +100,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Gives up the callbacks of a stream, or of all streams and those to come.
+    /// Gives up the callbacks of a stream. If that was the thread's last stream, gives up all, also those to come.
     pub fn give_up(&self, of: &Arc<Stream>, is_last: bool) {
         let mut state = self.lock();
         state.is_closed |= is_last;

@@ -1,4 +1,4 @@
-//! Which thread runs the callbacks of which stream.
+//! The subscriptions: which thread runs the callbacks of which stream.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -48,7 +48,8 @@ pub fn subscribe(thread: u64, stream: &Arc<Stream>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends it. Callbacks that the thread did not run are not called, which the stream's next synchronization says.
+/// Ends a subscription. Callbacks that the thread has not run are not called, and the stream's next synchronization
+/// reports that.
 pub fn unsubscribe(thread: u64, stream: &Arc<Stream>) -> Result<(), Failure> {
     let mut subscriptions = SUBSCRIPTIONS.lock();
     let reports = subscriptions.threads.get(&thread).cloned().ok_or_else(not_subscribed)?;
@@ -64,7 +65,7 @@ pub fn unsubscribe(thread: u64, stream: &Arc<Stream>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the thread that runs the callbacks of a stream, with its reports.
+/// Returns the thread that runs the callbacks of a stream, and that thread's reports.
 pub fn of_stream(stream: &Stream) -> Option<(u64, Arc<Reports>)> {
     let subscriptions = SUBSCRIPTIONS.read();
     let (thread, _) = subscriptions.streams.get(&stream.id())?;

@@ -7,7 +7,7 @@ use opscope::acl_json::{AclConfig, LARGEST_FILE, Location, Problem, ProblemKind}
 
 use crate::border::{Failure, codes};
 
-/// Reads a file, as large as such a file may be.
+/// Reads a file, up to the largest size that such a file may have.
 pub fn read(path: &CStr) -> Result<Vec<u8>, Failure> {
     let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
     let refused = |reason: &dyn std::fmt::Display| Failure::bad_path(codes::INVALID_FILE, path.display(), reason);
@@ -22,9 +22,9 @@ pub fn parse(content: &[u8]) -> Result<AclConfig, Failure> {
     let unreadable =
         |reason: &str| Failure::new(codes::PARSE_FILE, "EP0004", format!("the file cannot be parsed: {reason}"));
     let content = std::str::from_utf8(content).map_err(|_| unreadable("it is not UTF-8"))?;
-    // Some editors mark UTF-8.
+    // Some editors begin UTF-8 files with a byte order mark.
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);
-    // The paths of files stay as they are written: what a callback is told is relative, too.
+    // The paths stay as the file has them: relative ones also reach callbacks as relative paths.
     AclConfig::parse_as_vendor(content, Path::new("")).map_err(|problems| {
         let first: &Problem = &problems[0];
         let is_profiler = matches!(&first.location, Location::Pointer(pointer) if pointer.starts_with("/profiler"));

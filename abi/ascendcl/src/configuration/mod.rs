@@ -1,7 +1,7 @@
-//! How often the library was initialized, and the file that says what to do.
+//! How often the library was initialized, and its configuration file.
 
 mod file;
-mod initialized;
+mod initialization;
 
 pub use file::{parse, read};
-pub use initialized::{INITIALIZED, check_initialized, not_initialized};
+pub use initialization::{INITIALIZED, check_initialized, not_initialized};

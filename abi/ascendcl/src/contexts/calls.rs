@@ -1,4 +1,4 @@
-//! What programs do with contexts.
+//! The functions for contexts.
 
 use opscope_border::{Out, exported};
 
@@ -17,7 +17,7 @@ pub fn aclrtCreateContext(context: Out<'_, aclrtContext>, device: i32) -> Result
     Ok(())
 }
 
-/// Waits for the streams of a context that aclrtCreateContext returned, and ends them with it.
+/// Waits for the streams of a context that aclrtCreateContext returned, and destroys them and the context.
 #[exported(runtime_call)]
 pub fn aclrtDestroyContext(context: aclrtContext) -> Result<(), Failure> {
     table::destroy(given(context, "context")?.addr())
@@ -45,7 +45,7 @@ pub fn aclrtCtxGetCurrentDefaultStream(stream: Out<'_, aclrtStream>) -> Result<(
     Ok(())
 }
 
-/// Writes whether the device has a default context. The flags may be NULL, and are 0.
+/// Writes whether the device has a default context. The flags are always 0; their pointer may be NULL.
 #[exported(runtime_call)]
 pub fn aclrtGetPrimaryCtxState(device: i32, flags: Out<'_, u32>, active: Out<'_, i32>) -> Result<(), Failure> {
     let active = active.place("active")?;

@@ -1,4 +1,4 @@
-//! System parameters: they are kept, and change nothing.
+//! System parameters: they are stored, and have no effect.
 
 use std::ffi::c_int;
 

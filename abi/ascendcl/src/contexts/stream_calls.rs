@@ -1,4 +1,4 @@
-//! What programs do with streams.
+//! The functions for streams.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::handles::pointer;
 use crate::last_error::runtime_call;
 use crate::streams::refuse_in_callback;
 
-/// As many streams as the vendor's devices have at most. Here there is no limit.
+/// The most streams that the vendor's devices have. Here there is no limit.
 const MOST: usize = 2048;
 
 const FAST_LAUNCH: u32 = 1;
@@ -29,7 +29,7 @@ pub fn aclrtCreateStream(stream: Out<'_, aclrtStream>) -> Result<(), Failure> {
     create(stream)
 }
 
-/// As aclrtCreateStream. The priority changes nothing, and of the flags those for speed are accepted.
+/// As aclrtCreateStream. The priority has no effect; of the flags, those for speed are accepted.
 #[exported(runtime_call)]
 pub fn aclrtCreateStreamWithConfig(stream: Out<'_, aclrtStream>, _priority: u32, flags: u32) -> Result<(), Failure> {
     stream.check_given("stream")?;
@@ -45,7 +45,7 @@ fn create(stream: Out<'_, aclrtStream>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits for the work of a stream, and ends it.
+/// Waits for the work of a stream, and destroys it.
 #[exported(runtime_call)]
 pub fn aclrtDestroyStream(stream: aclrtStream) -> Result<(), Failure> {
     let stream = given(stream, "stream")?;
@@ -53,27 +53,27 @@ pub fn aclrtDestroyStream(stream: aclrtStream) -> Result<(), Failure> {
     table::take_stream(stream.addr())?.end()
 }
 
-/// Ends a stream. Work that has not begun is dropped.
+/// Destroys a stream. Work that has not begun is dropped.
 #[exported(runtime_call)]
 pub fn aclrtDestroyStreamForce(stream: aclrtStream) -> Result<(), Failure> {
     table::take_stream(given(stream, "stream")?.addr())?.abort();
     Ok(())
 }
 
-/// Waits for the work of a stream, and returns the code of what failed first.
+/// Waits for the work of a stream, and returns the code of the first failure.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeStream(of: aclrtStream) -> Result<(), Failure> {
     stream(of)?.synchronize(None)
 }
 
-/// As aclrtSynchronizeStream, with a time in milliseconds.
+/// As aclrtSynchronizeStream, with a timeout in milliseconds.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeStreamWithTimeout(of: aclrtStream, milliseconds: i32) -> Result<(), Failure> {
     let limit = limit(milliseconds, 0)?;
     stream(of)?.synchronize(limit)
 }
 
-/// Sets whether the work of a stream continues when some of it fails, or what is behind that is skipped.
+/// Sets whether a stream continues after a failure, or skips the work that follows it.
 #[exported(runtime_call)]
 pub fn aclrtSetStreamFailureMode(of: aclrtStream, mode: u64) -> Result<(), Failure> {
     let stops = match mode {
@@ -97,7 +97,7 @@ pub fn aclrtStreamQuery(of: aclrtStream, status: Out<'_, c_int>) -> Result<(), F
     Ok(())
 }
 
-/// Writes the number of a stream, which dumps name it by.
+/// Writes the number of a stream, by which dumps name it.
 #[exported(runtime_call)]
 pub fn aclrtStreamGetId(of: aclrtStream, id: Out<'_, i32>) -> Result<(), Failure> {
     let id = id.place("streamId")?;
@@ -105,7 +105,7 @@ pub fn aclrtStreamGetId(of: aclrtStream, id: Out<'_, i32>) -> Result<(), Failure
     Ok(())
 }
 
-/// Writes how many streams a program for the vendor's devices could still create.
+/// Writes how many more streams a program for the vendor's devices could create.
 #[exported(runtime_call)]
 pub fn aclrtGetStreamAvailableNum(count: Out<'_, u32>) -> Result<(), Failure> {
     let count = count.place("streamCount")?;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::border::{Failure, codes};
-use crate::current;
 use crate::forks::Shared;
 use crate::handles::{Handles, Kind};
 use crate::streams::{Patience, Stream, refuse_in_callback};
+use crate::thread_context;
 
 #[allow(non_camel_case_types)]
 pub type aclrtContext = *mut c_void;
@@ -21,11 +21,11 @@ static CONTEXTS: Shared<Contexts> = Shared::new(Contexts::new(), || CONTEXTS.hel
 struct Contexts {
     known: Handles<Context>,
     streams: Handles<Stream>,
-    /// How many streams were made.
+    /// The number of the last stream that was created.
     last_stream: i32,
     /// The device's default context.
     primary: Option<Primary>,
-    /// The options of a context, or of the process.
+    /// The options of a context, or of the process (`None`).
     options: BTreeMap<(Option<usize>, i32), i64>,
 }
 
@@ -36,7 +36,7 @@ struct Context {
 
 struct Primary {
     context: usize,
-    /// How often the device was set, and not reset.
+    /// How many times the device was set and not yet reset.
     users: usize,
 }
 
@@ -51,7 +51,7 @@ impl Contexts {
         }
     }
 
-    /// In the child of a fork there are no contexts: their threads are the parent's.
+    /// Empties the table in the child of a fork: the threads of the streams exist only in the parent.
     fn forget(&mut self) {
         self.known.forget();
         self.streams.forget();
@@ -79,7 +79,7 @@ impl Contexts {
 
     /// Returns the calling thread's current context.
     fn current(&self) -> Result<(usize, &Context), Failure> {
-        let number = current::get();
+        let number = thread_context::get();
         let context = self.known.get(number).ok_or_else(|| {
             let text = "this thread has no current context: call aclrtSetDevice or aclrtSetCurrentContext first";
             Failure::new(codes::RT_CONTEXT_NULL, "EE1001", text)
@@ -101,7 +101,7 @@ impl Contexts {
     }
 }
 
-/// A handle that is not, or no longer, one of this library.
+/// Reports a handle that this library did not create, or has destroyed.
 fn unknown(parameter: &str, number: usize) -> Failure {
     let value = format!("{number:#x}");
     Failure::wrong_value_of(codes::RT_PARAM_INVALID, parameter, value, "it was destroyed, or never created")
@@ -120,18 +120,18 @@ pub fn current_context() -> Result<usize, Failure> {
 /// Makes a context current in this thread.
 pub fn make_current(context: usize) -> Result<(), Failure> {
     CONTEXTS.read().known.get(context).ok_or_else(|| unknown("context", context))?;
-    current::set(context);
+    thread_context::set(context);
     Ok(())
 }
 
 /// Creates a context, and makes it current in this thread.
 pub fn create() -> usize {
     let context = CONTEXTS.lock().create();
-    current::set(context);
+    thread_context::set(context);
     context
 }
 
-/// Ends a context that `create` returned, with its streams.
+/// Destroys a context that `create` returned, and its streams.
 pub fn destroy(context: usize) -> Result<(), Failure> {
     refuse_in_callback()?;
     let mut contexts = CONTEXTS.lock();
@@ -145,7 +145,7 @@ pub fn destroy(context: usize) -> Result<(), Failure> {
     end(&streams)
 }
 
-/// Makes the device's default context current in this thread. It is created if there is none.
+/// Makes the device's default context current in this thread, and creates it first if necessary.
 pub fn retain_primary() {
     let mut contexts = CONTEXTS.lock();
     let context = match &mut contexts.primary {
@@ -160,10 +160,11 @@ pub fn retain_primary() {
         }
     };
     drop(contexts);
-    current::set(context);
+    thread_context::set(context);
 }
 
-/// Gives the default context back. The last user, or one that uses force, waits for all streams and ends it. Returns whether it ended.
+/// Releases the default context. The last user, or one that uses force, waits for all streams and destroys it. Returns
+/// whether it was destroyed.
 pub fn release_primary(with_force: bool) -> Result<bool, Failure> {
     let mut contexts = CONTEXTS.lock();
     let Some(primary) = &mut contexts.primary else {
@@ -188,7 +189,7 @@ pub fn is_primary_open() -> bool {
     CONTEXTS.read().primary.is_some()
 }
 
-/// Ends streams, which may wait for each other.
+/// Ends streams, some of which may wait for others.
 fn end(streams: &[Arc<Stream>]) -> Result<(), Failure> {
     let _limited = Patience::limited();
     streams.iter().map(|stream| stream.end()).fold(Ok(()), Result::and)
@@ -208,7 +209,7 @@ pub fn create_stream() -> Result<usize, Failure> {
     Ok(contexts.create_stream(context))
 }
 
-/// Takes a stream that `create_stream` returned from its context, to end it.
+/// Removes a stream that `create_stream` returned from its context, so that it can be ended.
 pub fn take_stream(number: usize) -> Result<Arc<Stream>, Failure> {
     let mut contexts = CONTEXTS.lock();
     let stream = Arc::clone(contexts.stream(number)?);
@@ -225,7 +226,7 @@ pub fn default_stream() -> Result<usize, Failure> {
     CONTEXTS.read().current().map(|(_, context)| context.default_stream)
 }
 
-/// Returns how many streams there are.
+/// Returns the number of streams.
 pub fn stream_count() -> usize {
     CONTEXTS.read().streams.iter().count()
 }
@@ -234,14 +235,14 @@ fn all_streams() -> Vec<Arc<Stream>> {
     CONTEXTS.read().streams.iter().cloned().collect()
 }
 
-/// Waits for the work of all streams. Returns why work failed first.
+/// Waits for the work of all streams. Returns the first failure.
 pub fn synchronize_all(limit: Option<Duration>) -> Result<(), Failure> {
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
     let left = || deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     all_streams().iter().map(|stream| stream.synchronize(left())).fold(Ok(()), Result::and)
 }
 
-/// Waits for the work of all streams, whether it fails or not. A callback that no thread takes within a second is given up.
+/// Waits for the work of all streams, whether it fails or not. Gives up callbacks that no thread takes within a second.
 pub fn wait_for_all() -> Result<(), Failure> {
     refuse_in_callback()?;
     let _limited = Patience::limited();

@@ -8,17 +8,18 @@ use crate::border::{Failure, value};
 use crate::objects::Table;
 use crate::tensors::{DESCS, TensorDesc, aclTensorDesc};
 
-/// What a program knows a [`Dataset`] as.
+/// The type by which a program knows a [`Dataset`].
 #[repr(C)]
 pub struct aclmdlDataset {
     _private: [u8; 0],
 }
 
-/// The data buffers of a model's inputs or outputs, in the model's order, with their shapes where the program or a run set them.
+/// The data buffers of a model's inputs or outputs, in the model's order, with the shapes that the program or a run has
+/// set.
 #[derive(Default)]
 pub struct Dataset {
     entries: Mutex<Vec<Entry>>,
-    /// The model and its gear that the program chose for the runs with this dataset.
+    /// The model, and the gear of it that the program chose for runs with this dataset.
     gear: Mutex<Option<(u32, usize)>>,
 }
 
@@ -28,7 +29,7 @@ struct Entry {
     desc: *mut aclTensorDesc,
 }
 
-// SAFETY: both are numbers that are looked up, and never read through.
+// SAFETY: both are numbers that are looked up, and never dereferenced.
 unsafe impl Send for Entry {}
 
 /// Every dataset that exists.
@@ -40,7 +41,7 @@ impl Dataset {
         self.entries().iter().map(|entry| BUFFERS.get(entry.buffer)).collect()
     }
 
-    /// Returns the shapes of the buffers, as far as they are set.
+    /// Returns the shapes of the buffers; `None` for each that is not set.
     pub fn descs(&self) -> Result<Vec<Option<Arc<TensorDesc>>>, Failure> {
         self.entries().iter().map(|entry| DESCS.get_unless_null(entry.desc)).collect()
     }
@@ -57,7 +58,7 @@ impl Dataset {
         let reason = || format!("the dataset has {count} buffers");
         let entry = entries.get_mut(index).ok_or_else(|| Failure::wrong_value("index", index, &reason()))?;
         match desc {
-            // A program may keep the pointer, so it stays the same.
+            // A program may keep the pointer, so it must not change.
             Some(desc) if !entry.desc.is_null() => DESCS.replace(entry.desc, desc)?,
             Some(desc) => entry.desc = DESCS.insert(desc),
             None => entry.forget_desc(),
@@ -65,12 +66,12 @@ impl Dataset {
         Ok(())
     }
 
-    /// Chooses a gear of a model for the runs with this dataset.
+    /// Chooses a gear of a model for runs with this dataset.
     pub fn choose(&self, model: u32, gear: usize) {
         *self.gear.lock().unwrap_or_else(PoisonError::into_inner) = Some((model, gear));
     }
 
-    /// Returns the gear of a model that was chosen.
+    /// Returns the gear that was chosen for a model.
     pub fn gear(&self, of: u32) -> Option<usize> {
         let chosen = *self.gear.lock().unwrap_or_else(PoisonError::into_inner);
         chosen.filter(|(model, _)| *model == of).map(|(_, gear)| gear)
@@ -96,13 +97,13 @@ impl Drop for Entry {
     }
 }
 
-/// Makes a dataset without buffers.
+/// Creates a dataset without buffers.
 #[exported]
 pub fn aclmdlCreateDataset() -> *mut aclmdlDataset {
     value(ptr::null_mut(), || Ok(DATASETS.insert(Dataset::default())))
 }
 
-/// Destroys a dataset, not its buffers.
+/// Destroys a dataset, but not its buffers.
 #[exported]
 pub fn aclmdlDestroyDataset(dataset: *const aclmdlDataset) -> Result<(), Failure> {
     DATASETS.remove(dataset).map(drop)
@@ -117,13 +118,13 @@ pub fn aclmdlAddDatasetBuffer(dataset: *mut aclmdlDataset, buffer: *mut aclDataB
     Ok(())
 }
 
-/// Returns the number of buffers; 0 for what is no dataset.
+/// Returns the number of buffers; 0 if the argument is not a dataset.
 #[exported]
 pub fn aclmdlGetDatasetNumBuffers(dataset: *const aclmdlDataset) -> usize {
     value(0, || Ok(DATASETS.get(dataset)?.len()))
 }
 
-/// Returns a buffer, also one that was destroyed; NULL for a wrong argument.
+/// Returns a buffer, even a destroyed one; NULL for a wrong argument.
 #[exported]
 pub fn aclmdlGetDatasetBuffer(dataset: *const aclmdlDataset, index: usize) -> *mut aclDataBuffer {
     value(ptr::null_mut(), || of_entry(dataset, index, |entry| entry.buffer))
@@ -141,8 +142,8 @@ pub fn aclmdlSetDatasetTensorDesc(
     dataset.describe(index, copy)
 }
 
-/// Returns the shape that the program or the last run set, which belongs to the dataset; NULL if there is none, and for a wrong
-/// argument.
+/// Returns the shape that the program or the last run has set; NULL if there is none, and for a wrong argument. It
+/// belongs to the dataset.
 #[exported]
 pub fn aclmdlGetDatasetTensorDesc(dataset: *const aclmdlDataset, index: usize) -> *mut aclTensorDesc {
     value(ptr::null_mut(), || of_entry(dataset, index, |entry| entry.desc))

@@ -1,4 +1,4 @@
-//! What only converted models have: attributes of fused operators, and AIPP.
+//! Properties that only converted models have: attributes of fused operators, and AIPP.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use super::desc::{aclmdlDesc, described};
 use crate::border::{Failure, codes, given, value};
 use crate::models::find;
 
-/// The only attribute that can be asked for: the operators that one was fused of.
+/// The only attribute that can be queried: the operators that were fused into one.
 const ORIGINAL_NAMES: &CStr = c"_datadump_original_op_names";
 
 /// `ACL_DATA_WITHOUT_AIPP`.
@@ -17,7 +17,7 @@ const WITHOUT_AIPP: c_int = 0;
 /// `ACL_INVALID_NODE_INDEX`.
 const NO_NODE: usize = 0xffff_ffff;
 
-/// Returns the operators that one was fused of: "", since a file has no fused operators. NULL for a wrong argument.
+/// Returns the operators that were fused into one: "", since a file has no fused operators. NULL for a wrong argument.
 #[exported]
 pub fn aclmdlGetOpAttr(desc: *mut aclmdlDesc, op_name: Text<'_>, attribute: Text<'_>) -> *const c_char {
     value(ptr::null(), || {
@@ -50,7 +50,7 @@ pub fn aclmdlGetAippType(
     Ok(())
 }
 
-/// Answers that an input has no AIPP.
+/// Returns that an input has no AIPP.
 #[exported]
 pub fn aclmdlGetFirstAippInfo(model_id: u32, index: usize, info: *mut c_void) -> Result<(), Failure> {
     given(info, "aippInfo")?;

@@ -3,25 +3,25 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use opscope_border::{Bytes, Text, exported};
 
-use super::described::Described;
+use super::description::Description;
 use crate::border::{Failure, codes, value};
 use crate::models::{Source, find, read_file, read_memory};
 use crate::objects::Table;
 
-/// What a program knows a [`Desc`] as.
+/// The type by which a program knows a [`Desc`].
 #[repr(C)]
 pub struct aclmdlDesc {
     _private: [u8; 0],
 }
 
-/// The place for a model's description; empty before it is filled.
+/// A place for a model's description; empty until it is filled.
 #[derive(Default)]
-struct Desc(RwLock<Option<Arc<Described>>>);
+struct Desc(RwLock<Option<Arc<Description>>>);
 
 static DESCS: Table<aclmdlDesc, Desc> = Table::new("model description", || DESCS.held());
 
-/// Returns the description that a place holds.
-pub fn described(desc: *const aclmdlDesc) -> Result<Arc<Described>, Failure> {
+/// Returns the description in a place.
+pub fn described(desc: *const aclmdlDesc) -> Result<Arc<Description>, Failure> {
     let held = DESCS.get(desc)?.0.read().unwrap_or_else(PoisonError::into_inner).clone();
     held.ok_or_else(|| {
         let text = "the model description is empty; aclmdlGetDesc fills it";
@@ -29,24 +29,24 @@ pub fn described(desc: *const aclmdlDesc) -> Result<Arc<Described>, Failure> {
     })
 }
 
-/// Makes an empty description.
+/// Creates an empty description.
 #[exported]
 pub fn aclmdlCreateDesc() -> *mut aclmdlDesc {
     value(ptr::null_mut(), || Ok(DESCS.insert(Desc::default())))
 }
 
-/// Destroys a description, and its texts.
+/// Destroys a description and its texts.
 #[exported]
 pub fn aclmdlDestroyDesc(desc: *mut aclmdlDesc) -> Result<(), Failure> {
     DESCS.remove(desc).map(drop)
 }
 
-/// Fills a description from a model that is loaded.
+/// Fills a description from a loaded model.
 #[exported]
 pub fn aclmdlGetDesc(desc: *mut aclmdlDesc, model_id: u32) -> Result<(), Failure> {
     fill(desc, || {
         let model = find(model_id)?;
-        Ok(Described::new(Some(model_id), model.session.graph(), model.gears.clone()))
+        Ok(Description::new(Some(model_id), model.session.graph(), model.gears.clone()))
     })
 }
 
@@ -66,16 +66,16 @@ pub fn aclmdlGetDescFromMem(
     fill(desc, || read_memory(model).map(of_source))
 }
 
-fn of_source(source: Source) -> Described {
-    Described::new(None, &source.graph, source.gears)
+fn of_source(source: Source) -> Description {
+    Description::new(None, &source.graph, source.gears)
 }
 
-fn fill(desc: *mut aclmdlDesc, describe: impl FnOnce() -> Result<Described, Failure>) -> Result<(), Failure> {
+fn fill(desc: *mut aclmdlDesc, describe: impl FnOnce() -> Result<Description, Failure>) -> Result<(), Failure> {
     let desc = DESCS.get(desc)?;
     let filled = describe();
     let (held, result) = match filled {
         Ok(described) => (Some(Arc::new(described)), Ok(())),
-        // A description that cannot be filled is empty, not the old one.
+        // If a description cannot be filled, it becomes empty and does not keep its old content.
         Err(failure) => (None, Err(failure)),
     };
     *desc.0.write().unwrap_or_else(PoisonError::into_inner) = held;

@@ -3,7 +3,7 @@ use std::ffi::{c_char, c_int};
 use opscope_border::{Out, exported};
 
 use super::desc::{aclmdlDesc, described};
-use super::described::{NAME_BYTES, Tensor};
+use super::description::{NAME_BYTES, Tensor};
 use crate::border::{Failure, codes, value};
 use crate::models::find;
 
@@ -29,28 +29,28 @@ pub struct aclmdlIODimsRange {
 const _: () = assert!(size_of::<aclmdlIODims>() == 1160);
 const _: () = assert!(size_of::<aclmdlIODimsRange>() == 2056);
 
-/// A free dimension whose range the file does not give: from 1, without a largest size.
+/// A free dimension whose range the file does not give: at least 1, without an upper limit.
 const ANY: [i64; 2] = [1, -1];
 
-/// Returns the number of inputs; 0 for what is no description.
+/// Returns the number of inputs; 0 if the argument is not a description.
 #[exported]
 pub fn aclmdlGetNumInputs(desc: *mut aclmdlDesc) -> usize {
     value(0, || Ok(described(desc)?.inputs.len()))
 }
 
-/// Returns the number of outputs; 0 for what is no description.
+/// Returns the number of outputs; 0 if the argument is not a description.
 #[exported]
 pub fn aclmdlGetNumOutputs(desc: *mut aclmdlDesc) -> usize {
     value(0, || Ok(described(desc)?.outputs.len()))
 }
 
-/// Returns the bytes of an input; 0 if a dimension is free, and for a wrong argument.
+/// Returns the size of an input in bytes; 0 if a dimension is free, and for a wrong argument.
 #[exported]
 pub fn aclmdlGetInputSizeByIndex(desc: *mut aclmdlDesc, index: usize) -> usize {
     value(0, || Ok(described(desc)?.input(index)?.bytes))
 }
 
-/// Returns the bytes of an output; 0 if a dimension is free, and for a wrong argument.
+/// Returns the size of an output in bytes; 0 if a dimension is free, and for a wrong argument.
 #[exported]
 pub fn aclmdlGetOutputSizeByIndex(desc: *mut aclmdlDesc, index: usize) -> usize {
     value(0, || Ok(described(desc)?.output(index)?.bytes))
@@ -62,7 +62,7 @@ pub fn aclmdlGetInputDims(desc: *const aclmdlDesc, index: usize, dims: Out<'_, a
     write(dims, || shape(described(desc)?.input(index)?))
 }
 
-/// Writes the shape of an input. It is that of [`aclmdlGetInputDims`], since no model here has AIPP.
+/// Writes the shape of an input. It is the same as that of [`aclmdlGetInputDims`], since no model here has AIPP.
 #[exported]
 pub fn aclmdlGetInputDimsV2(desc: *const aclmdlDesc, index: usize, dims: Out<'_, aclmdlIODims>) -> c_int {
     aclmdlGetInputDims(desc, index, dims)
@@ -74,8 +74,8 @@ pub fn aclmdlGetOutputDims(desc: *const aclmdlDesc, index: usize, dims: Out<'_, 
     write(dims, || shape(described(desc)?.output(index)?))
 }
 
-/// Writes the shape of an output: that of the gear that was chosen last; without gears as the file declares it, with the sizes of the
-/// last run for free dimensions.
+/// Writes the shape of an output. With gears, it is that of the gear that was chosen last. Without gears, it is the
+/// declared shape, with the sizes of the last run for free dimensions.
 #[exported]
 pub fn aclmdlGetCurOutputDims(
     desc: *const aclmdlDesc,
@@ -102,7 +102,7 @@ pub fn aclmdlGetCurOutputDims(
     write(dims, current)
 }
 
-/// Writes the smallest and the largest size of each dimension of an input: none if the model has gears.
+/// Writes the smallest and the largest size of each dimension of an input; nothing if the model has gears.
 #[exported]
 pub fn aclmdlGetInputDimsRange(
     desc: *const aclmdlDesc,
@@ -138,14 +138,14 @@ fn io_dims(tensor: &Tensor, sizes: &[i64]) -> Result<aclmdlIODims, Failure> {
 }
 
 impl aclmdlIODims {
-    /// A shape without a name.
+    /// Makes a shape without a name.
     pub(super) fn new(sizes: &[i64]) -> Result<Self, Failure> {
         let mut value = Self { name: [0; NAME_BYTES], dim_count: count(sizes)?, dims: [0; MOST_DIMS] };
         value.dims[..sizes.len()].copy_from_slice(sizes);
         Ok(value)
     }
 
-    /// Returns the sizes; `None` if there are more than there is room for.
+    /// Returns the sizes; `None` if there are more than the struct can hold.
     pub(super) fn sizes(&self) -> Option<&[i64]> {
         self.dims.get(..self.dim_count)
     }

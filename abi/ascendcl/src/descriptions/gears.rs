@@ -1,12 +1,12 @@
-//! Gears: the shapes that the user fixes in advance, as the converter of the vendor's models does. A program asks for them, and chooses
-//! one for the runs with a dataset.
+//! Gears: shapes that the user fixes in advance, as the converter of the vendor's models does. A program queries them,
+//! and chooses one for runs with a dataset.
 
 use opscope_border::{In, ItemsOut, Out, exported};
 
 use super::desc::{aclmdlDesc, described};
 use super::dims::{aclmdlIODims, write};
 use crate::border::{Failure, codes};
-use crate::data::{DATASETS, Place, aclmdlDataset};
+use crate::data::{DATASETS, MemoryRange, aclmdlDataset};
 use crate::models::{CHOICE, Gear, GearKind, Gears, MOST_GEARS, ModelId, find};
 
 /// The batch sizes of a model.
@@ -26,7 +26,7 @@ pub struct aclmdlHW {
 const _: () = assert!(size_of::<aclmdlBatch>() == 1032);
 const _: () = assert!(size_of::<aclmdlHW>() == 2056);
 
-/// Returns the gears of a description that are of this kind.
+/// Returns the gears of a description, if they are of this kind.
 fn gears_of(desc: *const aclmdlDesc, kind: GearKind) -> Result<Vec<Vec<u64>>, Failure> {
     let gears = described(desc)?.gears.clone();
     let of_kind = gears.filter(|gears| gears.kind == kind);
@@ -46,7 +46,7 @@ pub fn aclmdlGetDynamicBatch(desc: *const aclmdlDesc, batch: Out<'_, aclmdlBatch
     write(batch, sizes)
 }
 
-/// Writes the heights and widths of a model. The index is not looked at.
+/// Writes the heights and widths of a model. The index is ignored.
 #[exported]
 pub fn aclmdlGetDynamicHW(desc: *const aclmdlDesc, _index: usize, hw: Out<'_, aclmdlHW>) -> Result<(), Failure> {
     let sizes = || {
@@ -58,7 +58,7 @@ pub fn aclmdlGetDynamicHW(desc: *const aclmdlDesc, _index: usize, hw: Out<'_, ac
     write(hw, sizes)
 }
 
-/// Writes the number of a model's gears that are of all free dimensions.
+/// Writes the number of a model's gears of the kind that fixes all free dimensions.
 #[exported]
 pub fn aclmdlGetInputDynamicGearCount(
     desc: *const aclmdlDesc,
@@ -72,7 +72,8 @@ pub fn aclmdlGetInputDynamicGearCount(
     write(gear_count, count)
 }
 
-/// Writes the shapes of all gears that are of all free dimensions: those of all inputs, one behind the other.
+/// Writes the shapes of all gears of the kind that fixes all free dimensions: for each gear, the shapes of all inputs
+/// in a row.
 #[exported]
 pub fn aclmdlGetInputDynamicDims(
     desc: *const aclmdlDesc,
@@ -95,7 +96,7 @@ pub fn aclmdlGetInputDynamicDims(
     Ok(())
 }
 
-/// Returns the shapes of all inputs, one behind the other.
+/// Returns the shapes of all inputs in a row.
 fn inputs_of(gear: &Gear) -> Vec<i64> {
     gear.inputs.iter().flatten().map(|&size| size as i64).collect()
 }
@@ -104,7 +105,7 @@ fn of_all_inputs(index: usize) -> Result<(), Failure> {
     if index == usize::MAX { Ok(()) } else { Err(Failure::wrong_value("index", index, "it is (size_t)-1")) }
 }
 
-/// Chooses one of a model's batch sizes for the runs with a dataset.
+/// Chooses one of a model's batch sizes for runs with a dataset.
 #[exported]
 pub fn aclmdlSetDynamicBatchSize(
     model_id: u32,
@@ -115,7 +116,7 @@ pub fn aclmdlSetDynamicBatchSize(
     choose(model_id, dataset, index, GearKind::Batch, &[batch_size])
 }
 
-/// Chooses one of a model's heights and widths for the runs with a dataset.
+/// Chooses one of a model's heights and widths for runs with a dataset.
 #[exported]
 pub fn aclmdlSetDynamicHWSize(
     model_id: u32,
@@ -127,7 +128,7 @@ pub fn aclmdlSetDynamicHWSize(
     choose(model_id, dataset, index, GearKind::ImageSize, &[height, width])
 }
 
-/// Chooses one of a model's gears for the runs with a dataset: by the shapes of all inputs, one behind the other.
+/// Chooses one of a model's gears for runs with a dataset, by the shapes of all inputs in a row.
 #[exported]
 pub fn aclmdlSetInputDynamicDims(
     model_id: u32,
@@ -138,7 +139,7 @@ pub fn aclmdlSetInputDynamicDims(
     let dims = dims.get("dims")?;
     let count = dims.dim_count;
     let sizes = dims.sizes().ok_or_else(|| Failure::wrong_value("dims.dimCount", count, "it is at most 128"))?;
-    // What is negative is no size of a gear.
+    // A negative number is never the size of a gear.
     let sizes: Vec<u64> = sizes.iter().map(|&size| u64::try_from(size).unwrap_or(u64::MAX)).collect();
     choose(model_id, dataset, index, GearKind::Dims, &sizes)
 }
@@ -189,8 +190,8 @@ fn choose(
     Ok(())
 }
 
-/// Checks the memory of the input that stands for the choice, where a device would read it.
-fn check_place(gears: &Gears, place: Place) -> Result<(), Failure> {
+/// Checks the memory of the input that carries the choice on a device.
+fn check_place(gears: &Gears, place: MemoryRange) -> Result<(), Failure> {
     let needed = gears.choice_bytes();
     if place.address.is_null() {
         let text = format!("the buffer of input {CHOICE} has no memory");

@@ -1,8 +1,8 @@
-//! What a program asks about a model: its inputs and outputs, their shapes, types and names.
+//! The description of a model that a program queries: its inputs and outputs, their shapes, types and names.
 
 mod attributes;
 mod desc;
-mod described;
+mod description;
 mod dims;
 mod gears;
 mod names;

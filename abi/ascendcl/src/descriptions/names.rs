@@ -4,14 +4,14 @@ use std::ptr;
 use opscope_border::{Out, Text, exported};
 
 use super::desc::{aclmdlDesc, described};
-use super::described::Tensor;
+use super::description::Tensor;
 use super::dims::write;
 use crate::border::{Failure, value};
 
 /// Returns the name of an input; "" for a wrong argument.
 #[exported]
 pub fn aclmdlGetInputNameByIndex(desc: *const aclmdlDesc, index: usize) -> *const c_char {
-    // The description keeps the text.
+    // The description owns the text.
     value(c"".as_ptr(), || Ok(described(desc)?.input(index)?.name.as_ptr()))
 }
 
@@ -21,7 +21,7 @@ pub fn aclmdlGetOutputNameByIndex(desc: *const aclmdlDesc, index: usize) -> *con
     value(c"".as_ptr(), || Ok(described(desc)?.output(index)?.name.as_ptr()))
 }
 
-/// Returns the name behind one that stands for it in structs, or the name itself; NULL for a wrong argument.
+/// Returns the full name for a substitute that structs use, or the name itself; NULL for a wrong argument.
 #[exported]
 pub fn aclmdlGetTensorRealName(desc: *const aclmdlDesc, name: Text<'_>) -> *const c_char {
     value(ptr::null(), || {
@@ -33,7 +33,7 @@ pub fn aclmdlGetTensorRealName(desc: *const aclmdlDesc, name: Text<'_>) -> *cons
     })
 }
 
-/// Writes the index of the input of a name.
+/// Writes the index of the input with a name.
 #[exported]
 pub fn aclmdlGetInputIndexByName(
     desc: *const aclmdlDesc,
@@ -43,7 +43,7 @@ pub fn aclmdlGetInputIndexByName(
     write(index, || position(&described(desc)?.inputs, name, "input"))
 }
 
-/// Writes the index of the output of a name.
+/// Writes the index of the output with a name.
 #[exported]
 pub fn aclmdlGetOutputIndexByName(
     desc: *const aclmdlDesc,

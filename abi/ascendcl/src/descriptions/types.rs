@@ -3,7 +3,7 @@ use std::ffi::c_int;
 use opscope_border::exported;
 
 use super::desc::{aclmdlDesc, described};
-use super::described::Tensor;
+use super::description::Tensor;
 use crate::border::value;
 use crate::tensors::{DTYPE_UNDEFINED, FORMAT_UNDEFINED, format_of_rank, number_of};
 

@@ -1,4 +1,4 @@
-//! The device: there is one, and it is this machine.
+//! The only device, which is this machine.
 
 mod queries;
 mod timeouts;
@@ -10,7 +10,7 @@ use crate::contexts::{DEVICE, check_current, check_device, limit, release_primar
 use crate::last_error::runtime_call;
 use crate::memory::free_device;
 
-/// Opens the device for one more user. Its default context becomes current in this thread.
+/// Adds a user of the device. Its default context becomes current in this thread.
 #[exported(runtime_call)]
 pub fn aclrtSetDevice(device: i32) -> Result<(), Failure> {
     check_device(device)?;
@@ -18,13 +18,14 @@ pub fn aclrtSetDevice(device: i32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes one user away. After the last, waits for all streams, and ends the default context and the memory of the device.
+/// Removes a user of the device. After the last one, waits for all streams, destroys the default context, and frees the
+/// memory of the device.
 #[exported(runtime_call)]
 pub fn aclrtResetDevice(device: i32) -> Result<(), Failure> {
     reset(device, false)
 }
 
-/// As aclrtResetDevice for the last user, however many there are.
+/// As aclrtResetDevice for the last user, however many users there are.
 #[exported(runtime_call)]
 pub fn aclrtResetDeviceForce(device: i32) -> Result<(), Failure> {
     reset(device, true)
@@ -47,14 +48,14 @@ pub fn aclrtGetDevice(device: Out<'_, i32>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits for the work of all streams, and returns the code of what failed first.
+/// Waits for the work of all streams, and returns the code of the first failure.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeDevice() -> Result<(), Failure> {
     check_current()?;
     synchronize_all(None)
 }
 
-/// As aclrtSynchronizeDevice, with a time in milliseconds.
+/// As aclrtSynchronizeDevice, with a timeout in milliseconds.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeDeviceWithTimeout(milliseconds: i32) -> Result<(), Failure> {
     let limit = limit(milliseconds, 1)?;

@@ -1,4 +1,4 @@
-//! What programs ask about the device.
+//! The queries about the device.
 
 use std::ffi::c_int;
 use std::thread::available_parallelism;
@@ -10,13 +10,13 @@ use crate::contexts::{DEVICE, check_device};
 use crate::last_error::runtime_call;
 use crate::memory::device_memory;
 
-/// Programs copy between host and device, as they do on a machine with a card.
+/// Programs copy between host and device, as on a machine with a card.
 const RUN_MODE_HOST: c_int = 1;
 const STATUS_NORMAL: c_int = 0;
 /// A value that is not known.
 const UNKNOWN: i32 = -1;
 
-/// The first 16 bytes of `aclrtUtilizationInfo`, whose other 8 lead to the program's own.
+/// The first 16 bytes of `aclrtUtilizationInfo`. The other 8 are a pointer of the program.
 #[repr(C)]
 pub struct Utilization {
     cube: i32,
@@ -39,7 +39,7 @@ pub fn aclrtGetRunMode(mode: Out<'_, c_int>) -> Result<(), Failure> {
     write(mode, "runMode", RUN_MODE_HOST)
 }
 
-/// Writes that the device is well.
+/// Writes that the device works.
 #[exported(runtime_call)]
 pub fn aclrtQueryDeviceStatus(device: i32, status: Out<'_, c_int>) -> Result<(), Failure> {
     status.check_given("deviceStatus")?;
@@ -47,7 +47,7 @@ pub fn aclrtQueryDeviceStatus(device: i32, status: Out<'_, c_int>) -> Result<(),
     write(status, "deviceStatus", STATUS_NORMAL)
 }
 
-/// Writes that it is not known how busy the device is.
+/// Writes that the load of the device is unknown.
 #[exported(runtime_call)]
 pub fn aclrtGetDeviceUtilizationRate(device: i32, info: Out<'_, Utilization>) -> Result<(), Failure> {
     let info = info.place("utilizationInfo")?;
@@ -81,7 +81,7 @@ pub fn aclGetDeviceCapability(device: u32, info: c_int, value: Out<'_, i64>) -> 
     })
 }
 
-/// Writes how many cores the device has, or its memory.
+/// Writes how many cores the device has, or how much memory.
 #[exported]
 pub fn aclrtGetDeviceInfo(device: u32, attribute: c_int, value: Out<'_, i64>) -> c_int {
     const AICPU_CORES: c_int = 1;
@@ -101,14 +101,14 @@ pub fn aclrtGetDeviceInfo(device: u32, attribute: c_int, value: Out<'_, i64>) ->
     })
 }
 
-/// Checks a number of a device that has no sign.
+/// Checks an unsigned device number.
 fn check_number(device: u32) -> Result<(), Failure> {
     let reason = "the only device is 0";
     let wrong = || Failure::wrong_value_of(codes::RT_INVALID_DEVICEID, "deviceId", device, reason);
     i32::try_from(device).ok().filter(|device| *device == DEVICE).map(drop).ok_or_else(wrong)
 }
 
-/// Returns how many threads the machine runs at a time.
+/// Returns how many threads the machine runs at the same time.
 fn cores() -> i64 {
     available_parallelism().map_or(1, |cores| i64::try_from(cores.get()).unwrap_or(i64::MAX))
 }

@@ -1,4 +1,5 @@
-//! The dump of the arguments of single operators. None is executed here, so it is switched on and off, and writes nothing.
+//! The dump of the arguments of single operators. No single operator is executed here, so the dump can be switched on
+//! and off, but writes nothing.
 
 use std::ffi::{OsStr, c_int};
 use std::fs;
@@ -15,7 +16,7 @@ const AI_CORE: u32 = 1;
 
 static IS_ON: Shared<bool> = Shared::new(false, || IS_ON.held(|_| {}));
 
-/// Switches the dump on. The directory is made.
+/// Switches the dump on, and creates its directory.
 #[exported]
 pub fn aclopStartDumpArgs(dump_type: u32, path: Text<'_>) -> Result<(), Failure> {
     let refused = |code: &str, text: &str| Err(Failure::new(codes::FAILURE, code, text));

@@ -10,7 +10,7 @@ use crate::border::{Failure, codes, note};
 use crate::configuration::{check_initialized, parse, read};
 use crate::forks::Shared;
 
-/// Sets what models are dumped with, by the file of `aclInit`.
+/// Sets the dump settings from the file of `aclInit`.
 pub fn configure(config: Option<&AclConfig>) {
     let mut state = SETTINGS.lock();
     state.by_init = config.and_then(Settings::of);
@@ -18,7 +18,7 @@ pub fn configure(config: Option<&AclConfig>) {
     state.exceptions = config.and_then(|config| config.exceptions.clone());
 }
 
-/// Ends the dump of all models, and returns when everything is delivered.
+/// Ends the dump of all models. Returns once everything is delivered.
 pub fn finish() {
     model::end_all();
     queue::flush();
@@ -28,7 +28,7 @@ pub fn finish() {
     (state.by_init, state.path, state.exceptions) = (None, None, None);
 }
 
-/// Begins to dump models that are loaded from now on.
+/// Dumps the models that are loaded from now on.
 #[exported]
 pub fn aclmdlInitDump() -> Result<(), Failure> {
     check_initialized()?;
@@ -44,7 +44,7 @@ pub fn aclmdlInitDump() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sets what models that are loaded from now on are dumped with.
+/// Sets the dump settings for the models that are loaded from now on.
 #[exported]
 pub fn aclmdlSetDump(path: Text<'_>) -> Result<(), Failure> {
     check_dumping()?;
@@ -53,12 +53,12 @@ pub fn aclmdlSetDump(path: Text<'_>) -> Result<(), Failure> {
     let mut state = SETTINGS.lock();
     state.path = settings.as_ref().map(|settings| settings.directory.clone());
     state.exceptions = config.exceptions;
-    // A file that dumps nothing replaces what was set before it, too.
+    // A file that dumps nothing also replaces the earlier settings.
     state.by_set = Some(settings);
     Ok(())
 }
 
-/// Ends the dump of all models, and returns when everything is delivered.
+/// Ends the dump of all models. Returns once everything is delivered.
 #[exported]
 pub fn aclmdlFinalizeDump() -> Result<(), Failure> {
     check_dumping()?;
@@ -69,17 +69,17 @@ pub fn aclmdlFinalizeDump() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The kinds of directories that `acldumpGetPath` knows: of exceptions, and of dumps.
+/// The kinds of directories that `acldumpGetPath` knows: for exceptions, and for dumps.
 const AIC_ERR_BRIEF_DUMP: c_int = 1;
 const AIC_ERR_DETAIL_DUMP: c_int = 3;
 const DATA_DUMP: c_int = 4;
 const OVERFLOW_DUMP: c_int = 5;
 
-/// The texts that programs were given, of exceptions and of dumps. A text lives until the directory is another one.
+/// The texts that programs received, for exceptions and for dumps. A text lives until the directory changes.
 static GIVEN: Shared<[Option<CString>; 2]> = Shared::new([None, None], || GIVEN.held(|_| {}));
 
-/// Returns the directory of the dump that was configured last, or the one for exceptions, which is made; NULL if there is none. The text
-/// is valid until the next configuration.
+/// Returns the directory of the dump that was configured last, or the one for exceptions, which it creates; NULL if
+/// there is none. The text is valid until the next configuration.
 #[exported]
 pub fn acldumpGetPath(kind: c_int) -> *const c_char {
     let path = match kind {

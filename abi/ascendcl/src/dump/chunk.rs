@@ -5,10 +5,11 @@ use std::ptr::NonNull;
 
 use std::os::unix::ffi::OsStrExt;
 
-/// The bytes of the file's name, with its NUL.
+/// The size of the file's name, with its NUL.
 pub const LONGEST_NAME: usize = 4096;
 
-/// A chunk of a dump file, as a program's callback gets it. The data follows `flag` directly, before the end of the struct.
+/// A chunk of a dump file, as a program's callback receives it. The data follows `flag` directly, before the end of the
+/// struct.
 #[repr(C)]
 pub struct acldumpChunk {
     pub file_name: [c_char; LONGEST_NAME],
@@ -30,7 +31,7 @@ const _: () = assert!(
         && std::mem::offset_of!(acldumpChunk, flag) == 4112
 );
 
-/// A chunk with its data, in one piece of memory: that of the struct, and as many bytes behind it.
+/// A chunk with its data in one allocation: the struct, followed by as many bytes as the data has.
 pub struct Chunk {
     memory: NonNull<u8>,
     layout: Layout,
@@ -40,7 +41,7 @@ pub struct Chunk {
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// Makes a chunk. Returns `None` if there is no memory, or the name or the data is too long.
+    /// Makes a chunk. Returns `None` if there is not enough memory, or the name or the data is too long.
     pub fn new(file: &Path, data: &[u8], is_last: bool) -> Option<Self> {
         let name = file.as_os_str().as_bytes();
         let length = u32::try_from(data.len()).ok()?;
@@ -50,7 +51,8 @@ impl Chunk {
         let layout = Layout::from_size_align(SIZE + data.len(), align_of::<acldumpChunk>()).ok()?;
         // SAFETY: the layout is not empty.
         let memory = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        // SAFETY: the memory has room for the struct and the data behind `DATA`, and is zero: the name ends with NUL.
+        // SAFETY: the memory has room for the struct and for the data from `DATA` on. It is zeroed, so the name ends
+        // with NUL.
         unsafe {
             let chunk = memory.cast::<acldumpChunk>().as_mut();
             std::ptr::copy_nonoverlapping(name.as_ptr(), memory.as_ptr(), name.len());
@@ -60,18 +62,18 @@ impl Chunk {
         Some(Self { memory, layout })
     }
 
-    /// Returns the chunk as the callback gets it.
+    /// Returns the chunk as the callback receives it.
     pub fn head(&self) -> &acldumpChunk {
-        // SAFETY: the memory has the struct.
+        // SAFETY: the memory begins with the struct.
         unsafe { self.memory.cast().as_ref() }
     }
 
-    /// Returns what the callback gets beside it: the bytes of the struct and the data.
+    /// Returns the length that the callback receives: the bytes of the struct and the data.
     pub fn length(&self) -> i32 {
         i32::try_from(self.layout.size()).unwrap_or(i32::MAX)
     }
 
-    /// Returns the bytes that it takes.
+    /// Returns the size of its allocation.
     pub fn bytes(&self) -> usize {
         self.layout.size()
     }
@@ -82,7 +84,7 @@ impl Chunk {
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(DATA), self.layout.size() - SIZE) }
     }
 
-    /// Returns whether it is the last one of its file.
+    /// Returns whether it is the last chunk of its file.
     pub fn is_last(&self) -> bool {
         self.head().is_last != 0
     }
@@ -90,7 +92,7 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // SAFETY: the memory was allocated with this layout, and nobody else has it.
+        // SAFETY: the memory was allocated with this layout, and nothing else uses it.
         unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }
 }

@@ -1,14 +1,14 @@
-/// What was delivered since the library was loaded, or the process forked.
+/// What was delivered since the library was loaded, or the process was forked.
 #[derive(Clone, Copy)]
 pub struct Counts {
     /// Files whose last chunk was delivered.
     pub files: u64,
-    /// Files that were begun, and get no last chunk.
+    /// Files that were begun, but will get no last chunk.
     pub incomplete_files: u64,
     pub chunks: u64,
     /// Bytes of data in these chunks.
     pub bytes: u64,
-    /// Chunks that neither a callback nor a file got.
+    /// Chunks that reached neither a callback nor a file.
     pub lost_chunks: u64,
 }
 

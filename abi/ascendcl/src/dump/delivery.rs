@@ -1,4 +1,4 @@
-//! Where chunks go in the end.
+//! The delivery of chunks to their destinations.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,49 +8,50 @@ use super::counts::Counts;
 use super::files::Files;
 use super::{slot, subscribers};
 
-/// Gives chunks to the callbacks, or writes them to their files.
+/// Passes chunks to the callbacks, or writes them to their files.
 #[derive(Default)]
 pub struct Delivery {
     files: Files,
-    /// The files that have begun and not ended.
-    begun: HashMap<PathBuf, Way>,
+    /// The files that have begun but not ended.
+    begun: HashMap<PathBuf, Destination>,
 }
 
-/// Where the chunks of a file go. It is decided with the first one: the end of a file alone is of no use to anyone.
-enum Way {
-    /// To the callback that was registered then, and to the subscribers that were there then.
+/// Where the chunks of a file go. This is decided at the first chunk, because the end of a file is useless without its
+/// beginning.
+enum Destination {
+    /// To the callback and the subscribers that were registered at the first chunk.
     Callbacks {
         callback: Option<u64>,
         subscribers: Option<u64>,
     },
     Disk,
-    /// Nobody asked for it.
+    /// Nowhere: the file has no receiver.
     Nowhere,
-    /// A chunk was lost, so the rest is, too.
+    /// A chunk was lost, so the rest of the file is lost, too.
     Lost,
 }
 
 impl Delivery {
-    /// Delivers a chunk. `to_disk` says whether it goes to its file if there is no callback. Returns what to count, and why the chunk is
-    /// lost if it is the first of its file that is.
+    /// Delivers a chunk. `to_disk` says whether it goes to its file if there is no callback. Returns what to count and,
+    /// for the first lost chunk of a file, why it was lost.
     pub fn deliver(&mut self, chunk: &Chunk, path: &Path, to_disk: bool) -> (Counts, Option<String>) {
         let begun = self.begun.remove(path);
-        let (is_first, mut way) = (begun.is_none(), begun.unwrap_or_else(|| Way::now(to_disk)));
-        let mut given = way.give(chunk, path, &mut self.files);
-        // A callback that was taken back this moment has nothing of the file yet.
-        while is_first && given.is_err() && matches!(way, Way::Callbacks { .. }) {
-            way = Way::now(to_disk);
-            given = way.give(chunk, path, &mut self.files);
+        let (is_first, mut destination) = (begun.is_none(), begun.unwrap_or_else(|| Destination::now(to_disk)));
+        let mut given = destination.give(chunk, path, &mut self.files);
+        // A callback that was removed at this moment has received nothing of the file yet.
+        while is_first && given.is_err() && matches!(destination, Destination::Callbacks { .. }) {
+            destination = Destination::now(to_disk);
+            given = destination.give(chunk, path, &mut self.files);
         }
         let (counts, reason) = match given {
-            Ok(()) if matches!(way, Way::Nowhere) => (Counts::new(), None),
-            Ok(()) if matches!(way, Way::Lost) => (Counts { lost_chunks: 1, ..Counts::new() }, None),
+            Ok(()) if matches!(destination, Destination::Nowhere) => (Counts::new(), None),
+            Ok(()) if matches!(destination, Destination::Lost) => (Counts { lost_chunks: 1, ..Counts::new() }, None),
             Ok(()) => {
                 let (files, bytes) = (chunk.is_last().into(), chunk.data().len() as u64);
                 (Counts { files, chunks: 1, bytes, ..Counts::new() }, None)
             }
             Err(reason) => {
-                way = Way::Lost;
+                destination = Destination::Lost;
                 self.files.give_up(path);
                 (Counts { incomplete_files: 1, lost_chunks: 1, ..Counts::new() }, Some(reason))
             }
@@ -58,21 +59,21 @@ impl Delivery {
         if chunk.is_last() {
             subscribers::forget(path);
         } else {
-            self.begun.insert(path.to_owned(), way);
+            self.begun.insert(path.to_owned(), destination);
         }
         (counts, reason)
     }
 
-    /// No more chunks of a file come, and it has no last one.
+    /// Notes that a file is incomplete: it gets no more chunks, so no last one.
     pub fn give_up(&mut self, path: &Path) -> Counts {
         self.files.give_up(path);
         subscribers::forget(path);
-        let was_lost = matches!(self.begun.remove(path), Some(Way::Lost));
+        let was_lost = matches!(self.begun.remove(path), Some(Destination::Lost));
         Counts { incomplete_files: (!was_lost).into(), ..Counts::new() }
     }
 }
 
-impl Way {
+impl Destination {
     fn now(to_disk: bool) -> Self {
         match (slot::registration(), subscribers::newest()) {
             (None, None) if to_disk => Self::Disk,

@@ -1,5 +1,5 @@
-//! The dump of what an operator used when the device had an exception. This device has none: a file can switch the dump on, and programs
-//! are told its directory.
+//! The dump of an operator's data after an exception of the device. This device has no exceptions, but a file can
+//! switch the dump on, and programs can query its directory.
 
 use std::env;
 use std::ffi::{CStr, c_void};
@@ -13,7 +13,7 @@ use super::settings::SETTINGS;
 use crate::border::{Failure, codes};
 use crate::contexts;
 
-/// A tensor that a program describes.
+/// A tensor, as a program describes it.
 #[repr(C)]
 pub struct acldumpTensorInfo {
     kind: i32,
@@ -40,12 +40,12 @@ const _: () = assert!(
         && std::mem::offset_of!(acldumpTensorInfo, origin_shape) == 256
 );
 
-/// An address that is that of the data.
+/// The address is that of the data itself.
 const RAW: i32 = 2;
 /// Memory of the device.
 const DEVICE: i32 = 0;
 
-/// Checks what is to be saved, and answers that no dump of exceptions is on, or that saving is not supported.
+/// Checks the arguments, and returns that the dump of exceptions is off, or that saving is not supported.
 #[exported]
 pub fn acldumpSaveExceptionInfo(
     file_name: Text<'_>,
@@ -70,7 +70,7 @@ pub fn acldumpSaveExceptionInfo(
     Err(Failure::unsupported("acldumpSaveExceptionInfo"))
 }
 
-/// Writes the directory of the device for what exceptions leave, which is made.
+/// Creates the device's directory for the data of exceptions, and writes its path.
 #[exported]
 pub fn acldumpGetExceptionInfoPath(
     #[counted_by(max_len)] path: ItemsOut<'_, u8>,
@@ -83,7 +83,7 @@ pub fn acldumpGetExceptionInfoPath(
         return Err(Failure::wrong_value("maxLen", max_len, "a path does not fit into it"));
     }
     let configured = SETTINGS.read().exceptions.clone().ok_or_else(not_on)?;
-    // With a "/" at its end, as programs that append a name expect it.
+    // With a "/" at its end, because programs append a name to it.
     let directory = below(&configured).join(format!("{}/", contexts::DEVICE));
     let text = directory.as_os_str().as_bytes();
     if text.len() >= max_len {
@@ -96,14 +96,15 @@ pub fn acldumpGetExceptionInfoPath(
     Ok(path.write_text(text, "path")?)
 }
 
-/// Returns the directory for what exceptions leave, which is made; `None` if it cannot be made.
+/// Creates the directory for the data of exceptions, and returns it; `None` if it cannot be created.
 pub(super) fn directory() -> Option<PathBuf> {
     let configured = SETTINGS.read().exceptions.clone();
     let directory = below(configured.as_deref().unwrap_or(Path::new("./")));
     fs::create_dir_all(&directory).is_ok().then_some(directory)
 }
 
-/// Returns the directory for what exceptions leave, below the one that the file names; variables outrank that.
+/// Returns the directory for the data of exceptions, below the configured one; environment variables take precedence
+/// over that.
 fn below(configured: &Path) -> PathBuf {
     let set = ["ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"]
         .iter()

@@ -8,23 +8,23 @@ use opscope::files::open_to_append;
 
 use super::statistics::STATISTICS;
 
-/// Writes dump files, chunk by chunk. A file has its name when it is whole.
+/// Writes dump files, chunk by chunk. A file gets its name once it is complete.
 #[derive(Default)]
 pub struct Files {
-    /// The files that are being written, by what they are for.
-    open: HashMap<PathBuf, Open>,
+    /// The files that are being written, by their final paths.
+    open: HashMap<PathBuf, OpenFile>,
 }
 
-struct Open {
+struct OpenFile {
     place: PathBuf,
     partial: PathBuf,
     file: File,
 }
 
 impl Files {
-    /// Appends data to a file, which is made with its directories by the first. `is_last` ends it.
+    /// Appends data to a file; the first call creates it and its directories. `is_last` completes it.
     pub fn write(&mut self, path: &Path, data: &[u8], is_last: bool) -> io::Result<()> {
-        let mut open = self.open.remove(path).map_or_else(|| Open::new(path), Ok)?;
+        let mut open = self.open.remove(path).map_or_else(|| OpenFile::new(path), Ok)?;
         open.file.write_all(data)?;
         if is_last {
             drop(open.file);
@@ -34,13 +34,13 @@ impl Files {
         Ok(())
     }
 
-    /// Leaves a file as it is, with a name that says that it is a part.
+    /// Keeps a file as it is, under a name that marks it as incomplete.
     pub fn give_up(&mut self, path: &Path) {
         self.open.remove(path);
     }
 }
 
-impl Open {
+impl OpenFile {
     fn new(path: &Path) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(directory)?;
@@ -57,7 +57,7 @@ impl Open {
     }
 }
 
-/// Opens a table to add to it, or makes it.
+/// Opens a table to append to it, or creates it.
 fn longer(table: &Path) -> io::Result<File> {
     match OpenOptions::new().create_new(true).write(true).open(table) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open_to_append(table),
@@ -65,7 +65,7 @@ fn longer(table: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns a file's name with an ending, or its digits where that is longer than file systems take.
+/// Returns a file's name with an ending; if that is too long for file systems, the digits that replace it.
 fn fitting(full: &str, ending: &str) -> String {
     let (stem, statistics) = full.strip_suffix(STATISTICS).map_or((full, ""), |stem| (stem, STATISTICS));
     let digits = |name: FileName| format!("{}{statistics}{ending}", name.digits());

@@ -1,8 +1,9 @@
-//! Dumps: what is captured is decided when a model is loaded, and each chunk goes to callbacks, to a file, or nowhere.
+//! Dumps. When a model is loaded, it is decided what is captured of it. Each chunk goes to callbacks, to a file, or
+//! nowhere.
 //!
-//! A tensor's way: the dumper's sink makes AscendCL's files of it (`model`), each chunk is copied into the memory that a callback gets
-//! (`chunk`) and waits in one queue (`queue`), whose thread (`delivery`) calls the
-//! callbacks (`slot`, `subscribers`) or writes the file (`files`).
+//! The path of a tensor: the dumper's sink (`model`) turns it into AscendCL's files. Each chunk is copied into memory
+//! in the form that a callback receives (`chunk`), and waits in the only queue (`queue`). The queue's thread
+//! (`delivery`) calls the callbacks (`slot`, `subscribers`) or writes the file (`files`).
 
 mod arguments;
 mod calls;

@@ -1,4 +1,4 @@
-//! The dumps of models that are loaded.
+//! The dumps of loaded models.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::{forget, take};
@@ -24,20 +24,21 @@ use crate::forks::Shared;
 #[derive(Clone)]
 struct Dumped {
     dumper: Arc<Dumper>,
-    /// The stream of the run that is going on. Runs of one model do not overlap.
+    /// The stream of the run in progress. Runs of one model do not overlap.
     stream: Arc<AtomicI32>,
 }
 
-/// The models that are dumped, by their ids. They are the parent's: in the child of a fork, the locks of a dumper may be held for ever.
+/// The dumped models, by their ids. In the child of a fork, they still belong to the parent, and the locks of a dumper
+/// may be held forever.
 static DUMPED: Shared<BTreeMap<u32, Dumped>> =
     Shared::new(BTreeMap::new(), || DUMPED.held(|dumped| forget(take(dumped))));
 
-/// Returns whether a model that is loaded now has to show every operator.
+/// Returns whether a model that is loaded now has to expose every operator.
 pub fn wants_exact() -> bool {
     SETTINGS.read().settings().is_some()
 }
 
-/// Decides whether a model that was just loaded is dumped, with the settings of this moment.
+/// Decides, by the current settings, whether a model that was just loaded is dumped.
 pub fn loaded(model_id: u32, session: &Session) {
     let Some(settings) = SETTINGS.read().settings() else { return };
     let Some(request) = request(&settings, session) else { return };
@@ -56,7 +57,7 @@ pub fn loaded(model_id: u32, session: &Session) {
     }
 }
 
-/// Returns what makes files of tensors: of them all, of operators that overflowed, or of the tensors' statistics.
+/// Returns the sink that makes files: of all tensors, of operators that overflowed, or of the tensors' statistics.
 fn sink(section: Option<&DumpSection>, target: ModelTarget) -> Box<dyn Sink> {
     let model = target.model_id;
     let tensors = |target| AscendSink::new(target, piece_size());
@@ -69,13 +70,13 @@ fn sink(section: Option<&DumpSection>, target: ModelTarget) -> Box<dyn Sink> {
     }
 }
 
-/// Ends the dump of a model that was unloaded. What is queued stays there.
+/// Ends the dump of a model that was unloaded. Queued chunks are still delivered.
 pub fn unloaded(model_id: u32) {
     let ended = DUMPED.lock().remove(&model_id);
     ended.into_iter().for_each(end);
 }
 
-/// Ends the dumps of all models. They are not dumped any more, though they stay loaded.
+/// Ends the dumps of all models. The models stay loaded, but are no longer dumped.
 pub fn end_all() {
     let ended = take(&mut *DUMPED.lock());
     ended.into_values().for_each(end);
@@ -93,7 +94,8 @@ fn end(dumped: Dumped) {
     }
 }
 
-/// Returns what dumps a run in a stream, whose number the names of files have; `None` if the model is not dumped.
+/// Returns the instrument that dumps a run in a stream, whose number is part of the files' names; `None` if the model
+/// is not dumped.
 ///
 /// # Errors
 /// The model does not run with these inputs.
@@ -106,14 +108,14 @@ pub fn instrument(
     let Some(dumped) = DUMPED.read().get(&model_id).cloned() else { return Ok(None) };
     let plan = session.plan(inputs)?;
     dumped.stream.store(stream_id, Ordering::Relaxed);
-    // A run does not fail because its dump does.
+    // A run must not fail because its dump does.
     if let Err(error) = dumped.dumper.add_plan(&**session.model(), &*plan) {
         note(format!("EE1001: the dump is not complete: {error}"));
     }
     Ok(Some(Box::new(dumped.dumper)))
 }
 
-/// Returns what is captured of a model, or `None` if the settings do not mean it.
+/// Returns what is captured of a model, or `None` if the settings do not select the model.
 fn request(settings: &Settings, session: &Session) -> Option<Request> {
     let selection = match &settings.section {
         None => Selection { io: IoSelection::Outputs, ..Selection::default() },
@@ -127,15 +129,15 @@ fn request(settings: &Settings, session: &Session) -> Option<Request> {
             for problem in problems {
                 note(format!("EP0003: {what}: {problem}"));
             }
-            // What overflowed is decided for whole operators, not for each tensor.
+            // Overflow is decided for whole operators, not for each tensor.
             Selection { only_non_finite: false, ..selection? }
         }
     };
-    // On the thread of the run: the queue before the callback is this library's own.
+    // On the thread of the run, because this library has its own queue before the callback.
     Some(Request {
         selection,
         delivery: Some(Delivery::Direct),
-        // A file has all inputs of its operator, weights among them.
+        // A file has all inputs of its operator, including weights.
         constants_in_runs: true,
         ..Request::default()
     })

@@ -1,4 +1,4 @@
-//! The one thread that delivers chunks, and the bounded queue before it.
+//! The only thread that delivers chunks, and the bounded queue in front of it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -18,33 +18,33 @@ use crate::border::{note, say};
 use crate::forks::{count_forks, forks};
 use crate::streams::as_callback;
 
-/// How long a run waits for room while nothing is delivered. A callback that hangs must not hang the run.
+/// How long a run waits for room if nothing is delivered. A callback that hangs must not hang the run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What waits for the thread.
-enum Waiting {
+/// An item in the queue.
+enum QueuedItem {
     Chunk {
         chunk: Chunk,
         /// Its file.
         path: PathBuf,
-        /// Whether it goes to that file if there is no callback.
+        /// Whether the chunk goes to that file if there is no callback.
         to_disk: bool,
     },
-    /// No more chunks of a file come, and it has no last one.
+    /// A file gets no more chunks, so no last one.
     Broken(PathBuf),
 }
 
 struct Queue {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedItem>,
     bytes: usize,
-    /// What was ever put in, and delivered.
+    /// How many items were ever pushed, and how many of them were delivered.
     put: u64,
     delivered: u64,
     thread: Option<ThreadId>,
-    /// How many calls of the thread itself wait for runs at the moment.
+    /// How many calls on the delivering thread itself are waiting for runs.
     thread_waits: usize,
     counts: Counts,
-    /// Why the first chunk was lost of those that the program was not told of.
+    /// Why the first chunk was lost, of those that were not reported to the program yet.
     loss: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Queue {
         }
     }
 
-    fn push(&mut self, waiting: Waiting) {
+    fn push(&mut self, waiting: QueuedItem) {
         self.waiting.push_back(waiting);
         self.put += 1;
         CHANGED.notify_all();
@@ -71,11 +71,11 @@ impl Queue {
 }
 
 static QUEUE: Mutex<Queue> = Mutex::new(Queue::new());
-/// Notified when something was put into the queue, or delivered.
+/// Notified when an item was pushed or delivered.
 static CHANGED: Condvar = Condvar::new();
 
 fn lock() -> MutexGuard<'static, Queue> {
-    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(Held(take_lock())));
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldQueue(take_lock())));
     let _ = ROOM.register();
     take_lock()
 }
@@ -88,47 +88,48 @@ fn wait(queue: MutexGuard<'static, Queue>) -> MutexGuard<'static, Queue> {
     CHANGED.wait(queue).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lock during a fork. The child has no thread that delivers; what waits is delivered in the parent.
-struct Held(MutexGuard<'static, Queue>);
+/// The locked queue during a fork. The child has no delivering thread; the parent delivers what waits.
+struct HeldQueue(MutexGuard<'static, Queue>);
 
-impl HeldLocks for Held {
+impl HeldLocks for HeldQueue {
     fn reset_in_child(mut self: Box<Self>) {
         *self.0 = Queue::new();
     }
 }
 
-/// The most bytes of tensors in a chunk.
+/// The most tensor bytes in a chunk.
 static PIECE_SIZE: AtomicUsize = AtomicUsize::new(128 << 20);
 
-/// Returns the most bytes of tensors in a chunk.
+/// Returns the most tensor bytes in a chunk.
 pub fn piece_size() -> usize {
     PIECE_SIZE.load(Ordering::Relaxed)
 }
 
-/// Sets the most bytes of tensors in a chunk, for models that are loaded afterwards: 1 to 128 MiB. The first chunk of a file also has
-/// the header, whole.
+/// Sets the most tensor bytes in a chunk, for models that are loaded afterwards: 1 to 128 MiB. The first chunk of a
+/// file also contains the whole header.
 #[exported]
 pub fn opscope_acldump_set_piece_size(bytes: usize) {
     PIECE_SIZE.store(bytes.clamp(1, 128 << 20), Ordering::Relaxed);
 }
 
-/// The bytes that wait, at most. A chunk that is larger waits alone.
+/// The most bytes that may wait. A larger chunk waits alone.
 static SIZE: AtomicUsize = AtomicUsize::new(256 << 20);
 
-/// Sets how many bytes of chunks wait for callbacks or the disk, at most. A run waits while there is no room.
+/// Sets how many bytes of chunks may wait for callbacks or the disk. A run waits while the queue is full.
 #[exported]
 pub fn opscope_acldump_set_queue_size(bytes: usize) {
     SIZE.store(bytes, Ordering::Relaxed);
     CHANGED.notify_all();
 }
 
-/// Puts a chunk into the queue. It waits for room, but not for ever.
+/// Pushes a chunk. Waits for room, but not forever.
 pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
     let mut queue = lock();
     start(&mut queue)?;
     let (mut delivered, mut deadline) = (queue.delivered, Instant::now() + PATIENCE);
     let is_full = |queue: &Queue| queue.bytes > 0 && queue.bytes + chunk.bytes() > SIZE.load(Ordering::Relaxed);
-    // On its own thread, where a callback runs a model, nobody would make room. Nor while a callback waits for runs.
+    // Does not wait on the delivering thread, where a callback may run a model: nothing would make room there. Nor
+    // while a callback waits for runs.
     while is_full(&queue) && !is_own_thread(&queue) && queue.thread_waits == 0 {
         if queue.delivered != delivered {
             (delivered, deadline) = (queue.delivered, Instant::now() + PATIENCE);
@@ -136,23 +137,23 @@ pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             queue.counts.lost_chunks += 1;
-            queue.push(Waiting::Broken(path));
+            queue.push(QueuedItem::Broken(path));
             return Err(format!("the callback took nothing for {} s", PATIENCE.as_secs()));
         }
         queue = CHANGED.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
     }
     queue.bytes += chunk.bytes();
-    queue.push(Waiting::Chunk { chunk, path, to_disk });
+    queue.push(QueuedItem::Chunk { chunk, path, to_disk });
     Ok(())
 }
 
-/// Waits for runs. Where a callback does, runs need no room, which nobody makes meanwhile.
+/// Waits for runs. If a callback waits, the runs need no room in the queue, because nothing makes room meanwhile.
 pub fn wait_for_runs<R>(wait: impl FnOnce() -> R) -> R {
     struct Waits;
     impl Drop for Waits {
         fn drop(&mut self) {
             let mut queue = lock();
-            // The child of a fork counts anew.
+            // The child of a fork starts again at 0.
             queue.thread_waits = queue.thread_waits.saturating_sub(1);
         }
     }
@@ -168,16 +169,16 @@ pub fn wait_for_runs<R>(wait: impl FnOnce() -> R) -> R {
     wait()
 }
 
-/// Says that no more chunks of a file come.
+/// Pushes a note that a file gets no more chunks.
 pub fn put_broken(path: PathBuf) {
-    lock().push(Waiting::Broken(path));
+    lock().push(QueuedItem::Broken(path));
 }
 
 fn is_own_thread(queue: &Queue) -> bool {
     queue.thread == Some(thread::current().id())
 }
 
-/// Waits until everything that was put in before is delivered. On the delivering thread itself it returns at once.
+/// Waits until everything that was pushed before is delivered. Returns immediately on the delivering thread itself.
 pub fn flush() {
     let mut queue = lock();
     let put = queue.put;
@@ -186,7 +187,7 @@ pub fn flush() {
     }
 }
 
-/// Keeps a message for the program if chunks were lost since the last time.
+/// Keeps a message for the program if chunks were lost since the last call.
 pub fn tell_loss() {
     let loss = lock().loss.take();
     if let Some(reason) = loss {
@@ -202,9 +203,9 @@ pub fn counts() -> Counts {
 fn start(queue: &mut Queue) -> Result<(), String> {
     static AT_EXIT: Once = Once::new();
     if queue.thread.is_none() {
-        // Without memory for it, what waits at the exit is lost.
+        // Without memory for this, the chunks that wait at the exit are lost.
         AT_EXIT.call_once(|| _ = system::at_exit(write_at_exit));
-        // A run may wait for what it does: it must not wait for a stream.
+        // A run may wait for this work, so the work must not wait for a stream.
         let work = || as_callback(deliver_all);
         let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(work);
         queue.thread = Some(spawned.map_err(|error| format!("no thread for the dump: {error}"))?.thread().id());
@@ -212,7 +213,8 @@ fn start(queue: &mut Queue) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes what waits for the disk when the program exits without an end. Its callbacks may not be there any more: they are not waited for.
+/// Writes what still waits for the disk when the program exits without aclFinalize. Does not wait for callbacks, which
+/// may not exist any more.
 extern "C" fn write_at_exit() {
     if slot::registration().is_none() && subscribers::newest().is_none() {
         flush();
@@ -231,15 +233,16 @@ fn deliver_all() {
         };
         drop(queue);
         let (bytes, (counts, loss)) = match &next {
-            Waiting::Chunk { chunk, path, to_disk } => (chunk.bytes(), delivery.deliver(chunk, path, *to_disk)),
-            Waiting::Broken(path) => (0, (delivery.give_up(path), None)),
+            QueuedItem::Chunk { chunk, path, to_disk } => (chunk.bytes(), delivery.deliver(chunk, path, *to_disk)),
+            QueuedItem::Broken(path) => (0, (delivery.give_up(path), None)),
         };
         if forks() != before {
-            // A callback forked, and this is the child: the files and the queue are the parent's. This thread is its only one.
+            // A callback forked, and this is the child. The files and the queue belong to the parent, and this is the
+            // child's only thread.
             std::mem::forget(delivery);
             return;
         }
-        // Its memory is given back before anyone is told that there is room.
+        // Its memory is freed before waiting threads learn that there is room.
         drop(next);
         queue = lock();
         queue.bytes -= bytes;

@@ -1,4 +1,4 @@
-//! Callbacks come and go. None is called after the call that takes it back.
+//! The registration of callbacks. A callback is never called after the call that removes it.
 
 use std::ffi::c_void;
 
@@ -9,8 +9,8 @@ use super::subscribers::Callback;
 use super::{queue, slot, subscribers};
 use crate::border::{Data, Failure, codes, note, required, value};
 
-/// Registers the callback that gets the chunks of all dumps from now on. `flag` has to be 0. A second one is not registered: the first
-/// stays, and the call answers 0.
+/// Registers the callback that receives the chunks of all dumps from now on. `flag` must be 0. A second callback is not
+/// registered: the first one stays, and the call returns 0.
 #[exported]
 pub fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> Result<(), Failure> {
     let callback = callback.ok_or_else(|| {
@@ -20,7 +20,7 @@ pub fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> Resul
         let text = format!("argument flag of acldumpRegCallback is {flag}; only 0 is supported");
         return Err(Failure::new(codes::FAILURE, "EP0006", text));
     }
-    // What was dumped before goes where it would have gone.
+    // Chunks that were dumped earlier go where they would have gone without it.
     queue::flush();
     if !slot::register(callback) {
         let text = "acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback";
@@ -29,12 +29,13 @@ pub fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> Resul
     Ok(())
 }
 
-/// Delivers what is queued, and removes the callback. It is not called afterwards. Inside of the callback it returns at once.
+/// Delivers what is queued, and removes the callback, which is then never called again. Inside the callback, returns
+/// immediately.
 #[exported]
 pub fn acldumpUnregCallback() {
     value((), || {
         queue::flush();
-        // A chunk that was queued meanwhile may be on its way: wait for it, too.
+        // A chunk that was queued meanwhile may still be on its way, so this waits again.
         let was_registered = slot::unregister();
         queue::flush();
         if !was_registered {
@@ -45,8 +46,9 @@ pub fn acldumpUnregCallback() {
     });
 }
 
-/// Adds a callback that gets all chunks from now on, on the thread on which that of `acldumpRegCallback` is called, after it. As long
-/// as there is one, nothing goes to the disk. It returns 0 to go on, 1 for no more of this file, anything else for no more at all.
+/// Adds a callback that receives all chunks from now on, on the thread and after the callback of `acldumpRegCallback`.
+/// While any such callback exists, nothing is written to the disk. It returns 0 to continue, 1 for no more of this
+/// file, and any other value for no more at all.
 #[exported]
 pub fn opscope_acldump_subscribe(
     callback: Option<Callback>,
@@ -59,12 +61,13 @@ pub fn opscope_acldump_subscribe(
     Ok(())
 }
 
-/// Delivers what is queued, and removes a callback. It is not called afterwards. Inside of a callback it returns at once.
+/// Delivers what is queued, and removes a callback, which is then never called again. Inside a callback, returns
+/// immediately.
 #[exported]
 pub fn opscope_acldump_unsubscribe(subscription: u64) -> Result<(), Failure> {
     queue::flush();
     let was_there = subscribers::remove(subscription);
-    // A chunk that was queued meanwhile may be on its way.
+    // A chunk that was queued meanwhile may still be on its way.
     queue::flush();
     let reason = "there is no such subscription, or it has ended";
     if was_there { Ok(()) } else { Err(Failure::wrong_value("subscription", subscription, reason)) }

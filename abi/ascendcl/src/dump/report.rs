@@ -1,4 +1,4 @@
-//! What was delivered, for programs that want to know whether it is all.
+//! Counts of what was delivered, for programs that check whether that is everything.
 
 use opscope_border::{ArgumentError, SizedOut, exported, sized};
 
@@ -6,7 +6,7 @@ use super::counts::Counts;
 use super::queue;
 use crate::border::Failure;
 
-/// The counts as a program gets them.
+/// The counts in the form that a program receives.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_acldump_report {
@@ -19,8 +19,8 @@ pub struct opscope_acldump_report {
 }
 sized!(opscope_acldump_report, 48);
 
-/// Writes what was delivered, when everything that runs have dumped so far is (in a callback: at once). The program sets `size` to that
-/// of its struct.
+/// Writes what was delivered, once everything that runs have dumped so far is; inside a callback, immediately. The
+/// program sets `size` to the size of its struct.
 #[exported]
 pub fn opscope_acldump_get_report(report: SizedOut<'_, opscope_acldump_report>) -> Result<(), Failure> {
     report.check_given("report")?;

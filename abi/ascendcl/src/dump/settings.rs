@@ -1,4 +1,4 @@
-//! What is configured at the moment, in this process.
+//! The current dump settings of this process.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use opscope::local_time;
 
 use crate::forks::Shared;
 
-/// What models that are loaded now are dumped with.
+/// The settings for models that are loaded now.
 #[derive(Clone)]
 pub struct Settings {
     /// The section of the file; `None` for the outputs of all operators, without a file.
@@ -18,17 +18,17 @@ pub struct Settings {
 
 /// The state of the dump functions.
 pub struct State {
-    /// What the file of `aclInit` says.
+    /// The settings in the file of `aclInit`.
     pub by_init: Option<Settings>,
     /// Whether `aclmdlInitDump` was called.
     pub is_dumping: bool,
-    /// What the file of `aclmdlSetDump` says, if it was called; `None` within if that dumps nothing.
+    /// The settings in the file of `aclmdlSetDump`, if it was called; the inner `None` if that file dumps nothing.
     pub by_set: Option<Option<Settings>>,
     /// The default of `aclmdlInitDump`.
     default: Option<Settings>,
-    /// The directory that `acldumpGetPath` answers with.
+    /// The directory that `acldumpGetPath` returns.
     pub path: Option<PathBuf>,
-    /// The directory for what belongs to exceptions, if a file switched their dump on.
+    /// The directory for the data of exceptions, if a file switched their dump on.
     pub exceptions: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ impl State {
         (self.is_dumping, self.by_set, self.default) = (false, None, None);
     }
 
-    /// What a model that is loaded now is dumped with.
+    /// Returns the settings for a model that is loaded now.
     pub fn settings(&self) -> Option<Settings> {
         let by_init = self.by_init.clone();
         if !self.is_dumping {
@@ -62,14 +62,14 @@ impl State {
 }
 
 impl Settings {
-    /// Settings of a file with a dump section.
+    /// Returns the settings of a file with a dump section.
     pub fn of(config: &AclConfig) -> Option<Self> {
         let section = config.dump.clone()?;
         Some(Self { directory: section.path.join(time()), section: Some(section) })
     }
 }
 
-/// Returns the local time, as directories of dumps are named: `YYYYMMDDHHMMSS`.
+/// Returns the local time in the form of the directories' names: `YYYYMMDDHHMMSS`.
 fn time() -> String {
     local_time().format("%Y%m%d%H%M%S").to_string()
 }

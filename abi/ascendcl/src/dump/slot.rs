@@ -1,4 +1,4 @@
-//! The one callback that gets the chunks of all dumps.
+//! The only callback that receives the chunks of all dumps.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use crate::forks::Shared;
 /// A program's callback.
 pub type MessageCallback = extern "C-unwind" fn(&acldumpChunk, i32) -> i32;
 
-/// The callback, with the number of its registration.
+/// The callback, and the number of its registration.
 static CALLBACK: Shared<Option<(u64, MessageCallback)>> = Shared::new(None, || CALLBACK.held(|_| {}));
 
 /// Registers a callback. Returns whether there was none.
@@ -28,12 +28,12 @@ pub(super) fn unregister() -> bool {
     CALLBACK.lock().take().is_some()
 }
 
-/// Returns the number of the registration; `None` if there is no callback.
+/// Returns the number of the current registration; `None` if there is no callback.
 pub(super) fn registration() -> Option<u64> {
     CALLBACK.read().map(|(registration, _)| registration)
 }
 
-/// Gives a chunk to the callback, unless its registration is another one by now. Returns whether it got it.
+/// Passes a chunk to the callback, unless its registration has changed. Returns whether the callback received it.
 pub(super) fn call_back(registration: u64, chunk: &Chunk) -> bool {
     let registered = *CALLBACK.read();
     let Some((_, callback)) = registered.filter(|(now, _)| *now == registration) else { return false };

@@ -1,5 +1,5 @@
-//! The statistics of tensors as AscendCL's tables: a file of text for each operator, run and iteration of a loop, with a line for
-//! each tensor.
+//! The statistics of tensors as AscendCL's tables: one text file for each operator, run and iteration of a loop, with
+//! one line per tensor.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,16 +11,16 @@ use opscope::model::{Iteration, RunId};
 use opscope::onnx::OperatorId;
 use opscope::tensor::{Accumulator, Statistics};
 
-/// How the names of these files end.
+/// The ending of these files' names.
 pub const STATISTICS: &str = ".csv";
 
-/// Makes tables out of streams, and gives each to a target as one chunk.
+/// Turns streams into tables, and passes each table to a target as one chunk.
 pub struct StatisticsSink<T> {
     target: T,
     columns: Columns,
-    /// What was counted of the tensor that comes at the moment; `None` if its type has no statistics.
+    /// The counts of the tensor that is being received; `None` if its type has no statistics.
     counted: Option<Accumulator>,
-    /// The lines of operators that wait for their other tensors.
+    /// The lines of operators that still wait for other tensors.
     waiting: HashMap<Key, Table>,
 }
 
@@ -30,11 +30,11 @@ type Key = (usize, Option<RunId>, OperatorId, Box<[Iteration]>);
 #[derive(Default)]
 struct Table {
     file: std::path::PathBuf,
-    /// By the tensor's place: inputs before outputs.
+    /// By the tensor's position: inputs before outputs.
     lines: Vec<((Io, usize), String)>,
 }
 
-/// The columns behind the shape.
+/// The columns after the shape.
 struct Columns(Vec<Column>);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -44,7 +44,7 @@ enum Column {
 }
 
 impl Columns {
-    /// The vendor's two orders: one for the statistics that a file without `dump_stats` asks for, one for all other choices.
+    /// The vendor has two orders: one for the statistics of a file without `dump_stats`, and one for all other choices.
     fn of(chosen: &[Statistic]) -> Self {
         use Statistic::{Avg, L2Norm, Max, Min, Nan, NegativeInf, PositiveInf};
         let all = [Max, Min, Avg, Nan, NegativeInf, PositiveInf, L2Norm];
@@ -88,7 +88,7 @@ impl Column {
         }
     }
 
-    /// Infinite elements count, as on the device; elements that are NaN do not.
+    /// Infinite elements count, as on the device; NaN elements do not.
     fn value(self, of: &Statistics) -> Option<String> {
         let (minus, plus) = (of.negative_infinite > 0, of.positive_infinite > 0);
         let number = match self {
@@ -115,7 +115,7 @@ impl Column {
 }
 
 impl<T: ChunkTarget> StatisticsSink<T> {
-    /// Writes these statistics.
+    /// Makes a sink that writes these statistics.
     pub fn new(target: T, chosen: &[Statistic]) -> Self {
         Self { target, columns: Columns::of(chosen), counted: None, waiting: HashMap::new() }
     }
@@ -150,7 +150,7 @@ impl<T: ChunkTarget> StatisticsSink<T> {
         self.target.chunk(&table.file, text.as_bytes(), true)
     }
 
-    /// Sends what there is of operators that miss a tensor.
+    /// Sends the tables of the operators that still miss a tensor.
     fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), String> {
         let mut keys: Vec<Key> =
             self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).cloned().collect();

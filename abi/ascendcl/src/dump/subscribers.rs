@@ -1,4 +1,5 @@
-//! Callbacks beside the one of `acldumpRegCallback`: any number of them, each with a pointer of its own, and with a say.
+//! Callbacks beside that of `acldumpRegCallback`: any number of them, each with its own pointer, and with a choice of
+//! what they receive.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,12 +8,12 @@ use super::chunk::{Chunk, acldumpChunk};
 use crate::border::{Data, call_program, say};
 use crate::forks::Shared;
 
-/// A callback. What it returns says what it wants of what follows.
+/// A callback. Its result says what it wants to receive next.
 pub type Callback = extern "C-unwind" fn(Data, &acldumpChunk, i32) -> i32;
 
-/// Everything.
+/// It wants everything.
 const CONTINUE: i32 = 0;
-/// No more of this file.
+/// It wants no more of this file.
 const SKIP: i32 = 1;
 
 struct Subscriber {
@@ -47,7 +48,8 @@ pub(super) fn newest() -> Option<u64> {
     SUBSCRIBERS.read().last().map(|subscriber| subscriber.id)
 }
 
-/// Gives a chunk to every subscriber that wants it and is not newer than this one. Returns whether there is such a subscriber.
+/// Passes a chunk to every subscriber that wants it and was not added after `newest`. Returns whether there is such a
+/// subscriber.
 pub(super) fn call_back(newest: u64, chunk: &Chunk, path: &Path) -> bool {
     let all: Vec<_> = {
         let subscribers = SUBSCRIBERS.read();
@@ -82,7 +84,7 @@ fn skip(id: u64, path: &Path) {
     }
 }
 
-/// Forgets that a file was skipped: it has ended.
+/// Removes a file that has ended from the skipped ones.
 pub(super) fn forget(path: &Path) {
     if SUBSCRIBERS.read().iter().any(|subscriber| !subscriber.skipped.is_empty()) {
         SUBSCRIBERS.lock().iter_mut().for_each(|subscriber| subscriber.skipped.retain(|skipped| skipped != path));

@@ -13,17 +13,17 @@ use super::queue;
 use super::statistics::STATISTICS;
 use crate::border::say;
 
-/// Takes the chunks of a model's files, and puts them into the queue.
+/// Receives the chunks of a model's files, and pushes them into the queue.
 pub struct ModelTarget {
     /// The directory of the dump.
     pub directory: PathBuf,
-    /// The model's id, which stands in the paths.
+    /// The model's id, which is part of the paths.
     pub model_id: u32,
     /// Whether files are written if there is no callback.
     pub to_disk: bool,
-    /// The index of each run that was dumped, in their order.
+    /// The index of each dumped run, in order.
     pub runs: HashMap<u64, usize>,
-    /// The stream of the run that is going on.
+    /// The stream of the run in progress.
     pub stream: Arc<AtomicI32>,
 }
 
@@ -46,7 +46,7 @@ impl ChunkTarget for ModelTarget {
     }
 
     fn close(&mut self, ending: &Ending) -> Closed {
-        // What was not dumped is in no count of chunks.
+        // Tensors that were not dumped appear in no count of chunks.
         if let Some(reason) = &ending.stopped {
             say(format_args!("the dump of model {} ended early: {reason}", self.model_id));
         }
@@ -55,8 +55,8 @@ impl ChunkTarget for ModelTarget {
 }
 
 impl ModelTarget {
-    /// Returns the path of a file in the dump, `<device>/<model name>/<model id>/<data index>/<file>`, of the one that the sink gives, which
-    /// has the number of the plan and of the run.
+    /// Returns the path of a file in the dump, `<device>/<model name>/<model id>/<data index>/<file>`, for the path
+    /// that the sink passes, which contains the numbers of the plan and of the run.
     fn path(&mut self, given: &Path) -> PathBuf {
         let parts: Vec<_> = given.components().filter_map(normal).collect();
         let [device, name, _plan, run, file] = parts[..] else { return given.to_owned() };
@@ -67,7 +67,7 @@ impl ModelTarget {
     }
 }
 
-/// Returns the path by which a callback knows a file: with digits for its name where that is too long for a chunk.
+/// Returns the path that callbacks receive for a file; if its name is too long for a chunk, digits replace the name.
 fn called(path: &Path) -> Cow<'_, Path> {
     if path.as_os_str().len() < LONGEST_NAME {
         return path.into();
@@ -78,7 +78,7 @@ fn called(path: &Path) -> Cow<'_, Path> {
     path.with_file_name(digits + ending).into()
 }
 
-/// Returns a file's name without its ending, and the ending of tables of statistics.
+/// Splits a file's name into the part before its ending, and the ending if it is that of a table of statistics.
 fn ending(name: &str) -> (&str, &str) {
     name.strip_suffix(STATISTICS).map_or((name, ""), |name| (name, STATISTICS))
 }

@@ -1,4 +1,4 @@
-//! What programs do with events.
+//! The functions for events.
 
 use opscope_border::{Out, exported};
 
@@ -8,7 +8,7 @@ use crate::contexts::{aclrtStream, check_current, limit, stream};
 use crate::handles::pointer;
 use crate::last_error::runtime_call;
 
-/// For waits, for order between streams, for times: every event is for all of it.
+/// For waiting, for order between streams, and for times: every event supports all of them.
 const FLAGS: u32 = 1 | 2 | 8;
 
 /// Creates an event.
@@ -17,13 +17,13 @@ pub fn aclrtCreateEvent(event: Out<'_, aclrtEvent>) -> Result<(), Failure> {
     create(event, FLAGS)
 }
 
-/// Creates an event. Flags change nothing.
+/// Creates an event. The flags have no effect.
 #[exported(runtime_call)]
 pub fn aclrtCreateEventWithFlag(event: Out<'_, aclrtEvent>, flags: u32) -> Result<(), Failure> {
     create(event, flags)
 }
 
-/// Creates an event. Flags change nothing.
+/// Creates an event. The flags have no effect.
 #[exported(runtime_call)]
 pub fn aclrtCreateEventExWithFlag(event: Out<'_, aclrtEvent>, flags: u32) -> Result<(), Failure> {
     create(event, flags)
@@ -39,25 +39,25 @@ fn create(event: Out<'_, aclrtEvent>, flags: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends an event. Streams that wait for it still do.
+/// Destroys an event. Streams that wait for it continue to wait.
 #[exported(runtime_call)]
 pub fn aclrtDestroyEvent(event: aclrtEvent) -> Result<(), Failure> {
     table::take(event).map(drop)
 }
 
-/// Sets the event behind what was queued in a stream so far.
+/// Records the event behind the work that was queued in a stream so far.
 #[exported(runtime_call)]
 pub fn aclrtRecordEvent(of: aclrtEvent, on: aclrtStream) -> Result<(), Failure> {
     event(of)?.record_in(&stream(on)?)
 }
 
-/// Makes the event as it was before it was recorded, when a stream comes to this.
+/// Resets the event to its state before it was recorded, when a stream reaches this call.
 #[exported(runtime_call)]
 pub fn aclrtResetEvent(of: aclrtEvent, on: aclrtStream) -> Result<(), Failure> {
     event(of)?.reset_in(&stream(on)?)
 }
 
-/// Makes a stream wait for the event before it does what is queued from now on.
+/// Makes a stream wait for the event before it does work that is queued from now on.
 #[exported(runtime_call)]
 pub fn aclrtStreamWaitEvent(on: aclrtStream, of: aclrtEvent) -> Result<(), Failure> {
     event(of)?.wait_in(&stream(on)?)
@@ -69,7 +69,7 @@ pub fn aclrtSynchronizeEvent(of: aclrtEvent) -> Result<(), Failure> {
     event(of)?.record().map_or(Ok(()), |record| record.synchronize(None))
 }
 
-/// Waits for the event, with a time in milliseconds.
+/// Waits for the event, with a timeout in milliseconds.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeEventWithTimeout(of: aclrtEvent, milliseconds: i32) -> Result<(), Failure> {
     let event = event(of)?;

@@ -5,29 +5,29 @@ use super::record::{Reach, Record};
 use crate::border::Failure;
 use crate::streams::Stream;
 
-/// A mark that can be set in streams again and again; the last one counts.
+/// A mark that can be recorded in streams again and again; the last record counts.
 #[derive(Default)]
 pub struct Event {
     record: Mutex<Option<Arc<Record>>>,
-    /// How many streams wait for it, or will when they come to it.
+    /// How many streams wait for it, or will when they reach that work.
     waiting: AtomicUsize,
 }
 
 impl Event {
-    /// Returns the last mark; `None` if it was never recorded, or was reset.
+    /// Returns the last record; `None` if it was never recorded, or was reset.
     pub fn record(&self) -> Option<Arc<Record>> {
         self.last().clone()
     }
 
-    /// Returns whether streams that wait for it have yet to go on.
+    /// Returns whether a stream still has to wait for it.
     pub fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::Acquire) > 0
     }
 
-    /// Sets the mark behind what was queued in a stream so far.
+    /// Records it behind the work that was queued in a stream so far.
     pub fn record_in(&self, stream: &Arc<Stream>) -> Result<(), Failure> {
         let record = Arc::new(Record::default());
-        // Held meanwhile, so that the last mark is the last one also when two threads record.
+        // The lock is held meanwhile, so that the stored record is really the last one even if two threads record.
         let mut last = self.last();
         let reach = Reach::new(Arc::clone(&record));
         stream.run(move || {
@@ -38,7 +38,8 @@ impl Event {
         Ok(())
     }
 
-    /// Makes it an event that was never recorded, when a stream comes to this, unless it is recorded again before.
+    /// Returns it to the state of an event that was never recorded, when a stream reaches this, unless it is recorded
+    /// again before.
     pub fn reset_in(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<(), Failure> {
         let (event, before) = (Arc::clone(self), self.record());
         stream.run(move || {
@@ -50,10 +51,10 @@ impl Event {
         })
     }
 
-    /// Makes a stream wait for the last mark before it does what is queued from now on.
+    /// Makes a stream wait for the last record before it does work that is queued from now on.
     pub fn wait_in(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<(), Failure> {
         let Some(record) = self.record() else { return Ok(()) };
-        let waiting = Waiting::new(Arc::clone(self));
+        let waiting = WaitingStream::new(Arc::clone(self));
         stream.run(move || {
             record.wait();
             drop(waiting);
@@ -66,17 +67,17 @@ impl Event {
     }
 }
 
-/// A stream that waits, or will, for as long as this is not dropped.
-struct Waiting(Arc<Event>);
+/// A stream that waits, or will wait, as long as this lives.
+struct WaitingStream(Arc<Event>);
 
-impl Waiting {
+impl WaitingStream {
     fn new(event: Arc<Event>) -> Self {
         event.waiting.fetch_add(1, Ordering::AcqRel);
         Self(event)
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingStream {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }

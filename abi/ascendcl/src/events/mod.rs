@@ -1,4 +1,4 @@
-//! Events: marks in streams, which can be waited for and tell the time.
+//! Events: marks in streams that can be waited for and that tell the time.
 
 mod calls;
 mod event;

@@ -1,4 +1,4 @@
-//! What programs ask about events.
+//! The queries about events.
 
 use std::ffi::c_int;
 
@@ -16,7 +16,7 @@ const NOT_READY: c_int = 1;
 const RECORDED_NOT_READY: c_int = 0;
 const RECORDED_COMPLETE: c_int = 1;
 
-/// Writes whether the stream came to the event.
+/// Writes whether the stream has reached the event.
 #[exported]
 pub fn aclrtQueryEvent(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     let answer = |event: &Event| if is_complete(event) { COMPLETE } else { NOT_READY };
@@ -30,14 +30,14 @@ pub fn aclrtQueryEventStatus(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     runtime_call(|| write(of, status, answer))
 }
 
-/// Writes whether all streams that wait for the event have gone on.
+/// Writes whether all streams that waited for the event have continued.
 #[exported]
 pub fn aclrtQueryEventWaitStatus(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     let answer = |event: &Event| if event.is_waited_for() { NOT_READY } else { COMPLETE };
     runtime_call(|| write(of, status, answer))
 }
 
-/// An event that was never recorded is complete.
+/// Returns whether an event is complete. One that was never recorded is.
 fn is_complete(event: &Event) -> bool {
     event.record().is_none_or(|record| record.is_complete())
 }
@@ -67,7 +67,7 @@ pub fn aclrtEventElapsedTime(elapsed: Out<'_, f32>, start: aclrtEvent, end: aclr
     Ok(())
 }
 
-/// Writes when the stream came to the event, in microseconds of CLOCK_BOOTTIME.
+/// Writes when the stream reached the event, in microseconds of CLOCK_BOOTTIME.
 #[exported(runtime_call)]
 pub fn aclrtEventGetTimestamp(of: aclrtEvent, microseconds: Out<'_, u64>) -> Result<(), Failure> {
     let microseconds = microseconds.place("timestamp")?;

@@ -6,7 +6,7 @@ use opscope::clock::Timestamp;
 use crate::border::{Failure, codes};
 use crate::streams::refuse_in_callback;
 
-/// One mark in a stream.
+/// One record of an event in a stream.
 #[derive(Default)]
 pub struct Record {
     state: Mutex<State>,
@@ -17,9 +17,9 @@ pub struct Record {
 enum State {
     #[default]
     Queued,
-    /// The stream came to the mark.
+    /// The stream has reached the record.
     Reached(Timestamp),
-    /// The stream was ended before.
+    /// The stream was ended before it reached the record.
     Dropped,
 }
 
@@ -28,12 +28,12 @@ impl Record {
         !matches!(*self.lock(), State::Queued)
     }
 
-    /// Returns when the stream came to the mark.
+    /// Returns when the stream reached the record.
     pub fn time(&self) -> Option<Timestamp> {
         if let State::Reached(time) = *self.lock() { Some(time) } else { None }
     }
 
-    /// Waits until the stream comes to the mark, as work of another stream.
+    /// Waits until the stream reaches the record, as work of another stream.
     pub fn wait(&self) {
         let mut state = self.lock();
         while matches!(*state, State::Queued) {
@@ -41,7 +41,7 @@ impl Record {
         }
     }
 
-    /// Waits until the stream comes to the mark, as a call of the program.
+    /// Waits until the stream reaches the record, as a call of the program.
     pub fn synchronize(&self, limit: Option<Duration>) -> Result<(), Failure> {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut state = self.lock();
@@ -71,7 +71,8 @@ impl Record {
     }
 }
 
-/// The work that completes a mark. Dropped instead, it completes the mark, too, so that no stream waits for ever.
+/// The work that completes a record. If it is dropped instead, it also completes the record, so that no stream waits
+/// forever.
 pub struct Reach(Option<Arc<Record>>);
 
 impl Reach {

@@ -8,7 +8,7 @@ use opscope_border::{Bytes, exported};
 use crate::border::{Failure, value};
 use crate::objects::Table;
 
-/// What a program knows an [`ExecConfig`] as.
+/// The type by which a program knows an [`ExecConfig`].
 #[repr(C)]
 pub struct aclmdlExecConfigHandle {
     _private: [u8; 0],
@@ -17,7 +17,7 @@ pub struct aclmdlExecConfigHandle {
 /// How to run a model.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExecConfig {
-    /// How long to wait for the run; `None` for ever.
+    /// How long to wait for the run; `None` means forever.
     pub timeout: Option<Duration>,
 }
 
@@ -33,7 +33,7 @@ pub fn exec_config(handle: *const aclmdlExecConfigHandle) -> Result<ExecConfig, 
     Ok(*CONFIGS.get(handle)?.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Makes an execution configuration.
+/// Creates an execution configuration.
 #[exported]
 pub fn aclmdlCreateExecConfigHandle() -> *mut aclmdlExecConfigHandle {
     value(ptr::null_mut(), || Ok(CONFIGS.insert(Mutex::default())))
@@ -45,7 +45,7 @@ pub fn aclmdlDestroyExecConfigHandle(handle: *const aclmdlExecConfigHandle) -> R
     CONFIGS.remove(handle).map(drop)
 }
 
-/// Sets an attribute: a timeout in milliseconds, -1 for none. Others have no effect.
+/// Sets an attribute: a timeout in milliseconds, or -1 for none. Other attributes have no effect.
 #[exported]
 pub fn aclmdlSetExecConfigOpt(
     handle: *mut aclmdlExecConfigHandle,
@@ -69,7 +69,7 @@ pub fn aclmdlSetExecConfigOpt(
                     Failure::wrong_value("the timeout", milliseconds, "it is a number of milliseconds, or -1")
                 })?),
             };
-            // No run waits for an event on its own.
+            // A run never waits for an event by itself.
             if attribute == STREAM_SYNC_TIMEOUT {
                 config.lock().unwrap_or_else(PoisonError::into_inner).timeout = timeout;
             }

@@ -21,7 +21,7 @@ pub fn aclmdlExecute(model_id: u32, input: *const aclmdlDataset, output: *mut ac
     Run::prepare(model_id, input, output, ptr::null_mut(), Empty::Allocate)?.execute(|| true)
 }
 
-/// Runs a model in a stream, and waits for it as long as the configuration says.
+/// Runs a model in a stream, and waits for it as long as the configuration allows.
 #[exported]
 pub fn aclmdlExecuteV2(
     model_id: u32,
@@ -33,12 +33,12 @@ pub fn aclmdlExecuteV2(
     let timeout = exec_config(handle)?.timeout.unwrap_or(Duration::MAX);
     let run = Run::prepare(model_id, input, output, stream, Empty::Allocate)?;
     let stream = run.stream();
-    // The stream may wait for this call to return.
+    // The stream may be waiting for this call to return.
     refuse_in_callback()?;
     let given_up = Arc::new(AtomicBool::new(false));
     let (done, result) = channel();
     let seen = Arc::clone(&given_up);
-    // What fails here is this call's, and no failure of the stream.
+    // A failure here is that of this call, not of the stream.
     let work = move || {
         drop(done.send(contained(|| run.execute(|| !seen.load(Ordering::Acquire)))));
         Ok(())
@@ -59,7 +59,8 @@ pub fn aclmdlExecuteV2(
     })
 }
 
-/// Queues a run of a model in a stream. The buffers are those of this moment, what they hold is that of the run.
+/// Queues a run of a model in a stream. The buffers are fixed now; their content is read and written when the model
+/// runs.
 #[exported]
 pub fn aclmdlExecuteAsync(
     model_id: u32,
@@ -73,7 +74,7 @@ pub fn aclmdlExecuteAsync(
     stream.run(work)
 }
 
-/// Runs work of a stream. A panic is a failure of the work.
+/// Runs work of a stream, and turns a panic into a failure of the work.
 fn contained(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Failure::new(codes::RT_MODEL_EXECUTE, "EE9999", "opscope failed in a run")))

@@ -15,10 +15,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// Checks a dataset against a model's inputs.
+    /// Checks a dataset against a model's inputs, and returns the memory of each.
     pub fn all_of(model: &Model, dataset: &Dataset) -> Result<Vec<Self>, Failure> {
         let (buffers, descs) = (dataset.buffers()?, dataset.descs()?);
-        // One more stands for the choice of a gear.
+        // With gears, one more buffer carries the choice of the gear.
         Side::Input.check_count(buffers.len(), model.inputs.len() + usize::from(model.gears.is_some()))?;
         let shapes = shapes(model, dataset.gear(model.id), &descs)?;
         let regions = model.inputs.iter().zip(buffers);
@@ -39,7 +39,7 @@ impl Input {
     pub fn read(&self) -> Result<Tensor, Failure> {
         let bytes = self.region.read(self.bytes)?;
         let tensor = match self.dtype {
-            // Any byte but 0 is true to a program; to the engine only 1 is.
+            // A program may use any byte but 0 for true; the engine accepts only 1.
             DType::Bool => {
                 let bytes: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
                 Tensor::new(self.dtype, self.shape.clone(), bytes)

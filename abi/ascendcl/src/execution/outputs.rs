@@ -5,17 +5,17 @@ use opscope::tensor::Tensor;
 
 use super::region::{Region, Side};
 use crate::border::{Failure, codes};
-use crate::data::{DataBuffer, Dataset, Place};
+use crate::data::{DataBuffer, Dataset, MemoryRange};
 use crate::memory;
 use crate::models::{Model, Port};
 use crate::tensors::{TensorDesc, format_of_rank, number_of};
 
-/// Who provides the memory of empty output buffers.
+/// What happens with empty output buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Empty {
-    /// The library, where the run is over when the call returns.
+    /// The library allocates memory for them, because the run is over when the call returns.
     Allocate,
-    /// The program has to.
+    /// They are refused: the program must provide memory.
     Refuse,
 }
 
@@ -42,7 +42,7 @@ impl Outputs {
                     let text = format!("the buffer of output '{name}' is empty, and a run in a stream allocates none");
                     return Err(Failure::new(codes::GE_PARAM_INVALID, "E13025", text));
                 }
-            // With free dimensions the sizes that a file gives for outputs are often those of an example.
+            // If a model has free dimensions, the output sizes in its file are often only those of an example.
             } else if let Some(bytes) = port.bytes().filter(|_| model.is_static()) {
                 region.check(bytes)?;
             }
@@ -50,7 +50,7 @@ impl Outputs {
         Ok(Self { dataset, outputs })
     }
 
-    /// Writes what a run computed: all of it, or nothing where a buffer is too small.
+    /// Writes what a run computed: all of it, or nothing if a buffer is too small.
     pub fn write(&self, model: &Model, tensors: &[Tensor]) -> Result<(), Failure> {
         Side::Output.check_count(self.outputs.len(), tensors.len())?;
         let given = || self.outputs.iter().zip(tensors).filter(|((_, region), _)| !region.is_empty());
@@ -58,9 +58,9 @@ impl Outputs {
         given().try_for_each(|((_, region), tensor)| region.write(tensor.bytes()))?;
         for (((buffer, region), tensor), port) in self.outputs.iter().zip(tensors).zip(&model.outputs) {
             if region.is_empty() {
-                // An empty tensor has memory, too.
+                // An empty tensor still gets memory.
                 let size = tensor.bytes().len().max(1);
-                let place = Place { address: memory::allocate_for_program(size)?, size };
+                let place = MemoryRange { address: memory::allocate_for_program(size)?, size };
                 Region::new(Side::Output, &port.name, place).write(tensor.bytes())?;
                 buffer.set(place);
             }
@@ -68,7 +68,7 @@ impl Outputs {
         self.describe(model, tensors)
     }
 
-    /// Sets the shapes of the outputs whose shapes are not known before a run.
+    /// Sets the shapes of the outputs whose shapes are unknown before a run.
     fn describe(&self, model: &Model, tensors: &[Tensor]) -> Result<(), Failure> {
         for (index, (port, tensor)) in model.outputs.iter().zip(tensors).enumerate() {
             if model.is_static() && port.fixed().as_deref() == Some(tensor.shape()) {

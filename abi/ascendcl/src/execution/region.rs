@@ -3,14 +3,14 @@ use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use crate::border::{Failure, codes};
-use crate::data::Place;
+use crate::data::MemoryRange;
 use crate::memory::{self, Range};
 
-/// How many bytes a program may have left out of a buffer's size, where the allocation has them: what is added to a piece when a block
-/// is cut.
+/// How many bytes a buffer's size may fall short of the tensor's, if the allocation has them: programs that cut a block
+/// into pieces add this padding to each piece, but leave it out of the size.
 const PADDING: usize = 64;
 
-/// What a tensor is to the model.
+/// The side of the model that a tensor is on.
 #[derive(Debug, Clone, Copy)]
 pub enum Side {
     Input,
@@ -36,16 +36,16 @@ impl Side {
     }
 }
 
-/// The memory of a data buffer, as it was when the run was asked for.
+/// The memory of a data buffer, as it was when the run was requested.
 pub struct Region {
     side: Side,
     name: String,
-    place: Place,
+    place: MemoryRange,
     was_allocated: bool,
 }
 
 impl Region {
-    pub fn new(side: Side, name: &str, place: Place) -> Self {
+    pub fn new(side: Side, name: &str, place: MemoryRange) -> Self {
         let was_allocated = memory::room_at(place.address).is_some();
         Self { side, name: name.to_owned(), place, was_allocated }
     }
@@ -55,9 +55,10 @@ impl Region {
         self.place.address.is_null() && self.place.size == 0
     }
 
-    /// Checks that a tensor lies in the buffer, or in the allocation behind a buffer that is a padding too small.
+    /// Checks that a tensor fits into the buffer, or into the allocation behind a buffer that is short by the padding
+    /// at most.
     pub fn check(&self, bytes: usize) -> Result<(), Failure> {
-        let Place { address, size } = self.place;
+        let MemoryRange { address, size } = self.place;
         let room = memory::room_at(address);
         let covered = match room {
             Some(room) => bytes <= room && bytes <= size.saturating_add(PADDING),
@@ -73,9 +74,9 @@ impl Region {
         Err(Failure::new(codes::GE_PARAM_INVALID, "E13025", text))
     }
 
-    /// Copies so many bytes out of the memory.
+    /// Copies this many bytes out of the memory.
     pub fn read(&self, bytes: usize) -> Result<Arc<[u8]>, Failure> {
-        // A size that no memory has is the program's mistake, and not the end of it.
+        // A size that no memory has is the program's mistake; it must not end the process.
         if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
             let (side, name) = (self.side.name(), &self.name);
             let text = format!("there is no memory for a copy of {side} '{name}', which has {bytes} bytes");
@@ -83,7 +84,7 @@ impl Region {
         }
         let mut copy = Arc::new_uninit_slice(bytes);
         let to: *mut u8 = Arc::get_mut(&mut copy).expect("nothing else has it").as_mut_ptr().cast();
-        // SAFETY: the memory has so many bytes, which `with` checks, and so has the copy.
+        // SAFETY: `with` checks that the memory has this many bytes, and the copy was allocated with as many.
         self.with(bytes, |from| unsafe { copy_nonoverlapping(from.cast::<u8>(), to, bytes) })?;
         // SAFETY: all bytes were written.
         Ok(unsafe { copy.assume_init() })
@@ -91,12 +92,12 @@ impl Region {
 
     /// Copies these bytes into the memory.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        // SAFETY: the memory has so many bytes, which `with` checks; what is written is the engine's own.
+        // SAFETY: `with` checks that the memory has this many bytes; the source is the engine's own memory.
         self.with(bytes.len(), |to| unsafe { copy_nonoverlapping(bytes.as_ptr(), to.cast::<u8>(), bytes.len()) })
     }
 
-    /// Uses so many bytes of the memory, which is not freed meanwhile if it is an allocation of this library. That memory of the program
-    /// has the size that it says is the program's promise.
+    /// Passes this many bytes of the memory to `body`. An allocation of this library is not freed meanwhile. For other
+    /// memory, the program guarantees the size that it declares.
     fn with(&self, bytes: usize, body: impl FnOnce(*mut c_void)) -> Result<(), Failure> {
         if bytes == 0 {
             return Ok(());

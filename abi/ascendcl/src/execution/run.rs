@@ -17,7 +17,7 @@ pub struct Run {
     inputs: Vec<Input>,
     outputs: Outputs,
     stream: Arc<Stream>,
-    /// What records it, also where the model is unloaded before it takes place.
+    /// The instrument that records it, even if the model is unloaded before the run takes place.
     recording: Option<Box<dyn Instrument>>,
 }
 
@@ -44,7 +44,8 @@ impl Run {
         Arc::clone(&self.stream)
     }
 
-    /// Runs the model on this thread, when its run before has ended. `is_wanted` is asked before the outputs are written.
+    /// Runs the model on this thread, once the model's previous run has ended. Calls `is_wanted` before the outputs are
+    /// written.
     pub fn execute(self, is_wanted: impl FnOnce() -> bool) -> Result<(), Failure> {
         let Self { model, inputs, outputs, stream, recording } = self;
         let mut running = model.run()?;

@@ -4,7 +4,8 @@ use crate::border::{Failure, codes};
 use crate::models::{Model, Port, bound_sizes};
 use crate::tensors::TensorDesc;
 
-/// Returns the shape of every input: the file's, that of the gear that was chosen with the dataset, or the one that the dataset sets.
+/// Returns the shape of every input: the one in the file, that of the gear chosen with the dataset, or the one that the
+/// dataset sets.
 pub fn shapes(
     model: &Model,
     gear: Option<usize>,
@@ -24,7 +25,7 @@ pub fn shapes(
         }
         return Ok(gear.inputs.clone());
     }
-    // A dimension that has a name is of one size everywhere.
+    // All dimensions with the same name have the same size.
     let given = model.inputs.iter().zip(&set).filter_map(|(port, set)| Some((port, set.as_deref()?)));
     let bound = bound_sizes(given);
     let shape = |(port, set): (&Port, &Option<Vec<usize>>)| {
@@ -34,7 +35,8 @@ pub fn shapes(
     model.inputs.iter().zip(&set).map(shape).collect()
 }
 
-/// The shape that a dataset sets. An engine that does not look at a dimension would take any size.
+/// Returns the shape that a dataset sets. It is checked because an engine that ignores a dimension would accept any
+/// size.
 fn set(port: &Port, desc: &TensorDesc) -> Result<Vec<usize>, Failure> {
     let sizes: Option<Vec<usize>> = desc.dims().iter().map(|&size| usize::try_from(size).ok()).collect();
     let sizes = sizes.ok_or_else(|| wrong_shape(&port.name, "the shape of a run has no free dimensions"))?;

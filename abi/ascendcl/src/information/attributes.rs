@@ -1,4 +1,4 @@
-//! What the device can do.
+//! The abilities of the device.
 
 use std::ffi::c_int;
 
@@ -10,10 +10,10 @@ use crate::last_error::runtime_call;
 const INF_NAN: c_int = 0;
 const JIT_COMPILE: c_int = 2;
 
-/// Infinities and NaN are kept. There is no BF16, and nothing is compiled.
+/// Infinities and NaN are preserved. There is no BF16, and nothing is compiled.
 static SUPPORTED: [c_int; 1] = [INF_NAN];
 
-/// Writes where the list of what is supported is, which stays, and its length.
+/// Writes the address of the list of supported features, which stays valid, and its length.
 #[exported(runtime_call)]
 pub fn aclGetCannAttributeList(list: Out<'_, *const c_int>, count: Out<'_, usize>) -> Result<(), Failure> {
     let (list, count) = (list.place("cannAttrList")?, count.place("num")?);
@@ -22,7 +22,7 @@ pub fn aclGetCannAttributeList(list: Out<'_, *const c_int>, count: Out<'_, usize
     Ok(())
 }
 
-/// Writes 1 if it is supported, otherwise 0.
+/// Writes 1 if the feature is supported, else 0.
 #[exported(runtime_call)]
 pub fn aclGetCannAttribute(attribute: c_int, value: Out<'_, i32>) -> Result<(), Failure> {
     let value = value.place("value")?;

@@ -1,4 +1,4 @@
-//! Callbacks for exceptions of the device. It has none, so none is called.
+//! Callbacks for exceptions of the device. It has none, so they are never called.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,13 +10,13 @@ use crate::last_error::runtime_call;
 
 type Callback = extern "C" fn(info: *mut c_void);
 
-/// What registered callbacks are known by: their addresses.
+/// The registered callbacks, by address.
 static REGISTERED: Shared<Vec<usize>> = Shared::new(Vec::new(), || REGISTERED.held(|_| {}));
 
-/// What is not known.
+/// The number for "unknown".
 const NONE: u32 = u32::MAX;
 
-/// Accepts a callback; NULL takes the last one back.
+/// Accepts a callback; NULL removes the last one.
 #[exported]
 pub fn aclrtSetExceptionInfoCallback(_callback: Option<Callback>) -> c_int {
     0
@@ -33,7 +33,7 @@ pub fn aclrtExceptionInfoCallbackRegister(callback: Option<Callback>) -> Result<
     Ok(())
 }
 
-/// Takes back a callback that was registered.
+/// Removes a registered callback.
 #[exported(runtime_call)]
 pub fn aclrtExceptionInfoCallbackUnregister(callback: Option<Callback>) -> Result<(), Failure> {
     let callback = address(callback)?;
@@ -53,7 +53,7 @@ fn wrong(reason: &str) -> Failure {
     Failure::new(codes::RT_PARAM_INVALID, "EE1003", format!("the callback cannot be used: {reason}"))
 }
 
-/// Functions that read what no program has: an exception.
+/// Defines functions that read an exception, which no program has.
 macro_rules! of_exception {
     ($($function:ident)+) => {
         $(

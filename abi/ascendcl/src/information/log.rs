@@ -1,23 +1,23 @@
-//! The log of programs.
+//! The program's log.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io::Write;
 
 use opscope_border::Text;
 
-/// Lines of at least this level are written to standard error; without it, none is.
+/// Lines of at least this level are written to standard error. If it is not set, none are.
 const VARIABLE: &str = "OPSCOPE_ACL_LOG";
-/// Levels from 0 on.
+/// The levels, from 0.
 const LEVELS: [&str; 4] = ["debug", "info", "warning", "error"];
-/// A line is cut behind so many bytes.
+/// Longer lines are cut after this many bytes.
 const MOST: usize = 4096;
 
 unsafe extern "C" {
-    /// The C library's function. A `va_list` is passed as a pointer on all systems that are supported.
+    /// The C library's function. A `va_list` is passed as a pointer on all supported systems.
     fn vsnprintf(to: *mut c_char, room: usize, format: *const c_char, values: *mut c_void) -> c_int;
 }
 
-/// Writes a line of the program to standard error, if OPSCOPE_ACL_LOG is the name of its level or a lower one.
+/// Writes a line of the program to standard error, if OPSCOPE_ACL_LOG names its level or a lower one.
 pub(super) unsafe extern "C" fn write_line(
     level: c_int,
     function: *const c_char,
@@ -32,17 +32,17 @@ pub(super) unsafe extern "C" fn write_line(
         return;
     }
     let mut message = [0_u8; MOST];
-    // SAFETY: the buffer is as large as that, and the caller promises the rest.
+    // SAFETY: the buffer has `MOST` bytes, and the caller guarantees the rest.
     unsafe { vsnprintf(message.as_mut_ptr().cast(), MOST, format, values) };
     let message = CStr::from_bytes_until_nul(&message).unwrap_or_default().to_string_lossy();
-    // SAFETY: the caller promises that each is NULL or a text.
+    // SAFETY: the caller guarantees that each is NULL or a text.
     let known = |part| unsafe { Text::from_ptr(part) }.given().map(CStr::to_string_lossy).unwrap_or_default();
     let (function, file) = (known(function), known(file));
     // A log that cannot be written must not end the program.
     let _ = writeln!(std::io::stderr().lock(), "{name}: {file}:{line} {function}: {message}");
 }
 
-/// Returns the least level that is written.
+/// Returns the lowest level that is written.
 fn least() -> Option<usize> {
     let set = std::env::var(VARIABLE).ok()?;
     LEVELS.iter().position(|name| *name == set)

@@ -1,4 +1,4 @@
-//! What programs learn about the library, and what they tell it: versions, names, the log, exceptions.
+//! Information in both directions: versions and names for the program; its log lines and exception callbacks.
 
 mod attributes;
 mod exceptions;

@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 use opscope_border::exported;
 
-/// Sets the name.
+/// The environment variable that sets the name.
 const VARIABLE: &str = "OPSCOPE_SOC_NAME";
-/// Programs choose a model by how the name begins.
+/// Programs choose a model by the beginning of the name.
 const DEFAULT: &str = "Ascend310P3";
 
-/// Returns the name of the device's chip: that of OPSCOPE_SOC_NAME, if it is set when this is called first.
+/// Returns the name of the device's chip: the value of OPSCOPE_SOC_NAME, if it is set at the first call.
 #[exported]
 pub fn aclrtGetSocName() -> *const c_char {
     static NAME: OnceLock<CString> = OnceLock::new();

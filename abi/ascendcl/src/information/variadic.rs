@@ -1,5 +1,6 @@
-//! `aclAppLog`, which takes as many values as its format names. Rust cannot define such a function, so this makes by hand what a
-//! C compiler makes of `va_start`: it saves the registers that values may be in, and describes where they are.
+//! `aclAppLog`, which takes as many values as its format names. Rust cannot define such a function, so this does by
+//! hand what a C compiler does for `va_start`: it saves the registers that may hold values, and describes where they
+//! are.
 
 use std::arch::naked_asm;
 use std::ffi::c_int;
@@ -9,8 +10,8 @@ use opscope_border::{Text, exported};
 use super::log::write_line;
 
 /// Formats a line as printf does, and writes it to the log. It never fails.
-// The values follow the format: the sixth general register, all vector registers if there are any (AL says so), then the stack.
-// Of the frame, 0..24 is the va_list and 32..208 the registers.
+// The values follow the format: in the sixth general register, in all vector registers if there are any (AL says so),
+// then on the stack. In the frame, 0..24 is the va_list and 32..208 are the registers.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[exported]
@@ -45,8 +46,9 @@ pub fn aclAppLog(level: c_int, function: Text<'_>, file: Text<'_>, line: u32, fo
 }
 
 /// Formats a line as printf does, and writes it to the log. It never fails.
-// The values follow the format: three general registers, all vector registers, then the stack.
-// Of the frame, 0..32 is the va_list, 32..160 the vector registers, 160..184 the general ones, 192..208 what is restored.
+// The values follow the format: in three general registers, all vector registers, then on the stack. In the frame,
+// 0..32 is the va_list, 32..160 are the vector registers, 160..184 the general ones, and 192..208 is restored at the
+// end.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[exported]

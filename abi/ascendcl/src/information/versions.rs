@@ -1,4 +1,4 @@
-//! Versions: everywhere that of the interface, 1.17.0.
+//! Versions. All of them are that of the interface, 1.17.0.
 
 use std::ffi::c_int;
 
@@ -10,15 +10,15 @@ use crate::last_error::runtime_call;
 const MAJOR: i32 = 1;
 const MINOR: i32 = 17;
 const PATCH: i32 = 0;
-/// The three as a text.
+/// The three numbers as a text.
 const VERSION: &str = "1.17.0";
-/// The three as a number, which grows with them.
+/// The three numbers as one, which increases with them.
 const NUMBER: i32 = (MAJOR * 100 + MINOR) * 100_000 + PATCH * 1000;
-/// The size of a text that a program gives room for.
+/// The size of a text buffer in the program's structs.
 const TEXT: usize = 128;
 const PART: usize = 64;
 
-/// What this library stands for, of the vendor's packages: their names, and their numbers.
+/// The vendor's packages that this library replaces: their names and numbers.
 const PACKAGES: [(&str, c_int); 2] = [("cann", 0), ("runtime", 1)];
 
 /// `aclCANNPackageVersion`
@@ -52,7 +52,7 @@ pub fn aclsysGetVersionStr(package: Text<'_>, version: Out<'_, [u8; TEXT]>) -> R
     Ok(())
 }
 
-/// Writes the version of a package as a number, which is the larger the newer it is.
+/// Writes the version of a package as a number, which increases with the version.
 #[exported(runtime_call)]
 pub fn aclsysGetVersionNum(package: Text<'_>, number: Out<'_, i32>) -> Result<(), Failure> {
     check_package(package)?;
@@ -87,7 +87,7 @@ fn check_package(name: Text<'_>) -> Result<(), Failure> {
     Err(Failure::wrong_value("pkgName", name, "no package of this name is installed; there are cann and runtime"))
 }
 
-/// Returns a text with zeros behind it.
+/// Returns a text, padded with zeros.
 fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
     let length = text.len().min(N - 1);

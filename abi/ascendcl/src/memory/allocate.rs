@@ -4,15 +4,15 @@ use std::ffi::{c_int, c_void};
 
 use opscope_border::{In, Out, exported};
 
-use super::registry::{self, Place};
+use super::registry::{self, Location};
 use crate::border::{Failure, codes, given};
 use crate::contexts::{check_current, wait_for_all};
 use crate::last_error::runtime_call;
 
-/// The vendor's memory comes in pieces of it, with one behind what was asked for.
+/// The vendor allocates in multiples of this size, with one more behind the requested bytes.
 const PIECE: usize = 32;
 
-/// What may be said about an allocation; only whether there is something is read.
+/// The options of an allocation. Only whether there are any is read.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MallocConfig {
@@ -22,7 +22,7 @@ pub struct MallocConfig {
 
 const _: () = assert!(size_of::<MallocConfig>() == 16);
 
-/// Allocates memory of the device: at least the size, and 32 bytes. The policy changes nothing.
+/// Allocates memory of the device: at least the size and 32 bytes. The policy has no effect.
 #[exported(runtime_call)]
 pub fn aclrtMalloc(address: Out<'_, *mut c_void>, size: usize, _policy: c_int) -> Result<(), Failure> {
     on_device(address, size, PIECE)
@@ -40,7 +40,7 @@ pub fn aclrtMallocCached(address: Out<'_, *mut c_void>, size: usize, _policy: c_
     on_device(address, size, PIECE)
 }
 
-/// As aclrtMalloc: the memory of the units that decode images, of which there are none, is the device's.
+/// As aclrtMalloc: no units that decode images exist here, so their memory is the device's.
 #[exported(runtime_call)]
 pub fn acldvppMalloc(address: Out<'_, *mut c_void>, size: usize) -> Result<(), Failure> {
     on_device(address, size, PIECE)
@@ -49,10 +49,10 @@ pub fn acldvppMalloc(address: Out<'_, *mut c_void>, size: usize) -> Result<(), F
 /// As aclrtFree.
 #[exported(runtime_call)]
 pub fn acldvppFree(address: *mut c_void) -> Result<(), Failure> {
-    registry::free(given(address, "devPtr")?, Place::Device)
+    registry::free(given(address, "devPtr")?, Location::Device)
 }
 
-/// As aclrtMalloc. The attributes of a configuration change nothing.
+/// As aclrtMalloc. The attributes of a configuration have no effect.
 #[exported(runtime_call)]
 pub fn aclrtMallocWithCfg(
     address: Out<'_, *mut c_void>,
@@ -81,10 +81,10 @@ fn on_device(address: Out<'_, *mut c_void>, size: usize, behind: usize) -> Resul
 
 fn allocate_with(size: usize, behind: usize) -> Result<*mut c_void, Failure> {
     let rounded = size.checked_next_multiple_of(PIECE).and_then(|size| size.checked_add(behind));
-    registry::allocate(rounded.unwrap_or(usize::MAX), Place::Device)
+    registry::allocate(rounded.unwrap_or(usize::MAX), Location::Device)
 }
 
-/// Allocates memory of the device that the program frees, as if it had called aclrtMalloc.
+/// Allocates memory of the device, which the program frees as if it had called aclrtMalloc.
 pub fn allocate_for_program(size: usize) -> Result<*mut c_void, Failure> {
     allocate_with(size, PIECE)
 }
@@ -96,45 +96,45 @@ fn check_size(size: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Allocates memory of the host. It needs no context.
+/// Allocates memory of the host. Needs no context.
 #[exported(runtime_call)]
 pub fn aclrtMallocHost(address: Out<'_, *mut c_void>, size: usize) -> Result<(), Failure> {
     let address = address.place("hostPtr")?;
     check_size(size)?;
-    let memory = registry::allocate(size, Place::Host)?;
+    let memory = registry::allocate(size, Location::Host)?;
     address.write(memory);
     Ok(())
 }
 
-/// Frees memory of the device at once.
+/// Frees memory of the device immediately.
 #[exported(runtime_call)]
 pub fn aclrtFree(address: *mut c_void) -> Result<(), Failure> {
-    registry::free(given(address, "devPtr")?, Place::Device)
+    registry::free(given(address, "devPtr")?, Location::Device)
 }
 
 /// Waits for the work of all streams, and frees memory of the device.
 #[exported(runtime_call)]
 pub fn aclrtFreeWithDevSync(address: *mut c_void) -> Result<(), Failure> {
-    free_after_work(given(address, "devPtr")?, Place::Device)
+    free_after_work(given(address, "devPtr")?, Location::Device)
 }
 
-/// Frees memory of the host at once.
+/// Frees memory of the host immediately.
 #[exported(runtime_call)]
 pub fn aclrtFreeHost(address: *mut c_void) -> Result<(), Failure> {
-    registry::free(given(address, "hostPtr")?, Place::Host)
+    registry::free(given(address, "hostPtr")?, Location::Host)
 }
 
 /// Waits for the work of all streams, and frees memory of the host.
 #[exported(runtime_call)]
 pub fn aclrtFreeHostWithDevSync(address: *mut c_void) -> Result<(), Failure> {
-    free_after_work(given(address, "hostPtr")?, Place::Host)
+    free_after_work(given(address, "hostPtr")?, Location::Host)
 }
 
-fn free_after_work(address: *mut c_void, place: Place) -> Result<(), Failure> {
+fn free_after_work(address: *mut c_void, location: Location) -> Result<(), Failure> {
     if registry::room_at(address).is_none() {
         let reason = "it was freed, or never allocated";
         return Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "ptr", format!("{:#x}", address.addr()), reason));
     }
     wait_for_all()?;
-    registry::free(address, place)
+    registry::free(address, location)
 }

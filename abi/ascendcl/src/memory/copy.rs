@@ -1,4 +1,4 @@
-//! Copies and fills. Whose memory a side is does not matter.
+//! Copies and fills. It does not matter which side is the host's and which the device's.
 
 use std::ffi::{c_int, c_void};
 
@@ -12,10 +12,10 @@ use crate::last_error::runtime_call;
 const HOST_TO_HOST: c_int = 0;
 const HOST_TO_DEVICE: c_int = 1;
 const DEVICE_TO_HOST: c_int = 2;
-/// The last kind that copies accept.
+/// The last kind of copy that is accepted.
 const LAST_KIND: c_int = 5;
 
-/// Copies bytes. The kind changes nothing.
+/// Copies bytes. The kind has no effect.
 #[exported(runtime_call)]
 pub fn aclrtMemcpy(
     to: *mut c_void,
@@ -25,7 +25,7 @@ pub fn aclrtMemcpy(
     kind: c_int,
 ) -> Result<(), Failure> {
     let Some(job) = copy(to, room, from, count, kind)? else { return Ok(()) };
-    // SAFETY: the program promises that both are valid for the count.
+    // SAFETY: the program guarantees that both are valid for the count.
     unsafe { now(job) }
 }
 
@@ -45,11 +45,11 @@ pub fn aclrtMemcpyAsync(
         return Err(Failure::new(codes::RT_FEATURE_NOT_SUPPORT, "EE1003", text));
     }
     let Some(job) = job else { return Ok(()) };
-    // SAFETY: the program promises that both are valid for the count until the stream is synchronized.
+    // SAFETY: the program guarantees that both are valid for the count until the stream is synchronized.
     unsafe { in_order(job, stream) }
 }
 
-/// Checks the arguments of a copy. Returns `None` where nothing is to be copied.
+/// Checks the arguments of a copy. Returns `None` if nothing has to be copied.
 fn copy(to: *mut c_void, room: usize, from: *const c_void, count: usize, kind: c_int) -> Result<Option<Job>, Failure> {
     if count == 0 {
         return Ok(None);
@@ -78,7 +78,7 @@ fn check_count(count: usize, room: usize) -> Result<(), Failure> {
 #[exported(runtime_call)]
 pub fn aclrtMemset(address: *mut c_void, room: usize, value: i32, count: usize) -> Result<(), Failure> {
     let Some(job) = fill(address, room, value, count)? else { return Ok(()) };
-    // SAFETY: the program promises that it is valid for the count.
+    // SAFETY: the program guarantees that it is valid for the count.
     unsafe { now(job) }
 }
 
@@ -92,7 +92,7 @@ pub fn aclrtMemsetAsync(
     stream: aclrtStream,
 ) -> Result<(), Failure> {
     let Some(job) = fill(address, room, value, count)? else { return Ok(()) };
-    // SAFETY: the program promises that it is valid for the count until the stream is synchronized.
+    // SAFETY: the program guarantees that it is valid for the count until the stream is synchronized.
     unsafe { in_order(job, stream) }
 }
 
@@ -116,7 +116,7 @@ pub fn aclrtMemcpy2d(
     kind: c_int,
 ) -> Result<(), Failure> {
     let Some(job) = copy_rows((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
-    // SAFETY: the program promises that both are valid for the rows.
+    // SAFETY: the program guarantees that both are valid for the rows.
     unsafe { now(job) }
 }
 
@@ -133,11 +133,11 @@ pub fn aclrtMemcpy2dAsync(
     stream: aclrtStream,
 ) -> Result<(), Failure> {
     let Some(job) = copy_rows((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
-    // SAFETY: the program promises that both are valid for the rows until the stream is synchronized.
+    // SAFETY: the program guarantees that both are valid for the rows until the stream is synchronized.
     unsafe { in_order(job, stream) }
 }
 
-/// Checks the arguments of a copy of rows. Returns `None` where nothing is to be copied.
+/// Checks the arguments of a copy of rows. Returns `None` if nothing has to be copied.
 fn copy_rows(
     to: (*mut c_void, usize),
     from: (*const c_void, usize),

@@ -1,4 +1,4 @@
-//! Every allocation, so that an address can be found in one, and only what was allocated is freed.
+//! The registry of all allocations: it finds the allocation of an address, and lets only allocated memory be freed.
 
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -8,28 +8,28 @@ use super::total::device_memory;
 use crate::border::{Failure, codes};
 use crate::forks::Shared;
 
-/// Programs rely on it.
+/// The alignment of every allocation; programs rely on it.
 const ALIGNMENT: usize = 64;
 
-/// Whose memory it is.
+/// Where the memory is, in the program's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     Device,
     Host,
 }
 
 struct Allocation {
     layout: Layout,
-    place: Place,
+    location: Location,
 }
 
 /// The child of a fork has copies of all allocations.
 static ALLOCATIONS: Shared<Allocations> = Shared::new(Allocations::new(), || ALLOCATIONS.held(|_| {}));
 
 struct Allocations {
-    /// By their addresses.
+    /// The allocations, by address.
     known: BTreeMap<usize, Allocation>,
-    /// Bytes of the device's.
+    /// How many bytes of the device are allocated.
     on_device: usize,
 }
 
@@ -44,17 +44,17 @@ impl Allocations {
         (start + allocation.layout.size()).checked_sub(address).filter(|room| *room > 0)
     }
 
-    /// Frees what begins at an address.
+    /// Frees the allocation that begins at an address.
     fn take(&mut self, start: usize) {
-        let Some(Allocation { layout, place }) = self.known.remove(&start) else { return };
-        if place == Place::Device {
+        let Some(Allocation { layout, location }) = self.known.remove(&start) else { return };
+        if location == Location::Device {
             self.on_device -= layout.size();
         }
-        // SAFETY: it was allocated with this layout, and is no longer known, so it is freed once.
+        // SAFETY: it was allocated with this layout, and it has just left the registry, so it is freed only once.
         unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(start), layout) };
     }
 
-    /// Checks that a range that begins in an allocation ends in it. Other memory is the program's own affair.
+    /// Checks that a range which begins in an allocation also ends in it. Other memory is the program's responsibility.
     fn check(&self, range: &Range) -> Result<(), Failure> {
         match self.room_at(range.start) {
             Some(room) if room < range.size => {
@@ -81,12 +81,12 @@ pub struct Range {
     pub name: &'static str,
     pub start: usize,
     pub size: usize,
-    /// It lay in an allocation when the copy was queued.
+    /// Whether it was in an allocation when the copy was queued.
     pub was_allocated: bool,
 }
 
 /// Allocates at least one byte. The content is undefined.
-pub fn allocate(size: usize, place: Place) -> Result<*mut c_void, Failure> {
+pub fn allocate(size: usize, location: Location) -> Result<*mut c_void, Failure> {
     let no_room = || {
         let text = format!("there is no room for {size} bytes");
         Failure::new(codes::RT_MEMORY_ALLOCATION, "EE1003", text)
@@ -102,21 +102,21 @@ pub fn allocate(size: usize, place: Place) -> Result<*mut c_void, Failure> {
     if address.is_null() {
         return Err(no_room());
     }
-    if place == Place::Device {
+    if location == Location::Device {
         allocations.on_device += layout.size();
     }
-    allocations.known.insert(address.expose_provenance(), Allocation { layout, place });
+    allocations.known.insert(address.expose_provenance(), Allocation { layout, location });
     Ok(address.cast())
 }
 
-/// Frees what `allocate` returned for this place.
-pub fn free(address: *mut c_void, place: Place) -> Result<(), Failure> {
+/// Frees memory that `allocate` returned for this location.
+pub fn free(address: *mut c_void, location: Location) -> Result<(), Failure> {
     let number = address.addr();
     let mut allocations = ALLOCATIONS.lock();
-    if allocations.known.get(&number).is_none_or(|allocation| allocation.place != place) {
-        let reason = match place {
-            Place::Device => "no memory of the device begins there; was it freed before?",
-            Place::Host => "no memory that aclrtMallocHost returned begins there; was it freed before?",
+    if allocations.known.get(&number).is_none_or(|allocation| allocation.location != location) {
+        let reason = match location {
+            Location::Device => "no memory of the device begins there; was it freed before?",
+            Location::Host => "no memory that aclrtMallocHost returned begins there; was it freed before?",
         };
         return Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "ptr", format!("{number:#x}"), reason));
     }
@@ -127,12 +127,12 @@ pub fn free(address: *mut c_void, place: Place) -> Result<(), Failure> {
 /// Frees all memory of the device.
 pub fn free_device() {
     let mut allocations = ALLOCATIONS.lock();
-    let of_device = allocations.known.iter().filter(|(_, allocation)| allocation.place == Place::Device);
+    let of_device = allocations.known.iter().filter(|(_, allocation)| allocation.location == Location::Device);
     let starts: Vec<usize> = of_device.map(|(start, _)| *start).collect();
     starts.into_iter().for_each(|start| allocations.take(start));
 }
 
-/// Returns the bytes of the device that are allocated.
+/// Returns how many bytes of the device are allocated.
 pub fn allocated() -> usize {
     ALLOCATIONS.read().on_device
 }
@@ -142,7 +142,7 @@ pub fn room_at(address: *const c_void) -> Option<usize> {
     ALLOCATIONS.read().room_at(address.addr())
 }
 
-/// Checks ranges, and uses them. None of them is freed meanwhile.
+/// Checks ranges, and calls `body`. None of the ranges is freed meanwhile.
 pub fn with<const N: usize>(ranges: [Range; N], body: impl FnOnce()) -> Result<(), Failure> {
     let allocations = ALLOCATIONS.read();
     ranges.iter().try_for_each(|range| allocations.check(range))?;

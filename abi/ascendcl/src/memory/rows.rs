@@ -1,4 +1,4 @@
-//! The bytes that a copy or a fill is of: one row, or several at equal distances.
+//! The bytes that a copy or a fill affects: one row, or several at equal distances.
 
 use std::ffi::c_void;
 
@@ -14,7 +14,7 @@ pub struct Side {
     pub pitch: usize,
 }
 
-/// What is to be done with bytes.
+/// A copy or a fill.
 #[derive(Clone, Copy)]
 pub enum Job {
     Copy { to: Side, from: Side, width: usize, height: usize },
@@ -26,7 +26,7 @@ impl Side {
         Self { start: Data(start.cast_mut()), pitch }
     }
 
-    /// The range from the first row to the end of the last.
+    /// Returns the range from the first row to the end of the last.
     fn range(self, name: &'static str, width: usize, height: usize) -> Result<Range, Failure> {
         let size = self.pitch.checked_mul(height.saturating_sub(1)).and_then(|rows| rows.checked_add(width));
         let start = self.start.0.expose_provenance();
@@ -51,36 +51,36 @@ impl Job {
     }
 
     /// # Safety
-    /// The sides are readable and writable.
+    /// The sides are readable and writable, respectively.
     unsafe fn run(self) {
         match self {
             Self::Copy { to, from, width, height } => {
                 for row in 0..height {
-                    // SAFETY: the row lies in the ranges that the caller promises. They may overlap.
+                    // SAFETY: the row is in the ranges that the caller guarantees. They may overlap.
                     unsafe {
                         let (to, from) = (to.start.0.byte_add(row * to.pitch), from.start.0.byte_add(row * from.pitch));
                         std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), width);
                     }
                 }
             }
-            // SAFETY: the caller promises that it is writable.
+            // SAFETY: the caller guarantees that it is writable.
             Self::Fill { to, value, size } => unsafe { to.0.cast::<u8>().write_bytes(value, size) },
         }
     }
 }
 
-/// Does the job now.
+/// Does the job immediately.
 ///
 /// # Safety
-/// The sides are readable and writable, or lie in allocations.
+/// The sides are readable and writable, respectively, or are in allocations.
 pub unsafe fn now(job: Job) -> Result<(), Failure> {
     check_current()?;
-    // SAFETY: allocations are as large as that and stay meanwhile, and the caller promises the rest.
+    // SAFETY: allocations are checked to be large enough and stay alive meanwhile; the caller guarantees the rest.
     registry::with(job.ranges()?, || unsafe { job.run() })
 }
 
-/// Does the job in the order of a stream. It is waited for if it uses memory that was not allocated here, as the program may do with
-/// such memory what it wants when this returns.
+/// Does the job in the order of a stream. If it uses memory that was not allocated here, waits for it, because the
+/// program may do anything with such memory once this returns.
 ///
 /// # Safety
 /// As for `now`.
@@ -92,7 +92,7 @@ pub unsafe fn in_order(job: Job, on: aclrtStream) -> Result<(), Failure> {
     if !is_pinned {
         refuse_in_callback()?;
     }
-    // SAFETY: as in `now`. An allocation that was freed since is noticed.
+    // SAFETY: as in `now`. An allocation that was freed in between is noticed.
     stream.run(move || registry::with(ranges, || unsafe { job.run() }))?;
     if is_pinned { Ok(()) } else { stream.wait(None) }
 }

@@ -10,11 +10,11 @@ use crate::border::Failure;
 use crate::contexts::check_current;
 use crate::last_error::runtime_call;
 
-/// Writes how much memory the device has, and how much of it the program has not allocated. Memory between devices, and of pages of
-/// 1 GiB, there is none.
+/// Writes how much memory the device has, and how much of it the program has not allocated. Of memory between devices,
+/// and of pages of 1 GiB, there is none.
 #[exported]
 pub fn aclrtGetMemInfo(kind: c_int, free: Out<'_, usize>, total: Out<'_, usize>) -> c_int {
-    /// DDR and HBM, with pages of any size, and either of them.
+    /// DDR and HBM, with pages of any size, and both together.
     const HERE: [c_int; 8] = [0, 1, 2, 3, 4, 5, 12, 13];
     const LAST: c_int = 17;
     runtime_call(|| {

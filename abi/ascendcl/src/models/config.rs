@@ -9,7 +9,7 @@ use super::source;
 use crate::border::{Failure, value};
 use crate::objects::Table;
 
-/// What a program knows a [`Config`] as.
+/// The type by which a program knows a [`Config`].
 #[repr(C)]
 pub struct aclmdlConfigHandle {
     _private: [u8; 0],
@@ -20,29 +20,29 @@ pub struct aclmdlConfigHandle {
 struct Config {
     load_type: usize,
     path: Option<CString>,
-    model: Place,
-    work: Place,
-    weights: Place,
+    model: ProgramMemory,
+    work: ProgramMemory,
+    weights: ProgramMemory,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct ProgramMemory {
     address: *mut c_void,
     size: usize,
 }
 
-impl Default for Place {
+impl Default for ProgramMemory {
     fn default() -> Self {
         Self { address: ptr::null_mut(), size: 0 }
     }
 }
 
-// SAFETY: nothing is read by having the addresses. They are the program's, which says when they are read.
-unsafe impl Send for Place {}
+// SAFETY: the addresses alone give no access. They belong to the program, which decides when they are read.
+unsafe impl Send for ProgramMemory {}
 
 static CONFIGS: Table<aclmdlConfigHandle, Mutex<Config>> = Table::new("configuration handle", || CONFIGS.held());
 
-// The attributes that have an effect, or values to check.
+// The attributes that have an effect, or whose values are checked.
 const PRIORITY: c_int = 0;
 const LOAD_TYPE: c_int = 1;
 const PATH: c_int = 2;
@@ -52,12 +52,12 @@ const WEIGHT_ADDRESS: c_int = 5;
 const WEIGHT_SIZE: c_int = 6;
 const WORKSPACE_ADDRESS: c_int = 7;
 const WORKSPACE_SIZE: c_int = 8;
-/// The last attribute whose size is known to be that of a pointer or `size_t`.
+/// The last attribute whose size is known: that of a pointer or `size_t`.
 const FIFO_SIZE: c_int = 27;
 const WITHOUT_GRAPH: c_int = 28;
 const PERFORMANCE_MODE: c_int = 29;
 
-/// Makes a configuration handle without attributes.
+/// Creates a configuration handle without attributes.
 #[exported]
 pub fn aclmdlCreateConfigHandle() -> *mut aclmdlConfigHandle {
     value(ptr::null_mut(), || Ok(CONFIGS.insert(Mutex::default())))
@@ -97,7 +97,7 @@ pub fn aclmdlSetConfigOpt(
             known @ 1..=6 => config.load_type = known,
             other => return Err(Failure::wrong_value("ACL_MDL_LOAD_TYPE_SIZET", other, "it is 1 to 6")),
         },
-        // SAFETY: the program promises that the value of this attribute is NULL or a text.
+        // SAFETY: the program guarantees that this attribute's value is NULL or a text.
         PATH => config.path = Some(unsafe { Text::from_ptr(address().cast()) }.c_str("ACL_MDL_PATH_PTR")?.to_owned()),
         MEM_ADDRESS => config.model.address = address(),
         MEM_SIZE => config.model.size = word(),
@@ -105,7 +105,7 @@ pub fn aclmdlSetConfigOpt(
         WEIGHT_SIZE => config.weights.size = word(),
         WORKSPACE_ADDRESS => config.work.address = address(),
         WORKSPACE_SIZE => config.work.size = word(),
-        // They have no effect here.
+        // The other attributes have no effect here.
         _ => {}
     }
     Ok(())
@@ -125,7 +125,7 @@ fn check_size(attribute: c_int, size: usize) -> Result<(), Failure> {
     Err(Failure::wrong_value("valueSize", size, &reason))
 }
 
-/// Loads a model as a configuration handle says.
+/// Loads a model with the attributes of a configuration handle.
 #[exported]
 pub fn aclmdlLoadWithConfig(handle: *const aclmdlConfigHandle, model_id: Out<'_, u32>) -> Result<(), Failure> {
     let config = CONFIGS.get(handle)?.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -135,14 +135,14 @@ pub fn aclmdlLoadWithConfig(handle: *const aclmdlConfigHandle, model_id: Out<'_,
             3 | 4 if config.model.address.is_null() => return Err(missing("ACL_MDL_MEM_ADDR_PTR")),
             3 | 4 if config.model.size == 0 => return Err(missing("ACL_MDL_MEM_SIZET")),
             3 | 4 => {
-                // SAFETY: the program promises that the memory has that size until the model is loaded.
+                // SAFETY: the program guarantees that the memory has this size until the model is loaded.
                 source::read_memory(unsafe { Counted::from_raw_parts(config.model.address.cast(), config.model.size) })?
             }
             5 | 6 => return Err(Failure::unsupported("loading a model with queues")),
             _ => return Err(missing("ACL_MDL_LOAD_TYPE_SIZET")),
         };
-        let place = |place: Place| (place.address, place.size);
-        // Memory counts for the types that say so.
+        let place = |place: ProgramMemory| (place.address, place.size);
+        // The program's memory matters only for the types that name it.
         if matches!(config.load_type, 2 | 4) {
             return with_memory(source, place(config.work), place(config.weights));
         }

@@ -1,5 +1,5 @@
-//! Gears: the shapes that the vendor's converter fixes in advance, one of which a program chooses for a run. An `.onnx` file has none,
-//! so the user gives them as the converter is given them: `OPSCOPE_ACL_DYNAMIC_BATCH=1,2,4`,
+//! Gears: the shapes that the vendor's converter fixes in advance; a program chooses one of them for a run. An `.onnx`
+//! file has none, so the user sets them in the converter's notation: `OPSCOPE_ACL_DYNAMIC_BATCH=1,2,4`,
 //! `OPSCOPE_ACL_DYNAMIC_IMAGE_SIZE='224,224;448,448'` or `OPSCOPE_ACL_DYNAMIC_DIMS='1,16;8,64'`.
 
 use opscope::onnx::{Dim, Graph};
@@ -12,16 +12,17 @@ const BATCH: &str = "OPSCOPE_ACL_DYNAMIC_BATCH";
 const IMAGE_SIZE: &str = "OPSCOPE_ACL_DYNAMIC_IMAGE_SIZE";
 const DIMS: &str = "OPSCOPE_ACL_DYNAMIC_DIMS";
 
-/// As many gears as the structs of the interface have room for.
+/// The most gears: as many as the structs of the interface can hold.
 pub const MOST: usize = 128;
 
-/// The input that a converted model with gears has behind its own, `ACL_DYNAMIC_TENSOR_NAME`: where the choice lies on a device.
+/// The input that a converted model with gears has after its own, `ACL_DYNAMIC_TENSOR_NAME`. It carries the choice on a
+/// device.
 pub const INPUT: &str = "ascend_mbatch_shape_data";
 
 /// The type of that input.
 pub const INPUT_TYPE: DType = DType::I32;
 
-/// What differs from gear to gear.
+/// The dimensions in which gears differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The first dimension of the inputs.
@@ -40,19 +41,21 @@ pub struct Gears {
     pub all: Vec<Gear>,
 }
 
-/// One of them.
+/// A gear.
 #[derive(Debug)]
 pub struct Gear {
-    /// What the user gave: a batch size, height and width, or the sizes of the free dimensions in the order of the inputs.
+    /// The user's numbers: a batch size, a height and width, or the sizes of the free dimensions in the order of the
+    /// inputs.
     pub sizes: Vec<usize>,
     /// The shape of each input.
     pub inputs: Vec<Vec<usize>>,
-    /// The shape of each output; `None` where the file does not say how it follows from the inputs'.
+    /// The shape of each output; `None` if the file does not say how it follows from the inputs.
     pub outputs: Vec<Option<Vec<usize>>>,
 }
 
 impl Gears {
-    /// Returns the gears that the user gives for a graph; `None` if there are none, or the shapes of all inputs are fixed.
+    /// Returns the gears that the user sets for a graph; `None` if there are none, or the shapes of all inputs are
+    /// fixed.
     pub fn of(graph: &Graph) -> Result<Option<Self>, Failure> {
         let given: Vec<_> = [(BATCH, Kind::Batch), (IMAGE_SIZE, Kind::ImageSize), (DIMS, Kind::Dims)]
             .into_iter()
@@ -85,12 +88,12 @@ impl Gears {
         Ok(Some(Self { kind, all: gears.into_iter().map(gear).collect::<Result<_, _>>()? }))
     }
 
-    /// Returns the number of elements of the input that stands for the choice.
+    /// Returns the number of elements of the input that carries the choice.
     pub fn choice_elements(&self) -> usize {
         self.all.first().map_or(0, |gear| gear.sizes.len())
     }
 
-    /// Returns the bytes of the input that stands for the choice.
+    /// Returns the size in bytes of the input that carries the choice.
     pub fn choice_bytes(&self) -> usize {
         bytes_of(INPUT_TYPE, &[self.choice_elements()]).unwrap_or(0)
     }
@@ -100,7 +103,7 @@ impl Gears {
         largest(self.all.iter().filter_map(|gear| gear.inputs.get(index)))
     }
 
-    /// Returns the shape of an output in the gear where it is largest; `None` if it is not known in each.
+    /// Returns the shape of an output in the gear where it is largest; `None` unless it is known in every gear.
     pub fn largest_output(&self, index: usize) -> Option<&[usize]> {
         let shapes: Option<Vec<_>> = self.all.iter().map(|gear| gear.outputs.get(index)?.as_ref()).collect();
         largest(shapes?.into_iter())
@@ -167,7 +170,7 @@ impl Gear {
         let shapes: Vec<Vec<usize>> = inputs.iter().map(&mut shape).collect();
         let bound = bound_sizes(inputs.iter().zip(&shapes).map(|(port, shape)| (port, shape.as_slice())));
         for (input, shape) in inputs.iter().zip(&shapes) {
-            // A dimension that has a name is of one size everywhere.
+            // All dimensions with the same name have the same size.
             if input.fixed_with(&bound).is_some_and(|agreed| agreed != *shape) {
                 return Err(format!("the gear {sizes:?} gives input '{}' two sizes for one dimension", input.name));
             }
@@ -191,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// A graph of one input and one output; a size of 0 is a free dimension with a name of its own.
+    /// Makes a graph with one input and one output; a size of 0 is a free dimension with its own name.
     fn graph(input: &[usize], output: &[usize]) -> Graph {
         let mut graph =
             GraphBuilder::new("g").input("x", input).operator("o", "Op", &["x"], &["y"]).output("y").build();

@@ -7,14 +7,14 @@ use opscope_border::{Bytes, Out, Text, exported};
 
 use super::consumers::attach_once;
 use super::model::{Model, ModelId};
-use super::prepared::prepare_once;
+use super::preparation::prepare_once;
 use super::sizes::Sizes;
 use super::source::{Source, read_file, read_memory};
 use super::table::{add, next_id};
 use crate::border::{Failure, codes};
 use crate::{contexts, dump, recordings};
 
-/// Memory that a program gives a model.
+/// The address and size of memory that a program provides for a model.
 pub(super) type Memory = (*mut c_void, usize);
 
 /// Loads a model's file.
@@ -23,7 +23,7 @@ pub fn aclmdlLoadFromFile(model_path: Text<'_>, model_id: Out<'_, u32>) -> Resul
     load(model_id, || read_file(model_path))
 }
 
-/// Loads a model from memory, which is copied.
+/// Loads a model from memory, which it copies.
 #[exported]
 pub fn aclmdlLoadFromMem(
     #[counted_by(model_size)] model: Bytes<'_>,
@@ -33,7 +33,7 @@ pub fn aclmdlLoadFromMem(
     load(model_id, || read_memory(model))
 }
 
-/// Loads a model's file, with memory for it.
+/// Loads a model's file, with memory that the program provides.
 #[exported]
 pub fn aclmdlLoadFromFileWithMem(
     model_path: Text<'_>,
@@ -46,7 +46,7 @@ pub fn aclmdlLoadFromFileWithMem(
     load(model_id, || with_memory(read_file(model_path)?, (work, work_size), (weights, weight_size)))
 }
 
-/// Loads a model from memory, which is copied, with memory for it.
+/// Loads a model from memory, which it copies, with memory that the program provides.
 #[exported]
 pub fn aclmdlLoadFromMemWithMem(
     #[counted_by(model_size)] model: Bytes<'_>,
@@ -61,7 +61,7 @@ pub fn aclmdlLoadFromMemWithMem(
     load(model_id, read)
 }
 
-/// Checks the memory that the program gives for a model.
+/// Checks the memory that the program provides for a model.
 pub(super) fn with_memory(source: Source, work: Memory, weights: Memory) -> Result<Source, Failure> {
     Sizes::of(&source).check(work, weights)?;
     Ok(source)

@@ -1,4 +1,4 @@
-//! Models: read, load, unload.
+//! Models: how they are read, loaded and unloaded.
 
 #[allow(unsafe_code, reason = "values of attributes are pointers of the program")]
 mod config;
@@ -7,7 +7,7 @@ mod gears;
 mod load;
 mod model;
 mod port;
-mod prepared;
+mod preparation;
 mod shapes;
 mod sizes;
 mod source;

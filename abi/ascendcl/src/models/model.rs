@@ -8,10 +8,10 @@ use super::port::Port;
 use crate::border::{Failure, codes};
 use crate::dump::wait_for_runs;
 
-/// The number that a program knows a model by: from 1, and never used again.
+/// The number by which a program knows a model: from 1, and never used again.
 pub type ModelId = u32;
 
-/// A model that is loaded.
+/// A loaded model.
 pub struct Model {
     pub id: ModelId,
     pub session: Session,
@@ -20,26 +20,26 @@ pub struct Model {
     pub gears: Option<Arc<Gears>>,
     /// The gear that the program chose last.
     chosen: Mutex<Option<usize>>,
-    /// What the last run found, for one run at a time.
+    /// The result of the last run. A run locks it, so that there is one at a time.
     running: Mutex<LastRun>,
 }
 
-/// What a run leaves behind.
+/// The result of a run that the model keeps.
 #[derive(Default)]
 pub struct LastRun {
     /// The shapes of the outputs; empty before the first run.
     pub output_shapes: Vec<Vec<usize>>,
 }
 
-/// A run, for as long as this is not dropped.
+/// A run in progress, as long as this lives.
 pub struct Running<'a> {
     pub last: MutexGuard<'a, LastRun>,
-    /// The model that this thread ran before, which runs on after it; 0 for none.
+    /// The model whose run this thread was inside of, and returns to afterwards; 0 for none.
     outer: ModelId,
 }
 
 thread_local! {
-    /// The model that this thread runs; 0 for none.
+    /// The model that this thread is running; 0 for none.
     static RUNS: Cell<ModelId> = const { Cell::new(0) };
 }
 
@@ -67,7 +67,7 @@ impl Model {
         self.gears.as_ref()?.all.get(chosen?)
     }
 
-    /// Begins a run, when the model's run before has ended.
+    /// Begins a run, once the model's previous run has ended.
     pub fn run(&self) -> Result<Running<'_>, Failure> {
         if self.runs_here() {
             let text = format!("model {} runs on this thread already, and waits for this call to return", self.id);
@@ -77,14 +77,14 @@ impl Model {
         Ok(Running { last, outer: RUNS.replace(self.id) })
     }
 
-    /// Waits for the run that is going on. One that a callback of the run itself asks about is not waited for.
+    /// Waits for the run in progress. Does not wait if a callback of that run calls this.
     pub fn wait(&self) {
         if !self.runs_here() {
             drop(self.last_run());
         }
     }
 
-    /// Returns the shapes of the outputs of the last run; none while the first one is going on, or before it.
+    /// Returns the shapes of the outputs of the last run; none before the first run has ended.
     pub fn last_output_shapes(&self) -> Vec<Vec<usize>> {
         if self.runs_here() { Vec::new() } else { self.last_run().output_shapes.clone() }
     }

@@ -27,7 +27,7 @@ impl Port {
         self.takes_in_part(&sizes.iter().map(|&size| Some(size)).collect::<Vec<_>>())
     }
 
-    /// Returns whether the shape has these sizes, or leaves them open. One that is not given has to be open.
+    /// Returns whether the shape has these sizes, or leaves them open. It must leave a size that is `None` open.
     pub fn takes_in_part(&self, sizes: &[Option<usize>]) -> bool {
         let takes = |(dim, size): (&Dim, &Option<usize>)| match dim {
             Dim::Symbol(_) => true,
@@ -36,7 +36,7 @@ impl Port {
         self.dims.as_ref().is_none_or(|dims| dims.len() == sizes.len() && dims.iter().zip(sizes).all(takes))
     }
 
-    /// Returns the shape as it is declared, for messages: `[batch, 1, 8, 8]`.
+    /// Returns the declared shape for messages: `[batch, 1, 8, 8]`.
     pub fn shape(&self) -> String {
         let Some(dims) = &self.dims else { return "any shape".to_owned() };
         format!("[{}]", dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
@@ -53,7 +53,8 @@ impl Port {
         self.fixed_with(&BTreeMap::new())
     }
 
-    /// Returns the shape with these sizes of free dimensions that have a name; `None` if another one is free.
+    /// Returns the shape with these sizes for the free dimensions that have a name; `None` if any other dimension is
+    /// free.
     pub fn fixed_with(&self, sizes: &BTreeMap<&str, usize>) -> Option<Vec<usize>> {
         let size = |dim: &Dim| match dim {
             Dim::Fixed(size) => Some(*size),
@@ -62,24 +63,26 @@ impl Port {
         self.dims.as_ref()?.iter().map(size).collect()
     }
 
-    /// Returns the bytes of the tensor; `None` if a dimension is free, or the type has no form as bytes.
+    /// Returns the size of the tensor in bytes; `None` if a dimension is free, or the type has no representation in
+    /// bytes.
     pub fn bytes(&self) -> Option<usize> {
         bytes_of(self.dtype?, &self.fixed()?)
     }
 
-    /// Returns the bytes of the tensor in the gear where it is largest, whose shape is given; without gears those that it always has.
+    /// Returns the size of the tensor in bytes: with gears, in the gear where it is largest, whose shape is `largest`;
+    /// without gears, the only one.
     pub fn largest_bytes(&self, largest: Option<&[usize]>) -> Option<usize> {
         largest.map_or_else(|| self.bytes(), |shape| bytes_of(self.dtype?, shape))
     }
 }
 
-/// Returns the bytes of a tensor; `None` if it has no form as bytes.
+/// Returns the size of a tensor in bytes; `None` if its type has no representation in bytes.
 pub fn bytes_of(dtype: DType, shape: &[usize]) -> Option<usize> {
     let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size))?;
     dtype.bytes_of(elements)
 }
 
-/// Returns the sizes of the free dimensions that have a name, as shapes of some ports give them.
+/// Returns the sizes of the free dimensions that have a name, as the shapes of some ports set them.
 pub fn bound_sizes<'a>(ports: impl Iterator<Item = (&'a Port, &'a [usize])>) -> BTreeMap<&'a str, usize> {
     let mut sizes = BTreeMap::new();
     for (port, shape) in ports {

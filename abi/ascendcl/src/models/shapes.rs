@@ -1,8 +1,8 @@
-//! Shapes that the user fixes: what the converter of the vendor's models takes as `--input_shape`.
+//! Shapes that the user fixes, as `--input_shape` of the vendor's converter does.
 //!
-//! Programs that were made for converted models ask for the size of an input before they allocate it. A file that leaves a dimension
-//! open has no such size, so the user gives it: `OPSCOPE_ACL_INPUT_SHAPE='image:1,3,224,224;mask:1,128'`. A size of -1 stays open, for
-//! gears to fix.
+//! Programs that were written for converted models query the size of an input before they allocate it. If a file leaves
+//! a dimension open, there is no such size, so the user sets it:
+//! `OPSCOPE_ACL_INPUT_SHAPE='image:1,3,224,224;mask:1,128'`. A size of -1 stays open, to be fixed by gears.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::border::{Failure, codes};
 
 const VARIABLE: &str = "OPSCOPE_ACL_INPUT_SHAPE";
 
-/// Fixes the shapes of a graph's inputs that the user gives, and all dimensions of the same names. Inputs of other models may be
-/// among them.
+/// Fixes the shapes of a graph's inputs that the user sets, and all dimensions with the same names. The user may also
+/// name inputs of other models.
 pub(super) fn fix(graph: &mut Graph) -> Result<(), Failure> {
     let Some(given) = std::env::var_os(VARIABLE) else { return Ok(()) };
     let given = given.to_string_lossy();
@@ -63,7 +63,7 @@ fn parse(given: &str) -> Option<Shapes<'_>> {
     entries
         .map(|entry| {
             let (name, dims) = entry.rsplit_once(':')?;
-            // A scalar has none.
+            // A scalar has no dimensions.
             let dims = dims.split(',').filter(|_| !dims.trim().is_empty());
             Some((name, dims.map(|dim| size(dim.trim())).collect::<Option<_>>()?))
         })

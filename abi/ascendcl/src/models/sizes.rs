@@ -7,10 +7,10 @@ use super::port::{Port, bytes_of};
 use super::source::{Source, read_file, read_memory};
 use crate::border::{Failure, codes};
 
-/// The memory that a program is asked to give a model.
+/// The sizes of the memory that a program provides for a model.
 ///
-/// The engine has its own, and leaves the program's unused. These are the sizes that a program can reason with: what the model's
-/// inputs and outputs take as far as the file says, and its weights.
+/// The engine has its own memory and does not use the program's. These sizes are plausible ones: that of the model's
+/// inputs and outputs, as far as the file gives it, and that of its weights.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     pub work: usize,
@@ -36,7 +36,7 @@ impl Sizes {
         Self { work: work.max(1), weights: bytes.fold(0, usize::saturating_add).max(1) }
     }
 
-    /// Checks memory that a program gives. NULL stands for memory of the library.
+    /// Checks memory that a program provides. NULL stands for memory of the library.
     pub fn check(&self, work: (*mut c_void, usize), weights: (*mut c_void, usize)) -> Result<(), Failure> {
         for (name, (address, size), least) in [("workSize", work, self.work), ("weightSize", weights, self.weights)] {
             if !address.is_null() && size < least {
@@ -48,7 +48,7 @@ impl Sizes {
     }
 }
 
-/// Writes the sizes of the memory that a model's file takes.
+/// Writes the sizes of the memory that the model in a file needs.
 #[exported]
 pub fn aclmdlQuerySize(
     file_name: Text<'_>,
@@ -58,7 +58,7 @@ pub fn aclmdlQuerySize(
     write(work_size, weight_size, || read_file(file_name).map(|source| Sizes::of(&source)))
 }
 
-/// Writes the sizes of the memory that a model takes.
+/// Writes the sizes of the memory that a model needs.
 #[exported]
 pub fn aclmdlQuerySizeFromMem(
     #[counted_by(model_size)] model: Bytes<'_>,

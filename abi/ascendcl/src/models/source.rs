@@ -10,15 +10,15 @@ use super::gears::Gears;
 use super::shapes;
 use crate::border::{Failure, codes};
 
-/// A model as it was read.
+/// A model that has been read.
 #[derive(Clone)]
 pub struct Source {
     pub graph: Arc<Graph>,
-    /// The gears that the user gives it.
+    /// The gears that the user sets for it.
     pub gears: Option<Arc<Gears>>,
 }
 
-/// What stands for the path of a model from memory.
+/// The path of a model from memory, in messages.
 const MEMORY: &str = "(memory)";
 
 /// Reads a model's file.
@@ -26,7 +26,7 @@ pub fn read_file(path: Text<'_>) -> Result<Source, Failure> {
     load(path.c_str("modelPath")?)
 }
 
-/// Reads the file of a path.
+/// Reads the file at a path.
 pub(super) fn load(path: &CStr) -> Result<Source, Failure> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     ready(Graph::load(path).or_else(|error| match error {
@@ -35,7 +35,8 @@ pub(super) fn load(path: &CStr) -> Result<Source, Failure> {
     }))
 }
 
-/// Reads a file that has the name of a converted model. Programs have such names in them, so the ONNX file may lie in that place.
+/// Reads an ONNX file that has the name of a converted model. Programs contain such names, so users may put the ONNX
+/// file there.
 fn read_as_converted(path: &Path, refused: OnnxError) -> Result<Graph, OnnxError> {
     let Ok(bytes) = opscope::files::read(path, LARGEST_FILE) else { return Err(refused) };
     Graph::from_bytes(path, bytes.into()).map_err(|error| match error {
@@ -44,7 +45,7 @@ fn read_as_converted(path: &Path, refused: OnnxError) -> Result<Graph, OnnxError
     })
 }
 
-/// Reads a model from memory, which is copied. Data outside of the model is not found.
+/// Reads a model from memory, which is copied. External data is not found.
 pub fn read_memory(model: Counted<'_, u8>) -> Result<Source, Failure> {
     let size = model.count();
     if model.is_null() {

@@ -9,7 +9,8 @@ use crate::border::{Failure, codes};
 use crate::forks::Shared;
 use crate::{dump, recordings};
 
-/// In the child of a fork there are none: one that ran in another thread would run for ever. They are not dropped, for the same reason.
+/// In the child of a fork there are none, because a run on another thread would never end there. For the same reason
+/// they are not dropped.
 static MODELS: Shared<BTreeMap<ModelId, Arc<Model>>> =
     Shared::new(BTreeMap::new(), || MODELS.held(|models| std::mem::forget(std::mem::take(models))));
 static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -29,7 +30,7 @@ pub fn find(id: ModelId) -> Result<Arc<Model>, Failure> {
     MODELS.read().get(&id).cloned().ok_or_else(|| missing(id))
 }
 
-/// Unloads a model, when the run that is going on has ended. Runs that are queued in streams still take place.
+/// Unloads a model, once the run in progress has ended. Runs that are queued in streams still take place.
 #[exported]
 pub fn aclmdlUnload(model_id: u32) -> Result<(), Failure> {
     let removed = MODELS.lock().remove(&model_id);

@@ -1,7 +1,7 @@
 //! Objects that a program knows as pointers to incomplete structs.
 //!
-//! Such a pointer is a number that the library gave out and never gives out again; nothing lies at its address. So NULL, garbage, the
-//! pointer of a freed object and that of another kind are all found out without being read.
+//! Such a pointer is a number that the library returns only once; there is no memory at its address. So NULL, garbage,
+//! the pointer of a freed object and that of another kind are all recognised without being dereferenced.
 
 mod table;
 

@@ -9,7 +9,7 @@ use opscope::trace::{HeldLocks, LockRoom};
 use crate::border::Failure;
 use crate::forks::Shared;
 
-/// The next pointer. No processor has memory there, and pointers are multiples of 16, as those of structs are.
+/// The next pointer. No processor has memory there. Pointers are multiples of 16, like those of structs.
 static NEXT: AtomicUsize = AtomicUsize::new(0x0ac1_0000_0000_0010);
 
 /// The objects of a kind. `C` is the incomplete struct that the program knows, `T` is the object behind it.
@@ -21,12 +21,12 @@ pub struct Table<C, T: Send + Sync + 'static> {
 }
 
 impl<C, T: Send + Sync> Table<C, T> {
-    /// A table without objects. `hold` calls `held`.
+    /// Makes an empty table. `hold` is a function that calls `held`.
     pub const fn new(kind: &'static str, hold: LockRoom) -> Self {
         Self { kind, objects: Shared::new(BTreeMap::new(), hold), pointer: PhantomData }
     }
 
-    /// Takes the lock for a fork. The child keeps the objects.
+    /// Locks the table for a fork. The child keeps the objects.
     pub fn held(&'static self) -> Box<dyn HeldLocks> {
         self.objects.held(|_| {})
     }
@@ -49,7 +49,7 @@ impl<C, T: Send + Sync> Table<C, T> {
         if pointer.is_null() { Ok(None) } else { self.get(pointer).map(Some) }
     }
 
-    /// Puts another object in the place of one, behind the same pointer.
+    /// Replaces an object by another one, behind the same pointer.
     pub fn replace(&'static self, pointer: *const C, object: T) -> Result<(), Failure> {
         let mut objects = self.objects.lock();
         let place = objects.get_mut(&pointer.addr()).ok_or_else(|| self.missing(pointer))?;
@@ -57,7 +57,7 @@ impl<C, T: Send + Sync> Table<C, T> {
         Ok(())
     }
 
-    /// Removes an object. Calls that use it continue.
+    /// Removes an object. Calls that are using it continue.
     pub fn remove(&'static self, pointer: *const C) -> Result<Arc<T>, Failure> {
         let mut objects = self.objects.lock();
         objects.remove(&pointer.addr()).ok_or_else(|| self.missing(pointer))

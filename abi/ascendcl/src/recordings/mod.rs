@@ -1,4 +1,4 @@
-//! Recordings of what models run, where the file of `aclInit` has a profiler section: a directory for each model.
+//! Recordings of what models run, if the file of `aclInit` has a profiler section: one directory per model.
 
 mod name;
 
@@ -17,7 +17,7 @@ use opscope_border::system;
 use crate::border::{note, say};
 use crate::forks::Shared;
 
-/// A recording of a model. The last one that uses it closes it: a run that was queued may take place after its model was unloaded.
+/// A recording of a model. Its last user closes it, because a queued run may take place after its model was unloaded.
 struct Recording(Option<Profiler>);
 
 impl Recording {
@@ -50,12 +50,12 @@ impl Instrument for Recording {
 
 #[derive(Default)]
 struct State {
-    /// The file, without what it dumps.
+    /// The configuration file, without its dump section.
     config: Option<AclConfig>,
     models: BTreeMap<u32, Arc<Recording>>,
 }
 
-/// In the child of a fork, the recordings that were begun are the parent's: it writes them.
+/// In the child of a fork, the open recordings belong to the parent, which writes them.
 static RECORDINGS: Shared<State> = Shared::new(State { config: None, models: BTreeMap::new() }, || {
     RECORDINGS.held(|state| std::mem::forget(std::mem::take(&mut state.models)))
 });
@@ -90,7 +90,7 @@ fn create(model_id: u32, config: &AclConfig, session: &Session) -> Result<Record
     Ok(Recording(Some(profiler)))
 }
 
-/// Returns what records a run; `None` if the model is not recorded.
+/// Returns the instrument that records a run; `None` if the model is not recorded.
 pub fn instrument(model_id: u32) -> Option<Box<dyn Instrument>> {
     let recording = RECORDINGS.read().models.get(&model_id).cloned()?;
     Some(Box::new(recording))
@@ -108,13 +108,13 @@ pub fn finish() {
     drop(ended);
 }
 
-/// A program that exits without an end has whole recordings, too.
+/// Closes the recordings at the exit, so that a program without aclFinalize also leaves complete ones.
 fn close_at_exit() {
     static ONCE: Once = Once::new();
     extern "C" fn close() {
-        // Nothing is left that could report a panic.
+        // At this point, a panic cannot be reported any more.
         let _ = catch_unwind(finish);
     }
-    // Without memory for it, the recordings say that they were not closed.
+    // Without memory for this, the recordings say that they were not closed.
     ONCE.call_once(|| _ = system::at_exit(close));
 }

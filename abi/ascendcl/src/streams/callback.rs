@@ -6,9 +6,10 @@ thread_local! {
     static IS_IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what must not wait for streams: the work of a stream, or a callback of the program that a stream may wait for.
+/// Runs code that must not wait for streams: the work of a stream, or a callback of the program that a stream may wait
+/// for.
 pub fn as_callback<T>(body: impl FnOnce() -> T) -> T {
-    /// Puts the former value back, also where the body panics.
+    /// Restores the previous value, even if the body panics.
     struct Before(bool);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -19,7 +20,8 @@ pub fn as_callback<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// Refuses to wait in a callback, which would wait for itself, or for a callback that waits for this one.
+/// Returns an error inside a callback, where waiting would mean to wait for the callback itself, or for one that waits
+/// for it.
 pub fn refuse_in_callback() -> Result<(), Failure> {
     if IS_IN_CALLBACK.get() {
         let text = "a callback, or other work of a stream, cannot wait for streams or events: they may wait for it";

@@ -7,35 +7,35 @@ use std::time::Duration;
 
 use opscope::trace::{ForkRoom, HeldLocks};
 
-/// How long a callback waits for the program's thread when its stream is to end.
+/// How long a stream that is ending waits for the program's thread to take a callback.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many calls wait for all streams to end. It protects the states of all latches, too.
+/// How many calls are waiting for all streams to end. Its lock also protects the states of all latches.
 static ENDING: Mutex<usize> = Mutex::new(0);
 static CHANGED: Condvar = Condvar::new();
 
-/// What a stream waits for: a callback that a thread of the program runs.
+/// A latch for one callback: the stream waits until a thread of the program has run it.
 #[derive(Default)]
 pub struct Latch {
     state: Cell<State>,
 }
 
-// SAFETY: its state is read and written under the lock of all latches only.
+// SAFETY: its state is only read and written under the lock of all latches.
 unsafe impl Sync for Latch {}
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Waiting,
-    /// The callback runs.
+    /// The callback is running.
     Taken,
     Done,
-    /// The stream does not wait any more, and the callback must not run.
+    /// The stream no longer waits, and the callback must not run.
     GivenUp,
 }
 
 impl Latch {
-    /// Says that the callback is about to run. Returns whether it may.
+    /// Notes that the callback is about to run. Returns whether it may.
     pub fn take(&self) -> bool {
         let _lock = lock();
         let may_run = self.state.get() == State::Waiting;
@@ -51,12 +51,12 @@ impl Latch {
         self.state.get() == State::Waiting
     }
 
-    /// Says that the callback returned.
+    /// Notes that the callback has returned.
     pub fn open(&self) {
         self.set(State::Done);
     }
 
-    /// Says that the callback will not run.
+    /// Notes that the callback will not run.
     pub fn give_up(&self) {
         self.set(State::GivenUp);
     }
@@ -67,7 +67,8 @@ impl Latch {
         CHANGED.notify_all();
     }
 
-    /// Waits until the callback returned, and returns whether it did. While the stream is ending, it is given up if no thread takes it.
+    /// Waits until the callback has returned, and returns whether it has. While the stream is ending, gives up if no
+    /// thread takes the callback.
     pub(super) fn wait(&self, is_stream_ending: &AtomicBool) -> bool {
         let mut ending = lock();
         loop {
@@ -89,13 +90,13 @@ impl Latch {
     }
 }
 
-/// Waits for a change. Returns whether the patience ended.
+/// Waits for a change. Returns whether the time is over.
 fn wait(ending: MutexGuard<'static, usize>) -> (MutexGuard<'static, usize>, bool) {
     let (guard, waited) = CHANGED.wait_timeout(ending, PATIENCE).unwrap_or_else(PoisonError::into_inner);
     (guard, waited.timed_out())
 }
 
-/// For as long as this lives, callbacks of all streams are given up after a second in which no thread takes them.
+/// As long as this lives, callbacks of all streams are given up after a second in which no thread takes them.
 pub struct Patience(());
 
 impl Patience {
@@ -109,19 +110,19 @@ impl Patience {
 impl Drop for Patience {
     fn drop(&mut self) {
         let mut ending = lock();
-        // The child of a fork counts anew.
+        // The child of a fork starts again at 0.
         *ending = ending.saturating_sub(1);
     }
 }
 
-/// Makes the work that waits look again whether its stream is ending.
+/// Makes waiting work check again whether its stream is ending.
 pub(super) fn look_again() {
     let _lock = lock();
     CHANGED.notify_all();
 }
 
 fn lock() -> MutexGuard<'static, usize> {
-    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(Held(take_lock())));
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldCount(take_lock())));
     let _ = ROOM.register();
     take_lock()
 }
@@ -130,9 +131,9 @@ fn take_lock() -> MutexGuard<'static, usize> {
     ENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Held(MutexGuard<'static, usize>);
+struct HeldCount(MutexGuard<'static, usize>);
 
-impl HeldLocks for Held {
+impl HeldLocks for HeldCount {
     fn reset_in_child(mut self: Box<Self>) {
         *self.0 = 0;
     }

@@ -11,31 +11,31 @@ use crate::border::{Failure, codes};
 
 pub(super) type Work = Box<dyn FnOnce() -> Result<(), Failure> + Send>;
 
-/// The work of a stream, between those who queue it and the thread that does it.
+/// The work of a stream, shared by the callers that queue it and the thread that does it.
 pub(super) struct Queue {
-    /// Whether the stream waits for its work to end it.
+    /// Whether the stream only waits for its work, in order to end.
     is_ending: AtomicBool,
     state: Mutex<State>,
-    /// There is work, or the queue was closed.
+    /// Notified when there is work, or the queue was closed.
     woken: Condvar,
-    /// Work was done, or waits for the program.
+    /// Notified when work was done, or waits for the program.
     changed: Condvar,
 }
 
 struct State {
     waiting: VecDeque<Work>,
-    /// How much work there was so far.
+    /// How much work was ever queued.
     submitted: u64,
-    /// How much of it was done.
+    /// How much of that was done.
     finished: u64,
-    /// Why work failed first since the last synchronization.
+    /// The first failure since the last synchronization.
     failure: Option<Failure>,
-    /// Whether work behind one that fails is skipped.
+    /// Whether a failure makes the queue skip the work behind it.
     stops_on_failure: bool,
-    /// Work is skipped, because some failed.
+    /// Whether work is being skipped because of a failure.
     is_stopped: bool,
     is_open: bool,
-    /// The thread of the program that the work at hand waits for, and the callback.
+    /// The thread of the program, and the callback, that the current work waits for.
     waits_for: Option<(u64, Arc<Latch>)>,
 }
 
@@ -83,7 +83,8 @@ impl Queue {
         self.lock().is_open
     }
 
-    /// Waits for work. Work that is to be skipped is dropped, and counts as done. Returns `None` when the queue was closed.
+    /// Waits for work. Drops work that is to be skipped, and counts it as done. Returns `None` once the queue is
+    /// closed.
     pub fn next(&self) -> Option<Work> {
         let mut state = self.lock();
         loop {
@@ -91,7 +92,7 @@ impl Queue {
                 if !state.is_stopped {
                     return Some(work);
                 }
-                // Work that is dropped tells those who wait for it: outside of the lock.
+                // Dropped work notifies its waiters, so it is dropped outside of the lock.
                 drop(state);
                 drop(work);
                 self.finish(Ok(()));
@@ -117,17 +118,18 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits until the work that was queued so far is done, whether it fails or not. Returns whether it is, or the time is over.
+    /// Waits until the work that was queued so far is done, whether it fails or not. Returns `false` if the time ended
+    /// first.
     ///
     /// # Errors
-    /// This would wait for itself.
+    /// The caller is work of this stream, or a callback, and would wait for itself.
     pub fn wait(&self, limit: Option<Duration>) -> Result<bool, Failure> {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut state = self.lock();
         let until = state.submitted;
         while state.finished < until {
             refuse_in_callback()?;
-            // A stream that is ending does not wait for the program for long.
+            // A stream that is ending does not wait long for the program.
             let is_for_this = |(thread, latch): &(u64, Arc<Latch>)| *thread == this_thread() && latch.is_waiting();
             if state.waits_for.as_ref().is_some_and(is_for_this) && !self.is_ending.load(Ordering::Acquire) {
                 let text = "the stream waits for a callback that this thread has to run: call aclrtProcessReport first";
@@ -157,13 +159,13 @@ impl Queue {
         self.lock().fail(failure);
     }
 
-    /// Returns why work failed first since the last time. A queue that stopped for it goes on saying so.
+    /// Returns the first failure since the last call. A queue that stopped because of it keeps returning it.
     pub fn take_failure(&self) -> Option<Failure> {
         let mut state = self.lock();
         if state.is_stopped { state.failure.clone() } else { state.failure.take() }
     }
 
-    /// Sets whether work behind one that fails from now on is skipped.
+    /// Sets whether a failure from now on makes the queue skip the work behind it.
     pub fn stop_on_failure(&self, stops: bool) {
         let mut state = self.lock();
         state.stops_on_failure = stops;
@@ -179,13 +181,13 @@ impl Queue {
         has_run
     }
 
-    /// From now on a callback that no thread takes within a second is given up.
+    /// Gives up callbacks that no thread takes within a second, from now on.
     pub fn begin_to_end(&self) {
         self.is_ending.store(true, Ordering::Release);
         look_again();
     }
 
-    /// Takes no more work, and drops what waits.
+    /// Accepts no more work, and drops what waits.
     pub fn close(&self) {
         let mut state = self.lock();
         state.is_open = false;
@@ -194,7 +196,7 @@ impl Queue {
         drop(state);
         self.woken.notify_all();
         self.changed.notify_all();
-        // Work that is dropped tells those who wait for it: outside of the lock.
+        // Dropped work notifies its waiters, so it is dropped outside of the lock.
         drop(dropped);
     }
 
@@ -203,7 +205,7 @@ impl Queue {
     }
 }
 
-/// Returns the calling thread as programs name it.
+/// Returns the calling thread's identity in the program's form.
 fn this_thread() -> u64 {
     system::thread_handle()
 }

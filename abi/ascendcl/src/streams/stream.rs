@@ -7,7 +7,7 @@ use super::queue::Queue;
 use super::{refuse_in_callback, worker};
 use crate::border::{Failure, codes};
 
-/// A queue of work that is done in order by a thread, which is started with the first work and ends with the stream.
+/// A queue of work that a thread does in order. The thread starts with the first work and ends with the stream.
 pub struct Stream {
     id: i32,
     context: usize,
@@ -16,12 +16,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream of a context, which is given as its handle.
+    /// Makes a stream in the context with this handle.
     pub fn new(id: i32, context: usize) -> Self {
         Self { id, context, queue: Arc::new(Queue::new()), worker: Mutex::new(None) }
     }
 
-    /// Returns the number that dumps name it by.
+    /// Returns the number by which dumps name it.
     pub fn id(&self) -> i32 {
         self.id
     }
@@ -31,12 +31,12 @@ impl Stream {
         self.context
     }
 
-    /// Queues work. Its failure, with its text, is what the next synchronization returns.
+    /// Queues work. The next synchronization returns the work's failure and its text.
     ///
     /// # Errors
-    /// The stream was destroyed, or the system has no thread for it.
+    /// The stream was destroyed, or the system cannot start a thread for it.
     pub fn run(&self, work: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> Result<(), Failure> {
-        // Held until the work is queued, so that there is a thread for all work that was accepted.
+        // Locked until the work is queued, so that all accepted work has a thread.
         let mut worker = self.worker();
         if worker.is_none() && self.queue.is_open() {
             let (queue, context) = (Arc::clone(&self.queue), self.context);
@@ -53,10 +53,10 @@ impl Stream {
         Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "stream", self.id, "it was destroyed"))
     }
 
-    /// Waits until the work that was queued so far is done. Returns why work failed first since the last time.
+    /// Waits until the work that was queued so far is done. Returns the first failure since the last time.
     ///
     /// # Errors
-    /// As said, and those of `wait`.
+    /// The first failure of the work, and the errors of `wait`.
     pub fn synchronize(&self, limit: Option<Duration>) -> Result<(), Failure> {
         self.wait(limit)?;
         self.queue.take_failure().map_or(Ok(()), Err)
@@ -65,7 +65,7 @@ impl Stream {
     /// Waits until the work that was queued so far is done, whether it fails or not.
     ///
     /// # Errors
-    /// The time is over, or this would wait for itself.
+    /// The time is over, or the caller would wait for itself.
     pub fn wait(&self, limit: Option<Duration>) -> Result<(), Failure> {
         if self.queue.wait(limit)? {
             return Ok(());
@@ -84,8 +84,8 @@ impl Stream {
         self.queue.fail(failure);
     }
 
-    /// Sets whether work behind one that failed is skipped. If it is, every synchronization returns the failure until the stream may
-    /// continue again.
+    /// Sets whether a failure makes the stream skip the work behind it. If so, every synchronization returns the
+    /// failure until the stream may continue.
     pub fn stop_on_failure(&self, stops: bool) {
         self.queue.stop_on_failure(stops);
     }
@@ -95,11 +95,11 @@ impl Stream {
         self.queue.wait_for_program(thread, latch)
     }
 
-    /// Waits for the work that was queued so far, and ends the stream. A callback that no thread takes within a second is given up.
-    /// Why work failed does not keep the stream from ending.
+    /// Waits for the work that was queued so far, and ends the stream. Gives up callbacks that no thread takes within a
+    /// second. A failure of the work does not prevent the end.
     ///
     /// # Errors
-    /// This is called in a callback.
+    /// The caller is a callback.
     pub fn end(&self) -> Result<(), Failure> {
         refuse_in_callback()?;
         self.queue.begin_to_end();
@@ -107,13 +107,13 @@ impl Stream {
         self.queue.close();
         let worker = self.worker().take();
         if let Some(worker) = worker {
-            // The worker keeps panics inside of the work.
+            // The worker catches panics of the work.
             let _ = worker.join();
         }
         Ok(())
     }
 
-    /// Drops the work that waits, and ends the stream when the work at hand is done.
+    /// Drops the work that waits, and ends the stream once its current work is done.
     pub fn abort(&self) {
         self.queue.begin_to_end();
         self.queue.close();

@@ -6,18 +6,19 @@ use std::sync::Arc;
 use super::as_callback;
 use super::queue::Queue;
 use crate::border::{Failure, codes};
-use crate::current;
 use crate::forks::{count_forks, forks};
+use crate::thread_context;
 
-/// Does the work of a stream until it is closed, in the stream's context.
+/// Does the work of a stream, in the stream's context, until the stream is closed.
 pub(super) fn work(queue: Arc<Queue>, context: usize) {
     count_forks();
     let before = forks();
-    current::set(context);
+    thread_context::set(context);
     while let Some(work) = queue.next() {
         let outcome = as_callback(|| catch_unwind(AssertUnwindSafe(work)));
         if forks() != before {
-            // The work forked, and this is the child: the stream is the parent's, and its lock may be held for ever.
+            // The work forked, and this is the child: the stream belongs to the parent, and its lock may be held
+            // forever.
             std::mem::forget(queue);
             return;
         }

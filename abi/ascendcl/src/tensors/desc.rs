@@ -9,7 +9,7 @@ use super::format;
 use crate::border::{Failure, value};
 use crate::objects::Table;
 
-/// What a program knows a [`TensorDesc`] as.
+/// The type by which a program knows a [`TensorDesc`].
 #[repr(C)]
 pub struct aclTensorDesc {
     _private: [u8; 0],
@@ -32,21 +32,21 @@ pub static DESCS: Table<aclTensorDesc, TensorDesc> = Table::new("tensor descript
 const MOST_DIMS: usize = 128;
 /// `ACL_UNKNOWN_RANK`.
 const UNKNOWN_RANK: usize = usize::MAX - 1;
-/// The only dimension of a shape whose rank is not known.
+/// The only dimension of a shape with an unknown rank.
 const ANY_RANK: i64 = -2;
 
 impl TensorDesc {
-    /// A description that belongs to a dataset.
+    /// Makes a description that belongs to a dataset.
     pub fn of_dataset(dtype: c_int, format: c_int, dims: Vec<i64>, name: &CStr) -> Self {
         Self { dtype, format, dims, name: Mutex::new(name.to_owned()), of_dataset: true }
     }
 
-    /// A copy that belongs to a dataset.
+    /// Makes a copy that belongs to a dataset.
     pub fn copy_for_dataset(&self) -> Self {
         Self::of_dataset(self.dtype, self.format, self.dims.clone(), &self.name())
     }
 
-    /// The sizes of the dimensions, -1 for a free one.
+    /// Returns the sizes of the dimensions, -1 for a free one.
     pub fn dims(&self) -> &[i64] {
         &self.dims
     }
@@ -55,14 +55,14 @@ impl TensorDesc {
         self.name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of elements: 0 if a dimension is free.
+    /// Returns the number of elements: 0 if a dimension is free.
     fn elements(&self) -> usize {
         let all = self.dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(usize::try_from(dim).ok()?));
         all.unwrap_or(0)
     }
 }
 
-/// Makes a description; NULL if an argument is wrong.
+/// Creates a description; NULL if an argument is wrong.
 #[exported]
 pub fn aclCreateTensorDesc(
     data_type: c_int,
@@ -90,19 +90,19 @@ pub fn aclDestroyTensorDesc(desc: *const aclTensorDesc) {
     });
 }
 
-/// Returns the type; -1 for what is no description.
+/// Returns the type; -1 if the argument is not a description.
 #[exported]
 pub fn aclGetTensorDescType(desc: *const aclTensorDesc) -> c_int {
     value(UNDEFINED, || Ok(DESCS.get(desc)?.dtype))
 }
 
-/// Returns the format; -1 for what is no description.
+/// Returns the format; -1 if the argument is not a description.
 #[exported]
 pub fn aclGetTensorDescFormat(desc: *const aclTensorDesc) -> c_int {
     value(format::UNDEFINED, || Ok(DESCS.get(desc)?.format))
 }
 
-/// Returns the bytes of the tensor; 0 if a dimension is free, and for what is no description.
+/// Returns the size of the tensor in bytes; 0 if a dimension is free, or the argument is not a description.
 #[exported]
 pub fn aclGetTensorDescSize(desc: *const aclTensorDesc) -> usize {
     value(0, || {
@@ -111,13 +111,13 @@ pub fn aclGetTensorDescSize(desc: *const aclTensorDesc) -> usize {
     })
 }
 
-/// Returns the number of elements; 0 if a dimension is free, and for what is no description.
+/// Returns the number of elements; 0 if a dimension is free, or the argument is not a description.
 #[exported]
 pub fn aclGetTensorDescElementCount(desc: *const aclTensorDesc) -> usize {
     value(0, || Ok(DESCS.get(desc)?.elements()))
 }
 
-/// Returns the number of dimensions; `ACL_UNKNOWN_RANK` if it is not known, and 0 for what is no description.
+/// Returns the number of dimensions; `ACL_UNKNOWN_RANK` if it is unknown, and 0 if the argument is not a description.
 #[exported]
 pub fn aclGetTensorDescNumDims(desc: *const aclTensorDesc) -> usize {
     value(0, || {
@@ -146,13 +146,13 @@ fn dim(desc: *const aclTensorDesc, index: usize) -> Result<i64, Failure> {
     found.ok_or_else(|| Failure::wrong_value("index", index, &format!("there are {} dimensions", desc.dims.len())))
 }
 
-/// Returns the name, until it is set again; "" for what is no description.
+/// Returns the name, valid until it is set again; "" if the argument is not a description.
 #[exported]
 pub fn aclGetTensorDescName(desc: *mut aclTensorDesc) -> *const c_char {
     value(c"".as_ptr(), || Ok(DESCS.get(desc)?.name().as_ptr()))
 }
 
-/// Sets the name, which is copied. NULL is no name.
+/// Sets the name, which is copied. NULL removes it.
 #[exported]
 pub fn aclSetTensorDescName(desc: *mut aclTensorDesc, name: Text<'_>) {
     value((), || {
@@ -162,7 +162,8 @@ pub fn aclSetTensorDescName(desc: *mut aclTensorDesc, name: Text<'_>) {
     });
 }
 
-/// Returns a description of an array of them. There are no arrays here: it is the description itself for 0, else NULL.
+/// Returns an element of an array of descriptions. There are no arrays here: for 0, returns the description itself,
+/// else NULL.
 #[exported]
 pub fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize) -> *mut aclTensorDesc {
     value(ptr::null_mut(), || {
@@ -174,7 +175,7 @@ pub fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize) -> *mut a
     })
 }
 
-/// Returns the address of the data, which a description does not have here: NULL.
+/// Returns the address of the data. A description has none here: NULL.
 #[exported]
 pub fn aclGetTensorDescAddress(desc: *const aclTensorDesc) -> *mut c_void {
     value(ptr::null_mut(), || DESCS.get(desc).map(|_| ptr::null_mut()))

@@ -6,7 +6,7 @@ use opscope_border::exported;
 /// `ACL_DT_UNDEFINED`.
 pub const UNDEFINED: c_int = -1;
 
-/// The numbers of `aclDataType`, with the names of the types here. The others of each side have no counterpart.
+/// The numbers of `aclDataType`, with opscope's types. The other types of either side have no counterpart.
 const NUMBERS: [(c_int, &str); 20] = [
     (0, "float32"),
     (1, "float16"),
@@ -35,7 +35,7 @@ pub fn number_of(dtype: DType) -> c_int {
     NUMBERS.iter().find(|(_, name)| *name == dtype.name()).map_or(UNDEFINED, |(number, _)| *number)
 }
 
-/// Returns the bytes of an element. A type of less than a byte takes one, and so it is in no tensor of a model.
+/// Returns the size of an element in bytes. A type of less than a byte counts as one, unlike in a model's tensors.
 #[exported]
 pub fn aclDataTypeSize(data_type: c_int) -> usize {
     match data_type {
@@ -62,7 +62,7 @@ mod tests {
         for (number, name) in NUMBERS {
             let dtype: DType = name.parse().expect(name);
             assert_eq!(number_of(dtype), number);
-            // Of the small floats AscendCL's function only knows those of a byte.
+            // Of the small floats, AscendCL's function only knows those of one byte.
             if let Some(size) = dtype.size() {
                 assert_eq!(aclDataTypeSize(number), size, "{name}");
             }

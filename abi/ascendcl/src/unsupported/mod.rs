@@ -1,10 +1,10 @@
-//! Functions that programs are linked with, and that are not here: each answers that it is not supported.
+//! Functions that programs are linked with but that are not implemented here: each reports that it is not supported.
 
-/// Functions that answer 200006 and keep a text that names them, whatever their arguments are.
+/// Defines functions that return 200006 and keep a text that names them, whatever their arguments are.
 macro_rules! unsupported {
     ($($function:ident)+) => {
         $(
-            /// Answers that it is not supported.
+            /// Returns that it is not supported.
             #[opscope_border::exported]
             pub fn $function() -> std::ffi::c_int {
                 $crate::last_error::runtime_call(|| Err($crate::border::Failure::unsupported(stringify!($function))))
@@ -13,7 +13,7 @@ macro_rules! unsupported {
     };
 }
 
-/// Functions that return NULL and keep a text that names them, whatever their arguments are.
+/// Defines functions that return NULL and keep a text that names them, whatever their arguments are.
 macro_rules! unsupported_objects {
     ($($function:ident)+) => {
         $(
@@ -27,7 +27,7 @@ macro_rules! unsupported_objects {
     };
 }
 
-/// Functions that return 0 and keep a text that names them, whatever their arguments are.
+/// Defines functions that return 0 and keep a text that names them, whatever their arguments are.
 macro_rules! unsupported_numbers {
     ($($function:ident)+) => {
         $(

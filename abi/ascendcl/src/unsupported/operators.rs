@@ -1,4 +1,4 @@
-//! Of single operators: there is no store of them, and no kernel that runs one without a model.
+//! Functions for single operators: there is no store of them, and no kernel that runs one without a model.
 
 unsupported! {
     aclopSetModelDir

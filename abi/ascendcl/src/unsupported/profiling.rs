@@ -1,4 +1,4 @@
-//! Of profiling by calls. The profiler section of the file of `aclInit` is what makes recordings.
+//! Functions that profile by calls. Here, the profiler section of the file of `aclInit` makes recordings.
 
 unsupported! {
     aclprofInit

@@ -1,4 +1,4 @@
-//! Of devices, streams and memory.
+//! Functions for devices, streams and memory.
 
 unsupported! {
     aclInitCallbackRegister

@@ -2,8 +2,7 @@ use opscope_border::Counted;
 
 use super::Failure;
 
-/// The most elements of an array that a caller passes. A count beyond it was never set, and nothing lies behind the
-/// pointer.
+/// How many elements an array from a caller may have. A larger count is garbage, with no such array behind the pointer.
 const MOST_ELEMENTS: usize = 1 << 20;
 
 /// Returns an array that the caller passes.
@@ -11,13 +10,13 @@ pub fn slice<'a, T>(items: Counted<'a, T>, name: &'static str) -> Result<&'a [T]
     Ok(items.at_most(MOST_ELEMENTS, name)?)
 }
 
-/// Checks that there is memory for a copy of so many bytes.
+/// Checks that there is memory for a copy of this many bytes.
 pub fn check_copy(count: usize, name: &str) -> Result<(), Failure> {
     let room = Vec::<u8>::new().try_reserve_exact(count);
     room.map_err(|_| Failure::argument(format!("there is no memory for a copy of {name}, which has {count} bytes")))
 }
 
-/// Returns the value that a constant of C stands for: `values` has them in the order of their numbers, from 0.
+/// Returns the value of a C constant: `values` has them in the order of their numbers, from 0.
 pub fn constant<T: Clone>(number: u32, name: &str, values: &[T]) -> Result<T, Failure> {
     values
         .get(number as usize)

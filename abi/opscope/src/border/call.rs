@@ -4,8 +4,8 @@ use opscope_border::answer;
 use super::Failure;
 use super::opscope_status_t::{self, *};
 
-/// In a signal handler that interrupts another call of this library, a function returns `OPSCOPE_ERROR_BUSY` at once:
-/// that call may hold what this one needs, and it may be in the allocator, so there is no text either.
+/// In a signal handler that interrupts another call of this library, a function returns `OPSCOPE_ERROR_BUSY`
+/// immediately: that call may hold what this one needs. It may also be in the allocator, so there is no text either.
 impl opscope_border::Failure for Failure {
     type Status = opscope_status_t;
 
@@ -26,7 +26,7 @@ impl opscope_border::Failure for Failure {
     }
 }
 
-/// Runs the body of an exported function that also works in a signal handler that interrupts another call.
+/// Runs the body of an exported function that also works in a signal handler which interrupts another call.
 pub fn anywhere(body: impl FnOnce() -> Result<(), Failure>) -> opscope_status_t {
     answer(body)
 }

@@ -1,4 +1,4 @@
-//! Calls that use the engine, counted so that the child of a fork knows whether it can use the engine, too.
+//! Calls that use the engine. They are counted, so that the child of a fork knows whether it can also use the engine.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,17 +7,17 @@ use opscope::trace::{ForkRoom, HeldLocks};
 use super::Failure;
 use super::opscope_status_t::OPSCOPE_ERROR_INVALID_STATE;
 
-/// A call that uses the engine, for as long as this is not dropped.
+/// A call in progress that uses the engine.
 pub struct EngineCall {
-    /// How many forks there were before it.
+    /// The number of forks before it.
     forks: u64,
 }
 
 /// The calls of this process.
 struct Calls {
-    /// How many there are at the moment.
+    /// How many are in progress.
     active: usize,
-    /// How many forks lie between the first process and this one.
+    /// How many forks are between the first process and this one.
     forks: u64,
     /// Whether one of these forks happened during a call.
     lost: bool,
@@ -25,11 +25,11 @@ struct Calls {
 
 static CALLS: Mutex<Calls> = Mutex::new(Calls { active: 0, forks: 0, lost: false });
 
-/// Begins a call that uses the engine. In the child of a fork the engine is refused if another thread was using it in the parent:
-/// its locks may be held by threads that the child does not have.
+/// Begins a call that uses the engine. In the child of a fork, the engine is refused if another thread was using it in
+/// the parent, because its locks may be held by threads that the child does not have.
 pub fn use_engine() -> Result<EngineCall, Failure> {
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldCalls(lock())));
-    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    // Without memory for the registration, only a fork during a call is unsafe.
     let _ = ROOM.register();
     let mut calls = lock();
     if calls.lost {
@@ -44,7 +44,7 @@ pub fn use_engine() -> Result<EngineCall, Failure> {
 impl Drop for EngineCall {
     fn drop(&mut self) {
         let mut calls = lock();
-        // A call in whose callback the process forked returns in the child, too, where it does not count.
+        // If the process forked in a callback of the call, the call also returns in the child, where it is not counted.
         if calls.forks == self.forks {
             calls.active -= 1;
         }
@@ -55,7 +55,7 @@ fn lock() -> MutexGuard<'static, Calls> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lock during a fork.
+/// The locked calls during a fork.
 struct HeldCalls(MutexGuard<'static, Calls>);
 
 impl HeldLocks for HeldCalls {

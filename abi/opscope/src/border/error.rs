@@ -26,8 +26,8 @@ thread_local! {
     static TEXT: RefCell<CString> = RefCell::default();
 }
 
-/// Returns what was wrong with the last call of this thread that failed, and what would be right; an empty text before the
-/// first failure. The text is valid until the next call of this thread that fails.
+/// Returns what was wrong with this thread's last call that failed, and what would be right; an empty text before the
+/// first failure. The text is valid until this thread's next failing call.
 #[exported]
 pub fn opscope_error_text() -> *const c_char {
     TEXT.try_with(|text| text.borrow().as_ptr()).unwrap_or(c"".as_ptr())
@@ -42,10 +42,10 @@ impl Failure {
         Self::new(OPSCOPE_ERROR_INVALID_ARGUMENT, text)
     }
 
-    /// Keeps the text for `opscope_error_text`, and returns the status.
+    /// Stores the text for `opscope_error_text`, and returns the status.
     pub(super) fn keep(self) -> opscope_status_t {
         let text = CString::new(self.text.replace('\0', "\u{fffd}")).unwrap_or_default();
-        // A thread that is being torn down has no place for the text any more.
+        // A thread that is being torn down can no longer store the text.
         let _ = TEXT.try_with(|place| place.replace(text));
         self.status
     }

@@ -1,4 +1,4 @@
-//! Handles: numbers that stand for objects. A handle that was freed is recognised, because no number is used twice.
+//! Handles: numbers that stand for objects. A freed handle is recognised, because no number is used twice.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use opscope::trace::{ForkRoom, HeldLocks, Mutex, MutexGuard};
 use super::Failure;
 use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE};
 
-/// A handle of C, which stands for an object.
+/// A handle in C, which stands for an object.
 pub trait Handle: Copy {
-    /// What it stands for.
+    /// The type of the object.
     type Object: Any + Send + Sync;
-    /// What it is called in messages.
+    /// The type's name in messages.
     const NAME: &'static str;
 
     /// Returns its number.
@@ -23,7 +23,7 @@ pub trait Handle: Copy {
     fn with_id(id: u64) -> Self;
 }
 
-/// Makes a struct with the field `id` the handle of a type of objects.
+/// Makes a struct with the field `id` the handle of a type.
 macro_rules! handle {
     ($handle:ident => $object:ty, $name:literal) => {
         impl $crate::border::Handle for $handle {
@@ -45,7 +45,7 @@ pub(crate) use handle;
 #[derive(Default)]
 struct Objects {
     objects: HashMap<u64, Arc<dyn Any + Send + Sync>>,
-    /// How many handles were made.
+    /// How many handles were created.
     made: u64,
 }
 
@@ -55,7 +55,7 @@ fn lock() -> MutexGuard<'static, Option<Objects>> {
     OBJECTS.lock()
 }
 
-/// Keeps an object, and returns a new handle for it.
+/// Stores an object, and returns a new handle for it.
 pub fn insert<H: Handle>(object: H::Object) -> H {
     fork_safe();
     let mut locked = lock();
@@ -66,7 +66,7 @@ pub fn insert<H: Handle>(object: H::Object) -> H {
     H::with_id(id)
 }
 
-/// Keeps an object whose number is never used twice, under that number: [`own_number`] returns it for the handle.
+/// Stores an object under a number that is never used twice. [`own_number`] returns it for the handle.
 pub fn insert_numbered<H: Handle>(number: u64, object: H::Object) -> H {
     fork_safe();
     let id = number | NUMBERED;
@@ -77,7 +77,8 @@ pub fn insert_numbered<H: Handle>(number: u64, object: H::Object) -> H {
 /// Marks handles that have the number of their object.
 const NUMBERED: u64 = 1 << 63;
 
-/// Returns the number of the object that [`insert_numbered`] made the handle of; 0, which no object has, for other handles.
+/// Returns the number of the object whose handle [`insert_numbered`] has created; for other handles 0, which no object
+/// has.
 #[inline]
 pub fn own_number<H: Handle>(handle: H) -> u64 {
     if handle.id() & NUMBERED == 0 { 0 } else { handle.id() & !NUMBERED }
@@ -93,7 +94,7 @@ pub fn get<H: Handle>(handle: H) -> Result<Arc<H::Object>, Failure> {
     found.and_then(|object| object.downcast().ok()).ok_or_else(|| invalid(handle, made))
 }
 
-/// Removes the object of a handle, which is invalid from now on.
+/// Removes the object of a handle, which becomes invalid.
 pub fn remove<H: Handle>(handle: H) -> Result<Arc<H::Object>, Failure> {
     let object = get(handle)?;
     let mut locked = lock();
@@ -104,12 +105,12 @@ pub fn remove<H: Handle>(handle: H) -> Result<Arc<H::Object>, Failure> {
     removed.map(|_| object).ok_or_else(|| invalid(handle, made))
 }
 
-/// Removes the object of a handle and returns it. It fails while another call uses the object.
+/// Removes the object of a handle and returns it. Fails while another call uses the object.
 pub fn take<H: Handle>(handle: H) -> Result<H::Object, Failure> {
     let object = get(handle)?;
     let mut locked = lock();
     let objects = locked.get_or_insert_default();
-    // This call and the table hold it. Others get it from the table only, which is locked.
+    // This call and the table hold it. Other calls get it only from the table, which is locked.
     if objects.objects.contains_key(&handle.id()) && Arc::strong_count(&object) > 2 {
         let text = format!("the {} is in use by another call; wait until that has returned", H::NAME);
         return Err(Failure::new(OPSCOPE_ERROR_BUSY, text));
@@ -133,15 +134,15 @@ fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
     Failure::new(OPSCOPE_ERROR_INVALID_HANDLE, text)
 }
 
-/// Makes forks safe: a thread that forks holds the lock meanwhile, so that the child never finds it locked by a thread that it
-/// does not have.
+/// Makes forks safe: a forking thread holds the lock during the fork, so that the child never finds it held by a thread
+/// that it does not have.
 fn fork_safe() {
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldObjects(lock())));
-    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    // Without memory for the registration, only a fork during a call is unsafe.
     let _ = ROOM.register();
 }
 
-/// The lock during a fork.
+/// The locked objects during a fork.
 struct HeldObjects(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, Option<Objects>>);
 
 impl HeldLocks for HeldObjects {

@@ -13,7 +13,7 @@ use super::opscope_status_t::OPSCOPE_ERROR_INVALID_STATE;
 pub struct KeptText(CString);
 
 impl KeptText {
-    /// Keeps a text. A NUL inside of it would end it, and is replaced.
+    /// Keeps a text. A NUL inside it would end it in C, and is replaced.
     pub fn new(text: &str) -> Self {
         Self(CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default())
     }
@@ -23,21 +23,21 @@ impl KeptText {
         Self(CString::new(bytes).unwrap_or_default())
     }
 
-    /// Returns the text as C gets it.
+    /// Returns the text as C receives it.
     pub fn for_c(&self) -> Text<'_> {
         Text::from(self.0.as_c_str())
     }
 
-    /// Returns the pointer for C, which is valid as long as this is not dropped.
+    /// Returns the pointer for C, which is valid as long as this lives.
     pub fn as_ptr(&self) -> *const c_char {
         self.0.as_ptr()
     }
 }
 
-/// Texts that C reads as an array of pointers. Where there is no text, the pointer is NULL.
+/// Texts that C reads as an array of pointers. A missing text is NULL.
 #[derive(Debug)]
 pub struct KeptTexts {
-    /// What the pointers lead to.
+    /// The texts that the pointers lead to.
     _texts: Vec<Option<KeptText>>,
     pointers: Vec<*const c_char>,
 }
@@ -48,7 +48,7 @@ unsafe impl Send for KeptTexts {}
 unsafe impl Sync for KeptTexts {}
 
 impl KeptTexts {
-    /// Returns the pointers for C, which are valid as long as this is not dropped.
+    /// Returns the pointers for C, which are valid as long as this lives.
     pub fn pointers(&self) -> &[*const c_char] {
         &self.pointers
     }
@@ -62,8 +62,8 @@ impl FromIterator<Option<KeptText>> for KeptTexts {
     }
 }
 
-/// Keeps what C reads until this thread asks for the next one, and describes it. Fails on a thread that is being torn down, which
-/// has no place for it any more.
+/// Keeps what C reads until this thread's next query, and describes it. Fails on a thread that is being torn down,
+/// which can no longer keep it.
 pub fn keep<T, D>(
     place: &'static LocalKey<RefCell<Option<T>>>,
     value: T,
@@ -72,7 +72,7 @@ pub fn keep<T, D>(
     place.try_with(|place| describe(place.borrow_mut().insert(value))).map_err(ends)
 }
 
-/// Checks that this thread has a place for what C reads.
+/// Checks that this thread can keep what C reads.
 pub fn can_keep<T>(place: &'static LocalKey<RefCell<Option<T>>>) -> Result<(), Failure> {
     place.try_with(|_| ()).map_err(ends)
 }

@@ -12,10 +12,10 @@ use crate::border::opscope_status_t::{self, OPSCOPE_EMPTY};
 use crate::border::{Failure, get, handle, insert, remove};
 use crate::dump::OPSCOPE_NO_RUN;
 
-/// A client that is attached to a debugger of its own process. Detach it with `opscope_attachment_free`: threads that wait
-/// continue.
+/// A client that is attached to a debugger in its own process. Detach it with `opscope_attachment_free`: threads that
+/// wait then continue.
 ///
-/// Inside of the notification callback only the calls that read and acknowledge events are allowed; the others return
+/// Inside the notification callback, only calls that read and acknowledge events are allowed; the others return
 /// `OPSCOPE_ERROR_BUSY`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -25,10 +25,11 @@ pub struct opscope_attachment_t {
 }
 handle!(opscope_attachment_t => Attachment, "attachment");
 
-/// Called when events have come; one call may stand for several. It is always called on the same thread, and must not throw.
+/// Called when events have arrived; one call may stand for several. It is always called on the same thread, and must
+/// not throw.
 pub type opscope_notification_callback_t = Option<extern "C" fn(user: UserData)>;
 
-/// Attaches a client. A debugger has one at a time. Its first events tell of the models and runs that exist.
+/// Attaches a client. A debugger has one client at a time. Its first events report the existing models and runs.
 #[exported]
 pub fn opscope_debugger_attach(
     debugger: opscope_debugger_t,
@@ -41,8 +42,8 @@ pub fn opscope_debugger_attach(
     Ok(())
 }
 
-/// Takes the next event out of a queue, an `opscope_queue_t`, and writes it to `event`, whose `size` must be set. Returns
-/// `OPSCOPE_EMPTY` where none waits.
+/// Takes the next event from a queue, an `opscope_queue_t`, and writes it to `event`, whose `size` must be set. Returns
+/// `OPSCOPE_EMPTY` if none is waiting.
 #[exported]
 pub fn opscope_attachment_next_event(
     attachment: opscope_attachment_t,
@@ -67,8 +68,8 @@ pub fn opscope_attachment_next_event(
     if empty { OPSCOPE_EMPTY } else { status }
 }
 
-/// Resumes the run that an event has stopped. `how` may be NULL: it continues until something stops it. Acknowledging an event
-/// that stopped no run has no effect.
+/// Resumes the run that an event has stopped. `how` may be NULL: then the run continues until something stops it.
+/// Acknowledging an event that stopped no run has no effect.
 #[exported]
 pub fn opscope_attachment_acknowledge(
     attachment: opscope_attachment_t,
@@ -78,8 +79,8 @@ pub fn opscope_attachment_acknowledge(
     Ok(get(attachment)?.acknowledge(Sequence(sequence), resume(how)?)?)
 }
 
-/// Resumes all runs whose events were read, and writes their number to `count` unless that is NULL. Runs whose events were not
-/// read stay stopped.
+/// Resumes all runs whose events were read, and writes their number to `count` unless that is NULL. Runs whose events
+/// were not read stay stopped.
 #[exported]
 pub fn opscope_attachment_acknowledge_all(
     attachment: opscope_attachment_t,
@@ -96,8 +97,8 @@ pub fn opscope_attachment_renew(attachment: opscope_attachment_t, sequence: u64)
     Ok(get(attachment)?.renew(Sequence(sequence))?)
 }
 
-/// Sets the function that is called when events have come; NULL removes it. When this returns, the function that was set before
-/// is not called any more.
+/// Sets the function that is called when events have arrived; NULL removes it. After this returns, the previous
+/// function is not called again.
 #[exported]
 pub fn opscope_attachment_set_notification_callback(
     attachment: opscope_attachment_t,
@@ -108,8 +109,8 @@ pub fn opscope_attachment_set_notification_callback(
     Ok(get(attachment)?.set_notification_callback(callback)?)
 }
 
-/// Writes a file descriptor that is readable while events wait to `descriptor`. It is for `poll`: it must be neither read nor
-/// closed, and is valid until the attachment is freed.
+/// Writes to `descriptor` a file descriptor that is readable while events are waiting. It is meant for `poll`: it must
+/// be neither read nor closed, and is valid until the attachment is freed.
 #[exported]
 pub fn opscope_attachment_descriptor(
     attachment: opscope_attachment_t,
@@ -121,7 +122,8 @@ pub fn opscope_attachment_descriptor(
     Ok(())
 }
 
-/// Replaces the events that the client gets, each an `opscope_event_kind_t`; with a `count` of 0 by the default.
+/// Replaces the kinds of events that the client receives, each an `opscope_event_kind_t`; a `count` of 0 selects the
+/// default.
 #[exported]
 pub fn opscope_attachment_subscribe(
     attachment: opscope_attachment_t,
@@ -131,8 +133,8 @@ pub fn opscope_attachment_subscribe(
     Ok(get(attachment)?.subscribe(event_set(events)?.unwrap_or_default())?)
 }
 
-/// Stops a run at its next operator, or with `OPSCOPE_NO_RUN` all runs; where there is none, the next one. Writes how many will
-/// stop to `count` unless that is NULL.
+/// Stops a run at its next operator, or with `OPSCOPE_NO_RUN` all runs; if none is running, the next one. Writes how
+/// many will stop to `count` unless that is NULL.
 #[exported]
 pub fn opscope_attachment_pause(
     attachment: opscope_attachment_t,
@@ -144,19 +146,19 @@ pub fn opscope_attachment_pause(
     Ok(())
 }
 
-/// Detaches the client: its breakpoints are removed, and threads that wait continue. It can still read the events that wait; the
-/// last is `OPSCOPE_DETACH_COMPLETE`.
+/// Detaches the client: its breakpoints are removed, and threads that wait continue. It can still read waiting events;
+/// the last one is `OPSCOPE_DETACH_COMPLETE`.
 #[exported]
 pub fn opscope_attachment_detach(attachment: opscope_attachment_t) -> Result<(), Failure> {
     Ok(get(attachment)?.detach()?)
 }
 
-/// Detaches the client if it is attached, and frees the attachment. The notification callback is not called afterwards; where this is
-/// called inside of it, that is its last call.
+/// Detaches the client if it is attached, and frees the attachment. The notification callback is not called afterwards;
+/// if it makes this call itself, that is its last call.
 #[exported]
 pub fn opscope_attachment_free(attachment: opscope_attachment_t) -> Result<(), Failure> {
     let freed = remove(attachment)?;
-    // Another call may use it still. Both fail inside of the callback, which ends with the last use.
+    // Another call may still use it. Both fail inside the callback, which ends with the last use.
     let _ = freed.set_notification_callback(None);
     let _ = freed.detach();
     Ok(())

@@ -12,19 +12,19 @@ use crate::border::{Failure, constant, get};
 pub struct opscope_breakpoint_t<'a> {
     /// `sizeof(opscope_breakpoint_t)`.
     pub size: usize,
-    /// The operators at which it stops: a name, "type:Conv", "#3" for the operator with that id, a glob such as "/layer1/*", or
-    /// "first nan", "first inf", "first nonfinite".
+    /// The operators at which it stops: a name, "type:Conv", "#3" for the operator with that id, a glob such as
+    /// "/layer1/*", or "first nan", "first inf", "first nonfinite".
     pub target: Text<'a>,
-    /// The condition on the tensors there, such as "absmax(output) > 100"; `docs/debug.md` has the language. NULL: it always
-    /// stops.
+    /// The condition on the tensors there, such as "absmax(output) > 100"; `docs/debug.md` describes the language.
+    /// NULL: it always stops.
     pub condition: Text<'a>,
-    /// The number of the only run in which it stops. NULL: in all.
+    /// The number of the only run that it stops. NULL: it stops all.
     pub run: In<'a, u64>,
     /// How many more hits do not stop the run.
     pub ignore: u64,
     /// An `opscope_moment_t`.
     pub moment: u32,
-    /// 1 if it does not stop anything until it is enabled.
+    /// 1 if it stops nothing until it is enabled.
     pub disabled: u32,
     /// 1 if it is removed after the first stop.
     pub one_shot: u32,
@@ -33,7 +33,7 @@ pub struct opscope_breakpoint_t<'a> {
 }
 sized!(opscope_breakpoint_t<'a>, 56);
 
-/// A change of a breakpoint. What is NULL stays as it is.
+/// A change of a breakpoint. Fields that are NULL stay unchanged.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_breakpoint_change_t<'a> {
@@ -43,7 +43,7 @@ pub struct opscope_breakpoint_change_t<'a> {
     pub condition: Text<'a>,
     /// How many more hits do not stop the run.
     pub ignore: In<'a, u64>,
-    /// 1 if it does not stop anything, 0 if it does.
+    /// 1 if it stops nothing, 0 if it stops runs.
     pub disabled: In<'a, u32>,
     /// 1 if it is removed after the next stop, 0 if it stays.
     pub one_shot: In<'a, u32>,
@@ -56,11 +56,11 @@ sized!(opscope_breakpoint_change_t<'a>, 40);
 pub struct opscope_breakpoint_info_t {
     /// `sizeof(opscope_breakpoint_info_t)`.
     pub size: usize,
-    /// How often a run reached it and the condition held, ignored hits included.
+    /// How often a run reached it while the condition held, including ignored hits.
     pub hits: u64,
     /// How many more hits do not stop the run.
     pub ignore: u64,
-    /// The number of operators at which it stops, in the models that are loaded.
+    /// The number of operators at which it stops, in the loaded models.
     pub locations: usize,
     /// `OPSCOPE_BEFORE` or `OPSCOPE_AFTER`.
     pub moment: u32,
@@ -68,7 +68,8 @@ pub struct opscope_breakpoint_info_t {
     pub disabled: u32,
     /// 1 if it is removed after the next stop, else 0.
     pub one_shot: u32,
-    /// 1 if the condition could not be evaluated at the last attempt: it did not hold then. `opscope_attachment_status` says why.
+    /// 1 if the last attempt to evaluate the condition failed: then it did not hold. `opscope_attachment_status` says
+    /// why.
     pub condition_failed: u32,
 }
 sized!(opscope_breakpoint_info_t, 48);

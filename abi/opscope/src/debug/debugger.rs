@@ -22,7 +22,7 @@ pub struct opscope_debugger_t {
 }
 handle!(opscope_debugger_t => DebuggerForC, "debugger");
 
-/// A thread that serves debuggers in other processes. End it with `opscope_server_free`.
+/// A thread that serves debuggers in other processes. Free it with `opscope_server_free`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_server_t {
@@ -38,7 +38,7 @@ pub struct DebuggerForC {
     loaded: Mutex<HashMap<u64, LoadedModelHandle>>,
 }
 
-/// A server, and the path at which it listens.
+/// A server, and the path that it listens at.
 pub struct ServerForC {
     path: Option<KeptText>,
     _server: Server,
@@ -61,9 +61,10 @@ pub fn opscope_debugger_create(debugger: Out<'_, opscope_debugger_t>) -> Result<
     Ok(())
 }
 
-/// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown until
-/// `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the client has
-/// acknowledged the event, or its lease has expired: load first and attach then, or read events on another thread.
+/// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown
+/// until `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the
+/// client has acknowledged the event, or its lease has expired: load first and then attach, or read events on another
+/// thread.
 #[exported]
 pub fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_session_t) -> Result<(), Failure> {
     let (debugger, loaded) = (get(debugger)?, get(session)?);
@@ -73,7 +74,7 @@ pub fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_sess
     Ok(())
 }
 
-/// No longer shows a model to clients.
+/// Stops showing a model to clients.
 #[exported]
 pub fn opscope_debugger_unload(debugger: opscope_debugger_t, session: opscope_session_t) -> Result<(), Failure> {
     let debugger = get(debugger)?;
@@ -83,8 +84,8 @@ pub fn opscope_debugger_unload(debugger: opscope_debugger_t, session: opscope_se
     removed.map(drop).ok_or_else(not_shown)
 }
 
-/// Starts a server, through which debuggers of the same user attach until it is freed. `socket` is the path at which it
-/// listens; with NULL that is where `opscope debug --attach PID` looks for it.
+/// Starts a server, through which debuggers of the same user can attach until it is freed. `socket` is the path that it
+/// listens at; NULL selects the path at which `opscope debug --attach PID` looks for it.
 #[exported]
 pub fn opscope_debugger_serve(
     debugger: opscope_debugger_t,
@@ -99,20 +100,20 @@ pub fn opscope_debugger_serve(
     Ok(())
 }
 
-/// Returns the path at which a server listens; NULL for an invalid handle. The text is valid until the server is freed.
+/// Returns the path that a server listens at; NULL for an invalid handle. The text is valid until the server is freed.
 #[exported]
 pub fn opscope_server_path(server: opscope_server_t) -> *const c_char {
     value(ptr::null(), || Ok::<_, Failure>(get(server)?.path.as_ref().map_or(ptr::null(), KeptText::as_ptr)))
 }
 
-/// Ends a server: its client is detached, and the socket is removed.
+/// Ends a server: detaches its client, and removes the socket.
 #[exported]
 pub fn opscope_server_free(server: opscope_server_t) -> Result<(), Failure> {
     remove(server).map(drop)
 }
 
-/// Frees a debugger. Clients that are attached through a server or an attachment stay attached. This may wait: a client that is told
-/// synchronously that a model is unloaded has to acknowledge that, or its lease has to expire.
+/// Frees a debugger. Clients that are attached through a server or an attachment stay attached. This may wait: a client
+/// that receives synchronously that a model is unloaded must acknowledge that, or its lease must expire.
 #[exported]
 pub fn opscope_debugger_free(debugger: opscope_debugger_t) -> Result<(), Failure> {
     remove(debugger).map(drop)

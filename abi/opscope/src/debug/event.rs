@@ -8,7 +8,7 @@ use opscope_border::sized;
 use crate::border::{Failure, KeptText, can_keep, constant, keep};
 use crate::dump::OPSCOPE_NO_RUN;
 
-/// What an event tells. `docs/debug-protocol.md` describes them all.
+/// The kind of an event. `docs/debug-protocol.md` describes them all.
 #[repr(C)]
 pub enum opscope_event_kind_t {
     /// A model is ready: breakpoints can be set on its operators.
@@ -35,7 +35,7 @@ pub enum opscope_event_kind_t {
     OPSCOPE_PAUSED = 10,
     /// Something went wrong in a run.
     OPSCOPE_EXCEPTION = 11,
-    /// The client has got all events that report what happened before it attached.
+    /// The client has received all events that report what happened before it attached.
     OPSCOPE_ATTACH_COMPLETE = 12,
     /// The client is detached. This is its last event.
     OPSCOPE_DETACH_COMPLETE = 13,
@@ -45,7 +45,7 @@ pub enum opscope_event_kind_t {
     OPSCOPE_INTERNAL_ERROR = 15,
 }
 
-/// Where events wait until they are read.
+/// The queues in which events wait until they are read.
 #[repr(C)]
 pub enum opscope_queue_t {
     /// Events whose thread waits until they are acknowledged.
@@ -57,15 +57,15 @@ pub enum opscope_queue_t {
 /// Before or after an operator.
 #[repr(C)]
 pub enum opscope_moment_t {
-    /// In an event: at no operator. In a breakpoint: after the operator where the condition needs outputs, else before.
+    /// In an event: at no operator. In a breakpoint: after the operator if the condition needs outputs, else before it.
     OPSCOPE_ANY_MOMENT = 0,
-    /// Before it: its inputs exist.
+    /// Before the operator: its inputs exist.
     OPSCOPE_BEFORE = 1,
-    /// After it: its outputs exist.
+    /// After the operator: its outputs exist.
     OPSCOPE_AFTER = 2,
 }
 
-/// Why a run is stopped at an event.
+/// Why an event has a run stopped.
 #[repr(C)]
 pub enum opscope_stop_cause_t {
     /// It is not stopped: its thread waits only for the acknowledgement, if at all.
@@ -82,7 +82,7 @@ pub enum opscope_stop_cause_t {
 pub struct opscope_event_t {
     /// `sizeof(opscope_event_t)`.
     pub size: usize,
-    /// Its number, from 1, over both queues: an event with a lower number happened earlier.
+    /// Its number, from 1, across both queues: an event with a lower number happened earlier.
     pub sequence: u64,
     /// When it was raised, in nanoseconds of CLOCK_BOOTTIME.
     pub timestamp: u64,
@@ -90,13 +90,13 @@ pub struct opscope_event_t {
     pub run: u64,
     /// How many later events of the same kind were coalesced into this one because the queue was not read.
     pub coalesced: u64,
-    /// What happened, in a line for people.
+    /// What happened, in one line for people.
     pub text: *const c_char,
-    /// All of the event, as a JSON object that `docs/debug-protocol.md` describes.
+    /// The whole event, as a JSON object that `docs/debug-protocol.md` describes.
     pub json: *const c_char,
-    /// The name of the operator that the run is at; NULL if it is at none.
+    /// The name of the operator that the run has reached; NULL if there is none.
     pub operator_name: *const c_char,
-    /// The type of that operator; NULL if it is at none.
+    /// The type of that operator; NULL if there is none.
     pub operator_type: *const c_char,
     /// The breakpoints that were hit.
     pub breakpoints: *const u32,
@@ -108,9 +108,9 @@ pub struct opscope_event_t {
     pub queue: u32,
     /// An `opscope_moment_t`: whether the run is before or after that operator.
     pub moment: u32,
-    /// The id of that operator; 0 if it is at none.
+    /// The id of that operator; 0 if there is none.
     pub operator_id: u32,
-    /// The system's number of the thread that raised it; 0 where no thread of the program did.
+    /// The system's number of the thread that raised it; 0 if it was not a thread of the program.
     pub thread: u32,
     /// 1 if that thread was waiting for the acknowledgement when the event was read, else 0.
     pub waiting: u32,
@@ -130,7 +130,7 @@ struct Texts {
 }
 
 thread_local! {
-    /// The texts of the event that this thread read last.
+    /// The texts of the last event that this thread has read.
     static TEXTS: RefCell<Option<Texts>> = const { RefCell::new(None) };
 }
 

@@ -6,7 +6,7 @@ use opscope_border::{Counted, Items, SizedIn, Text, counted, sized};
 use super::event::event_name;
 use crate::border::{Failure, slice};
 
-/// How a client attaches. All zero is the default, and so is NULL in its place.
+/// How a client attaches. All fields zero, or NULL in place of the struct, selects the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_attach_options_t<'a> {
@@ -14,20 +14,23 @@ pub struct opscope_attach_options_t<'a> {
     pub size: usize,
     /// The client's name, for messages. May be NULL.
     pub name: Text<'a>,
-    /// The events that it gets, each an `opscope_event_kind_t`. Breakpoints, steps, pauses and the ends of attaching and
-    /// detaching always come. Without any, all that suit a person come: not the beginning and end of runs and operators.
+    /// The events that it receives, each an `opscope_event_kind_t`. Breakpoints, steps, pauses and the ends of
+    /// attaching and detaching are always included. Without any, all events that are useful to a person are selected:
+    /// not the beginning and end of runs and operators.
     pub events: Items<'a, u32>,
     /// The number of `events`.
     pub event_count: usize,
-    /// Nanoseconds for which an event may stay unacknowledged before its thread continues without it. 0 stands for 30 s.
+    /// Nanoseconds for which an event may stay unacknowledged before its thread continues without it. 0 stands for 30
+    /// s.
     pub lease: u64,
-    /// Nanoseconds between two timeout events, which come while a thread waits. 0: none come.
+    /// Nanoseconds between two timeout events while a thread waits. 0: there are none.
     pub timeout: u64,
     /// How many events can wait in the async queue. 0 stands for 16,384.
     pub async_capacity: usize,
-    /// 1 if every call inside of the notification callback returns `OPSCOPE_ERROR_BUSY`, also those that read and acknowledge.
+    /// 1 if every call inside the notification callback returns `OPSCOPE_ERROR_BUSY`, including those that read and
+    /// acknowledge.
     pub strict_callbacks: u32,
-    /// 1 if the events of operators that finished have statistics of their outputs, in `json`.
+    /// 1 if the events of finished operators have statistics of their outputs, in `json`.
     pub statistics: u32,
 }
 sized!(opscope_attach_options_t<'a>, 64);
@@ -50,7 +53,7 @@ pub(super) fn attach_options(options: SizedIn<'_, opscope_attach_options_t<'_>>)
     })
 }
 
-/// Returns the set of these kinds; `None` where there are none.
+/// Returns the set of these kinds; `None` if there are none.
 pub(super) fn event_set(events: Counted<'_, u32>) -> Result<Option<EventSet>, Failure> {
     let kinds = slice(events, "events")?;
     let names: Result<EventSet, Failure> = kinds.iter().map(|&kind| event_name(kind)).collect();

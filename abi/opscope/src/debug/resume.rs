@@ -13,15 +13,15 @@ pub enum opscope_resume_action_t {
     OPSCOPE_RESUME_STEP = 1,
     /// To the end of this operator; from there, to the end of the next one.
     OPSCOPE_RESUME_FINISH = 2,
-    /// To the operators that `text` names, in this run, or to the run's end.
+    /// To the operators in `text`, in this run, or to the run's end.
     OPSCOPE_RESUME_UNTIL = 3,
-    /// Without executing the operator that it is before; `outputs` are taken as the operator's.
+    /// Without executing the operator that it is stopped before; `outputs` replace the operator's.
     OPSCOPE_RESUME_SKIP = 4,
-    /// To its end at once: the run fails with `text` as its reason.
+    /// To its end immediately: the run fails with `text` as its reason.
     OPSCOPE_RESUME_ABORT = 5,
 }
 
-/// How a stopped run continues, and what that needs. It uses the tensors that were replaced while it was stopped.
+/// How a stopped run continues. It continues with the tensors that were replaced while it was stopped.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_resume_t<'a> {

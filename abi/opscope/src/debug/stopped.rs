@@ -12,17 +12,17 @@ use crate::border::opscope_status_t::{OPSCOPE_ERROR_INTERNAL, OPSCOPE_ERROR_INVA
 use crate::border::{Failure, KeptText, get, insert, keep};
 use crate::tensor::{Tensors, for_c, opscope_tensor_t, opscope_tensors_t, tensor_from_c};
 
-/// Called with a tensor of a stopped run, on the thread of that run. The tensor is the engine's own memory, and valid until the
-/// callback returns. The callback must not throw, and cannot look at stopped runs itself.
+/// Called with a tensor of a stopped run, on the thread of that run. The tensor is the engine's own memory, and valid
+/// until the callback returns. The callback must not throw, and must not itself look at stopped runs.
 pub type opscope_look_callback_t = Option<extern "C" fn(tensor: &opscope_tensor_t<'_>, user: UserData)>;
 
 thread_local! {
-    /// The last JSON text that this thread asked for.
+    /// The last JSON text that this thread has queried.
     static JSON: RefCell<Option<KeptText>> = const { RefCell::new(None) };
 }
 
-/// Copies a tensor of a stopped run into a new list of one, which the caller frees. `reference` is `input[0]`, `output[1]`,
-/// `weight[0]` or `value("name")`.
+/// Copies a tensor of a stopped run into a new list with one tensor, which the caller frees. `reference` is `input[0]`,
+/// `output[1]`, `weight[0]` or `value("name")`.
 #[exported]
 pub fn opscope_attachment_tensor(
     attachment: opscope_attachment_t,
@@ -39,8 +39,8 @@ pub fn opscope_attachment_tensor(
     Ok(())
 }
 
-/// Calls back with a tensor of a stopped run, without a copy, and returns when the callback has. This restarts the lease of the
-/// event.
+/// Calls back with a tensor of a stopped run, without a copy, and returns once the callback has returned. This restarts
+/// the lease of the event.
 #[exported]
 pub fn opscope_attachment_look(
     attachment: opscope_attachment_t,
@@ -69,7 +69,8 @@ pub fn opscope_attachment_look(
     Ok(())
 }
 
-/// Replaces an input before an operator, or an output after it. The tensor, which is copied, must have the same type and shape.
+/// Replaces an input before an operator, or an output after it. The tensor, which is copied, must have the same type
+/// and shape.
 #[exported]
 pub fn opscope_attachment_replace(
     attachment: opscope_attachment_t,
@@ -81,8 +82,8 @@ pub fn opscope_attachment_replace(
     Ok(get(attachment)?.replace(Sequence(sequence), reference, tensor)?)
 }
 
-/// Writes a JSON object to `json` that says where a stopped run is, and which tensors it has there: `docs/debug-protocol.md`
-/// describes it as a location. The text is valid until the same thread asks for the next one.
+/// Writes a JSON object to `json` that says where a stopped run is, and which tensors it has there;
+/// `docs/debug-protocol.md` describes it as a location. The text is valid until the same thread's next query.
 #[exported]
 pub fn opscope_attachment_location(
     attachment: opscope_attachment_t,
@@ -94,8 +95,8 @@ pub fn opscope_attachment_location(
 }
 
 /// Writes a JSON object to `json` with the models, the runs, the stopped threads and the queues under `status`, and the
-/// breakpoints under `breakpoints`: `docs/debug-protocol.md` describes both. The text is valid until the same thread asks for the
-/// next one.
+/// breakpoints under `breakpoints`; `docs/debug-protocol.md` describes both. The text is valid until the same thread's
+/// next query.
 #[exported]
 pub fn opscope_attachment_status(
     attachment: opscope_attachment_t,

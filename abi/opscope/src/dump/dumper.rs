@@ -21,7 +21,7 @@ pub struct opscope_dumper_t {
 }
 handle!(opscope_dumper_t => DumperForC, "dumper");
 
-/// A sink of a dumper. It ends with `opscope_dumper_unsubscribe` or `opscope_dumper_finish`.
+/// A sink of a dumper. End it with `opscope_dumper_unsubscribe` or `opscope_dumper_finish`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_subscription_t {
@@ -37,7 +37,7 @@ pub struct DumperForC {
     subscriptions: Mutex<Vec<opscope_subscription_t>>,
 }
 
-/// A dumper and its number for the sink.
+/// A dumper, and its number for the sink.
 pub struct Subscription {
     dumper: Weak<DumperForC>,
     handle: Handle,
@@ -52,7 +52,7 @@ impl Deref for DumperForC {
 }
 
 impl DumperForC {
-    /// Ends all sinks. Their handles are invalid from then on.
+    /// Ends all sinks. Their handles become invalid.
     fn end(&self) -> Result<DumpReport, Failure> {
         let report = self.dumper.finish()?;
         let ended = std::mem::take(&mut *self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner));
@@ -70,7 +70,7 @@ pub fn opscope_dumper_create(dumper: Out<'_, opscope_dumper_t>) -> Result<(), Fa
     Ok(())
 }
 
-/// Adds a sink that calls back. It gets nothing from runs that have begun. `subscription` may be NULL.
+/// Adds a sink that calls back. It receives nothing from runs that have already begun. `subscription` may be NULL.
 #[exported]
 pub fn opscope_dumper_subscribe(
     dumper: opscope_dumper_t,
@@ -83,8 +83,8 @@ pub fn opscope_dumper_subscribe(
     subscribe(dumper, request, Box::new(sink), subscription)
 }
 
-/// Adds a sink that writes files into a new directory. `format` is "npy" (also where it is NULL), "ascend" or "statistics".
-/// `subscription` may be NULL.
+/// Adds a sink that writes files into a new directory. `format` is "npy" (the default for NULL), "ascend" or
+/// "statistics". `subscription` may be NULL.
 #[exported]
 pub fn opscope_dumper_subscribe_directory(
     dumper: opscope_dumper_t,
@@ -96,15 +96,15 @@ pub fn opscope_dumper_subscribe_directory(
 ) -> Result<(), Failure> {
     let (dumper, loaded) = (get(dumper)?, get(session)?);
     let (directory, format) = (directory.path("directory")?, format.given_str("format")?);
-    // The request comes first: a wrong one leaves no directory.
+    // The request is read first, so that a wrong one leaves no directory.
     let request = read_request(request)?;
     let sink = directory_sink(&loaded, &directory, format.unwrap_or(DumpFormat::NPY.name))?;
     subscribe(dumper, request, sink, subscription)
 }
 
-/// Ends a sink: waits for the call in flight, delivers what is queued, and closes the sink, which is not called afterwards.
-/// Where `report` is not NULL, it gets a report, which the caller frees. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is missing,
-/// and `OPSCOPE_ERROR_BUSY` inside of the sink.
+/// Ends a sink: waits for the call in progress, delivers what is queued, and closes the sink, which is not called
+/// afterwards. If `report` is not NULL, writes a report to it, which the caller frees. Returns
+/// `OPSCOPE_ERROR_INCOMPLETE` if something is missing, and `OPSCOPE_ERROR_BUSY` inside the sink.
 #[exported]
 pub fn opscope_dumper_unsubscribe(
     subscription: opscope_subscription_t,
@@ -112,7 +112,7 @@ pub fn opscope_dumper_unsubscribe(
 ) -> Result<(), Failure> {
     let found = get(subscription)?;
     let ended = found.dumper.upgrade().map_or(Ok(None), |dumper| dumper.unsubscribe(found.handle))?;
-    // Whoever ended it gets the report.
+    // The call that ended it returns the report.
     let removed = remove(subscription);
     let Some(ended) = ended else { return removed.map(drop) };
     give(&DumpReport { subscriptions: vec![ended] }, report)

@@ -1,4 +1,4 @@
-//! Dumps: the dumper, what it captures, and where it goes.
+//! Dumps: the dumper, what it captures, and where that is delivered.
 
 mod dumper;
 mod report;

@@ -8,7 +8,7 @@ use super::stream::{OriginForC, opscope_stream_t};
 use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
 use crate::border::{Failure, KeptText, get, handle, remove};
 
-/// What a dumper leaves behind. Free it with `opscope_dump_report_free`.
+/// The result of a dumper. Free it with `opscope_dump_report_free`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_dump_report_t {
@@ -23,15 +23,15 @@ handle!(opscope_dump_report_t => ReportForC, "dump report");
 pub struct opscope_dump_counts_t {
     /// `sizeof(opscope_dump_counts_t)`.
     pub size: usize,
-    /// Tensors that sinks took.
+    /// Tensors that sinks accepted.
     pub tensors: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Tensors that were selected and not delivered.
+    /// Tensors that were selected but not delivered.
     pub missing: u64,
-    /// How many of them are named: the first 100,000 of each sink.
+    /// How many of those have a name in the report: the first 100,000 of each sink.
     pub named: u64,
-    /// What went wrong besides: sinks that failed, runs that failed.
+    /// Other problems: sinks that failed, runs that failed.
     pub errors: u64,
     /// 1 if everything that was selected was delivered, else 0.
     pub complete: u32,
@@ -88,8 +88,8 @@ pub fn opscope_dump_report_counts(
     Ok(counts.write(&get(report)?.counts)?)
 }
 
-/// Writes a tensor that was not delivered to `tensor`, whose `size` must be set, and why to `reason`. Type and shape are not
-/// known. Both are valid until the report is freed.
+/// Writes a tensor that was not delivered to `tensor`, whose `size` must be set, and the reason to `reason`. Its type
+/// and shape are unknown. Both are valid until the report is freed.
 #[exported]
 pub fn opscope_dump_report_missing(
     report: opscope_dump_report_t,
@@ -104,7 +104,7 @@ pub fn opscope_dump_report_missing(
     Ok(())
 }
 
-/// Returns what went wrong besides; NULL where there is no such error. The text is valid until the report is freed.
+/// Returns one of the other problems; NULL if there is no such one. The text is valid until the report is freed.
 #[exported]
 pub fn opscope_dump_report_error(report: opscope_dump_report_t, index: usize) -> *const c_char {
     value(ptr::null(), || found(&get(report)?.errors, index, "error").map(KeptText::as_ptr))

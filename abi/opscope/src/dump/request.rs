@@ -18,10 +18,10 @@ pub enum opscope_io_selection_t {
     OPSCOPE_INPUTS_AND_OUTPUTS = 2,
 }
 
-/// How pieces get from the engine to a sink.
+/// How pieces reach a sink from the engine.
 #[repr(C)]
 pub enum opscope_delivery_t {
-    /// On a thread of the subscription's own. Pieces are copied into a queue of bounded size.
+    /// On the subscription's own thread. Pieces are copied into a queue of bounded size.
     OPSCOPE_QUEUED = 0,
     /// On the engine's thread, while the run waits. Pieces are the engine's own memory; nothing is copied.
     OPSCOPE_DIRECT = 1,
@@ -30,16 +30,17 @@ pub enum opscope_delivery_t {
 /// What happens to a tensor when the queue is full.
 #[repr(C)]
 pub enum opscope_full_queue_t {
-    /// The run waits. If the sink takes nothing for so long as `patience`, the subscription is given up.
+    /// The run waits. If the sink takes nothing for as long as `patience`, the subscription is given up.
     OPSCOPE_BLOCK = 0,
     /// A tensor that does not fit is not delivered. It is counted and named.
     OPSCOPE_DROP = 1,
-    /// What does not fit waits in a file without a name, in `spill_directory`.
+    /// A tensor that does not fit waits in a file without a name, in `spill_directory`.
     OPSCOPE_SPILL = 2,
 }
 
-/// Which tensors are captured, and how they are delivered. All zero is every output of every operator of every run, and so is
-/// NULL in its place. A pattern is a name, a glob with `*`, `?` or `[`, or a regular expression behind "re:".
+/// Which tensors are captured, and how they are delivered. All fields zero, or NULL in place of the struct, selects
+/// every output of every operator of every run. A pattern is a name, a glob with `*`, `?` or `[`, or a regular
+/// expression after "re:".
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_dump_request_t<'a> {
@@ -55,15 +56,15 @@ pub struct opscope_dump_request_t<'a> {
     pub type_count: usize,
     /// The runs, such as "0|5-10|20". NULL for all.
     pub runs: Text<'a>,
-    /// The most tensors. 0: no limit.
+    /// How many tensors are captured at most. 0: no limit.
     pub first: u64,
-    /// The most bytes. A tensor that does not fit any more is missing. 0: no limit.
+    /// How many bytes are captured at most. A tensor that does not fit any more is missing. 0: no limit.
     pub byte_budget: u64,
-    /// The model that runs. Where it is given, a name that it does not have is an error. May be 0.
+    /// The model that runs. If it is given, a name that the model does not have is an error. May be 0.
     pub session: opscope_session_t,
-    /// The most bytes of a piece. 0 stands for 16 MiB.
+    /// The largest size of a piece in bytes. 0 stands for 16 MiB.
     pub piece_size: usize,
-    /// The most bytes that wait in the queue. 0 stands for 224 MiB.
+    /// How many bytes may wait in the queue. 0 stands for 224 MiB.
     pub queue_size: usize,
     /// Nanoseconds that a run waits for the sink, with `OPSCOPE_BLOCK`. 0 stands for a minute.
     pub patience: u64,
@@ -88,7 +89,7 @@ counted!(opscope_dump_request_t<'a> {
     types[type_count] -> Counted<'a, Text<'a>>,
 });
 
-/// Reads a request, and checks its names where it has a session.
+/// Reads a request, and checks its names if it has a session.
 pub(super) fn read_request(request: SizedIn<'_, opscope_dump_request_t<'_>>) -> Result<Request, Failure> {
     let given = request.get_or_default()?;
     let some = |limit: u64| (limit > 0).then_some(limit);

@@ -7,21 +7,21 @@ use opscope_border::{SizedIn, Text, UserData, required, sized};
 use super::stream::{OriginForC, opscope_piece_t, opscope_stream_t, piece_for_c};
 use crate::border::Failure;
 
-/// What a callback of a sink wants to happen next.
+/// What a sink's callback wants to happen next.
 #[repr(C)]
 pub enum opscope_answer_t {
     /// Send what follows.
     OPSCOPE_CONTINUE = 0,
     /// Send no more of this tensor. It does not count as missing.
     OPSCOPE_SKIP = 1,
-    /// Send no more of any tensor. Those that were selected count as missing from here on, with this one.
+    /// Send no more of any tensor. This tensor and the selected ones that follow count as missing.
     OPSCOPE_STOP = 2,
-    /// Send the same again, at once. After 1000 times this counts as a stop.
+    /// Send the same again, immediately. After 1000 times this counts as a stop.
     OPSCOPE_AGAIN = 3,
 }
 
-/// A sink: functions that are called with tensors. They are never called by two threads at once, and one tensor ends before
-/// the next begins. They must not throw. Those that are NULL are not called; `piece` must be there.
+/// A sink: functions that are called with tensors. They are never called by two threads at once, and one tensor ends
+/// before the next begins. They must not throw. Functions that are NULL are not called; `piece` is required.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_sink_t {
@@ -37,7 +37,7 @@ pub struct opscope_sink_t {
     pub run_ended: Option<extern "C" fn(run: u64, user: UserData) -> i32>,
     /// The last call: no function of the sink is called afterwards.
     pub closed: Option<extern "C" fn(user: UserData)>,
-    /// Handed to the functions.
+    /// Passed to the functions.
     pub user: UserData,
 }
 sized!(opscope_sink_t, 56);
@@ -45,7 +45,7 @@ sized!(opscope_sink_t, 56);
 /// A sink that calls back into C.
 pub(super) struct CallbackSink {
     functions: opscope_sink_t,
-    /// The tensor that began last.
+    /// The tensor that has begun last.
     current: Option<OriginForC>,
 }
 

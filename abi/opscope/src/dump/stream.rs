@@ -9,7 +9,7 @@ use crate::border::KeptText;
 use crate::records::opscope_path_level_t;
 use crate::tensor::dtype_code;
 
-/// Whether an operator takes a tensor or gives it.
+/// Whether a tensor is an operator's input or output.
 #[repr(C)]
 pub enum opscope_io_t {
     /// An output of the operator.
@@ -18,8 +18,8 @@ pub enum opscope_io_t {
     OPSCOPE_INPUT = 1,
 }
 
-/// In the place of a run's number: none. A tensor of no run is the same in every run, because it was computed when the model was
-/// loaded. `opscope_attachment_pause` takes it for all runs.
+/// Stands for no run in place of a run's number. A tensor of no run is the same in every run, because it was computed
+/// when the model was loaded. For `opscope_attachment_pause` it stands for all runs.
 pub const OPSCOPE_NO_RUN: u64 = u64::MAX;
 
 /// A tensor on its way to a sink: what is known before its first piece. It is valid until the callback returns.
@@ -38,7 +38,7 @@ pub struct opscope_stream_t {
     pub value: *const c_char,
     /// The sizes of its dimensions. NULL if `rank` is 0.
     pub dims: *const usize,
-    /// The bytes of all pieces together.
+    /// The bytes of all pieces in total.
     pub bytes: u64,
     /// The number of its dimensions.
     pub rank: u32,
@@ -50,10 +50,11 @@ pub struct opscope_stream_t {
     pub io: u32,
     /// The operator's input or output slot.
     pub slot: u32,
-    /// How many tensors of this operator were selected in this run, and in this iteration of a body, with this one.
+    /// How many tensors of this operator were selected in this run, and in this iteration of a body, including this
+    /// one.
     pub siblings: u32,
-    /// For an operator in the body of an `If`, `Loop` or `Scan`: the iterations in which it was executed, outermost first. NULL
-    /// if `path_length` is 0.
+    /// For an operator in the body of an `If`, `Loop` or `Scan`: the iterations that it was executed in, outermost
+    /// first. NULL if `path_length` is 0.
     pub path: *const opscope_path_level_t,
     /// The number of `path`.
     pub path_length: usize,
@@ -61,13 +62,13 @@ pub struct opscope_stream_t {
 
 sized!(opscope_stream_t, 80);
 
-/// A slice of a stream: whole elements, little-endian and row-major. It is valid until the callback returns.
+/// A slice of a tensor: whole elements, little-endian and row-major. It is valid until the callback returns.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_piece_t {
     /// `sizeof(opscope_piece_t)` in the library.
     pub size: usize,
-    /// Where in the tensor it begins, in bytes.
+    /// Its offset in the tensor, in bytes.
     pub offset: u64,
     /// The data.
     pub data: *const c_void,
@@ -79,7 +80,7 @@ pub struct opscope_piece_t {
     pub reserved: u32,
 }
 
-/// Where a tensor comes from, with texts for C.
+/// The origin of a tensor, with texts for C.
 pub(super) struct OriginForC {
     operator_name: KeptText,
     operator_type: KeptText,
@@ -109,7 +110,7 @@ impl OriginForC {
         }
     }
 
-    /// Describes a stream from here. The pointers are valid as long as both live.
+    /// Describes a stream of this origin. The pointers are valid as long as both live.
     pub fn stream(&self, stream: &Stream) -> opscope_stream_t {
         opscope_stream_t {
             dims: if stream.shape.is_empty() { ptr::null() } else { stream.shape.as_ptr() },
@@ -121,7 +122,7 @@ impl OriginForC {
         }
     }
 
-    /// Describes a tensor of which nothing else is known.
+    /// Describes a tensor about which nothing else is known.
     pub fn alone(&self) -> opscope_stream_t {
         opscope_stream_t {
             size: size_of::<opscope_stream_t>(),
@@ -178,7 +179,7 @@ mod tests {
             let for_c = origin.stream(stream);
             let path = match for_c.path.is_null() {
                 true => &[][..],
-                // SAFETY: there are as many levels, and `origin` still has them.
+                // SAFETY: there are this many levels, and `origin` still has them.
                 false => unsafe { std::slice::from_raw_parts(for_c.path, for_c.path_length) },
             };
             let path: Vec<_> = path.iter().map(|level| (level.operator_id, level.iteration)).collect();

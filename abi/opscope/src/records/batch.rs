@@ -10,7 +10,7 @@ use super::buffer_handle::opscope_buffer_t;
 use crate::border::Failure;
 use crate::border::opscope_status_t::{self, OPSCOPE_EMPTY, OPSCOPE_ERROR_INVALID_HANDLE};
 
-/// What one callback gets. It is valid until the callback returns, on the thread that it was called on.
+/// What one callback receives. It is valid until the callback returns, on the thread of the callback.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_batch_t {
@@ -28,14 +28,14 @@ pub struct opscope_batch_t {
     pub dropped: u64,
 }
 
-/// A record, where it lies in the buffer.
+/// A record in the buffer.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_record_t {
     /// `sizeof(opscope_record_t)`.
     pub size: usize,
-    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. Its address is a multiple of 8. It
-    /// is valid until the callback returns.
+    /// The payload: for opscope's own kinds a struct such as `opscope_dispatch_record_t`. It is aligned to 8 bytes, and
+    /// valid until the callback returns.
     pub payload: *const c_void,
     /// The bytes of the payload.
     pub length: u32,
@@ -48,8 +48,8 @@ pub struct opscope_record_t {
 }
 sized!(opscope_record_t, 24);
 
-/// Called with the records of a buffer, on its callback thread. It must not throw. It may emit records, also into the buffer
-/// that it serves.
+/// Called with the records of a buffer, on its callback thread. It must not throw. It may emit records, even into the
+/// buffer that it serves.
 pub type opscope_batch_callback_t = Option<extern "C" fn(batch: &opscope_batch_t, user: UserData)>;
 
 /// A batch during its callback. C sees its first field.
@@ -79,7 +79,7 @@ impl<'a> LiveBatch<'a> {
         Self { shown, records: RefCell::new(batch.records()), batch, calibration: Cell::new(None) }
     }
 
-    /// Calls back with the pointer that C gets. The other functions of this file take it until `callback` returns.
+    /// Calls back with the pointer for C. The other functions of this file accept it until `callback` returns.
     pub fn during(&self, callback: impl FnOnce(&opscope_batch_t)) {
         let own: *const LiveBatch<'a> = self;
         let before = CURRENT.replace(own.cast());
@@ -97,12 +97,12 @@ fn current<R>(batch: *const opscope_batch_t, then: impl FnOnce(&LiveBatch<'_>) -
             "this is not the batch of the callback that makes the call; a batch is valid until its callback returns";
         return Err(Failure::new(OPSCOPE_ERROR_INVALID_HANDLE, text));
     }
-    // SAFETY: `during` set it, and the value lives until `during` has set it back.
+    // SAFETY: `during` has set it to a value that lives until `during` resets it.
     Ok(then(unsafe { &*current }))
 }
 
 /// Writes the next record of a batch to `record`, whose `size` must be set. Returns `OPSCOPE_EMPTY` after the last one.
-/// Those of each thread come in the order in which it emitted them.
+/// The records of each thread come in the order in which it emitted them.
 #[exported]
 pub fn opscope_batch_next(batch: *const opscope_batch_t, record: SizedOut<'_, opscope_record_t>) -> opscope_status_t {
     let mut status = opscope_status_t::OPSCOPE_OK;
@@ -131,7 +131,7 @@ pub fn opscope_batch_next(batch: *const opscope_batch_t, record: SizedOut<'_, op
     if called == opscope_status_t::OPSCOPE_OK { status } else { called }
 }
 
-/// Returns the time of ticks in a record: nanoseconds of CLOCK_BOOTTIME. Returns 0 outside of the batch's callback.
+/// Converts the ticks of a record into nanoseconds of CLOCK_BOOTTIME. Returns 0 outside the batch's callback.
 #[exported]
 pub fn opscope_batch_nanoseconds(batch: *const opscope_batch_t, ticks: u64) -> u64 {
     value(0, || {

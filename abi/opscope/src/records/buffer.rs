@@ -16,13 +16,13 @@ use crate::border::{Failure, constant, get, insert_numbered, opscope_status_t, o
 pub enum opscope_policy_t {
     /// The emitting thread waits until the callback has freed room.
     OPSCOPE_LOSSLESS = 0,
-    /// The record is dropped, and counted; so is every later one until the buffer is flushed.
+    /// The record is dropped and counted, as is every later one until the buffer is flushed.
     OPSCOPE_DISCARD = 1,
-    /// The oldest records are dropped, and counted.
+    /// The oldest records are dropped and counted.
     OPSCOPE_OVERWRITE = 2,
 }
 
-/// The options of a buffer. All zero is the default, and so is NULL in its place.
+/// The options of a buffer. All fields zero, or NULL in place of the struct, selects the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_buffer_options_t<'a> {
@@ -30,14 +30,15 @@ pub struct opscope_buffer_options_t<'a> {
     pub size: usize,
     /// The payload bytes that it holds. 0 stands for 8 MiB.
     pub bytes: u64,
-    /// The payload bytes after which a callback becomes due; 1 makes every record due. 0 stands for an eighth of `bytes`.
+    /// The payload bytes after which a callback becomes due; 1 makes every record due. 0 stands for an eighth of
+    /// `bytes`.
     pub watermark: u64,
-    /// The nanoseconds after which records below the watermark are delivered, too. 0: they wait.
+    /// The nanoseconds after which records below the watermark are also delivered. 0: they wait.
     pub interval: u64,
-    /// A file that holds the records, so that they survive the process: `opscope recover` reads it. It must not exist yet.
-    /// NULL for memory.
+    /// A file that holds the records, so that they survive the process: `opscope recover` reads it. It must not exist
+    /// yet. NULL selects memory.
     pub file: Text<'a>,
-    /// The thread that calls the callback. 0: the one that buffers share.
+    /// The thread that calls the callback. 0: the shared one.
     pub thread: opscope_callback_thread_t,
     /// An `opscope_policy_t`.
     pub policy: u32,
@@ -60,7 +61,7 @@ pub fn opscope_buffer_create(
     let own_handle = Arc::new(OnceLock::new());
     let handle_in_callback = Arc::clone(&own_handle);
     let created = Buffer::create(options, move |batch| {
-        // Nothing is emitted before the handle exists.
+        // No record is emitted before the handle exists.
         let buffer = handle_in_callback.get().copied().unwrap_or(opscope_buffer_t { id: 0 });
         LiveBatch::new(buffer, batch).during(|batch| callback(batch, user));
     })?;
@@ -70,13 +71,13 @@ pub fn opscope_buffer_create(
     Ok(())
 }
 
-/// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has at
-/// least 1 byte, and at most a sixteenth of the buffer, which counts as 512 bytes to 31,744.
+/// Emits a record of any category and kind: copies `length` bytes from `payload`. A record has at least 1 byte, and at
+/// most a sixteenth of the buffer, but no less than 512 and no more than 31,744 bytes.
 ///
-/// A signal handler may call this. Where it interrupts another call of this library on its thread, the record may be dropped: it is
-/// counted, and the call returns `OPSCOPE_ERROR_BUSY`. It never waits for the interrupted call. Only the first record of a thread into a
-/// buffer uses the heap, so let each thread emit one before its handlers do; and a full buffer with `OPSCOPE_LOSSLESS` waits for its
-/// callback, which must then need nothing that the interrupted code holds.
+/// A signal handler may call this. If it interrupts another call of this library on its thread, the record may be
+/// dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`. It never waits for the interrupted call. Only a
+/// thread's first record in a buffer uses the heap, so let each thread emit one before its handlers do. A full buffer
+/// with `OPSCOPE_LOSSLESS` waits for its callback, which then must not need anything that the interrupted code holds.
 #[exported]
 pub fn opscope_buffer_emit(
     buffer: opscope_buffer_t,
@@ -85,7 +86,8 @@ pub fn opscope_buffer_emit(
     #[counted_by(length)] payload: opscope_border::Bytes<'_>,
     length: usize,
 ) -> opscope_status_t {
-    // Nothing here can panic: the number of a buffer is that of its handle, and the thread knows its place in the buffer.
+    // Nothing here can panic: the number of a buffer is that of its handle, and the thread knows its slot in the
+    // buffer.
     if (1..=LONGEST).contains(&payload.count())
         && let Ok(payload) = payload.get("payload")
         && emit_by_id(BufferId::from_raw(own_number(buffer)), Category(category), kind, payload)
@@ -107,18 +109,18 @@ fn emit_by_handle(buffer: opscope_buffer_t, category: u8, kind: u16, payload: Co
     })
 }
 
-/// The most bytes of a record.
+/// The largest size of a record in bytes.
 const LONGEST: usize = u16::MAX as usize;
 
-/// Delivers everything that any thread emitted before, and returns when it is delivered. Inside of the buffer's callback it
-/// returns `OPSCOPE_ERROR_BUSY`.
+/// Delivers every record that any thread has emitted before this call, and then returns. Inside the buffer's callback
+/// it returns `OPSCOPE_ERROR_BUSY`.
 #[exported]
 pub fn opscope_buffer_flush(buffer: opscope_buffer_t) -> Result<(), Failure> {
     Ok(get(buffer)?.flush()?)
 }
 
-/// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and returns `OPSCOPE_ERROR_TIMED_OUT` then. The delivery
-/// continues.
+/// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and then returns `OPSCOPE_ERROR_TIMED_OUT`. The
+/// delivery continues.
 #[exported]
 pub fn opscope_buffer_flush_within(buffer: opscope_buffer_t, nanoseconds: u64) -> Result<(), Failure> {
     Ok(get(buffer)?.flush_within(Duration::from_nanos(nanoseconds))?)
@@ -130,8 +132,8 @@ pub fn opscope_buffer_assign(buffer: opscope_buffer_t, thread: opscope_callback_
     Ok(get(buffer)?.assign(&callback_thread(thread)?)?)
 }
 
-/// Destroys a buffer, and returns when everything in it is delivered. Inside of its callback it returns at once, and the rest
-/// is delivered after that callback. The callback is not called afterwards.
+/// Destroys a buffer, and returns once everything in it is delivered. Inside its callback it returns immediately, and
+/// the rest is delivered after that callback. The callback is not called afterwards.
 #[exported]
 pub fn opscope_buffer_destroy(buffer: opscope_buffer_t) -> Result<(), Failure> {
     Ok(remove(buffer)?.destroy()?)

@@ -3,12 +3,12 @@ use opscope_border::{Out, Text, exported};
 
 use crate::border::{Failure, handle, insert, remove};
 
-/// A thread that calls the callbacks of buffers. Buffers without one of their own share one. Free it with
+/// A thread that calls the callbacks of buffers. Buffers without their own thread share one. Free it with
 /// `opscope_callback_thread_free`; it ends with the last buffer that uses it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_callback_thread_t {
-    /// 0 is the thread that buffers share.
+    /// 0 is the shared thread.
     pub id: u64,
 }
 handle!(opscope_callback_thread_t => CallbackThread, "callback thread");

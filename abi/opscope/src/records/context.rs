@@ -15,7 +15,7 @@ pub struct opscope_context_t {
 }
 handle!(opscope_context_t => Context, "context");
 
-/// Creates a context without services. It is not started.
+/// Creates a context without services. It is not started yet.
 #[exported]
 pub fn opscope_context_create(context: Out<'_, opscope_context_t>) -> Result<(), Failure> {
     let context = context.place("context")?;
@@ -23,8 +23,8 @@ pub fn opscope_context_create(context: Out<'_, opscope_context_t>) -> Result<(),
     Ok(())
 }
 
-/// Adds a service: records of a kind, an `opscope_kind_t`, go into a buffer. `operations` are those that are traced; with a
-/// `count` of 0 all are. A buffer serves one context, and a context traces a kind into one buffer.
+/// Adds a service: records of a kind, an `opscope_kind_t`, go into a buffer. `operations` are those that are traced; a
+/// `count` of 0 selects all. A buffer serves one context, and a context traces a kind into one buffer.
 #[exported]
 pub fn opscope_context_configure(
     context: opscope_context_t,
@@ -40,13 +40,13 @@ pub fn opscope_context_configure(
     Ok(context.configure(kind, operations, &buffer)?)
 }
 
-/// Starts tracing. It does nothing if the context is started.
+/// Starts tracing. Does nothing if the context is started already.
 #[exported]
 pub fn opscope_context_start(context: opscope_context_t) -> Result<(), Failure> {
     Ok(get(context)?.start()?)
 }
 
-/// Stops tracing. When it returns, every emitted record is in its buffer, and none will follow.
+/// Stops tracing. When this returns, every emitted record is in its buffer, and none will follow.
 #[exported]
 pub fn opscope_context_stop(context: opscope_context_t) -> Result<(), Failure> {
     Ok(get(context)?.stop()?)

@@ -8,21 +8,22 @@ use opscope_border::{SizedOut, exported, sized};
 use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
 use crate::border::{Failure, KeptText, keep};
 
-/// A kernel of a plan that records refer to. Its texts are valid until the same thread asks for the next one.
+/// A kernel of a plan that records refer to. Its texts are valid until the same thread's next query.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_kernel_t {
     /// `sizeof(opscope_kernel_t)`.
     pub size: usize,
-    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its own.
+    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its
+    /// own.
     pub operator_name: *const c_char,
     /// That operator's type, such as "Conv". Empty for a kernel that the engine added on its own.
     pub operator_type: *const c_char,
     /// The engine's name for the kernel.
     pub name: *const c_char,
-    /// What the engine executes.
+    /// The name of the engine's operator.
     pub op: *const c_char,
-    /// The names of the other operators that it stands for, separated by ", "; empty where there are none.
+    /// The names of the other operators that it stands for, separated by ", "; empty if there are none.
     pub fused: *const c_char,
     /// The model's file, as it was passed.
     pub model: *const c_char,
@@ -34,12 +35,12 @@ pub struct opscope_kernel_t {
 sized!(opscope_kernel_t, 64);
 
 thread_local! {
-    /// The texts that this thread asked for last.
+    /// The texts of this thread's last query.
     static TEXTS: RefCell<Option<[KeptText; 6]>> = const { RefCell::new(None) };
 }
 
-/// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those of an
-/// `opscope_dispatch_record_t`. Names of plans that were freed are kept for a while, so that a callback still finds them.
+/// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those in an
+/// `opscope_dispatch_record_t`. The names of freed plans are kept for a while, so that a callback still finds them.
 #[exported]
 pub fn opscope_kernel(plan: u64, index: u32, kernel: SizedOut<'_, opscope_kernel_t>) -> Result<(), Failure> {
     kernel.check_given("kernel")?;

@@ -7,16 +7,16 @@ use opscope_border::exported;
 
 use crate::border::{Failure, KeptText};
 
-/// The category of opscope's own records. Programs use the others, 2 to 255, for records of their own.
+/// The category of opscope's own records. Programs use the others, 2 to 255, for their own records.
 pub const OPSCOPE_CATEGORY: u8 = 1;
 
-/// Returns the name of a kind, such as "operator_dispatch"; NULL for a number that is no kind. The text is static.
+/// Returns the name of a kind, such as "operator_dispatch"; NULL for any other number. The text is static.
 #[exported]
 pub fn opscope_kind_name(kind: u16) -> *const c_char {
     names(kind).map_or(ptr::null(), |names| names.kind.as_ptr())
 }
 
-/// Returns the name of an operation of a kind, such as "host_to_device"; NULL for a number that is none. The text is static.
+/// Returns the name of an operation of a kind, such as "host_to_device"; NULL for any other number. The text is static.
 #[exported]
 pub fn opscope_operation_name(kind: u16, operation: u32) -> *const c_char {
     let found = names(kind).and_then(|names| names.operations.iter().find(|(number, _)| *number == operation));

@@ -1,5 +1,5 @@
-//! The kinds of records and their layouts. Times are raw ticks: `opscope_batch_nanoseconds` makes nanoseconds of them. The test
-//! of the header compares this with the table of kinds.
+//! The kinds of records and their layouts. Times are raw ticks, which `opscope_batch_nanoseconds` converts into
+//! nanoseconds. The test of the header compares this file with the table of kinds.
 
 use opscope::trace::{
     AllocationRecord, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, MarkerRecord, PathLevel,
@@ -23,24 +23,24 @@ pub enum opscope_kind_t {
     OPSCOPE_COUNTER = 6,
     /// A call of the engine: an `opscope_engine_call_record_t`.
     OPSCOPE_ENGINE_CALL = 7,
-    /// A correlation id ended: an `opscope_retirement_record_t`.
+    /// The end of a correlation id: an `opscope_retirement_record_t`.
     OPSCOPE_CORRELATION_RETIREMENT = 8,
 }
 
-/// The ids of the work that a record belongs to; 0 is none.
+/// The ids of the work that a record belongs to; 0 stands for none.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_correlation_t {
     /// opscope's number.
     pub internal: u64,
-    /// The program's number, by `opscope_push_external`.
+    /// The program's number, set by `opscope_push_external`.
     pub external: u64,
 }
 
 /// One execution of one kernel. `opscope_kernel` returns the kernel's names.
 ///
-/// A kernel in the body of an `If`, `Loop` or `Scan` has a path: the struct is followed by an `opscope_path_level_t` for each
-/// body that it is in, outermost first, up to the length of the record.
+/// A kernel in the body of an `If`, `Loop` or `Scan` has a path: for each body around it, outermost first, an
+/// `opscope_path_level_t` follows the struct, up to the length of the record.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_dispatch_record_t {
@@ -60,7 +60,7 @@ pub struct opscope_dispatch_record_t {
     pub operation: u32,
     /// The system's number of the thread that started the kernel.
     pub thread: u32,
-    /// The device that the kernel ran on: 0 for the host.
+    /// The device that executed the kernel: 0 for the host.
     pub device: u32,
 }
 
@@ -70,7 +70,7 @@ pub struct opscope_dispatch_record_t {
 pub struct opscope_path_level_t {
     /// The id of the operator that has the body.
     pub operator_id: u32,
-    /// The iteration, from 0; of `If` always 0.
+    /// The iteration, from 0; always 0 for an `If`.
     pub iteration: u32,
 }
 
@@ -96,7 +96,7 @@ pub struct opscope_run_record_t {
     pub download_end: u64,
     /// The work that it belongs to.
     pub correlation: opscope_correlation_t,
-    /// 0: warm_up, 1: measured, 2: untimed, which is a run without times of its dispatches.
+    /// 0: warm_up, 1: measured, 2: untimed, which is a run without times for its dispatches.
     pub operation: u32,
     /// The system's number of the thread.
     pub thread: u32,
@@ -116,7 +116,7 @@ pub struct opscope_copy_record_t {
     pub start: u64,
     /// When it ended, in ticks.
     pub end: u64,
-    /// The bytes of all tensors together.
+    /// The bytes of all tensors in total.
     pub bytes: u64,
     /// The work that it belongs to.
     pub correlation: opscope_correlation_t,
@@ -158,13 +158,13 @@ pub struct opscope_allocation_record_t {
     pub reserved: u32,
 }
 
-/// What the program's own code marked. `opscope_name` returns the text of the name.
+/// A mark or range of the program. `opscope_name` returns the text of the name.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_marker_record_t {
     /// When it began, in ticks.
     pub start: u64,
-    /// When it ended, in ticks; for a mark the same as `start`.
+    /// When it ended, in ticks; the same as `start` for a mark.
     pub end: u64,
     /// The work that it belongs to.
     pub correlation: opscope_correlation_t,
@@ -182,7 +182,7 @@ pub struct opscope_marker_record_t {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_counter_record_t {
-    /// When it was counted, in ticks.
+    /// When it was sampled, in ticks.
     pub time: u64,
     /// The value.
     pub value: f64,
@@ -202,7 +202,7 @@ pub struct opscope_counter_record_t {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_engine_call_record_t {
-    /// The number of the run; 0 for a load and a plan, too.
+    /// The number of the run; also 0 for a load and a plan.
     pub run: u64,
     /// 0.
     pub unused: u64,
@@ -212,7 +212,7 @@ pub struct opscope_engine_call_record_t {
     pub end: u64,
     /// The work that it belongs to.
     pub correlation: opscope_correlation_t,
-    /// 0: load, 1: plan, 2: upload, 3: run, 4: download, 5: profile, which is the engine's work on a profile of its own.
+    /// 0: load, 1: plan, 2: upload, 3: run, 4: download, 5: profile, which is the engine's work on its own profile.
     pub operation: u32,
     /// The system's number of the thread.
     pub thread: u32,
@@ -232,7 +232,7 @@ pub struct opscope_retirement_record_t {
     pub internal: u64,
 }
 
-/// Asserts that a struct of C has the layout of a record: its size, and the offsets of these fields.
+/// Asserts that a C struct has the layout of a record: its size, and the offsets of these fields.
 macro_rules! same_layout {
     ($c:ident, $record:ident, $($field:ident),+) => {
         const _: () = assert!(size_of::<$c>() == size_of::<$record>());

@@ -15,15 +15,15 @@ use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_IN
 use crate::border::{Failure, anywhere};
 
 thread_local! {
-    /// The ranges that this thread has begun, the innermost last. A thread that ends, ends them.
+    /// The ranges that this thread has begun, the innermost last. They end with the thread.
     static RANGES: RefCell<Vec<Range>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins a named range of the calling thread. Ranges of a thread are nested.
+/// Begins a named range on the calling thread. The ranges of a thread are nested.
 ///
-/// A signal handler may call this with a name that was used before, and then ends the range before it returns. Where it interrupts
-/// another call of this library on its thread, the range is dropped: it is counted, and the push and its pop return
-/// `OPSCOPE_ERROR_BUSY`.
+/// A signal handler may call this with a name that was used before, and must then end the range before it returns. If
+/// it interrupts another call of this library on its thread, the range is dropped: it is counted, and the push and its
+/// pop return `OPSCOPE_ERROR_BUSY`.
 #[exported]
 pub fn opscope_range_push(name: Text<'_>) -> opscope_status_t {
     if interrupts_a_call() {
@@ -33,7 +33,7 @@ pub fn opscope_range_push(name: Text<'_>) -> opscope_status_t {
     Answer::answer(|| begin(range(name.str("name")?)))
 }
 
-/// As `opscope_range_push`, by the number of a name: the name is not looked up, so the number is not checked.
+/// As `opscope_range_push`, by the number of a name. The name is not looked up, so the number is not checked.
 #[exported]
 pub fn opscope_range_push_named(name: u32) -> opscope_status_t {
     if interrupts_a_call() {
@@ -54,10 +54,10 @@ pub fn opscope_range_pop() -> Result<(), Failure> {
     ended.map(drop).ok_or_else(none)
 }
 
-/// Marks this moment.
+/// Marks this point in time.
 ///
-/// A signal handler may call this with a name that was used before. Where it interrupts another call of this library on its thread, the
-/// mark is dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`.
+/// A signal handler may call this with a name that was used before. If it interrupts another call of this library on
+/// its thread, the mark is dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`.
 #[exported]
 pub fn opscope_mark(name: Text<'_>) -> opscope_status_t {
     if interrupts_a_call() && wanted(Kind::Marker) {
@@ -82,8 +82,8 @@ pub fn opscope_counter(name: u32, value: f64) -> opscope_status_t {
     emitted(|| try_counter(NameId(name), value))
 }
 
-/// Writes the number of a name to `number`: a new one at the first call, the same one at every later call. Names are kept
-/// until the process ends.
+/// Writes the number of a name to `number`: a new one at the first call, and the same one at every later call. Names
+/// are kept until the process ends.
 #[exported]
 pub fn opscope_intern(name: Text<'_>, number: Out<'_, u32>) -> Result<(), Failure> {
     let number = number.place("number")?;
@@ -92,7 +92,7 @@ pub fn opscope_intern(name: Text<'_>, number: Out<'_, u32>) -> Result<(), Failur
     Ok(())
 }
 
-/// Returns the text of a name's number; NULL for a number that is no name. The text is kept until the process ends.
+/// Returns the text for a name's number; NULL for any other number. The text is kept until the process ends.
 #[exported]
 pub fn opscope_name(number: u32) -> *const c_char {
     value(ptr::null(), || {
@@ -102,14 +102,14 @@ pub fn opscope_name(number: u32) -> *const c_char {
     })
 }
 
-/// Pushes an id of the program onto the calling thread's stack. Records carry the topmost one.
+/// Pushes an id of the program onto the calling thread's stack. Records carry the topmost id.
 #[exported]
 pub fn opscope_push_external(external: u64) -> Result<(), Failure> {
     push_external(ExternalId(external));
     Ok(())
 }
 
-/// Takes the topmost id off the calling thread's stack, and writes it to `external` unless that is NULL.
+/// Pops the topmost id from the calling thread's stack, and writes it to `external` unless that is NULL.
 #[exported]
 pub fn opscope_pop_external(external: Out<'_, u64>) -> Result<(), Failure> {
     let none = || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "this thread has no external id; push one first");
@@ -118,7 +118,7 @@ pub fn opscope_pop_external(external: Out<'_, u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the ids of the work that the calling thread does at the moment to `correlation`.
+/// Writes to `correlation` the ids of the work that the calling thread is doing.
 #[exported]
 pub fn opscope_correlation(correlation: Out<'_, opscope_correlation_t>) -> Result<(), Failure> {
     let current = current_correlation();
@@ -127,7 +127,7 @@ pub fn opscope_correlation(correlation: Out<'_, opscope_correlation_t>) -> Resul
     Ok(())
 }
 
-/// Returns a reading of the clock in ticks, as records have them.
+/// Returns a reading of the clock in ticks, as in records.
 #[exported]
 pub fn opscope_ticks() -> u64 {
     Ticks::now().as_raw()
@@ -139,8 +139,8 @@ pub fn opscope_timestamp() -> u64 {
     Timestamp::now().as_nanos()
 }
 
-/// Emits a record. The buffer counts one that it could not take. The program is told of one that was dropped in a signal handler, and
-/// gets no text for it: the interrupted call may be in the allocator.
+/// Emits a record. One that does not fit is counted by the buffer. If one is dropped in a signal handler, the program
+/// receives the status but no text, because the interrupted call may be in the allocator.
 fn emitted(emit: impl FnOnce() -> Result<(), TraceError>) -> opscope_status_t {
     let mut is_dropped = false;
     let status = anywhere(|| {

@@ -1,4 +1,4 @@
-//! Records: buffers and contexts, the batches that callbacks get, and what the program's own code marks.
+//! Records: buffers and contexts, the batches that callbacks receive, and the program's own marks.
 
 mod batch;
 mod buffer;

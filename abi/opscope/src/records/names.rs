@@ -1,4 +1,4 @@
-//! The texts of names as C reads them. They are kept until the process ends, as the names are.
+//! The texts of names as C reads them. They are kept until the process ends, like the names.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -13,11 +13,11 @@ static TEXTS: Mutex<Option<HashMap<NameId, KeptText>>> = Mutex::new(None);
 /// Returns the text of a name.
 pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldTexts(lock())));
-    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    // Without memory for the registration, only a fork during a call is unsafe.
     let _ = ROOM.register();
     let known = lock().get_or_insert_default().get(&name).map(KeptText::as_ptr);
     known.or_else(|| {
-        // Without the lock: the name is looked up under another one, which a fork may hold already.
+        // The lock is not held here: the name is looked up under another lock, which a fork may hold already.
         let text = KeptText::new(&name_text(name)?);
         Some(lock().get_or_insert_default().entry(name).or_insert(text).as_ptr())
     })
@@ -27,7 +27,7 @@ fn lock() -> MutexGuard<'static, Option<HashMap<NameId, KeptText>>> {
     TEXTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lock during a fork.
+/// The locked texts during a fork.
 struct HeldTexts(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, Option<HashMap<NameId, KeptText>>>);
 
 impl HeldLocks for HeldTexts {

@@ -12,13 +12,13 @@ pub struct opscope_buffer_statistics_t {
     pub size: usize,
     /// Records that were emitted.
     pub emitted: u64,
-    /// Records that callbacks got.
+    /// Records that callbacks have received.
     pub delivered: u64,
     /// Records that were dropped.
     pub dropped: u64,
-    /// Records that wait.
+    /// Records that are waiting.
     pub waiting: u64,
-    /// Payload bytes that were emitted. 0 in the statistics of one kind, as is what follows.
+    /// Payload bytes that were emitted. In the statistics of one kind, this field and those below are 0.
     pub bytes: u64,
     /// Calls of the callback.
     pub callbacks: u64,

@@ -15,7 +15,7 @@ use crate::border::{Failure, KeptText, get};
 pub struct opscope_session_info_t {
     /// `sizeof(opscope_session_info_t)`.
     pub size: usize,
-    /// The graph's own name in the file.
+    /// The graph's name in the file.
     pub name: *const c_char,
     /// The file, as it was passed; "(memory)" for a model from memory.
     pub path: *const c_char,
@@ -50,7 +50,7 @@ pub struct opscope_value_t {
     pub name: *const c_char,
     /// The sizes of its dimensions; -1 for a dimension that the file leaves open. NULL if `rank` is 0 or -1.
     pub dims: *const i64,
-    /// For each dimension the name that the file gives it; NULL for a fixed size or an open one without a name.
+    /// For each dimension its name in the file; NULL for a fixed size, or an open one without a name.
     pub dim_names: *const *const c_char,
     /// The number of its dimensions; -1 if the file does not give a shape.
     pub rank: i32,
@@ -65,15 +65,15 @@ sized!(opscope_value_t, 40);
 pub struct opscope_operator_t {
     /// `sizeof(opscope_operator_t)`.
     pub size: usize,
-    /// Its name in the file, made unique; `OpType_index` where the file has none.
+    /// Its name in the file, made unique; `OpType_index` if the file has none.
     pub name: *const c_char,
     /// Its type, such as "Conv".
     pub op_type: *const c_char,
     /// The domain of its operator set; empty for ONNX's own.
     pub domain: *const c_char,
-    /// The names of its inputs by slot; NULL for an input that is left out. NULL if there are none.
+    /// The names of its inputs by slot; NULL for an omitted input. NULL if there are none.
     pub inputs: *const *const c_char,
-    /// The names of its outputs by slot; NULL for an output that is left out. NULL if there are none.
+    /// The names of its outputs by slot; NULL for an omitted output. NULL if there are none.
     pub outputs: *const *const c_char,
     /// The number of inputs.
     pub input_count: u32,

@@ -12,9 +12,9 @@ use crate::border::opscope_status_t::OPSCOPE_ERROR_MODEL;
 use crate::border::{Failure, check_copy, constant, handle, insert, remove, use_engine};
 use crate::consumers::attach_once;
 
-/// A model that is loaded and can run. Free it with `opscope_session_free`.
+/// A loaded model that can run. Free it with `opscope_session_free`.
 ///
-/// A session may be used from several threads at once, also to run.
+/// Several threads may use a session at once, also to run it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_session_t {
@@ -26,13 +26,13 @@ handle!(opscope_session_t => LoadedSession, "session");
 /// How faithfully the engine follows the file.
 #[repr(C)]
 pub enum opscope_fidelity_t {
-    /// Operators are fused and rewritten: fast, and what is timed.
+    /// Operators are fused and rewritten: fast, and used for timing.
     OPSCOPE_OPTIMISED = 0,
-    /// Every operator is executed as the file has it: what is dumped, compared and debugged. Several times slower.
+    /// Every operator is executed as the file has it: used for dumping, comparing and debugging. Several times slower.
     OPSCOPE_EXACT = 1,
 }
 
-/// How to load a model. All zero is the default, and so is NULL in its place.
+/// How to load a model. All fields zero, or NULL in place of the struct, selects the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_session_options_t {
@@ -42,14 +42,14 @@ pub struct opscope_session_options_t {
     pub fidelity: u32,
     /// Threads within one operator, at most 1024. 0 stands for 1.
     pub threads: u32,
-    /// How much time and memory loading may take, as a multiple of the default for a model of that size. 0 stands for 1.
+    /// How much time and memory loading may take, as a multiple of the default for such a model. 0 stands for 1.
     pub load_budget: u32,
     /// 0.
     pub reserved: u32,
 }
 sized!(opscope_session_options_t, 24);
 
-/// The most threads within an operator.
+/// How many threads an operator may use.
 const MOST_THREADS: u32 = 1024;
 
 /// A session with its description for C.
@@ -74,8 +74,8 @@ pub fn opscope_session_load(
     Ok(())
 }
 
-/// Loads a model from memory, which is copied. Data outside of the model is not found, since there is no file beside which it
-/// could lie.
+/// Loads a model from memory, which is copied. External data is not found, because there is no file that it could be
+/// beside.
 #[exported]
 pub fn opscope_session_load_memory(
     #[counted_by(length)] bytes: Bytes<'_>,
@@ -95,7 +95,7 @@ pub fn opscope_session_load_memory(
     Ok(())
 }
 
-/// Frees a session. What is running continues, and the memory is released after it.
+/// Frees a session. Calls in progress continue, and the memory is released after them.
 #[exported]
 pub fn opscope_session_free(session: opscope_session_t) -> Result<(), Failure> {
     remove(session).map(drop)

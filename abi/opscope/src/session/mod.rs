@@ -1,4 +1,4 @@
-//! Models: load, describe, run.
+//! Models: loading, describing, running.
 
 mod describe;
 mod description;

@@ -1,4 +1,4 @@
-//! Agents: the processor of this machine, and the engine, which stands where tools look for a GPU.
+//! The agents: the processor of this machine, and the engine, which tools see in place of a GPU.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fs;
@@ -10,16 +10,16 @@ use crate::border::{Data, Status};
 use crate::handles;
 use crate::layout::{Agent, AgentMemoryBank, Dim3, Handle};
 
-/// A tool's function that gets the agents.
+/// A tool's function that receives the agents.
 type AgentsCallback = extern "C-unwind" fn(u32, Items<'_, &'static Agent>, usize, Data) -> u32;
 
-/// The version of the structure of agents.
+/// The version of the agent structure.
 const VERSION: u32 = 1;
 
 const CPU: i32 = 1;
 const GPU: i32 = 2;
 
-/// The agents: the host, and the engine.
+/// The agents: the host and the engine.
 struct Agents {
     host: Agent,
     engine: Agent,
@@ -35,8 +35,8 @@ pub fn engine() -> Handle {
     agents().engine.id
 }
 
-/// Calls back once with all agents. What they point to is valid as long as the process lives. `size` is that of the structure as
-/// the tool knows it; an older, shorter one is accepted. Returns what the callback returns.
+/// Calls back once with all agents. The memory behind them is valid as long as the process lives. `size` is the size of
+/// the structure as the tool knows it; an older, shorter one is accepted. Returns what the callback returns.
 #[exported]
 pub extern "C-unwind" fn rocprofiler_query_available_agents(
     version: u32,
@@ -53,7 +53,7 @@ pub extern "C-unwind" fn rocprofiler_query_available_agents(
     callback(VERSION, Items::from(&pointers[..]), pointers.len(), data)
 }
 
-/// Answers that there are no counters: `AgentNotFound`, or `AgentArchNotSupported` for an agent.
+/// There are no counters: returns `AgentNotFound`, or `AgentArchNotSupported` if the agent exists.
 #[exported]
 pub fn rocprofiler_iterate_agent_supported_counters(
     agent: Handle,
@@ -113,14 +113,14 @@ fn agents() -> &'static Agents {
     })
 }
 
-/// Returns an agent with what all have in common.
+/// Returns an agent with the fields that all agents share.
 fn agent(bank: &'static AgentMemoryBank) -> Agent {
     let nothing = Agent::zeroed();
     let (size, id) = (size_of::<Agent>() as u64, Handle(handles::AGENTS.next()));
     Agent { size, id, num_xcc: 1, mem_banks_count: 1, mem_banks: bank, ..nothing }
 }
 
-/// Keeps a text as long as the process lives.
+/// Leaks a text, so that it lives as long as the process.
 fn kept(text: String) -> *const c_char {
     let text: &'static CStr = Box::leak(CString::new(text).unwrap_or_default().into_boxed_c_str());
     text.as_ptr()
@@ -132,7 +132,7 @@ fn processor_name() -> String {
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// Returns how many 32-bit numbers the widest vector has.
+/// Returns the number of 32-bit lanes in the widest vector.
 fn vector_width() -> u32 {
     #[cfg(target_arch = "x86_64")]
     {

@@ -4,7 +4,7 @@ use opscope_border::{ArgumentError, Failure, Out, Place};
 
 use super::Status;
 
-/// The status is all that a tool learns of an error.
+/// A tool learns only the status of a failure.
 impl Failure for Status {
     type Status = Self;
 
@@ -27,17 +27,17 @@ impl From<ArgumentError> for Status {
     }
 }
 
-/// Returns a callback that the tool has to give.
+/// Returns a callback that the tool must pass.
 pub fn required<F>(callback: Option<F>) -> Result<F, Status> {
     callback.ok_or(Status::InvalidArgument)
 }
 
-/// Checks that there is a place for a result.
+/// Checks that the tool passed a place for a result.
 pub fn out<T>(to: Out<'_, T>) -> Result<Place<'_, T>, Status> {
     Ok(to.aligned_place("a result")?)
 }
 
-/// The places for a name and its length, each of which may be NULL.
+/// Where a name and its length are written; each may be NULL.
 pub type NamePlaces<'a> = (Out<'a, *const c_char>, Out<'a, u64>);
 
 /// Writes a name and its length to their places. Without a name it writes NULL and 0.

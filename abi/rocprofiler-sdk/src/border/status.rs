@@ -4,7 +4,7 @@ use opscope_border::exported;
 
 macro_rules! statuses {
     ($($status:ident = $number:literal, $name:literal, $text:literal;)+) => {
-        /// What a call answers: `rocprofiler_status_t` of version 1.0.0.
+        /// What a call returns: `rocprofiler_status_t` of version 1.0.0.
         #[repr(C)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(dead_code, reason = "the interface has all of them")]
@@ -70,13 +70,13 @@ statuses! {
     PermissionDenied = 40, "ERROR_PERMISSION_DENIED", "The system does not permit this";
 }
 
-/// Returns the name of a status, such as "ROCPROFILER_STATUS_SUCCESS"; NULL for a number that is none.
+/// Returns the name of a status, such as "ROCPROFILER_STATUS_SUCCESS"; NULL for any other number.
 #[exported]
 pub fn rocprofiler_get_status_name(status: u32) -> *const c_char {
     TEXTS.get(status as usize).map_or(std::ptr::null(), |(name, _)| name.as_ptr().cast())
 }
 
-/// Returns what a status means; NULL for a number that is none.
+/// Returns what a status means; NULL for any other number.
 #[exported]
 pub fn rocprofiler_get_status_string(status: u32) -> *const c_char {
     TEXTS.get(status as usize).map_or(std::ptr::null(), |(_, text)| text.as_ptr().cast())

@@ -2,7 +2,7 @@ use std::fmt::Display;
 
 pub use opscope_border::UserData as Data;
 
-/// What messages call this library.
+/// This library's name in messages.
 const LIBRARY: &str = "librocprofiler-sdk";
 
 /// Calls a tool's function. An exception that it throws is reported, and the result is `None`.

@@ -12,10 +12,10 @@ use crate::contexts;
 use crate::handles;
 use crate::layout::Handle;
 use crate::phase::{DONE, check_configurable, finalization};
-use crate::stored::{MOST_CATEGORIES, TRACING};
+use crate::stored_records::{MOST_CATEGORIES, TRACING};
 
-/// Creates a buffer of `size` bytes, rounded up to whole pages, whose callback becomes due at `watermark` bytes. Payloads count,
-/// each rounded up to 8 bytes.
+/// Creates a buffer of `size` bytes, rounded up to whole pages. Its callback becomes due at `watermark` bytes. Only
+/// payloads count, each rounded up to 8 bytes.
 #[exported]
 pub fn rocprofiler_create_buffer(
     context: Handle,
@@ -57,8 +57,8 @@ pub fn rocprofiler_create_buffer(
     Ok(())
 }
 
-/// Delivers everything that any thread put into a buffer before, and returns when it is delivered. Inside of a callback that it
-/// would wait for it answers `BufferBusy`.
+/// Delivers every record that any thread put into the buffer before this call, and then returns. In a callback that it
+/// would have to wait for, it returns `BufferBusy`.
 #[exported]
 pub fn rocprofiler_flush_buffer(buffer: Handle) -> Result<(), Status> {
     if finalization() == DONE {
@@ -67,16 +67,16 @@ pub fn rocprofiler_flush_buffer(buffer: Handle) -> Result<(), Status> {
     find(buffer)?.flush()
 }
 
-/// Delivers what is in a buffer, and destroys it. While it is being delivered it answers `BufferBusy`.
+/// Delivers what is in a buffer, and destroys it. Returns `BufferBusy` while the buffer is being delivered.
 #[exported]
 pub fn rocprofiler_destroy_buffer(buffer: Handle) -> Result<(), Status> {
     find(buffer)?.destroy()
 }
 
-/// Puts a record of the tool's own into a buffer: `size` bytes from `payload`, which are copied. `category` is 0 to 199, but not that of
-/// tracing, and `kind` 0 to 65535. An addition of opscope.
+/// Puts one of the tool's own records into a buffer: copies `size` bytes from `payload`. `category` is 0 to 199, except
+/// that of tracing; `kind` is 0 to 65535. This function is opscope's addition.
 ///
-/// In a signal handler that interrupts another call it drops the record, counts it, and answers `BufferBusy`.
+/// In a signal handler that interrupts another call, it drops and counts the record, and returns `BufferBusy`.
 #[exported]
 pub fn opscope_rocprofiler_emit(
     buffer: Handle,
@@ -105,7 +105,7 @@ pub fn opscope_rocprofiler_emit(
     })
 }
 
-/// Rounds a size up to whole pages. There is no buffer of 0 bytes.
+/// Rounds a size up to whole pages. Returns `None` for 0 bytes.
 fn whole_pages(size: usize) -> Option<usize> {
     if size == 0 { None } else { size.checked_next_multiple_of(system::page_size()) }
 }

@@ -8,18 +8,18 @@ use super::busy::Busy;
 use crate::border::{Data, call_tool};
 use crate::exit::FirstCall;
 use crate::layout::{Handle, RecordHeader};
-use crate::stored::{CATEGORY_OFFSET, ticks_of};
+use crate::stored_records::{CATEGORY_OFFSET, ticks_of};
 use crate::thread;
 
 /// A tool's callback for a buffer.
 pub type TracingCallback = Option<Function>;
 type Function = extern "C-unwind" fn(Handle, Handle, *mut *mut RecordHeader, usize, Data, u64);
 
-/// The payload bytes that one callback gets at most: more than a chunk of a buffer.
+/// How many payload bytes one callback receives at most: more than a chunk of a buffer holds.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Hands the records of a buffer to the tool: payloads with times as tools read them, headers, and an array of pointers to
-/// those. Its memory is that of one callback, however large the buffer is.
+/// Passes the records of a buffer to the tool: payloads with times as tools read them, headers, and an array of
+/// pointers to the headers. It needs memory for one callback only, however large the buffer is.
 pub struct Delivery {
     context: Handle,
     buffer: Handle,
@@ -29,12 +29,12 @@ pub struct Delivery {
     is_ended: &'static AtomicBool,
     first_call: FirstCall,
     payloads: Vec<u64>,
-    /// The header of each record, and where its payload begins.
+    /// The header of each record, and where the record's payload begins.
     headers: Vec<RecordHeader>,
     pointers: Vec<*mut RecordHeader>,
 }
 
-// SAFETY: its pointers lead to memory of its own, and are made anew for each callback.
+// SAFETY: the pointers lead into its own memory and are set again before each callback.
 #[allow(unsafe_code, reason = "the memory of its pointers is kept from one callback to the next")]
 unsafe impl Send for Delivery {}
 
@@ -53,7 +53,7 @@ impl Delivery {
         Self { context, buffer, callback, data, busy, is_ended, first_call, payloads, headers, pointers }
     }
 
-    /// Hands over a batch, in as many callbacks as its size needs. A batch without records tells of drops.
+    /// Passes a batch on, in as many callbacks as its size needs. A batch without records reports drops.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
         let _calling = Busy::enter(self.busy);
         let calibration = batch.calibration();
@@ -87,7 +87,7 @@ impl Delivery {
         self.headers.push(RecordHeader { category, kind: u32::from(header.kind), payload });
     }
 
-    /// Calls the tool with what was added, and forgets it.
+    /// Calls the tool with the records that were added, and then clears them.
     fn call(&mut self, dropped: u64) {
         if !self.is_ended.load(Ordering::SeqCst) {
             self.call_tool(dropped);
@@ -100,7 +100,7 @@ impl Delivery {
     fn call_tool(&mut self, dropped: u64) {
         let payloads = self.payloads.as_mut_ptr();
         for header in &mut self.headers {
-            // Until now the field was the index of a word that was added.
+            // Until here the field holds the index of the payload's first word.
             header.payload = payloads.wrapping_add(header.payload.addr()).cast();
         }
         self.pointers.extend(self.headers.iter_mut().map(ptr::from_mut));
@@ -115,7 +115,7 @@ impl Delivery {
     }
 }
 
-/// Returns up to 8 bytes as a word.
+/// Returns up to 8 bytes as one word.
 #[inline(always)]
 fn word(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];

@@ -6,29 +6,29 @@ use opscope_trace::{BufferId, Category, Mutex, MutexGuard, TraceError, drop_if_i
 use super::busy::Busy;
 use crate::border::Status;
 use crate::layout::Handle;
-use crate::stored::CATEGORY_OFFSET;
+use crate::stored_records::CATEGORY_OFFSET;
 
-/// A buffer of a tool. It lives as long as the process, so that emitting needs no lock.
+/// A tool's buffer. It lives as long as the process, so that emitting needs no lock.
 pub struct Buffer {
     pub id: Handle,
-    /// The context that it was created with.
+    /// The context that it was created for.
     pub context: Handle,
     trace_id: BufferId,
     /// How many flushes and callbacks are in progress.
     pub(super) busy: &'static AtomicUsize,
-    /// Whether its tool is finalized.
+    /// Whether the tool that owns it is finalized.
     is_ended: &'static AtomicBool,
-    /// The buffer that was made before it; `None` for the first one.
+    /// The buffer that was created before it; `None` for the first one.
     before: Option<&'static Buffer>,
 }
 
-/// The buffer that was made last. Unlike the list, a signal handler can look through them.
+/// The buffer that was created last. Unlike the list, a signal handler may walk from here.
 static LAST: Last<Buffer> = Last::new();
 
 /// A buffer in the list.
 pub(super) struct Listed {
     buffer: &'static Buffer,
-    /// What holds the records; `None` after it was destroyed.
+    /// Where the records wait; `None` once the buffer is destroyed.
     trace: Option<opscope_trace::Buffer>,
 }
 
@@ -38,15 +38,15 @@ pub(super) fn lock() -> MutexGuard<'static, Vec<Listed>> {
     BUFFERS.lock()
 }
 
-/// Returns the buffer with this id, if it is not destroyed.
+/// Returns the buffer with this id, unless it is destroyed.
 pub fn find(id: Handle) -> Result<&'static Buffer, Status> {
-    // Their number is small, and this is not called for records.
+    // There are few of them, and this is not called once per record.
     let locked = lock();
     let found = locked.iter().find(|listed| listed.buffer.id == id && listed.trace.is_some());
     found.map(|listed| listed.buffer).ok_or(Status::BufferNotFound)
 }
 
-/// As [`Buffer::drop_if_interrupting`], for a record of the tool's own, by the buffer's id. Without a lock.
+/// As [`Buffer::drop_if_interrupting`], for one of the tool's own records, by the buffer's id. Takes no lock.
 pub(super) fn drop_by_id_if_interrupting(id: Handle, category: u8, kind: u16) -> bool {
     let mut last = LAST.get();
     while let Some(buffer) = last {
@@ -67,17 +67,17 @@ pub fn flush_all_of(is_theirs: impl Fn(Handle) -> bool) {
     }
 }
 
-/// Ends the callbacks of the buffers of these contexts, whose tool is finalized. Records of calls that were in progress when the
-/// contexts were stopped may come later; there is no tool any more that could take them.
+/// Ends the callbacks of these contexts' buffers, because their tool is finalized. Calls that were in progress when the
+/// contexts were stopped may still emit records; no tool is left to take them.
 pub fn end_all_of(is_theirs: impl Fn(Handle) -> bool + Copy) {
     for listed in lock().iter().filter(|listed| is_theirs(listed.buffer.context)) {
         listed.buffer.is_ended.store(true, Ordering::SeqCst);
     }
-    // A callback may be in progress, which this waits for.
+    // A callback may be in progress; this waits for it.
     flush_all_of(is_theirs);
 }
 
-/// Destroys every buffer. Their callbacks are not called afterwards.
+/// Destroys every buffer. Their callbacks are never called again.
 pub fn finalize_all() {
     let all: Vec<_> = lock().iter_mut().filter_map(|listed| listed.trace.take()).collect();
     for trace in all {
@@ -86,7 +86,7 @@ pub fn finalize_all() {
 }
 
 impl Buffer {
-    /// Keeps a new buffer under an id that was not used before.
+    /// Adds a new buffer under an id that was not used before.
     pub(super) fn add(
         context: Handle,
         trace: opscope_trace::Buffer,
@@ -102,25 +102,26 @@ impl Buffer {
         locked.push(Listed { buffer, trace: Some(trace) });
     }
 
-    /// Returns what holds the records.
+    /// Returns where the records wait.
     fn trace(&self) -> Result<opscope_trace::Buffer, Status> {
         let locked = lock();
         let listed = locked.iter().find(|listed| listed.buffer.id == self.id);
         listed.and_then(|listed| listed.trace.clone()).ok_or(Status::BufferNotFound)
     }
 
-    /// Puts a record into the buffer. One that finds no room is counted as dropped, or waits, as the buffer's policy says.
+    /// Puts a record into the buffer. One that does not fit is dropped and counted, or waits, as the buffer's policy
+    /// says.
     #[inline(always)]
     pub fn put<R: Unpadded>(&self, category: u8, kind: u32, record: &R) {
         if !emit_by_id(self.trace_id, Category(CATEGORY_OFFSET + category), kind as u16, record.as_bytes()) {
-            // A copy, so that only this path takes the record's address. On the path above its values go from registers into
-            // the buffer then, and the record need not be in memory before.
+            // The record is copied, so that only this path takes its address. On the path above, its values then go
+            // from registers straight into the buffer.
             self.put_slowly(category, kind, *record);
         }
     }
 
-    /// If the caller is a signal handler that interrupts another call, drops a record that it was to put into the buffer, and counts it.
-    /// Returns whether it did.
+    /// In a signal handler that interrupts another call, drops the record that was to go into the buffer, and counts
+    /// it. Returns whether it did.
     pub fn drop_if_interrupting(&self, category: u8, kind: u32) -> bool {
         drop_if_interrupting(self.trace_id, Category(CATEGORY_OFFSET + category), kind as u16)
     }
@@ -128,15 +129,15 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn put_slowly<R: Unpadded>(&self, category: u8, kind: u32, record: R) {
-        // Before the list is locked, which the interrupted call may hold.
+        // Checked before the list is locked: the interrupted call may hold that lock.
         if self.drop_if_interrupting(category, kind) {
             return;
         }
-        // What did not fit is counted, and a destroyed buffer takes nothing.
+        // A record that does not fit is counted there, and a destroyed buffer takes none.
         let _ = self.put_bytes(category, kind as u16, record.as_bytes());
     }
 
-    /// Puts a record of the tool's own into the buffer.
+    /// Puts one of the tool's own records into the buffer.
     pub(super) fn put_bytes(&self, category: u8, kind: u16, bytes: &[u8]) -> Result<(), Status> {
         self.trace()?.emit_bytes(Category(CATEGORY_OFFSET + category), kind, bytes).map_err(status)
     }
@@ -163,7 +164,7 @@ impl Buffer {
     }
 }
 
-/// The status of what can be wrong with a buffer.
+/// Returns the status for an error of a buffer.
 pub(super) fn status(error: TraceError) -> Status {
     match error {
         TraceError::Busy(_) | TraceError::FullInCallback(_) | TraceError::TimedOut(_) | TraceError::Interrupted => {

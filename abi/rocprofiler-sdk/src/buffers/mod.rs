@@ -12,7 +12,7 @@ use std::any::Any;
 pub use list::{Buffer, end_all_of, finalize_all, find, flush_all_of};
 pub use threads::default_thread;
 
-/// Returns the locks of this room, locked.
+/// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
     vec![Box::new(list::lock()), Box::new(threads::lock())]
 }

@@ -12,24 +12,24 @@ use crate::phase::check_not_initialized;
 /// A tool's function that is called around the creation of a thread.
 type ThreadCallback = Option<extern "C-unwind" fn(library: u32, data: Data)>;
 
-/// This library among those of `rocprofiler_runtime_library_t`.
+/// This library's bit in `rocprofiler_runtime_library_t`.
 const LIBRARY: u32 = 1;
 
-/// The threads that tools created. The id of each is its position, from 1.
+/// The threads that tools created. A thread's id is its position, from 1.
 static CREATED: Mutex<Vec<CallbackThread>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<CallbackThread>> {
     CREATED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the thread of all buffers that are assigned to no other. Its id is 0.
+/// Returns the thread of all buffers that are assigned to no other thread. Its id is 0.
 pub fn default_thread() -> &'static CallbackThread {
     static DEFAULT: OnceLock<CallbackThread> = OnceLock::new();
     DEFAULT.get_or_init(|| CallbackThread::create("rocprofiler-sdk"))
 }
 
-/// Calls `before` and `after` around the creation of each later thread of this library, if `libraries` has its bit, or is 0. They
-/// may call everything. A function that creates a thread is not called for that one.
+/// Calls `before` and `after` around each thread that this library creates later, if `libraries` has its bit or is 0.
+/// They may call any function. If one of them creates a thread, it is not called for that thread.
 #[exported]
 pub fn rocprofiler_at_internal_thread_create(
     before: ThreadCallback,
@@ -64,7 +64,7 @@ pub fn rocprofiler_create_callback_thread(thread: Out<'_, Handle>) -> Result<(),
     Ok(())
 }
 
-/// Lets a buffer's callback be called by another thread.
+/// Assigns a buffer to a thread, which then calls the buffer's callback.
 #[exported]
 pub fn rocprofiler_assign_callback_thread(buffer: Handle, thread: Handle) -> Result<(), Status> {
     check_not_initialized()?;

@@ -7,7 +7,7 @@ use crate::border::{Status, out};
 use crate::layout::Handle;
 use crate::phase::{DONE, NOT_YET, check_configurable, finalization};
 
-/// Makes a context without services. Its id has to be 0 before, and stays 0 if the call fails.
+/// Creates a context without services. The id must be 0 before the call, and stays 0 if the call fails.
 #[exported]
 pub fn rocprofiler_create_context(context: InOut<'_, Handle>) -> Result<(), Status> {
     let (given, context) = context.aligned_place("context")?;
@@ -19,7 +19,7 @@ pub fn rocprofiler_create_context(context: InOut<'_, Handle>) -> Result<(), Stat
     Ok(())
 }
 
-/// Starts a context. It does nothing if that is started. A context whose tool is finalized cannot be started.
+/// Starts a context; does nothing if it is started already. A context whose tool is finalized cannot be started.
 #[exported]
 pub fn rocprofiler_start_context(context: Handle) -> Result<(), Status> {
     let context = find(context)?;
@@ -30,7 +30,7 @@ pub fn rocprofiler_start_context(context: Handle) -> Result<(), Status> {
     Ok(())
 }
 
-/// Stops a context that is started.
+/// Stops a started context.
 #[exported]
 pub fn rocprofiler_stop_context(context: Handle) -> Result<(), Status> {
     let context = find(context)?;
@@ -43,7 +43,7 @@ pub fn rocprofiler_context_is_active(context: Handle, status: Out<'_, c_int>) ->
     answer(status, context, |context| context.is_started())
 }
 
-/// Writes 1 if there is such a context, else 0.
+/// Writes 1 if a context with this id exists, else 0.
 #[exported]
 pub fn rocprofiler_context_is_valid(context: Handle, status: Out<'_, c_int>) -> Result<(), Status> {
     answer(status, context, |_| true)

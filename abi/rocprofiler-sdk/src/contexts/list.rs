@@ -5,10 +5,10 @@ use crate::border::Status;
 use crate::handles;
 use crate::layout::Handle;
 
-/// A context. It lives as long as the process, so that nothing that is traced needs a lock to look at it.
+/// A context. It lives as long as the process, so that traced calls can look at it without a lock.
 pub struct Context {
     pub id: Handle,
-    /// The tool that made it, by its number.
+    /// The number of the tool that created it.
     pub client: usize,
     started: AtomicBool,
     /// Whether its tool is finalized.
@@ -37,7 +37,7 @@ pub fn contexts_of(client: usize) -> Vec<&'static Context> {
     lock().iter().copied().filter(|context| context.client == client).collect()
 }
 
-/// Sets the tool that what is made from now on belongs to.
+/// Sets the tool that will own what is created from now on.
 pub fn set_client(client: usize) {
     CLIENT.store(client, Ordering::Release);
 }
@@ -69,12 +69,12 @@ impl Context {
         self.started.load(Ordering::Acquire)
     }
 
-    /// Returns whether its tool is finalized, and not called any more.
+    /// Returns whether its tool is finalized, and so is not called again.
     pub fn is_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }
 
-    /// Ends it: its tool is finalized.
+    /// Marks its tool as finalized.
     pub fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
     }

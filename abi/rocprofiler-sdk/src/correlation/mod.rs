@@ -1,4 +1,4 @@
-//! External correlation ids: a stack for each context and thread, which the tool pushes to and pops from.
+//! External correlation ids: one stack per context and thread, which the tool pushes to and pops from.
 
 mod stacks;
 
@@ -12,7 +12,7 @@ use crate::contexts;
 use crate::layout::{Handle, UserData};
 pub use stacks::pushed;
 
-/// Pushes an external id onto the stack of a thread in a context. Records of that thread carry it in that context.
+/// Pushes an external id onto a thread's stack in a context. The thread's records in that context carry it.
 #[exported]
 pub fn rocprofiler_push_external_correlation_id(
     context: Handle,
@@ -37,14 +37,14 @@ pub fn rocprofiler_pop_external_correlation_id(
     Ok(())
 }
 
-/// Checks the number of a thread. The first thread of a process has the process's number. A system that counted past its highest
-/// number continues with low ones, so a lower number is a thread, too, if this process has it.
+/// Checks that this process has a thread with this number. The first thread has the process's number. Later ones
+/// usually have higher numbers, but after its highest number the system continues with low ones.
 fn check_thread(thread: u64) -> Result<(), Status> {
     let number = c_int::try_from(thread).map_err(|_| Status::InvalidArgument)?;
     if number >= system::process_id() || system::is_own_thread(number) { Ok(()) } else { Err(Status::InvalidArgument) }
 }
 
-/// Returns the locks of this room, locked.
+/// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
     vec![Box::new(stacks::lock())]
 }

@@ -10,7 +10,7 @@ type Stacks = HashMap<(u64, u64), Vec<u64>>;
 
 static STACKS: Mutex<Option<Stacks>> = Mutex::new(None);
 
-/// Whether anything was ever pushed. Most tools push nothing, and then no record looks.
+/// Whether anything was ever pushed. Most tools push nothing, so records need not look at the stacks.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<Stacks>> {
@@ -26,8 +26,9 @@ pub fn pop(context: Handle, thread: u64) -> Option<u64> {
     lock().get_or_insert_default().get_mut(&(context.0, thread))?.pop()
 }
 
-/// Returns the external id that the records of a thread carry in a context: the topmost of its stack. A thread that has no stack has
-/// what the first thread of the process has. Returns `None` in a signal handler that interrupts a call, which may hold the stacks.
+/// Returns the external id that a thread's records carry in a context: the top of its stack. A thread without a stack
+/// uses that of the process's first thread. Returns `None` in a signal handler that interrupts a call, because that
+/// call may hold the lock of the stacks.
 #[inline(always)]
 pub fn pushed(context: Handle, thread: u64) -> Option<u64> {
     if IS_USED.load(Ordering::Acquire) { look_up(context, thread) } else { Some(0) }

@@ -1,4 +1,4 @@
-//! Kinds of tracing services and their operations: numbers, names, and the functions that ask for them.
+//! The kinds of tracing services and their operations: numbers, names, and the functions that query them.
 
 mod buffered;
 mod callbacks;
@@ -20,7 +20,7 @@ use std::ffi::CStr;
 
 use crate::border::Status;
 
-/// What this library can trace. A service of another kind is configured and stays empty.
+/// What this library can trace. A service of another kind can be configured, but records nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Domain {
     MarkerCore,
@@ -51,7 +51,7 @@ impl Domain {
         Self::CorrelationIdRetirement,
     ];
 
-    /// Returns its number in tables of domains.
+    /// Returns the domain's index in tables.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -70,7 +70,7 @@ pub struct Kind {
 pub enum Operations {
     /// These, by number.
     Named(&'static [&'static CStr]),
-    /// Functions of a runtime that never registers itself here.
+    /// The functions of a runtime that never registers itself with this library.
     Unknown,
     /// The kind has none.
     None,
@@ -81,7 +81,7 @@ impl Kind {
         Self { name, domain, operations }
     }
 
-    /// Returns whether its calls have arguments that a tool can ask for: an API's of HSA, HIP, OpenMP or rocDecode.
+    /// Returns whether its calls have arguments that a tool can query: the calls of HSA, HIP, OpenMP and rocDecode.
     pub fn has_arguments(&self) -> bool {
         let name = self.name.to_bytes();
         [b"HSA_".as_slice(), b"HIP_RUNTIME", b"HIP_COMPILER", b"OMPT", b"ROCDECODE"]
@@ -89,8 +89,8 @@ impl Kind {
             .any(|api| name.starts_with(api))
     }
 
-    /// Returns the operations among these, a bit for each, or all. The operations of a runtime that is not here are only checked for
-    /// their range.
+    /// Returns the selected operations, one bit each; without a selection, all of them. For a runtime that this library
+    /// does not trace, only the range of the numbers is checked.
     pub fn select(&self, operations: Option<&[i32]>) -> Result<u64, Status> {
         let Some(operations) = operations else { return Ok(u64::MAX) };
         let (count, selects) = match self.operations {

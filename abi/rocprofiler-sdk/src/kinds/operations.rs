@@ -56,7 +56,7 @@ pub const RUNTIME_INITIALIZATION: &[&CStr] = &[
     c"RUNTIME_INITIALIZATION_ROCDECODE",
     c"RUNTIME_INITIALIZATION_ROCJPEG",
 ];
-/// A runtime that the interface has no number for, which opscope's producers are.
+/// A runtime for which the interface has no number, such as opscope's producers.
 pub const RUNTIME_NONE: i32 = 0;
 pub const RUNTIME_MARKER: i32 = 3;
 

@@ -54,19 +54,19 @@ pub fn rocprofiler_query_callback_tracing_kind_operation_name(
     operation_name(&CALLBACKS, kind, operation, (name, length))
 }
 
-/// Calls back with each kind of buffered tracing, "NONE" included, until the callback returns something else than 0.
+/// Calls back with each kind of buffered tracing, including "NONE", until the callback returns a value other than 0.
 #[exported]
 pub extern "C-unwind" fn rocprofiler_iterate_buffer_tracing_kinds(callback: KindCallback, data: Data) -> Status {
     iterate_kinds(&BUFFERED, callback, data)
 }
 
-/// Calls back with each kind of callback tracing, "NONE" included, until the callback returns something else than 0.
+/// Calls back with each kind of callback tracing, including "NONE", until the callback returns a value other than 0.
 #[exported]
 pub extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kinds(callback: KindCallback, data: Data) -> Status {
     iterate_kinds(&CALLBACKS, callback, data)
 }
 
-/// Calls back with each operation of a kind of buffered tracing, until the callback returns something else than 0.
+/// Calls back with each operation of a kind of buffered tracing, until the callback returns a value other than 0.
 #[exported]
 pub extern "C-unwind" fn rocprofiler_iterate_buffer_tracing_kind_operations(
     kind: u32,
@@ -79,7 +79,7 @@ pub extern "C-unwind" fn rocprofiler_iterate_buffer_tracing_kind_operations(
     iterate_operations(&BUFFERED, kind, callback, data)
 }
 
-/// Calls back with each operation of a kind of callback tracing, until the callback returns something else than 0.
+/// Calls back with each operation of a kind of callback tracing, until the callback returns a value other than 0.
 #[exported]
 pub extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operations(
     kind: u32,
@@ -89,8 +89,8 @@ pub extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operations(
     iterate_operations(&CALLBACKS, kind, callback, data)
 }
 
-/// Calls back with each argument of a record's call. The records here have none; those of kinds whose calls are not made here do not
-/// exist.
+/// Would call back with each argument of a buffered record's call. It never does: the records that this library makes
+/// carry no arguments.
 #[exported]
 pub fn rocprofiler_iterate_buffer_tracing_record_args(
     header: RecordHeader,

@@ -5,7 +5,8 @@ use opscope_border::{Out, exported};
 use super::Domain;
 use crate::border::{Status, name_out};
 
-/// What a request for an external correlation id is made for: a number of `rocprofiler_external_correlation_id_request_kind_t`.
+/// The reason for asking a tool for an external correlation id: a number of
+/// `rocprofiler_external_correlation_id_request_kind_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestKind(pub u32);
 
@@ -32,12 +33,12 @@ const NAMES: [&CStr; 19] = [
 ];
 
 impl RequestKind {
-    /// Returns the kind with this number, which is not that of "NONE".
+    /// Returns the kind with this number; "NONE" is refused.
     pub fn from_raw(raw: u32) -> Result<Self, Status> {
         if (1..NAMES.len() as u32).contains(&raw) { Ok(Self(raw)) } else { Err(Status::KindNotFound) }
     }
 
-    /// Returns the kind of what happens in a domain. Nothing is requested for the others.
+    /// Returns the kind for a domain; `None` where no id is requested.
     pub fn of(domain: Domain) -> Option<Self> {
         Some(Self(match domain {
             Domain::MarkerCore => 7,
@@ -51,7 +52,7 @@ impl RequestKind {
         }))
     }
 
-    /// Returns a bit for it.
+    /// Returns the kind's bit.
     pub fn bit(self) -> u64 {
         1 << self.0
     }

@@ -4,7 +4,7 @@ use opscope_border::{Out, exported};
 
 use crate::border::{Status, name_out};
 
-/// A table of a runtime's functions: a bit of `rocprofiler_intercept_table_t`.
+/// A table of a runtime's functions: one bit of `rocprofiler_intercept_table_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table(pub u32);
 
@@ -14,7 +14,7 @@ impl Table {
     pub const MARKER_NAME: Self = Self(32);
 }
 
-/// The names, by the number of the bit.
+/// The names, by the index of the bit.
 const NAMES: [&CStr; 9] = [
     c"HSA",
     c"HIP (runtime)",

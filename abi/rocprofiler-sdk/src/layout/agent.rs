@@ -2,7 +2,7 @@ use std::ffi::c_char;
 
 use super::{Dim3, Handle, assert_layout};
 
-/// A processor that work runs on: `rocprofiler_agent_v0_t`.
+/// A processor that executes work: `rocprofiler_agent_v0_t`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Agent {
@@ -68,7 +68,7 @@ pub struct Agent {
     pub uuid: [u8; 16],
 }
 
-/// A bank of memory.
+/// A memory bank.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct AgentMemoryBank {
@@ -90,14 +90,14 @@ pub struct AgentCache([u64; 5]);
 pub struct AgentIoLink([u64; 6]);
 
 impl Agent {
-    /// Returns an agent of which nothing is known.
+    /// Returns an agent with all fields unknown.
     pub fn zeroed() -> Self {
-        // SAFETY: zeroes are valid in every field: numbers, and pointers that are NULL.
+        // SAFETY: zero is valid in every field: they are numbers, and pointers that may be NULL.
         unsafe { std::mem::zeroed() }
     }
 }
 
-// SAFETY: an agent is never changed after it was made, and what it points to lives as long as the process.
+// SAFETY: an agent never changes after its creation, and the memory behind it lives as long as the process.
 unsafe impl Send for Agent {}
 // SAFETY: as above.
 unsafe impl Sync for Agent {}

@@ -4,17 +4,17 @@ use opscope_border::{In, Text, UserData as Data, unpadded};
 
 use super::assert_layout;
 
-/// An id: of a context, a buffer, an agent, a queue, a callback thread. 0 is none.
+/// An id of a context, buffer, agent, queue or callback thread. 0 stands for none.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Handle(pub u64);
 
-/// A value or a pointer of the tool.
+/// A value or a pointer that belongs to the tool.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UserData(pub u64);
 
-/// What stands before each record that a buffer's callback gets.
+/// The header of each record that a buffer's callback receives.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RecordHeader {
@@ -23,17 +23,17 @@ pub struct RecordHeader {
     pub payload: *mut c_void,
 }
 
-/// The ids of a call.
+/// The correlation ids of a call.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Correlation {
     pub internal: u64,
     pub external: u64,
-    /// The internal id of the call that this one is made in; 0 outside of any.
+    /// The internal id of the enclosing traced call; 0 if there is none.
     pub ancestor: u64,
 }
 
-/// The ids of work that ends later.
+/// The correlation ids of work that ends later.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AsyncCorrelation {
@@ -41,7 +41,7 @@ pub struct AsyncCorrelation {
     pub external: u64,
 }
 
-/// What tells a tool from others.
+/// The identity of a tool.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ClientId {
@@ -51,7 +51,7 @@ pub struct ClientId {
     pub handle: u32,
 }
 
-/// A tool's function that configures it.
+/// The tool's function that configures it.
 pub type Configure = extern "C-unwind" fn(
     version: u32,
     version_text: Text<'_>,
@@ -59,7 +59,7 @@ pub type Configure = extern "C-unwind" fn(
     id: &'static mut ClientId,
 ) -> In<'static, ConfigureResult>;
 
-/// The function that finalizes a tool, which the tool gets.
+/// The function that finalizes a tool; each tool receives it at its initialization.
 pub type Finalize = extern "C-unwind" fn(ClientId);
 
 /// What a tool's `rocprofiler_configure` returns.
@@ -90,11 +90,11 @@ pub struct Dim3 {
     pub z: u32,
 }
 
-/// What is dispatched, and how.
+/// The kernel that is dispatched, and how.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DispatchInfo {
-    /// The size without the bytes that are reserved at the end.
+    /// The size of the structure without the reserved bytes at its end.
     pub size: u64,
     pub agent_id: Handle,
     pub queue_id: Handle,
@@ -108,11 +108,11 @@ pub struct DispatchInfo {
 }
 
 impl DispatchInfo {
-    /// What `size` says.
+    /// The value of `size`.
     pub const SIZE: u64 = 72;
 }
 
-/// What a callback of a tracing service gets.
+/// What the callback of a tracing service receives.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CallbackRecord {

@@ -1,5 +1,5 @@
-//! The structures that tools read and write, with the layouts of version 1.0.0. The fields of each follow the facts that the tests
-//! assert once more in C.
+//! The structures that tools read and write, with the layouts of version 1.0.0. The assertions beside each structure
+//! are made once more in C by the tests.
 
 mod agent;
 mod common;

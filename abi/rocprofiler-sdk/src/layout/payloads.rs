@@ -1,4 +1,4 @@
-//! What the payload of a callback's record points to.
+//! The payloads of callback records.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -6,7 +6,7 @@ use opscope_border::{In, Text};
 
 use super::{CallbackRecord, DispatchInfo, Handle, assert_layout};
 
-/// The arguments of a marker function, each read as the function has it.
+/// The arguments of a marker function, each read with the type that the function declares.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union MarkerArguments {
@@ -14,29 +14,29 @@ pub union MarkerArguments {
     pub text: *const c_char,
 }
 
-/// An argument of a marker function, in the record of a callback.
+/// An argument of a marker function, in a callback record.
 pub struct MarkerArgument<'a> {
     place: &'a u64,
 }
 
 impl<'a> MarkerArgument<'a> {
-    /// Returns where it lies.
+    /// Returns the argument's address.
     pub fn as_ptr(&self) -> *const c_void {
         std::ptr::from_ref(self.place).cast()
     }
 
-    /// Returns it as a word.
+    /// Returns the argument as a word.
     pub fn word(&self) -> u64 {
         *self.place
     }
 
-    /// Returns a text. The place that the function has for it is the program's, and valid during the callback.
+    /// Returns the argument as a text, which belongs to the program and is valid during the callback.
     pub fn text(&self) -> Text<'a> {
-        // SAFETY: a tool asks for the arguments of the function that the record is of.
+        // SAFETY: a tool queries the arguments of the function that its record is about.
         unsafe { Text::from_ptr(*self.place as *const c_char) }
     }
 
-    /// Returns a number that it leads to.
+    /// Returns the number that the argument points to.
     pub fn number(&self) -> In<'a, u64> {
         // SAFETY: as above.
         unsafe { In::from_ptr(*self.place as *const u64) }
@@ -44,11 +44,11 @@ impl<'a> MarkerArgument<'a> {
 }
 
 impl CallbackRecord {
-    /// Returns the arguments of a marker function, which the record is of; `None` if it has no payload.
+    /// Returns the arguments of the marker function that the record is about; `None` without a payload.
     pub fn marker_arguments(&self) -> Option<[MarkerArgument<'_>; 2]> {
-        // SAFETY: the payload of a marker's record is this, and a tool passes the record during its callback.
+        // SAFETY: a marker's record has this payload, and a tool passes the record during its callback.
         let data = unsafe { self.payload.cast::<MarkerData>().as_ref()? };
-        // SAFETY: any argument is a word.
+        // SAFETY: every argument is a word.
         Some(unsafe { &data.arguments.words }.each_ref().map(|place| MarkerArgument { place }))
     }
 }
@@ -59,7 +59,7 @@ impl CallbackRecord {
 pub struct MarkerData {
     pub size: u64,
     pub arguments: MarkerArguments,
-    /// 0 before the call. An int stands in the lower half.
+    /// 0 before the call. An int is in the lower half.
     pub result: u64,
 }
 
@@ -87,7 +87,7 @@ pub struct MemoryCopyData {
     pub source_address: u64,
 }
 
-/// Memory that is allocated or freed.
+/// An allocation or release of memory.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryAllocationData {
@@ -99,7 +99,7 @@ pub struct MemoryAllocationData {
     pub bytes: u64,
 }
 
-/// A code object that is loaded or unloaded.
+/// A code object that was loaded or unloaded.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CodeObjectLoad {
@@ -115,7 +115,7 @@ pub struct CodeObjectLoad {
     pub storage: [u64; 2],
 }
 
-/// A kernel of a code object.
+/// A kernel in a code object.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct KernelSymbol {

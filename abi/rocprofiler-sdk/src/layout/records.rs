@@ -1,11 +1,11 @@
-//! Records as they lie in buffers and as tools get them. Fields that are ticks in a buffer are nanoseconds of CLOCK_BOOTTIME when a
-//! tool gets them.
+//! Records, as a buffer stores them and as tools read them. Times are ticks while a record is in a buffer; tools read
+//! nanoseconds of CLOCK_BOOTTIME.
 
 use opscope_border::unpadded;
 
 use super::{AsyncCorrelation, Correlation, DispatchInfo, Handle, assert_layout};
 
-/// A call of an API's function.
+/// A call of an API function.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ApiRecord {
@@ -36,7 +36,7 @@ pub struct MemoryCopyRecord {
     pub source_address: u64,
 }
 
-/// A dispatch that is complete.
+/// A completed dispatch.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct DispatchRecord {
@@ -50,7 +50,7 @@ pub struct DispatchRecord {
     pub dispatch_info: DispatchInfo,
 }
 
-/// Memory that was allocated or freed.
+/// An allocation or release of memory.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryAllocationRecord {

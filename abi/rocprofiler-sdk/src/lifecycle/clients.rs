@@ -9,11 +9,11 @@ use crate::contexts;
 use crate::layout::{ClientId, Configure, ConfigureResult, Finalize};
 use crate::version::VERSION;
 
-/// A tool that wants to be called.
+/// A tool that asked to be initialized.
 #[derive(Clone, Copy)]
 pub struct Client {
     pub number: usize,
-    /// The number that tells it from others.
+    /// Its number, as tools see it.
     pub handle: u32,
     pub configured: ConfigureResult,
     /// Whether its initialization is over.
@@ -23,7 +23,7 @@ pub struct Client {
 
 static CLIENTS: Mutex<Vec<Client>> = Mutex::new(Vec::new());
 
-/// Returns the tools, locked.
+/// Locks the list of tools, and returns it.
 pub fn lock() -> MutexGuard<'static, Vec<Client>> {
     CLIENTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -31,9 +31,9 @@ pub fn lock() -> MutexGuard<'static, Vec<Client>> {
 const VERSION_TEXT: &CStr = c"1.0.0";
 const VERSION_NUMBER: u32 = 10_000 * VERSION.major + 100 * VERSION.minor + VERSION.patch;
 
-/// Configures a tool, and keeps it if it wants to be called. `number` is its place among all tools.
+/// Configures a tool, and keeps it if it asks to be initialized. `number` is its position among all tools.
 pub fn configure(configure: Configure, number: usize) {
-    // A tool keeps the pointer to its id, and may write to it. It is leaked.
+    // A tool may keep the pointer to its id and write to it, so the id is leaked.
     let handle = handle(number);
     let id = Box::leak(Box::new(ClientId { size: size_of::<ClientId>(), name: ptr::null(), handle }));
     contexts::set_client(number);
@@ -45,7 +45,8 @@ pub fn configure(configure: Configure, number: usize) {
     lock().push(client);
 }
 
-/// Initializes the tools, in the order in which they were configured. One whose function throws is passed to `leave_out`.
+/// Initializes the tools, in the order in which they were configured. A tool whose function throws is passed to
+/// `leave_out`.
 pub fn initialize_all(finalize: Finalize, leave_out: impl Fn(&Client)) {
     let clients: Vec<_> = lock().clone();
     for client in clients {
@@ -61,7 +62,7 @@ pub fn initialize_all(finalize: Finalize, leave_out: impl Fn(&Client)) {
     }
 }
 
-/// Notes that a tool is finalized. Returns whether it was not before.
+/// Marks a tool as finalized. Returns whether this call did it.
 pub fn end(client: &Client) -> bool {
     with_known(client, |known| !std::mem::replace(&mut known.is_finalized, true)).unwrap_or(false)
 }
@@ -70,9 +71,9 @@ fn with_known<R>(client: &Client, change: impl FnOnce(&mut Client) -> R) -> Opti
     lock().iter_mut().find(|known| known.number == client.number).map(change)
 }
 
-/// Returns a number that tells a tool from others: above 0.
+/// Returns a tool's handle: above 0.
 fn handle(number: usize) -> u32 {
-    // The same for all tools of a process, and another one in another process.
+    // The same for all tools of a process, and different between processes.
     let process = std::process::id().wrapping_mul(2_654_435_761) & 0x3fff_ffff;
     process + 1 + number as u32
 }

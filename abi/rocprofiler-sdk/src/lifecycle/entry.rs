@@ -14,8 +14,9 @@ use crate::markers::RuntimeTables;
 use crate::phase::{NOT_YET, initialization};
 use crate::{markers, producer};
 
-/// Called by a runtime that initializes itself, with the tables of its functions. Known are "roctx", with three tables, and "opscope",
-/// with the table of a producer. Of AMD's other runtimes nothing is wrapped. Returns 0 or a status.
+/// Called by a runtime that initializes itself, with the tables of its functions. This library knows "roctx", with
+/// three tables, and "opscope", with the table of a producer. It wraps none of AMD's other runtimes. Returns 0 or a
+/// status.
 #[exported]
 pub fn rocprofiler_set_api_table(
     name: Text<'_>,
@@ -46,7 +47,7 @@ pub fn rocprofiler_set_api_table(
                     Err(Status::IncompatibleAbi)
                 }
             }
-            // Runtimes whose calls are not traced here. They go on as without a tool.
+            // Runtimes whose calls are not traced here. They continue as they would without a tool.
             b"hsa" | b"hip" | b"hip_compiler" | b"rccl" | b"rocdecode" | b"rocjpeg" => {
                 initialize();
                 Ok(())
@@ -57,13 +58,13 @@ pub fn rocprofiler_set_api_table(
     status as c_int
 }
 
-/// Called by a producer, with the table of what it calls. Without a tool nothing is set in it, and runs cost nothing.
+/// Called by a producer, with its table of callbacks. Without a tool none of them is set, so that runs cost nothing.
 #[exported]
 pub fn opscope_attach_producer(table: OfferedTable<'_>) -> c_int {
     attach(table)
 }
 
-/// Returned to a producer that named a tool which cannot be loaded.
+/// Returned to a producer that named a tool which could not be loaded.
 const TOOL_MISSING: c_int = 1;
 
 fn attach(table: OfferedTable<'_>) -> c_int {
@@ -71,12 +72,12 @@ fn attach(table: OfferedTable<'_>) -> c_int {
     if attached == 0 && (initialization() != NOT_YET || find::is_any_present()) && initialize() {
         producer::connect_all();
     }
-    // The user of this producer wants that tool.
+    // This producer's user asked for that tool.
     if find::is_named_missing() { TOOL_MISSING } else { attached }
 }
 
-/// Called by a producer before it attaches itself, with the path of a tool that its user named. Returns whether this library will
-/// load it.
+/// Called by a producer before it attaches itself, with the path of a tool that its user named. Returns whether this
+/// library will load the tool.
 #[exported]
 pub fn opscope_use_tool(path: Text<'_>) -> c_int {
     let mut answer = OPSCOPE_TOOL_NOT_MINE;
@@ -93,7 +94,7 @@ pub fn opscope_use_tool(path: Text<'_>) -> c_int {
     answer
 }
 
-/// Initializes the library at once, with this function as the first tool's.
+/// Initializes the library immediately, with this function as the first tool's.
 #[exported]
 pub fn rocprofiler_force_configure(configure: Option<Configure>) -> Result<(), Status> {
     if initialization() != NOT_YET {

@@ -12,12 +12,13 @@ use crate::layout::ClientId;
 use crate::phase::{DONE, IN_PROGRESS, NOT_YET, finalization, set_finalization};
 use crate::{buffers, contexts, markers, thread};
 
-/// The thread that finalizes; 0 if none does.
+/// The thread that is finalizing; 0 if there is none.
 static OWNER: Mutex<u64> = Mutex::new(0);
-/// Notified when a thread has finalized what it wanted to.
+/// Notified when that thread is done.
 static DONE_WITH_IT: Condvar = Condvar::new();
 
-/// How long a thread waits for another one that finalizes. That one may wait for this one, in a function of a tool.
+/// How long a thread waits for another one to finalize. That one may itself be waiting for this one, in a tool's
+/// function.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn lock() -> MutexGuard<'static, u64> {
@@ -26,11 +27,11 @@ pub(super) fn lock() -> MutexGuard<'static, u64> {
 
 /// Finalizes a tool. If it is the only one, the library is finalized with it.
 ///
-/// In the callback of a buffer it returns at once, and another thread does it after the callback: what else waits in the buffers
-/// is delivered before.
+/// In a buffer's callback it returns immediately, and another thread finalizes the tool after the callback, once it has
+/// delivered what else is in the buffers.
 pub extern "C-unwind" fn finalize_client(id: ClientId) {
     if thread::with_current(|thread| thread.is_delivering.get()) {
-        // Without a thread, the tool is finalized when the process exits.
+        // If no thread can be started, the tool is finalized when the process exits.
         let _ = Builder::new().name("rocprofiler-end".to_owned()).spawn(move || finalize_by_handle(id.handle));
     } else {
         finalize_by_handle(id.handle);
@@ -51,7 +52,7 @@ fn finalize_by_handle(handle: u32) {
     }
 }
 
-/// Finalizes all tools, and then the library: buffers take no records any more.
+/// Finalizes all tools, and then the library: buffers accept no more records.
 pub fn finalize_all() {
     as_owner(|| {
         if finalization() == DONE {
@@ -59,7 +60,7 @@ pub fn finalize_all() {
         }
         let clients: Vec<Client> = clients::lock().clone();
         for client in &clients {
-            // A tool that ends the process while it initializes itself may be in any state.
+            // A tool that ends the process while it is being initialized may be in any state.
             if client.is_initialized { finalize(client) } else { leave_out(client) }
         }
         set_finalization(DONE);
@@ -67,19 +68,19 @@ pub fn finalize_all() {
     });
 }
 
-/// Makes the child of a fork the owner, if the thread that forked was, and else nobody: the child has no other thread.
+/// After a fork, the child has one thread. Makes it the owner if the forking thread was the owner; else there is none.
 pub(super) fn reset_in_child(is_owner: bool) {
-    // The number that is kept of this thread may still be that of the parent's.
+    // This thread's cached number may still be the parent's.
     let child = system::thread_id();
     *lock() = if is_owner { child } else { 0 };
 }
 
-/// Returns whether the calling thread finalizes.
+/// Returns whether the calling thread is the one that finalizes.
 pub(super) fn is_owner(owner: &MutexGuard<'_, u64>) -> bool {
     **owner != 0 && **owner == thread::current_id()
 }
 
-/// Registered several times. Only the first call does something, so that it is also the only one that waits for another thread.
+/// Registered several times. Only the first call has an effect, so only that one waits for another thread.
 pub extern "C" fn finalize_at_exit() {
     static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
     if !HAS_BEGUN.swap(true, Ordering::AcqRel) {
@@ -87,7 +88,7 @@ pub extern "C" fn finalize_at_exit() {
     }
 }
 
-/// Runs this on one thread at a time. A tool that finalizes itself while it is finalized changes nothing.
+/// Runs `body` on one thread at a time. Finalizing a tool again from within has no effect.
 fn as_owner(body: impl FnOnce()) {
     let own = thread::current_id();
     let deadline = Instant::now() + PATIENCE;
@@ -106,7 +107,7 @@ fn as_owner(body: impl FnOnce()) {
     DONE_WITH_IT.notify_all();
 }
 
-/// Stops a tool's contexts, delivers what waits in its buffers, and calls its own function, once. It is not called afterwards.
+/// Stops a tool's contexts, delivers its buffers, and calls its own function once. The tool is not called afterwards.
 fn finalize(client: &Client) {
     if !clients::end(client) {
         return;
@@ -126,7 +127,7 @@ fn finalize(client: &Client) {
     end(client, &contexts);
 }
 
-/// Ends a tool without calling it: its initialization threw, so it may be in any state.
+/// Ends a tool without calling it: its initialization failed with an exception, so it may be in any state.
 pub fn leave_out(client: &Client) {
     if clients::end(client) {
         let contexts = contexts::contexts_of(client.number);
@@ -137,7 +138,7 @@ pub fn leave_out(client: &Client) {
     }
 }
 
-/// Ends all calls of a tool, whose contexts are stopped.
+/// Ends all calls of a tool whose contexts are stopped.
 fn end(client: &Client, contexts: &[&Context]) {
     contexts.iter().for_each(|context| context.end());
     markers::forget_intercepts_of(client.number);

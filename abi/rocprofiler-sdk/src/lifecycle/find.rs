@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::loader::{self, Export, Library, Object, Scope};
 
-use super::linked::linked;
+use super::linked_tool::linked;
 use crate::border::say;
 use crate::layout::Configure;
 
@@ -16,25 +16,25 @@ use crate::layout::Configure;
 const LIBRARIES: &str = "ROCP_TOOL_LIBRARIES";
 #[allow(unsafe_code, reason = "it names what other libraries export")]
 const CONFIGURE: Export<Configure> =
-    // SAFETY: a function of this name has this type: that is the interface of tools.
+    // SAFETY: the interface of tools gives the function of this name this type.
     unsafe { Export::new(c"rocprofiler_configure") };
 
-/// The tools that a producer named.
+/// The tools that producers named.
 static NAMED: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 
-/// Whether one of them could not be loaded.
+/// Whether any of them could not be loaded.
 static IS_NAMED_MISSING: AtomicBool = AtomicBool::new(false);
 
 fn named() -> MutexGuard<'static, Vec<CString>> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns whether a file is a tool: a library that exports the function. Nothing is loaded.
+/// Returns whether a file is a tool: a library that exports the function. Loads nothing.
 pub fn is_tool(path: &CStr) -> bool {
     opscope_producer::exports(Path::new(OsStr::from_bytes(path.to_bytes())), CONFIGURE.name()).unwrap_or(false)
 }
 
-/// Adds a tool to those that are found.
+/// Adds a named tool.
 pub fn add(path: CString) {
     named().push(path);
 }
@@ -44,13 +44,13 @@ pub fn is_named_missing() -> bool {
     IS_NAMED_MISSING.load(Ordering::Acquire)
 }
 
-/// Returns whether there may be a tool: one is named, or is part of the process.
+/// Returns whether a tool may exist: one was named, or the process exports the function.
 pub fn is_any_present() -> bool {
     let is_named = std::env::var_os(LIBRARIES).is_some_and(|libraries| !libraries.is_empty()) || !named().is_empty();
     is_named || linked().is_some() || loader::visible(&CONFIGURE, Scope::Process).is_some()
 }
 
-/// Returns the tools: the one that was forced, those that are named, and those that are part of the process. Each comes once.
+/// Returns the tools, each once: the forced one, the named ones, and those that are part of the process.
 pub fn all(forced: Option<Configure>) -> Vec<Configure> {
     let mut found: Vec<Configure> = forced.into_iter().collect();
     if let Some(other) = other_library() {
@@ -83,7 +83,7 @@ pub fn all(forced: Option<Configure>) -> Vec<Configure> {
     found
 }
 
-/// Loads a library, and returns its function. What is wrong is said, and the library left out.
+/// Loads a library and returns its function. If that fails, reports why and returns `None`.
 fn of_library(path: &CStr) -> Option<Configure> {
     let shown = OsStr::from_bytes(path.to_bytes()).display();
     let Some(library) = Library::load(path, true) else {
@@ -105,13 +105,13 @@ fn of_loaded_objects() -> Vec<Configure> {
     libraries.filter_map(|name| loader::function_of_loaded(name, &CONFIGURE)).collect()
 }
 
-/// Returns another library with the functions that tools call, if those of this process are bound to it.
+/// Returns the path of another library that the process's calls to these functions are bound to, if there is one.
 fn other_library() -> Option<CString> {
     let bound = Object::at(loader::address(c"rocprofiler_create_context"))?;
     (bound.base != Object::own()?.base).then_some(bound.name)
 }
 
-/// Makes the functions of this library visible to tools that are loaded later, however it was loaded itself.
+/// Makes this library's functions visible to tools that are loaded later, however this library itself was loaded.
 pub fn make_own_functions_visible() {
     if let Some(own) = Object::own() {
         own.make_visible();

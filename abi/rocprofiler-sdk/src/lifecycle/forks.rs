@@ -6,12 +6,12 @@ use super::{clients, finalize};
 use crate::border::say;
 use crate::{buffers, contexts, correlation, markers, producer, services};
 
-/// The locks of this library during a fork, so that the child never finds one locked by a thread that it does not have. No thread
-/// holds two of them at once.
+/// The guards of this library's locks during a fork. Without them, the child could find a lock held by a thread that it
+/// does not have. No thread holds two of these locks at once.
 struct Locks {
-    /// Held, and dropped.
+    /// Kept only to be dropped.
     locks: Vec<Box<dyn Any>>,
-    /// Whether the thread that forks finalizes tools.
+    /// Whether the forking thread is finalizing tools.
     is_owner: bool,
 }
 
@@ -22,7 +22,7 @@ impl HeldLocks for Locks {
     }
 }
 
-/// Holds the locks across every later fork.
+/// Registers handlers that hold the locks during every later fork.
 pub fn hold_locks_across_forks() {
     static ROOM: ForkRoom = ForkRoom::new(|| {
         let owner = finalize::lock();

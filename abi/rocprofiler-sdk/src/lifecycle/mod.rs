@@ -1,5 +1,5 @@
-//! Tools, from the first use of the library to its end: they are found and initialized when the first runtime or producer comes, and
-//! finalized when the process exits.
+//! The life of tools: they are found and initialized when the first runtime or producer registers itself, and finalized
+//! when the process exits.
 
 mod clients;
 mod entry;
@@ -8,4 +8,4 @@ mod find;
 mod forks;
 mod initialize;
 #[allow(unsafe_code, reason = "it is assembler")]
-mod linked;
+mod linked_tool;

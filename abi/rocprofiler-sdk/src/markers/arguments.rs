@@ -6,7 +6,7 @@ use crate::border::{Data, Status};
 use crate::kinds::{CALLBACKS, Domain};
 use crate::layout::{CallbackRecord, MarkerArgument};
 
-/// A tool's function that gets an argument.
+/// A tool's function that receives an argument.
 type ArgumentCallback = extern "C-unwind" fn(
     kind: u32,
     operation: i32,
@@ -23,12 +23,12 @@ type ArgumentCallback = extern "C-unwind" fn(
 /// A parameter of a marker function.
 struct Parameter {
     name: &'static CStr,
-    /// The mangled name of its type.
+    /// The mangled name of the parameter's type.
     type_name: &'static CStr,
     form: Form,
 }
 
-/// What a parameter is.
+/// The form of a parameter.
 #[derive(Clone, Copy)]
 enum Form {
     Text,
@@ -68,8 +68,8 @@ fn parameters(domain: Domain, operation: i32) -> &'static [Parameter] {
     }
 }
 
-/// Calls back with each argument of the call that a callback's record tells of, until the callback returns something else than 0.
-/// Pointers to numbers are followed if `most_dereferences` is above 0.
+/// Calls back with each argument of the call that a callback record is about, until the callback returns a value other
+/// than 0. Pointers to numbers are followed if `most_dereferences` is above 0.
 #[exported]
 pub extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operation_args(
     record: CallbackRecord,
@@ -84,7 +84,7 @@ pub extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operation_arg
     let kind = &CALLBACKS[record.kind as usize];
     match kind.domain {
         Some(Domain::MarkerCore | Domain::MarkerControl | Domain::MarkerName | Domain::MarkerRange) => {}
-        // Calls of runtimes that are not here: there is no such record.
+        // Calls of runtimes that this library does not trace: there are no such records.
         None if kind.has_arguments() => return Status::Success,
         _ => return Status::NotImplemented,
     }
@@ -104,7 +104,7 @@ pub extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operation_arg
     Status::Success
 }
 
-/// Returns an argument as text, and how many pointers were followed for it.
+/// Returns an argument as text, and the number of pointers that were followed for it.
 fn text(form: Form, argument: &MarkerArgument<'_>, most_dereferences: i32) -> (CString, i32) {
     let null = || c"(null)".to_owned();
     let owned = |text: String| CString::new(text).unwrap_or_default();

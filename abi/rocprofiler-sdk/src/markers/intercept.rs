@@ -9,21 +9,21 @@ use crate::contexts;
 use crate::kinds::Table;
 use crate::phase::check_not_initialized;
 
-/// A tool's function that gets the tables of runtimes.
+/// A tool's function that receives the tables of runtimes.
 type InterceptCallback =
     extern "C-unwind" fn(table: u32, version: u64, instance: u64, tables: *mut *mut c_void, count: u64, data: Data);
 
-/// A function that gets some of the tables.
+/// A function that receives some of the tables.
 #[derive(Clone, Copy)]
 pub(super) struct Intercept {
     callback: InterceptCallback,
     tables: u32,
     data: Data,
-    /// The tool that registered it, by its number.
+    /// The number of the tool that registered it.
     client: usize,
 }
 
-/// In the order of registration. Those of tools that are finalized are gone.
+/// In the order of registration, without those of finalized tools.
 static INTERCEPTS: Mutex<Vec<Intercept>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Intercept>> {
@@ -31,7 +31,7 @@ pub(super) fn lock() -> MutexGuard<'static, Vec<Intercept>> {
 }
 
 /// Lets a tool see and change the tables of runtimes that register themselves later. `tables` is an OR of
-/// `rocprofiler_intercept_table_t`; 0 stands for all.
+/// `rocprofiler_intercept_table_t`; 0 selects all.
 #[exported]
 pub fn rocprofiler_at_intercept_table_registration(
     callback: Option<InterceptCallback>,
@@ -46,11 +46,11 @@ pub fn rocprofiler_at_intercept_table_registration(
     Ok(())
 }
 
-/// Shows a table to the tools that want to see it.
+/// Shows a table to the tools that asked for it.
 pub fn tell(table: Table, version: u64, instance: u64, live: LiveTable) {
     let wanting: Vec<_> = lock().iter().copied().filter(|intercept| intercept.tables & table.0 != 0).collect();
     for Intercept { callback, data, client, .. } in wanting {
-        // A tool may finalize itself in the callback before.
+        // A tool may have finalized itself in the previous callback.
         if !lock().iter().any(|intercept| intercept.client == client) {
             continue;
         }
@@ -61,7 +61,7 @@ pub fn tell(table: Table, version: u64, instance: u64, live: LiveTable) {
     }
 }
 
-/// Forgets the functions of a tool, which is finalized.
+/// Removes the functions of a finalized tool.
 pub fn forget_intercepts_of(client: usize) {
     lock().retain(|intercept| intercept.client != client);
 }

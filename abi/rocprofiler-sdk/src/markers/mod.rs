@@ -1,4 +1,4 @@
-//! ROCTx: a runtime hands over the tables of its functions, and the functions that tools want to know of are replaced by wrappers.
+//! ROCTx: a runtime passes the tables of its functions, and those that tools want to trace are replaced by wrappers.
 
 mod arguments;
 mod intercept;
@@ -16,7 +16,7 @@ pub use intercept::forget_intercepts_of;
 pub use register::{Tables, register_waiting};
 pub use table::RuntimeTables;
 
-/// Returns the locks of this room, locked.
+/// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
     vec![Box::new(register::lock()), Box::new(intercept::lock()), Box::new(ranges::lock())]
 }

@@ -1,5 +1,5 @@
-//! The service MARKER_CORE_RANGE_API: one event per range, from its push to its pop, or from its start to its stop. Its wrappers
-//! stand around those of the core service.
+//! The service MARKER_CORE_RANGE_API: one event per range, from its push to its pop, or from its start to its stop. Its
+//! wrappers are called around those of the core service.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::layout::{MarkerArguments, MarkerData};
 use crate::thread::in_call;
 use crate::tracing::{ApiCall, Event, Phase, drop_if_interrupting, put, retire, traced};
 
-/// What stood in the runtime's table before.
+/// The functions that the runtime's table held before.
 pub static INNER: Functions = no_functions();
 
 const MARK: i32 = 0;
@@ -27,29 +27,29 @@ const GET_THREAD_ID: i32 = 3;
 /// The operation that each function of the core table belongs to.
 pub const OPERATIONS: [i32; 6] = [MARK, THREAD_RANGE, THREAD_RANGE, PROCESS_RANGE, PROCESS_RANGE, GET_THREAD_ID];
 
-/// A range that began and did not end yet.
+/// A range that has begun but not ended.
 pub(super) struct OpenRange {
     event: Event,
     operation: i32,
-    /// The message, kept for the end of the range: the program may have freed its own by then.
+    /// The message, kept until the range ends: the program may free its own earlier.
     message: Option<CString>,
     start: Ticks,
     result: u64,
 }
 
 thread_local! {
-    /// The ranges that this thread pushed. `None` for those that are not traced.
+    /// The ranges that this thread has pushed; `None` for each that is not traced.
     static PUSHED: RefCell<Vec<Option<OpenRange>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The ranges that were started, by the ids that the runtime gave them.
+/// The ranges that were started, by the ids that the runtime returned for them.
 static STARTED: Mutex<Option<HashMap<u64, OpenRange>>> = Mutex::new(None);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<HashMap<u64, OpenRange>>> {
     STARTED.lock()
 }
 
-/// Returns the wrappers, by the place of the function in the core table.
+/// Returns the wrappers, by the function's index in the core table.
 pub fn range_wrappers() -> Vec<*mut c_void> {
     vec![
         mark as extern "C" fn(Text<'_>) as *mut c_void,
@@ -61,10 +61,10 @@ pub fn range_wrappers() -> Vec<*mut c_void> {
     ]
 }
 
-/// Calls what stood in a place of the table, if anything did.
+/// Calls the function that the table held at an index, if it held one.
 macro_rules! inner {
     ($index:literal, fn($($type:ty),*) -> $result:ty, $($argument:expr),*) => {{
-        // SAFETY: the place had a function of this type.
+        // SAFETY: the table held a function of this type there.
         let inner = unsafe { original::<extern "C" fn($($type),*) -> $result>(&INNER[$index]) };
         inner.map_or_else(<$result>::default, |inner| inner($($argument),*))
     }};
@@ -90,14 +90,14 @@ extern "C" fn push(message: Text<'_>) -> c_int {
     if let Some(range) = &mut range {
         range.result = u64::from(level.cast_unsigned());
     }
-    // A thread that ends has no ranges any more.
+    // A thread that is being torn down has no ranges left.
     let _inside = Inside::enter();
     let _ = PUSHED.try_with(|pushed| pushed.borrow_mut().push(range));
     level
 }
 
 extern "C" fn pop() -> c_int {
-    // A handler ends what it began, and that was dropped then.
+    // A signal handler ends only what it began itself, and that was dropped.
     if interrupts_a_call() {
         return inner!(2, fn() -> c_int,);
     }
@@ -137,7 +137,7 @@ extern "C" fn stop(id: u64) {
     }
 }
 
-/// Calls the runtime's function as part of a range, if it is traced.
+/// Calls the runtime's function as part of a range, if that is traced.
 fn within<R>(range: &Option<OpenRange>, function: impl FnOnce() -> R) -> R {
     match range {
         Some(range) => in_call(range.event.internal, function),

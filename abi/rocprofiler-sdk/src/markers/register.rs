@@ -25,7 +25,7 @@ pub struct Tables {
     name: LiveTable,
 }
 
-/// Tables that were registered while tools were initialized, by a tool that used ROCTx then.
+/// The tables that were registered while tools were being initialized, by a tool that used ROCTx.
 static WAITING: Mutex<Vec<Tables>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Tables>> {
@@ -48,9 +48,10 @@ impl Tables {
         }
     }
 
-    /// Replaces the functions that a context wants to know of, started or not.
+    /// Replaces the functions that any context wants to trace, whether it is started or not.
     ///
-    /// Of several runtimes, all call the functions of the first, because a wrapper does not know whose table it was called through.
+    /// Of several runtimes, all call the functions of the first, because a wrapper does not know whose table it was
+    /// called through.
     pub fn register(self) {
         let Self { version, instance, core, control, name } = self;
         wrap(core, &CORE, &core_wrappers(), |operation| is_configured(Domain::MarkerCore, operation));
@@ -66,28 +67,28 @@ impl Tables {
         exit::finalize_earlier();
     }
 
-    /// Registers the tables when tools are initialized.
+    /// Registers the tables once tools are initialized.
     pub fn register_later(self) {
         lock().push(self);
-        // They may be since the caller asked.
+        // That may have happened since the caller asked.
         if initialization() == DONE {
             register_waiting();
         }
     }
 }
 
-/// Registers the tables that wait for the tools.
+/// Registers the tables that were waiting for the tools.
 pub fn register_waiting() {
     let waiting = std::mem::take(&mut *lock());
     waiting.into_iter().for_each(Tables::register);
 }
 
-/// Keeps the functions of a table, and puts wrappers into the places of those that are wanted.
+/// Keeps the functions of a table, and puts wrappers in place of those that are wanted.
 fn wrap(table: LiveTable, originals: &[AtomicPtr<c_void>], wrappers: &[*mut c_void], is_wanted: impl Fn(i32) -> bool) {
     for (index, &wrapper) in wrappers.iter().enumerate() {
         let Some(place) = table.function(index) else { return };
         let function = place.load(Ordering::Acquire);
-        // A table that is registered twice has the wrappers already.
+        // A table that is registered a second time holds the wrappers already.
         if function != wrapper && is_wanted(index as i32) {
             keep_first(&originals[index], function);
             place.store(wrapper, Ordering::Release);
@@ -95,7 +96,7 @@ fn wrap(table: LiveTable, originals: &[AtomicPtr<c_void>], wrappers: &[*mut c_vo
     }
 }
 
-/// Returns whether any context, started or not, wants an operation.
+/// Returns whether any context, started or not, traces an operation.
 fn is_configured(domain: Domain, operation: i32) -> bool {
     let wants = |route: &crate::services::Route| route.buffers(operation).is_some() || route.calls(operation).is_some();
     routes(domain).iter().any(wants)

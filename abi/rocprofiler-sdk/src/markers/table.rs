@@ -1,4 +1,4 @@
-//! The tables of a ROCTx runtime: each begins with its size, and consists of pointers to functions.
+//! The tables of a ROCTx runtime: each is its size, followed by pointers to functions.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -9,18 +9,18 @@ use opscope_producer::OfferedTable;
 /// How many functions the largest table has.
 pub const MOST_FUNCTIONS: usize = 6;
 
-/// Functions by their place in a table.
+/// Functions by their index in a table.
 pub type Functions = [AtomicPtr<c_void>; MOST_FUNCTIONS];
 
-/// Returns a list without functions.
+/// Returns an empty list of functions.
 pub const fn no_functions() -> Functions {
     [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_FUNCTIONS]
 }
 
 /// The tables that a runtime registers: NULL, or an array of pointers to them.
 ///
-/// The runtime promises that there are as many as the count beside it says, each NULL or a table that begins with its
-/// size and lives as long as the process.
+/// The runtime guarantees that there are as many as the count says that it passes with them. Each is NULL, or a table
+/// that begins with its size and lives as long as the process.
 #[repr(transparent)]
 pub struct RuntimeTables<'a>(*mut *mut c_void, PhantomData<&'a mut [*mut c_void]>);
 
@@ -31,41 +31,41 @@ pub struct CountedTables<'a> {
 }
 
 impl<'a> RuntimeTables<'a> {
-    /// Returns the tables with their count.
+    /// Pairs the tables with their count.
     ///
     /// # Safety
-    /// It is theirs.
+    /// The runtime passed this count with these tables.
     pub unsafe fn counted(self, count: u64) -> CountedTables<'a> {
         CountedTables { tables: self, count }
     }
 }
 
 impl<'a> CountedTables<'a> {
-    /// Returns how many there are; 0 where the pointer is NULL.
+    /// Returns the number of tables; 0 if the pointer is NULL.
     pub fn count(&self) -> u64 {
         if self.tables.0.is_null() { 0 } else { self.count }
     }
 
-    /// Returns the first ones as tables of ROCTx.
+    /// Returns the first `COUNT` tables as tables of ROCTx.
     pub fn markers<const COUNT: usize>(&self) -> [Option<LiveTable>; COUNT] {
         let table = |index| {
-            // SAFETY: there are so many.
+            // SAFETY: the index is below the count.
             let table = (index < self.count() as usize).then(|| unsafe { *self.tables.0.add(index) });
             table.and_then(|table| LiveTable::new(table.cast()))
         };
         std::array::from_fn(table)
     }
 
-    /// Returns the only one, as the table of a producer.
+    /// Returns the first table as the table of a producer.
     pub fn producer(&self) -> OfferedTable<'a> {
-        // SAFETY: a producer registers its table under its name, and there is at least one.
+        // SAFETY: a producer registers its table under its own name, and there is at least one.
         unsafe {
             OfferedTable::from_ptr(if self.count() == 0 { std::ptr::null_mut() } else { (*self.tables.0).cast() })
         }
     }
 }
 
-/// A live table in the memory of a runtime.
+/// A table in a runtime's memory, in use by the runtime.
 #[derive(Clone, Copy)]
 pub struct LiveTable {
     table: *mut u64,
@@ -83,38 +83,38 @@ impl LiveTable {
         Some(Self { table, functions: (size / 8).saturating_sub(1).min(MOST_FUNCTIONS) })
     }
 
-    /// Returns the place of a function, or `None` if the runtime's table is older and ends before.
+    /// Returns a function's entry, or `None` if the runtime's table is an older one that ends before it.
     pub fn function(&self, index: usize) -> Option<&'static AtomicPtr<c_void>> {
         if index >= self.functions {
             return None;
         }
-        // SAFETY: the place lies within the table's size, and the table lives as long as the process. The runtime reads it while
-        // it is changed, as it expects.
+        // SAFETY: the entry lies within the table's size, and the table lives as long as the process. The runtime
+        // expects entries to change while it reads them.
         Some(unsafe { AtomicPtr::from_ptr(self.table.add(1 + index).cast()) })
     }
 
-    /// Returns the table as the runtime handed it over.
+    /// Returns the table as the runtime passed it.
     pub fn as_ptr(&self) -> *mut c_void {
         self.table.cast()
     }
 }
 
-/// Returns the function in a place, if there is one.
+/// Returns the function in an entry, if it has one.
 ///
 /// # Safety
-/// It is a function of this type.
+/// The entry holds a function of this type or NULL.
 #[inline(always)]
 pub unsafe fn original<F: Copy>(place: &AtomicPtr<c_void>) -> Option<F> {
     const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) };
     let function = place.load(Ordering::Acquire);
-    // SAFETY: both have the same size, and NULL is `None`; the caller promises the rest.
+    // SAFETY: both have the same size, and NULL is `None`; the caller guarantees the type.
     unsafe { std::mem::transmute_copy::<*mut c_void, Option<F>>(&function) }
 }
 
-// SAFETY: the table lives as long as the process, and its functions are read and written atomically.
+// SAFETY: the table lives as long as the process, and its entries are read and written atomically.
 unsafe impl Send for LiveTable {}
 
-/// Keeps a function in a place that has none yet.
+/// Stores a function in an entry that is still empty.
 pub fn keep_first(place: &AtomicPtr<c_void>, function: *mut c_void) {
     let _ = place.compare_exchange(std::ptr::null_mut(), function, Ordering::AcqRel, Ordering::Acquire);
 }

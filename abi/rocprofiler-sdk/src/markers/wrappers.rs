@@ -1,4 +1,5 @@
-//! What stands in a runtime's tables instead of its functions: each tells the tools, and calls the runtime's own.
+//! The wrappers that replace a runtime's functions in its tables: each notifies the tools, and calls the runtime's own
+//! function.
 
 use std::ffi::{c_int, c_void};
 
@@ -9,18 +10,18 @@ use crate::kinds::Domain;
 use crate::layout::MarkerArguments;
 use crate::tracing::{ApiCall, traced};
 
-/// The functions of the runtime that registered itself first.
+/// The functions of the first runtime that registered itself.
 pub static CORE: Functions = no_functions();
 pub static CONTROL: Functions = no_functions();
 pub static NAME: Functions = no_functions();
 
-/// Returns arguments that are words.
+/// Returns two words as arguments.
 pub fn words(first: u64, second: u64) -> MarkerArguments {
     MarkerArguments { words: [first, second] }
 }
 
-/// Makes the wrapper of each function of a table, and the list of them in the order of the table. A function that the runtime does
-/// not have returns 0.
+/// Defines a wrapper for each function of a table, and a function that lists them in the order of the table. If the
+/// runtime does not have a function, its wrapper returns 0.
 macro_rules! wrappers {
     (
         $list:ident, $domain:ident, $originals:ident:
@@ -34,7 +35,7 @@ macro_rules! wrappers {
                     arguments: words($first, $second),
                 };
                 traced(call, || {
-                    // SAFETY: the runtime put a function of this type into this place of its table.
+                    // SAFETY: the runtime put a function of this type into this entry of its table.
                     let original = unsafe { original::<extern "C" fn($($type),*) -> $result>(&$originals[$operation]) };
                     original.map_or_else(<$result>::default, |original| original($($argument),*))
                 })

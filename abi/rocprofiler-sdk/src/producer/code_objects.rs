@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Kernel, Model, Plan};
-use opscope_producer::{Told, forget_plan, keep_text, kernel_name, number_kernels};
+use opscope_producer::{FromProducer, forget_plan, keep_text, kernel_name, number_kernels};
 
-use super::attached::Producer;
+use super::attachment::Producer;
 use crate::agents;
 use crate::kinds::{CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, Domain};
 use crate::layout::{CodeObjectLoad, KernelSymbol};
 use crate::tracing::{Event, Phase};
 
-/// A model's, a plan's or a kernel's number among those of one producer.
+/// The number of a producer, and of a model, plan or kernel among its own.
 type Key = (u64, u64);
 
 #[derive(Default)]
@@ -24,22 +24,22 @@ pub(super) struct Loaded {
 const STORAGE_NONE: i32 = 0;
 const STORAGE_FILE: i32 = 1;
 
-/// A model, whose plans are code objects.
+/// A loaded model. Its plans are code objects.
 struct LoadedModel {
-    /// Where its file is, as a text that lives as long as the process.
+    /// The path of its file, as a text that lives as long as the process.
     uri: &'static CStr,
-    /// The bytes of its file; `None` for a model from memory.
+    /// The size of its file in bytes; `None` for a model from memory.
     size: Option<u64>,
     plans: Vec<(u64, CodeObject)>,
 }
 
-/// A code object that tools know, and its kernels.
+/// A code object that tools know of, and its kernels.
 struct CodeObject {
     object: Option<(Event, CodeObjectLoad)>,
     symbols: Vec<(Event, KernelSymbol)>,
 }
 
-// SAFETY: their pointers lead to what lives as long as the process; a tool's values may go to any thread.
+// SAFETY: the pointers lead to memory that lives as long as the process; a tool's values may move between threads.
 #[allow(unsafe_code, reason = "what a tool gets has pointers")]
 unsafe impl Send for CodeObject {}
 
@@ -54,8 +54,8 @@ fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {
     change(lock().get_or_insert_default())
 }
 
-/// A model was loaded: its file is known when its plans are made.
-pub fn model_loaded(producer: &Producer, model: &Told<'_, Model>) {
+/// A model was loaded. Its file is remembered for the plans that are made later.
+pub fn model_loaded(producer: &Producer, model: &FromProducer<'_, Model>) {
     let (id, path) = (model.id, model.path().to_string_lossy().into_owned());
     let path = fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
     let size = fs::metadata(&path).ok().map(|file| file.len());
@@ -65,7 +65,7 @@ pub fn model_loaded(producer: &Producer, model: &Told<'_, Model>) {
 }
 
 /// A plan was made: a code object, with a symbol for each of its kernels.
-pub fn plan_made(producer: &Producer, plan: &Told<'_, Plan>) {
+pub fn plan_made(producer: &Producer, plan: &FromProducer<'_, Plan>) {
     let first = number_kernels(producer.number, plan);
     let place = |loaded: &mut Loaded| {
         let model = loaded.models.get(&(producer.number, plan.model))?;
@@ -74,7 +74,7 @@ pub fn plan_made(producer: &Producer, plan: &Told<'_, Plan>) {
     let Some((uri, size)) = with_loaded(place) else { return };
 
     let id = NEXT_OBJECT.fetch_add(1, Ordering::Relaxed);
-    // What the tools want may call them, so no lock is held.
+    // Reporting may call the tools, so no lock is held.
     let object = begin(CODE_OBJECT_LOAD, || CodeObjectLoad {
         size: size_of::<CodeObjectLoad>() as u64,
         code_object_id: id,
@@ -85,7 +85,7 @@ pub fn plan_made(producer: &Producer, plan: &Told<'_, Plan>) {
         load_size: size.unwrap_or(0),
         load_delta: 0,
         storage_type: if size.is_some() { STORAGE_FILE } else { STORAGE_NONE },
-        // The file is not open: its descriptor is -1.
+        // The file is not open, so the descriptor is -1.
         storage: [u64::from(u32::MAX), 0],
     });
     let symbols = plan
@@ -100,8 +100,8 @@ pub fn plan_made(producer: &Producer, plan: &Told<'_, Plan>) {
     });
 }
 
-/// A model was unloaded, and with it its plans.
-pub fn model_unloaded(producer: &Producer, model: &Told<'_, Model>) {
+/// A model was unloaded, and its plans with it.
+pub fn model_unloaded(producer: &Producer, model: &FromProducer<'_, Model>) {
     let model = model.id;
     let unloaded = with_loaded(|loaded| loaded.models.remove(&(producer.number, model)));
     for (plan, mut object) in unloaded.into_iter().flat_map(|model| model.plans) {
@@ -115,7 +115,7 @@ pub fn model_unloaded(producer: &Producer, model: &Told<'_, Model>) {
     }
 }
 
-/// Tells the contexts that want to know of something that is loaded.
+/// Begins the report of a loaded object to the contexts that want it.
 fn begin<T: Copy>(operation: i32, payload: impl FnOnce() -> T) -> Option<(Event, T)> {
     let mut event = Event::uncorrelated(Domain::CodeObject, |route| route.calls(operation).is_some())?;
     let payload = payload();

@@ -2,16 +2,16 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_producer::layout::{Dispatch, Kernel};
-use opscope_producer::{Told, kernel_number};
+use opscope_producer::{FromProducer, kernel_number};
 
-use super::attached::Producer;
+use super::attachment::Producer;
 use crate::agents;
 use crate::kinds::{COMPLETE, Domain, ENQUEUE};
 use crate::layout::{AsyncCorrelation, Dim3, DispatchInfo, DispatchRecord, Handle, KernelDispatchData};
-use crate::stored::TRACING;
+use crate::stored_records::TRACING;
 use crate::tracing::{Event, Phase, retire};
 
-/// A dispatch that began and did not end yet.
+/// A dispatch that has begun but not ended.
 struct Begun {
     run: u64,
     kernel: *const Kernel,
@@ -20,25 +20,25 @@ struct Begun {
 }
 
 thread_local! {
-    /// The dispatches that this thread is in, the innermost last.
+    /// The dispatches that this thread is executing, the innermost last.
     static BEGUN: RefCell<Vec<Begun>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Dispatches of one thread that began and did not end, at most. Where an engine reports their ends from another thread, they are not
-/// found again.
+/// How many dispatches of one thread may be in progress at most. If an engine reports their ends on another thread,
+/// they are never removed from the list.
 const DEEPEST: usize = 1024;
 
 static NEXT_DISPATCH: AtomicU64 = AtomicU64::new(1);
 
-/// All dispatches are of one queue.
+/// All dispatches go to one queue.
 const QUEUE: Handle = Handle(1);
 
 /// A kernel is about to be executed.
-pub fn dispatch_begin(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
+pub fn dispatch_begin(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) {
     let Some(begun) = Begun::new(producer, dispatch) else { return };
-    // Before the list is borrowed: a tool may run a model in its callback.
+    // Before the list is borrowed, because a tool may run a model in its callback.
     let begun = begun.enqueued();
-    // A thread that is being torn down has no place for it. Then only its end is recorded.
+    // A thread that is being torn down has no list any more. Then only the end of the dispatch is recorded.
     let _ = BEGUN.try_with(|all| {
         let mut all = all.borrow_mut();
         if all.len() == DEEPEST {
@@ -49,12 +49,12 @@ pub fn dispatch_begin(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
 }
 
 /// A kernel was executed.
-pub fn dispatch_end(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
+pub fn dispatch_end(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) {
     let begun = BEGUN.try_with(|all| {
         let mut all = all.borrow_mut();
         let is_this = |begun: &Begun| begun.run == dispatch.run && std::ptr::eq(begun.kernel, dispatch.kernel);
         all.iter().rposition(is_this).map(|index| {
-            // What is nested in it ended without a report: its run was stopped.
+            // Dispatches nested in it ended without a report, because their run was stopped.
             all.truncate(index + 1);
             all.pop()
         })
@@ -62,7 +62,7 @@ pub fn dispatch_end(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
     let begun = begun.ok().flatten().flatten();
     let unannounced = || {
         let mut begun = Begun::new(producer, dispatch)?;
-        // A tool that wants to know of both gets both or none: it may keep something from one to the other.
+        // A tool that wants both callbacks receives both or none: it may keep state from one to the other.
         begun.event.forget_callbacks(ENQUEUE);
         Some(begun)
     };
@@ -72,7 +72,7 @@ pub fn dispatch_end(producer: &Producer, dispatch: &Told<'_, Dispatch>) {
 }
 
 impl Begun {
-    fn new(producer: &Producer, dispatch: &Told<'_, Dispatch>) -> Option<Self> {
+    fn new(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) -> Option<Self> {
         let wants = |route: &crate::services::Route| route.wants(ENQUEUE) || route.wants(COMPLETE);
         let mut event = Event::begin(Domain::KernelDispatch, wants)?;
         event.thread = dispatch.thread;
@@ -93,7 +93,7 @@ impl Begun {
         Some(Self { run: dispatch.run, kernel: dispatch.kernel, event, info })
     }
 
-    /// Tells that it is enqueued.
+    /// Reports that the dispatch is enqueued.
     fn enqueued(mut self) -> Self {
         let data = self.data(0, 0);
         self.event.call(ENQUEUE, Phase::Enter, || data);
@@ -102,7 +102,7 @@ impl Begun {
         self
     }
 
-    /// Tells that it is complete.
+    /// Reports that the dispatch is complete.
     fn complete(mut self, start: u64, end: u64) {
         let data = self.data(start, end);
         self.event.call(COMPLETE, Phase::None, || data);
@@ -127,7 +127,7 @@ impl Begun {
     }
 }
 
-/// Returns an output's shape as a grid: x is its last dimension, y the one before, z all others together.
+/// Returns an output's shape as a grid: x is its last dimension, y the one before, z the product of all others.
 fn grid(shape: &[u64]) -> Dim3 {
     let size = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
     let mut inner = shape.iter().rev().copied();

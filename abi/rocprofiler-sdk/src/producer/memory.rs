@@ -3,10 +3,10 @@ use opscope_producer::layout::{Allocation, Copy, OPSCOPE_COPY_HOST_TO_DEVICE, OP
 use crate::agents;
 use crate::kinds::{ALLOCATE, DEVICE_TO_HOST, Domain, FREE, HOST_TO_DEVICE};
 use crate::layout::{AsyncCorrelation, MemoryAllocationData, MemoryAllocationRecord, MemoryCopyData, MemoryCopyRecord};
-use crate::stored::TRACING;
+use crate::stored_records::TRACING;
 use crate::tracing::{Event, Phase, retire};
 
-/// Inputs or outputs were copied. The copy is told of when it is over, so both of its callbacks come then.
+/// Inputs or outputs were copied. This is reported after the copy, so both of its callbacks are made then.
 pub fn copy(copy: &Copy) {
     let into = copy.direction == OPSCOPE_COPY_HOST_TO_DEVICE;
     let operation = if into { HOST_TO_DEVICE } else { DEVICE_TO_HOST };
@@ -48,13 +48,13 @@ pub fn copy(copy: &Copy) {
     retire(event.internal);
 }
 
-/// Memory for a tensor was allocated or freed. It is told of afterwards, so both callbacks come then.
+/// Memory for a tensor was allocated or freed. This is reported afterwards, so both callbacks are made then.
 pub fn allocation(allocation: &Allocation) {
     let allocates = allocation.operation == OPSCOPE_MEMORY_ALLOCATE;
     let operation = if allocates { ALLOCATE } else { FREE };
     let Some(mut event) = Event::begin(Domain::MemoryAllocation, |route| route.wants(operation)) else { return };
     event.thread = allocation.thread;
-    // What is freed has no size in this interface.
+    // In this interface, freed memory has no size.
     let bytes = if allocates { allocation.bytes } else { 0 };
     let data = |time, address| MemoryAllocationData {
         size: size_of::<MemoryAllocationData>() as u64,

@@ -1,6 +1,6 @@
-//! What opscope's producers run: models as code objects with kernel symbols, dispatches, copies and memory.
+//! What opscope's producers report: models as code objects with kernel symbols, dispatches, copies and memory.
 
-mod attached;
+mod attachment;
 mod code_objects;
 mod dispatches;
 mod memory;
@@ -10,7 +10,7 @@ use std::any::Any;
 
 pub use table::{attach, connect_all, update_all};
 
-/// Returns the locks of this room, locked.
+/// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
-    vec![Box::new(attached::lock()), Box::new(code_objects::lock()), opscope_producer::kernels_lock()]
+    vec![Box::new(attachment::lock()), Box::new(code_objects::lock()), opscope_producer::kernels_lock()]
 }

@@ -2,15 +2,15 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use opscope_producer::layout::{Allocation, Copy, Dispatch, Model, Plan, Runtime};
-use opscope_producer::{Consumer, OfferedTable, Told, Wanted};
+use opscope_producer::{Consumer, FromProducer, OfferedTable, Wanted};
 
-use super::attached::{Producer, lock};
+use super::attachment::{Producer, lock};
 use super::{code_objects, dispatches, memory};
 use crate::kinds::{COMPLETE, Domain, ENQUEUE, RUNTIME_NONE};
 use crate::services::{Route, routes};
 use crate::tracing::announce_runtime;
 
-/// Takes the table of a producer. Its functions are set when tools are initialized: by [`connect_all`].
+/// Takes the table of a producer. [`connect_all`] sets its functions once tools are initialized.
 pub fn attach(table: OfferedTable<'_>) -> c_int {
     table.attach(|table| {
         let mut producers = lock();
@@ -25,7 +25,8 @@ pub fn attach(table: OfferedTable<'_>) -> c_int {
     })
 }
 
-/// Sets the functions of the producers that have none yet, and tells the tools of them. Called when tools are initialized.
+/// Sets the functions of the producers that have none yet, and announces these producers to the tools. Called when
+/// tools are initialized.
 pub fn connect_all() {
     let producers = lock().clone();
     for producer in producers {
@@ -35,9 +36,9 @@ pub fn connect_all() {
     }
 }
 
-/// Sets what the producers call to what the started contexts want.
+/// Sets the producers' callbacks to those that the started contexts need.
 pub fn update_all() {
-    // Locked until all are set, so that the last one sees all changes. Nothing here calls a tool.
+    // Locked until all are set, so that the last update sees all changes. No tool is called meanwhile.
     let producers = lock();
     for producer in producers.iter().filter(|producer| producer.is_connected.load(Ordering::Acquire)) {
         producer.update();
@@ -45,38 +46,38 @@ pub fn update_all() {
 }
 
 impl Consumer for Producer {
-    fn runtime_initialized(&'static self, runtime: Told<'_, Runtime>) {
+    fn runtime_initialized(&'static self, runtime: FromProducer<'_, Runtime>) {
         self.version.store(runtime.version_number, Ordering::Release);
         if self.is_connected.load(Ordering::Acquire) {
             announce_runtime(RUNTIME_NONE, runtime.version_number, self.number);
         }
     }
 
-    fn model_loaded(&'static self, model: Told<'_, Model>) {
+    fn model_loaded(&'static self, model: FromProducer<'_, Model>) {
         code_objects::model_loaded(self, &model);
     }
 
-    fn model_unloaded(&'static self, model: Told<'_, Model>) {
+    fn model_unloaded(&'static self, model: FromProducer<'_, Model>) {
         code_objects::model_unloaded(self, &model);
     }
 
-    fn plan_made(&'static self, plan: Told<'_, Plan>) {
+    fn plan_made(&'static self, plan: FromProducer<'_, Plan>) {
         code_objects::plan_made(self, &plan);
     }
 
-    fn dispatch_begin(&'static self, dispatch: Told<'_, Dispatch>) {
+    fn dispatch_begin(&'static self, dispatch: FromProducer<'_, Dispatch>) {
         dispatches::dispatch_begin(self, &dispatch);
     }
 
-    fn dispatch_end(&'static self, dispatch: Told<'_, Dispatch>) {
+    fn dispatch_end(&'static self, dispatch: FromProducer<'_, Dispatch>) {
         dispatches::dispatch_end(self, &dispatch);
     }
 
-    fn copy(&'static self, copy: Told<'_, Copy>) {
+    fn copy(&'static self, copy: FromProducer<'_, Copy>) {
         memory::copy(&copy);
     }
 
-    fn allocation(&'static self, allocation: Told<'_, Allocation>) {
+    fn allocation(&'static self, allocation: FromProducer<'_, Allocation>) {
         memory::allocation(&allocation);
     }
 }
@@ -88,7 +89,7 @@ impl Producer {
             self.update();
         }
         let version = self.version.load(Ordering::Acquire);
-        // A producer that is being attached says its version afterwards.
+        // A producer that is just being attached reports its version later.
         if version != 0 {
             announce_runtime(RUNTIME_NONE, version, self.number);
         }
@@ -104,7 +105,7 @@ impl Producer {
         let copies = any(Domain::MemoryCopy, |_| true);
         let allocates = any(Domain::MemoryAllocation, |_| true);
         self.table.set(Wanted {
-            // Models and plans are announced once, so they are followed while nothing is started, too.
+            // Models and plans are announced once only, so they are followed even while no context is started.
             model_loaded: names_kernels,
             model_unloaded: names_kernels,
             plan_made: names_kernels,

@@ -9,8 +9,8 @@ use crate::kinds::{BUFFERED, CALLBACKS, Kind, RequestKind};
 use crate::layout::Handle;
 use crate::phase::check_configurable;
 
-/// Adds a service to a context: records of a kind go into a buffer, which has to be made for that context. `count` operations are
-/// traced; all if it is 0. A call that fails changes nothing.
+/// Adds a service to a context: records of a kind go into a buffer, which must have been created for that context.
+/// Traces the `count` given operations; all if `count` is 0. A call that fails changes nothing.
 #[exported]
 pub fn rocprofiler_configure_buffer_tracing_service(
     context: Handle,
@@ -33,8 +33,8 @@ pub fn rocprofiler_configure_buffer_tracing_service(
     })
 }
 
-/// Adds a service to a context: `callback` is called for a kind. `count` operations are traced; all if it is 0. A call that fails
-/// changes nothing.
+/// Adds a service to a context: `callback` is called for a kind. Traces the `count` given operations, or all of them if
+/// `count` is 0. A call that fails changes nothing.
 #[exported]
 pub fn rocprofiler_configure_callback_tracing_service(
     context: Handle,
@@ -56,8 +56,8 @@ pub fn rocprofiler_configure_callback_tracing_service(
     })
 }
 
-/// Lets a context ask `callback` for the external correlation ids of `count` kinds; of all if `kinds` is NULL. Where the callback
-/// returns something else than 0, the ids that were pushed are used.
+/// Lets a context ask `callback` for the external correlation ids of `count` kinds; of all if `kinds` is NULL. If the
+/// callback returns a value other than 0, the pushed ids are used.
 #[exported]
 pub fn rocprofiler_configure_external_correlation_id_request_service(
     context: Handle,
@@ -67,7 +67,7 @@ pub fn rocprofiler_configure_external_correlation_id_request_service(
     data: Data,
 ) -> Result<(), Status> {
     let context = contexts::find(context)?;
-    // NULL stands for all of them.
+    // NULL stands for all kinds.
     let kinds = if kinds.is_null() { None } else { Some(kinds.get("kinds")?) };
     if kinds.is_some_and(<[u32]>::is_empty) {
         return Err(Status::InvalidArgument);
@@ -90,13 +90,14 @@ pub fn rocprofiler_configure_external_correlation_id_request_service(
     Ok(())
 }
 
-/// A tool's function that chooses the counters of a dispatch. There are none, so it is never called.
+/// A tool's function that chooses the counters of a dispatch. No counters exist, so it is never called.
 type ChooseCounters = extern "C-unwind" fn();
 
-/// A tool's function that gets the counters of a dispatch. It is never called.
+/// A tool's function that receives the counters of a dispatch. It is never called.
 type TakeCounters = extern "C-unwind" fn();
 
-/// Adds a service to a context that counts dispatches into a buffer. Nothing here counts, so the buffer gets no such record.
+/// Adds a service to a context that would write the counters of dispatches into a buffer. No counters exist, so it
+/// writes nothing.
 #[exported]
 pub fn rocprofiler_configure_buffer_dispatch_counting_service(
     context: Handle,
@@ -110,7 +111,8 @@ pub fn rocprofiler_configure_buffer_dispatch_counting_service(
     })
 }
 
-/// Adds a service to a context that counts dispatches and calls back. Nothing here counts, so neither function is called.
+/// Adds a service to a context that would call back with the counters of dispatches. No counters exist, so neither
+/// function is called.
 #[exported]
 pub fn rocprofiler_configure_callback_dispatch_counting_service(
     context: Handle,
@@ -132,13 +134,13 @@ fn count_dispatches(context: Handle, check: impl FnOnce(Handle) -> Result<(), St
     })
 }
 
-/// Returns the operations of a kind that is to be configured.
+/// Returns the operations of a kind that is being configured.
 fn select(kinds: &[Kind], kind: u32, is_configured: bool, list: Counted<'_, i32>) -> Result<u64, Status> {
     if is_configured {
         return Err(Status::ServiceAlreadyConfigured);
     }
     let found = kinds.get(kind as usize).filter(|_| kind != 0).ok_or(Status::KindNotFound)?;
     let operations = list.get("operations")?;
-    // Without any, all are traced.
+    // Without a list, all are traced.
     found.select((!operations.is_empty()).then_some(operations))
 }

@@ -1,4 +1,4 @@
-//! Services: what contexts trace, and where it goes.
+//! Services: what contexts trace, and where the records go.
 
 mod configure;
 mod routes;
@@ -7,7 +7,7 @@ use std::any::Any;
 
 pub use routes::{Buffered, Route, direct, find_direct, freeze, routes};
 
-/// Returns the locks of this room, locked.
+/// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
     vec![Box::new(routes::lock())]
 }

@@ -10,10 +10,10 @@ use crate::exit::FirstCall;
 use crate::kinds::{BUFFERED, CALLBACKS, Domain, RequestKind};
 use crate::layout::{CallbackRecord, Handle, UserData};
 
-/// A tool's callback for what is traced.
+/// A tool's callback for traced events.
 pub type CallbackFunction = extern "C-unwind" fn(CallbackRecord, &mut UserData, Data);
 
-/// A tool's function that gives external correlation ids.
+/// A tool's function that returns external correlation ids.
 pub type RequestFunction = extern "C-unwind" fn(
     thread: u64,
     context: Handle,
@@ -28,13 +28,13 @@ pub type RequestFunction = extern "C-unwind" fn(
 #[derive(Clone, Copy)]
 pub struct Buffered {
     pub kind: u32,
-    /// A bit for each operation.
+    /// One bit for each operation.
     pub operations: u64,
     pub buffer: &'static Buffer,
 }
 
 impl Buffered {
-    /// Returns whether it puts an operation into its buffer.
+    /// Returns whether the service records an operation in its buffer.
     #[inline(always)]
     pub fn wants(&self, operation: i32) -> bool {
         self.operations >> (operation & 63) & 1 != 0
@@ -45,23 +45,23 @@ impl Buffered {
 #[derive(Clone, Copy)]
 pub struct Callback {
     pub kind: u32,
-    /// A bit for each operation.
+    /// One bit for each operation.
     pub operations: u64,
     pub function: CallbackFunction,
     pub data: Data,
     pub first_call: &'static FirstCall,
 }
 
-/// The service that asks the tool for external correlation ids.
+/// The service that asks a tool for external correlation ids.
 pub struct Requests {
-    /// A bit for each kind.
+    /// One bit for each kind.
     pub kinds: u64,
     pub function: RequestFunction,
     pub data: Data,
     pub first_call: FirstCall,
 }
 
-/// What a context wants of a domain.
+/// What a context wants from a domain.
 pub struct Route {
     pub context: &'static Context,
     pub buffered: Option<Buffered>,
@@ -74,7 +74,7 @@ pub(super) struct Services {
     pub context: &'static Context,
     pub buffered: Vec<Buffered>,
     pub callbacks: Vec<Callback>,
-    /// Whether it counts dispatches, which nothing here does.
+    /// Whether it counts dispatches, which never yields anything here.
     pub counts_dispatches: bool,
     pub requests: &'static OnceLock<Requests>,
 }
@@ -83,10 +83,10 @@ type Routes = [Vec<Route>; Domain::COUNT];
 
 static SERVICES: Mutex<Vec<Services>> = Mutex::new(Vec::new());
 
-/// By domain, the one route that goes straight into a buffer; null where there is more to do, or nothing.
+/// For each domain, the only route, if that goes straight into a buffer; null if there is more to do, or nothing.
 static DIRECT: [Last<Route>; Domain::COUNT] = [const { Last::new() }; Domain::COUNT];
 
-/// The services of all contexts, by domain. They cannot change once tools are initialized.
+/// The services of all contexts, by domain. They are fixed once tools are initialized.
 static ROUTES: Last<Routes> = Last::new();
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Services>> {
@@ -111,7 +111,7 @@ pub(super) fn with_services<R>(
     change(&mut all[index])
 }
 
-/// Makes the routes of what was configured. It is called once, when all tools are initialized.
+/// Builds the routes from the configured services. Called once, when all tools are initialized.
 pub fn freeze() {
     let mut routes: Routes = Default::default();
     let mut empty = Vec::new();
@@ -143,22 +143,22 @@ pub fn freeze() {
     ROUTES.set(Some(Box::leak(Box::new(routes))));
 }
 
-/// Returns what the contexts want of a domain. It is empty until tools are initialized.
+/// Returns what the contexts want from a domain: nothing until tools are initialized.
 #[inline(always)]
 pub fn routes(domain: Domain) -> &'static [Route] {
     ROUTES.get().map_or(&[], |routes| &routes[domain.index()])
 }
 
-/// Returns the only route of a domain whose context is started, if all that it wants is records in a buffer.
+/// Returns a domain's only route whose context is started, if that wants nothing but records in a buffer.
 #[inline(always)]
 pub fn direct(domain: Domain) -> Option<(&'static Route, &'static Buffered)> {
     let route = DIRECT[domain.index()].get()?;
     Some((route, route.buffered.as_ref()?))
 }
 
-/// Finds the direct routes again. Called when a context was started or stopped, or got a service.
+/// Recomputes the direct routes. Called when a context was started or stopped, or got a service.
 pub fn find_direct() {
-    // One at a time, so that the last one sees all changes.
+    // One thread at a time, so that the last one sees all changes.
     let _services = lock();
     for domain in Domain::ALL {
         let mut started = routes(domain).iter().filter(|route| route.context.is_started());
@@ -169,13 +169,13 @@ pub fn find_direct() {
 }
 
 impl Route {
-    /// Returns whether the context is started and wants an operation in its buffer or by callback.
+    /// Returns whether the context is started and wants an operation, in its buffer or by callback.
     #[inline(always)]
     pub fn wants(&self, operation: i32) -> bool {
         self.context.is_started() && (self.buffers(operation).is_some() || self.calls(operation).is_some())
     }
 
-    /// Returns the service that puts an operation into a buffer.
+    /// Returns the service that records an operation in a buffer.
     #[inline(always)]
     pub fn buffers(&self, operation: i32) -> Option<&Buffered> {
         self.buffered.as_ref().filter(|service| service.wants(operation))

@@ -6,7 +6,7 @@ use crate::correlation::pushed;
 use crate::kinds::Domain;
 use crate::layout::{ApiRecord, Correlation, MarkerArguments, MarkerData};
 use crate::services::{Buffered, Route, direct, routes};
-use crate::stored::TRACING;
+use crate::stored_records::TRACING;
 use crate::thread;
 
 /// A call of a runtime's function.
@@ -17,7 +17,7 @@ pub struct ApiCall {
     pub arguments: MarkerArguments,
 }
 
-/// What a function returns, as tools see it: in the lower half if it is an int.
+/// The result of a function as tools see it: an int is in the lower half.
 pub trait Outcome: Copy {
     fn as_word(self) -> u64;
 }
@@ -40,7 +40,7 @@ impl Outcome for u64 {
     }
 }
 
-/// Calls a function, and tells the contexts that want to know of it.
+/// Calls a function, and reports the call to the contexts that want it.
 #[inline(always)]
 pub fn traced<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
     match direct(call.domain) {
@@ -51,7 +51,7 @@ pub fn traced<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
     }
 }
 
-/// Where one buffer is all that wants the call.
+/// As [`traced`], if the call has to be recorded in one buffer and nowhere else.
 #[inline(always)]
 fn traced_into<R>(route: &Route, service: &Buffered, call: ApiCall, function: impl FnOnce() -> R) -> R {
     thread::with_current(|thread| {

@@ -7,14 +7,14 @@ use crate::correlation::pushed;
 use crate::kinds::{Domain, RequestKind};
 use crate::layout::{CallbackRecord, Correlation, UserData};
 use crate::services::{Buffered, Route, routes};
-use crate::stored::TRACING;
+use crate::stored_records::TRACING;
 use crate::thread;
 
-/// Where a callback stands in what it tells of.
+/// The phase of an event that a callback reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Phase {
-    /// It has no length.
+    /// It has no duration.
     None = 0,
     /// It begins, or is loaded.
     Enter = 1,
@@ -35,16 +35,17 @@ pub struct Event {
 pub struct Captured {
     route: &'static Route,
     external: u64,
-    /// The tool's own value, which it finds again in the next callback for this event.
+    /// The tool's own value, which it receives again in the next callback for this event.
     user_data: UserData,
     /// Whether the tool was asked for `external`.
     is_requested: bool,
-    /// Whether the tool's callbacks are called.
+    /// Whether the tool's callbacks are made.
     is_called: bool,
 }
 
-/// If the caller is a signal handler that interrupts another call, drops the records of what happens, and counts them in the buffers of
-/// the started contexts. Tools are not called: the interrupted call may hold what they need. Returns whether it did.
+/// In a signal handler that interrupts another call, drops the event's records, and counts them in the buffers of the
+/// started contexts. Tools are not called, because the interrupted call may hold what they need. Returns whether it
+/// did.
 pub fn drop_if_interrupting(domain: Domain, operation: i32) -> bool {
     let interrupts = interrupts_a_call();
     if interrupts {
@@ -58,7 +59,7 @@ pub fn drop_if_interrupting(domain: Domain, operation: i32) -> bool {
 }
 
 impl Event {
-    /// Begins an event, if a started context wants it. `wants` says whether a context that is started does.
+    /// Begins an event, if `wants` holds for the route of any started context.
     pub fn begin(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
         let mut event = Self::uncorrelated(domain, wants)?;
         (event.internal, event.ancestor) =
@@ -66,7 +67,7 @@ impl Event {
         Some(event)
     }
 
-    /// As [`begin`](Self::begin), but for something that has no correlation: its ids are 0.
+    /// As [`begin`](Self::begin), for events without correlation: their ids are 0.
     pub fn uncorrelated(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
         let wanting = || routes(domain).iter().filter(|route| route.context.is_started() && wants(route));
         wanting().next()?;
@@ -77,13 +78,13 @@ impl Event {
         Some(Self { domain, internal: 0, ancestor: 0, thread, contexts: wanting().map(captured).collect() })
     }
 
-    /// Finds the external id of each context: asks the tool for it, or takes what was pushed.
+    /// Finds the external id for each context: asks the tool for it, or takes the pushed one.
     pub fn correlate(&mut self, operation: i32) {
         let kind = RequestKind::of(self.domain);
         for captured in &mut self.contexts {
             captured.external = pushed(captured.route.context.id, self.thread).unwrap_or(0);
             let Some(requests) = kind.and_then(|kind| captured.route.requests(kind)) else { continue };
-            // A tool may finalize itself while it is asked for another context.
+            // A tool may finalize itself while it is asked on behalf of another context.
             if captured.route.context.is_ended() {
                 continue;
             }
@@ -102,20 +103,20 @@ impl Event {
         }
     }
 
-    /// Takes again what was pushed, since a tool may push in its callback.
+    /// Reads the pushed ids again, since a tool may push in its callback.
     pub fn correlate_again(&mut self) {
         for captured in self.contexts.iter_mut().filter(|captured| !captured.is_requested) {
             captured.external = pushed(captured.route.context.id, self.thread).unwrap_or(0);
         }
     }
 
-    /// As [`call`](Self::call), for the end of something that lives long: contexts that were stopped meanwhile are left out.
+    /// As [`call`](Self::call), for the end of something that lives long: skips contexts that were stopped meanwhile.
     pub fn call_started<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
         self.contexts.retain(|captured| captured.route.context.is_started());
         self.call(operation, phase, payload);
     }
 
-    /// Calls the tools that want an operation. `payload` makes what they get, anew for each of them.
+    /// Calls the tools that want an operation. `payload` makes their payload, anew for each of them.
     pub fn call<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
         thread::in_callback(|| self.call_all(operation, phase, payload));
     }
@@ -123,7 +124,7 @@ impl Event {
     fn call_all<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
         for captured in self.contexts.iter_mut().filter(|captured| captured.is_called) {
             let Some(service) = captured.route.calls(operation) else { continue };
-            // A tool that was finalized since the event began is not called any more.
+            // A tool that was finalized since the event began is not called again.
             if captured.route.context.is_ended() {
                 continue;
             }
@@ -149,20 +150,20 @@ impl Event {
         }
     }
 
-    /// Leaves out the callbacks of contexts that want to know of an operation which was not told.
+    /// Disables the callbacks of the contexts that want an operation which was not reported.
     pub fn forget_callbacks(&mut self, operation: i32) {
         for captured in &mut self.contexts {
             captured.is_called &= captured.route.calls(operation).is_none();
         }
     }
 
-    /// Ends the event. A signal handler that runs while its memory is freed finds the thread inside of a call.
+    /// Ends the event. A signal handler that runs while its memory is freed sees the thread inside a call.
     pub fn end(self) {
         let _inside = Inside::enter();
         drop(self);
     }
 
-    /// Puts a record into each buffer that wants an operation. `put` gets the service and the ids.
+    /// Puts a record into each buffer that wants an operation. `put` receives the service and the ids.
     pub fn record(&self, operation: i32, put: impl Fn(&Buffered, Correlation)) {
         for captured in &self.contexts {
             let Some(service) = captured.route.buffers(operation) else { continue };

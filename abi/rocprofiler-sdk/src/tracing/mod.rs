@@ -1,7 +1,8 @@
-//! Tracing: who wants to know what happens, and telling them.
+//! Tracing: reports what happens to the contexts that want to know.
 //!
-//! A call of a runtime's function goes through `call`: where one buffer is all that wants it, straight into that buffer; else
-//! through `event`, which captures the contexts that are started when something begins, and tells them of its end, too.
+//! A call of a runtime's function goes through `call`. If it has to be recorded in one buffer only, it goes straight
+//! there. Otherwise it goes through `event`, which captures the contexts that are started when something begins, and
+//! also reports its end to them.
 
 mod call;
 mod event;

@@ -3,9 +3,9 @@ use opscope_clock::Ticks;
 use crate::kinds::Domain;
 use crate::layout::RetirementRecord;
 use crate::services::routes;
-use crate::stored::TRACING;
+use crate::stored_records::TRACING;
 
-/// Records that nothing more will carry an internal correlation id, where a context wants that.
+/// Records that an internal correlation id is used no more, if a context wants that.
 #[inline(always)]
 pub fn retire(internal: u64) {
     let routes = routes(Domain::CorrelationIdRetirement);

@@ -3,9 +3,9 @@ use opscope_clock::Timestamp;
 use super::event::{Event, Phase};
 use crate::kinds::Domain;
 use crate::layout::{RuntimeInitializationData, RuntimeInitializationRecord};
-use crate::stored::TRACING;
+use crate::stored_records::TRACING;
 
-/// Tells that a runtime registered itself. `operation` says which one.
+/// Reports that a runtime registered itself. `operation` says which one.
 pub fn announce_runtime(operation: i32, version: u64, instance: u64) {
     let domain = Domain::RuntimeInitialization;
     let Some(mut event) = Event::uncorrelated(domain, |route| route.wants(operation)) else { return };

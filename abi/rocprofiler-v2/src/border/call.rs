@@ -6,10 +6,10 @@ use opscope_border::{Answer, ArgumentError, Failure, Out, Place, answer};
 use super::Status;
 use crate::threads;
 
-/// Whether the tool called `rocprofiler_initialize`, and not `rocprofiler_finalize` since.
+/// Whether the tool has called `rocprofiler_initialize`, and not `rocprofiler_finalize` since.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// What messages call this library.
+/// This library's name in messages.
 const LIBRARY: &str = "librocprofiler64";
 
 /// Sets whether the tool uses the library. Returns whether that changed.
@@ -17,7 +17,7 @@ pub fn set_begun(begun: bool) -> bool {
     BEGUN.swap(begun, Ordering::AcqRel) != begun
 }
 
-/// The status is all that a tool learns of an error. Before the library is initialized, it is the same for all.
+/// A tool learns only the status of a failure. Before the library is initialized, all failures have the same status.
 impl Failure for Status {
     type Status = Self;
 
@@ -44,18 +44,18 @@ impl From<ArgumentError> for Status {
     }
 }
 
-/// Runs the body of an exported function that buffers' callbacks can call at any time: records are delivered after the
-/// end, too.
+/// Runs the body of an exported function that callbacks of buffers can call at any time: records are also delivered
+/// after the end.
 pub fn in_callback(body: impl FnOnce() -> Result<(), Status>) -> Status {
     if threads::is_delivering() { answer(body) } else { Answer::answer(body) }
 }
 
-/// Returns a callback that the tool has to give.
+/// Returns a callback that the tool must pass.
 pub fn required<F>(callback: Option<F>) -> Result<F, Status> {
     callback.ok_or(Status::InvalidArguments)
 }
 
-/// Checks that there is a place for a result.
+/// Checks that the tool passed a place for a result.
 pub fn out<T>(to: Out<'_, T>) -> Result<Place<'_, T>, Status> {
     Ok(to.aligned_place("a result")?)
 }

@@ -1,4 +1,5 @@
-//! What every exported function does: it answers with a status, keeps panics inside, and checks pointers. And calls of a tool.
+//! The shell of every exported function: it returns a status, stops panics, and checks pointers. Also calls of a tool's
+//! functions.
 
 mod call;
 mod status;

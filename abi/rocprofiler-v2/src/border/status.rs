@@ -4,7 +4,7 @@ use opscope_border::exported;
 
 macro_rules! statuses {
     ($($status:ident = $number:literal, $text:literal;)+) => {
-        /// What a call answers: `rocprofiler_status_t`.
+        /// What a call returns: `rocprofiler_status_t`.
         #[repr(C)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(dead_code, reason = "the interface has all of them")]
@@ -12,7 +12,8 @@ macro_rules! statuses {
             $(#[doc = concat!($text, ".")] $status = $number,)+
         }
 
-        /// The text of each status, by its number without the sign. They end with a line feed, as tools expect it.
+        /// The text of each status, by its number without the sign. They end with a line feed, because tools expect
+        /// that.
         const TEXTS: &[&str] = &[$(concat!($text, "\n\0"),)+];
     };
 }
@@ -59,7 +60,7 @@ statuses! {
     MismatchedExternalCorrelationId = -38, "The external correlation id is another one";
 }
 
-/// Returns what a status means. It is never NULL; a number that is none has the text of an unknown error.
+/// Returns what a status means. Never NULL; for any other number, the text is that of an unknown error.
 #[exported]
 pub fn rocprofiler_error_str(status: i32) -> *const c_char {
     let text = usize::try_from(status.unsigned_abs()).ok().filter(|_| status <= 0).and_then(|index| TEXTS.get(index));

@@ -5,33 +5,33 @@ use std::time::Duration;
 
 use opscope_trace::{BufferId, BufferOptions, Bytes, CallbackThread, Policy, TraceError};
 
-use super::aside;
+use super::aside_records;
 pub use super::delivery::BufferCallback;
 use super::delivery::Delivery;
-use super::stored::{CATEGORY, give_up};
+use super::stored_records::{CATEGORY, give_up};
 use crate::border::{Status, say};
 use crate::layout::Handle;
 use crate::threads;
 
-/// A buffer of a session. Clones are handles of the same one.
+/// A buffer of a session. Clones refer to the same buffer.
 #[derive(Clone)]
 pub struct Buffer {
     pub id: Handle,
     trace: opscope_trace::Buffer,
     damaged: Arc<AtomicBool>,
-    /// The payload that could not be read, when a flush last looked.
+    /// The amount of payload that could not be read, as of the last flush.
     unreadable: Arc<AtomicU64>,
 }
 
-/// The environment variable that names a directory. Buffers lie in files there, so that they survive the process.
+/// The environment variable with a directory. Buffers are stored in files there, so that they survive the process.
 const FILES: &str = "OPSCOPE_ROCPROFILER_BUFFERS";
 
-/// The smallest size: it has room for the largest record.
+/// The smallest size: the largest record fits into it.
 const SMALLEST: usize = 4096;
 
 impl Buffer {
-    /// Creates a buffer. Records are delivered when it is full, when it is flushed, and at its interval, if it gets one. It has a
-    /// thread of its own, so that its callback may wait for that of another buffer.
+    /// Creates a buffer. Records are delivered when it is full, when it is flushed, and at its interval, if it has one.
+    /// It has its own thread, so that its callback may wait for that of another buffer.
     pub fn create(session: Handle, id: Handle, size: usize, callback: BufferCallback) -> Result<Self, Status> {
         let size = Bytes::new(size.max(SMALLEST) as u64);
         let damaged = Arc::<AtomicBool>::default();
@@ -52,16 +52,16 @@ impl Buffer {
         Ok(Self { id, trace, damaged, unreadable: Arc::default() })
     }
 
-    /// Returns what records are put in by.
+    /// Returns the id by which records are put into it.
     pub fn trace_id(&self) -> BufferId {
         self.trace.id()
     }
 
     /// Puts the bytes of a record into the buffer.
     pub fn put(&self, form: u16, bytes: &[u8]) {
-        let keep_aside = || aside::keep(self.trace_id(), form, bytes, || self.trace.request_callback());
-        // What this thread's callback put aside comes first.
-        let put = if threads::is_delivering() && aside::has_some(self.trace_id()) {
+        let keep_aside = || aside_records::keep(self.trace_id(), form, bytes, || self.trace.request_callback());
+        // Records that this thread's callback set aside come first.
+        let put = if threads::is_delivering() && aside_records::has_some(self.trace_id()) {
             keep_aside()
         } else {
             match self.trace.emit_bytes(CATEGORY, form, bytes) {
@@ -69,16 +69,17 @@ impl Buffer {
                 other => other,
             }
         };
-        // A buffer that is destroyed takes nothing.
+        // A destroyed buffer takes no records.
         if put.is_err() {
             give_up(form, bytes);
         }
     }
 
-    /// Delivers everything that was put in before. In a callback that it would wait for, the rest is delivered after that.
+    /// Delivers every record that was put in before. In a callback that this would have to wait for, the rest is
+    /// delivered after that callback.
     pub fn flush(&self) -> Result<(), Status> {
         match self.trace.flush() {
-            // What the process's exit destroyed has delivered everything.
+            // A buffer that was destroyed at the process's exit has delivered everything.
             Ok(()) | Err(TraceError::BufferDestroyed(_)) => {}
             Err(TraceError::Busy(_)) => {
                 self.trace.request_flush();
@@ -91,19 +92,19 @@ impl Buffer {
         if self.damaged.swap(false, Ordering::AcqRel) || is_new { Err(Status::CorruptedSessionBuffer) } else { Ok(()) }
     }
 
-    /// Sets the milliseconds after which records are delivered by themselves; 0 for never.
+    /// Sets the milliseconds after which records are delivered automatically; 0 means never.
     pub fn set_interval(&self, milliseconds: u64) -> Result<(), Status> {
         let interval = (milliseconds > 0).then(|| Duration::from_millis(milliseconds));
         self.trace.set_interval(interval).map_err(|error| status(&error))
     }
 
-    /// Delivers what is in the buffer, and destroys it. In its own callback the rest is delivered after that.
+    /// Delivers what is in the buffer, and destroys it. In its own callback, the rest is delivered after the callback.
     pub fn destroy(&self) {
         // It may be destroyed already.
         let _ = self.trace.destroy();
     }
 
-    /// Forgets the damage of the parent's records: the child's buffer is empty.
+    /// Resets the damage of the parent's records, because the child's buffer is empty.
     pub fn reset_in_child(&self) {
         self.damaged.store(false, Ordering::Release);
         self.unreadable.store(0, Ordering::Release);

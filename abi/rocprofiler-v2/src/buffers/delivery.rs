@@ -10,8 +10,8 @@ use opscope_trace::{Batch, RecordRef};
 use zerocopy::FromBytes;
 
 use super::numbers::{next_number, next_record};
-use super::stored::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE};
-use super::{aside, current, messages};
+use super::stored_records::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE};
+use super::{aside_records, current_batch, messages};
 use crate::border::call_tool;
 use crate::kinds::{PHASE_ENTER, PHASE_NONE, PROFILER, ROCTX, TRACER};
 use crate::layout::{Handle, KernelProperties, ProfilerRecord, RecordHeader, TracerRecord};
@@ -21,20 +21,20 @@ use crate::threads;
 /// A tool's callback for a buffer.
 pub type BufferCallback = extern "C-unwind" fn(*const RecordHeader, *const RecordHeader, Handle, Handle);
 
-/// The bytes that one callback gets at most.
+/// How many bytes one callback receives at most.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Packs the records of a buffer, and hands them to the tool. Its memory is that of one callback.
+/// Packs the records of a buffer, and passes them to the tool. It needs memory for one callback only.
 pub struct Delivery {
     session: Handle,
     buffer: Handle,
     callback: BufferCallback,
-    /// Set when a record was found to be overwritten.
+    /// Set when a record is found to be overwritten.
     damaged: Arc<AtomicBool>,
     records: Vec<u64>,
     /// The offset of each record, and its kind.
     places: Vec<(usize, c_int)>,
-    /// The messages of the records, and where in them each begins, by the offset of the word that is to point there.
+    /// The messages of the records, and the beginning of each, by the offset of the word that will point to it.
     messages: Vec<u8>,
     pointers: Vec<(usize, usize)>,
     /// The messages that were too long for the buffer.
@@ -47,11 +47,11 @@ impl Delivery {
         Self { session, buffer, callback, damaged, records, places, messages, pointers, long: Vec::new() }
     }
 
-    /// Hands over a batch, in as many callbacks as its size needs.
+    /// Passes a batch on, in as many callbacks as its size needs.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
-        // Before any callback: what callbacks put aside from now on has to follow what they put into the buffer before it, which is
-        // in the next batch.
-        let aside = aside::take(batch.buffer());
+        // Taken before any callback: records that callbacks set aside from now on must follow their earlier records in
+        // the buffer, which are in the next batch.
+        let aside = aside_records::take(batch.buffer());
         let calibration = batch.calibration();
         for record in batch.records() {
             if self.add(record, &calibration).is_none() {
@@ -60,14 +60,14 @@ impl Delivery {
             self.call_if_full();
         }
         for record in aside {
-            // The check word is right: nothing but this library had the record.
+            // The check word is right, because only this library had the record.
             let _ = self.add_words(record.form, &record.words, &calibration);
             self.call_if_full();
         }
         self.call();
     }
 
-    /// Adds a record as tools read it. Returns `None` for one that was overwritten.
+    /// Adds a record in the tool's format. Returns `None` for one that was overwritten.
     #[inline]
     fn add(&mut self, record: RecordRef<'_>, calibration: &Calibration) -> Option<()> {
         let (header, payload) = (record.header(), record.payload());
@@ -80,12 +80,13 @@ impl Delivery {
 
     #[inline]
     fn add_words(&mut self, form: u16, words: &[u64], calibration: &Calibration) -> Option<()> {
-        let is_whole = (MARKER_WORDS..=stored::MOST_WORDS).contains(&words.len()) && !words.len().is_multiple_of(2);
+        let is_whole =
+            (MARKER_WORDS..=stored_records::MOST_WORDS).contains(&words.len()) && !words.len().is_multiple_of(2);
         if !is_whole {
             return None;
         }
         let (head, text) = words[1..].split_at(if form == MARKER { MARKER_WORDS - 1 } else { words.len() - 1 });
-        if stored::check(head, text) != words[0] {
+        if stored_records::check(head, text) != words[0] {
             return None;
         }
         match form {
@@ -97,7 +98,7 @@ impl Delivery {
         Some(())
     }
 
-    /// Adds a marker. Returns `None` if its message is not there.
+    /// Adds a marker. Returns `None` if its message is missing.
     fn add_marker(&mut self, words: &[u64], calibration: &Calibration) -> Option<()> {
         let start = self.records.len() * 8;
         let name: *const c_char = match words[4] {
@@ -198,7 +199,7 @@ impl Delivery {
         }
     }
 
-    /// Calls the tool with what was added, and forgets it.
+    /// Calls the tool with the records that were added, and then clears them.
     fn call(&mut self) {
         if self.records.is_empty() {
             return;
@@ -209,11 +210,11 @@ impl Delivery {
         let range = self.records.as_mut_ptr_range();
         let (begin, end) = (range.start.cast_const().cast(), range.end.cast_const().cast());
         let of = (self.session, self.buffer);
-        current::begin(of, begin as usize, end as usize, &mut self.places);
+        current_batch::begin(of, begin as usize, end as usize, &mut self.places);
         threads::deliver(|| {
             call_tool("a buffer's callback", || (self.callback)(begin, end, self.session, self.buffer))
         });
-        if !current::end(of, &self.records, &mut self.places) {
+        if !current_batch::end(of, &self.records, &mut self.places) {
             self.damaged.store(true, Ordering::Release);
         }
         self.records.clear();

@@ -1,4 +1,4 @@
-//! Messages that are too long to lie in a buffer. Their records have numbers of them and not pointers, so that a damaged record
+//! Messages that are too long for a buffer. Their records contain numbers instead of pointers, so that a damaged record
 //! leads nowhere.
 
 use std::collections::BTreeMap;

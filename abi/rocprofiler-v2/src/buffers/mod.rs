@@ -1,28 +1,28 @@
-//! Buffers: records wait in one of `opscope-trace` in a form of their own, and are packed one behind the other when they are
+//! Buffers: records wait in a buffer of `opscope-trace` in their own format, and are packed without gaps when they are
 //! delivered.
 
-mod aside;
+mod aside_records;
 mod buffer;
-pub mod current;
+pub mod current_batch;
 mod delivery;
 mod messages;
 mod numbers;
-mod stored;
+mod stored_records;
 
 use std::any::Any;
 
 pub use buffer::{Buffer, BufferCallback};
 pub use numbers::{next_number, next_record};
-pub use stored::{Activity, Dispatch, Marker, drop_if_interrupting, give_up};
+pub use stored_records::{Activity, Dispatch, Marker, drop_if_interrupting, give_up};
 
-/// Returns the locks of this room, locked.
+/// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
-    vec![Box::new(aside::lock()), Box::new(current::lock()), Box::new(messages::lock())]
+    vec![Box::new(aside_records::lock()), Box::new(current_batch::lock()), Box::new(messages::lock())]
 }
 
-/// Forgets what belongs to the parent's other threads and to records that the child does not have.
+/// Removes everything that belongs to the parent's other threads, and to records that the child does not have.
 pub fn reset_in_child() {
-    aside::lock().clear();
-    current::reset_in_child();
+    aside_records::lock().clear();
+    current_batch::reset_in_child();
     messages::lock().clear();
 }

@@ -1,15 +1,16 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The id of the next record, of all kinds and buffers. None has the id 0: the vendor's plugins skip a record that has.
+/// The id of the next record, across all kinds and buffers. No record has the id 0, because the vendor's plugins skip
+/// such a record.
 static NEXT_RECORD: AtomicU64 = AtomicU64::new(1);
 
-/// Returns the id of a record that is made now.
+/// Returns the id for a new record.
 pub fn next_record() -> u64 {
     NEXT_RECORD.fetch_add(1, Ordering::Relaxed)
 }
 
-/// How many numbers a thread takes at once, so that threads do not share a counter for each dispatch.
+/// How many numbers a thread takes at once, so that threads do not share a counter at each dispatch.
 const BLOCK: u64 = 256;
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
 
@@ -18,7 +19,7 @@ thread_local! {
     static NUMBERS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// Returns a number for a dispatch or a copy that none had before: above 0.
+/// Returns a number for a dispatch or a copy that was not used before: above 0.
 pub fn next_number() -> u64 {
     let (mut next, mut end) = NUMBERS.get();
     if next == end {

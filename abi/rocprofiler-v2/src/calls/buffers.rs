@@ -1,14 +1,14 @@
 use opscope_border::{In, Items, Out, exported};
 
 use crate::border::{Status, in_callback, out, required};
-use crate::buffers::{Buffer, BufferCallback, current};
+use crate::buffers::{Buffer, BufferCallback, current_batch};
 use crate::layout::{BufferProperty, Handle, RecordHeader};
 use crate::sessions::{find_buffer, with_session, with_sessions};
 
-/// The property that sets the milliseconds after which a buffer is flushed by itself.
+/// The property that sets the milliseconds after which a buffer is flushed automatically.
 const INTERVAL_FLUSH: i32 = 0;
 
-/// Adds a buffer to a session. A size below 4096 counts as 4096.
+/// Adds a buffer to a session. A size below 4096 is raised to 4096.
 #[exported]
 pub fn rocprofiler_create_buffer(
     session: Handle,
@@ -51,15 +51,15 @@ pub fn rocprofiler_destroy_buffer(session: Handle, buffer: Handle) -> Result<(),
     Ok(())
 }
 
-/// Delivers everything that was put into a buffer before, and returns when it is delivered. In a callback that it would wait for, the
-/// rest is delivered after that.
+/// Delivers every record that was put into a buffer before this call, and then returns. In a callback that this would
+/// have to wait for, the rest is delivered after that callback.
 #[exported]
 pub fn rocprofiler_flush_data(session: Handle, buffer: Handle) -> Result<(), Status> {
     find_buffer(session, buffer)?.flush()
 }
 
-/// Writes the place behind a record of a batch: the next record, or the end. In a callback it works after the end of the library's
-/// use, too, and for the buffer of that callback after its end.
+/// Writes the address after a record of a batch: the next record, or the end. In a callback, this also works after the
+/// use of the library has ended, and for that callback's buffer after its end.
 #[exported(in_callback)]
 pub fn rocprofiler_next_record(
     record: In<'_, RecordHeader>,
@@ -71,9 +71,9 @@ pub fn rocprofiler_next_record(
     if record.is_unusable() {
         return Err(Status::InvalidArguments);
     }
-    if !current::is_called((session, buffer)) {
+    if !current_batch::is_called((session, buffer)) {
         find_buffer(session, buffer)?;
     }
-    next.write(current::next(record)?);
+    next.write(current_batch::next(record)?);
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::border::{Status, out, required};
 use crate::layout::{FilterData, FilterProperty, Handle};
 use crate::sessions::{Filter, FilterKind, SyncCallback, with_session};
 
-/// Adds a filter to a session: dispatches with their times, or calls of APIs. Others are not supported.
+/// Adds a filter to a session: for dispatches with their times, or for API calls. Other kinds are not supported.
 #[exported]
 pub fn rocprofiler_create_filter(
     session: Handle,
@@ -37,7 +37,8 @@ pub fn rocprofiler_set_filter_buffer(session: Handle, filter: Handle, buffer: Ha
     })
 }
 
-/// Sets a callback that gets the calls of a filter for API traces, on the thread that makes them, in place of the buffer.
+/// Sets a callback that receives the calls of an API trace filter in place of the buffer, on the thread that makes
+/// them.
 #[exported]
 pub fn rocprofiler_set_api_trace_sync_callback(
     session: Handle,
@@ -54,7 +55,7 @@ pub fn rocprofiler_set_api_trace_sync_callback(
     })
 }
 
-/// Removes a filter. An active session uses it until it is terminated.
+/// Removes a filter. An active session keeps using it until it is terminated.
 #[exported]
 pub fn rocprofiler_destroy_filter(session: Handle, filter: Handle) -> Result<(), Status> {
     with_session(session, |session| {

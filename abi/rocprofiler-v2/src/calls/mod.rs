@@ -1,4 +1,4 @@
-//! Sessions, filters and buffers, as tools use them.
+//! The functions for sessions, filters and buffers.
 
 mod buffers;
 mod filters;

@@ -16,7 +16,7 @@ use crate::sources;
 /// The only replay mode.
 const NO_REPLAY: c_int = -1;
 
-/// Creates a session. It is not active.
+/// Creates a session, which is not active yet.
 #[exported]
 pub fn rocprofiler_create_session(replay_mode: c_int, session: Out<'_, Handle>) -> Result<(), Status> {
     let session = out(session)?;
@@ -46,7 +46,7 @@ pub fn rocprofiler_destroy_session(session: Handle) -> Result<(), Status> {
     Ok(())
 }
 
-/// Starts a session: its filters let records through. One session is active at a time.
+/// Starts a session: its filters let records through. Only one session is active at a time.
 #[exported]
 pub fn rocprofiler_start_session(session: Handle) -> Result<(), Status> {
     with_sessions(|sessions| -> Result<(), Status> {
@@ -62,7 +62,8 @@ pub fn rocprofiler_start_session(session: Handle) -> Result<(), Status> {
     Ok(())
 }
 
-/// Ends a session's activity, and waits for its callbacks for API calls that are running. What is in its buffers stays there.
+/// Terminates a session, and waits for its callbacks for API calls that are in progress. Its buffers keep their
+/// records.
 #[exported]
 pub fn rocprofiler_terminate_session(session: Handle) -> Result<(), Status> {
     with_sessions(|sessions| -> Result<(), Status> {

@@ -1,6 +1,7 @@
-//! Tools of an HSA runtime: this library exports what makes it one, and calls the tools of rocprofiler v2 where no such runtime does.
+//! Tools of an HSA runtime: this library exports what makes it such a tool, and calls the tools of rocprofiler v2 if no
+//! such runtime does.
 
-mod exported;
+mod exports;
 mod runtime;
 
 pub use runtime::load;

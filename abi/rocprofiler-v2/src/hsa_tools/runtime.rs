@@ -12,8 +12,8 @@ use opscope_producer::{Exporter, exporters, is_same_object};
 
 use crate::border::{call_tool, say};
 
-/// A tool's function that is called when an HSA runtime is loaded: with its tables, their version, and the tools that could not be
-/// loaded. Returns whether the tool is loaded.
+/// A tool's function that is called when an HSA runtime is loaded: with its tables, their version, and the tools that
+/// could not be loaded. Returns whether the tool accepts being loaded.
 type Load = extern "C-unwind" fn(&'static HsaTables, u64, failed_count: u64, failed: *const Text<'_>) -> u8;
 
 /// A tool's function that is called when an HSA runtime is unloaded.
@@ -22,19 +22,19 @@ type Unload = extern "C-unwind" fn();
 const PRIORITY: &CStr = c"HSA_AMD_TOOL_PRIORITY";
 const RUNTIME: &CStr = c"libhsa-runtime64.so.1";
 
-/// The tables that a tool gets. There is no runtime here, so each is of version 0 and has no functions. A tool may copy them and write
-/// to them.
+/// The tables that a tool receives. There is no runtime here, so each table has version 0 and no functions. A tool may
+/// copy them and write to them.
 #[repr(C)]
 struct HsaTables {
     version: [AtomicU32; 4],
     tables: [&'static [AtomicU64; WORDS]; TABLES],
 }
 
-/// As many as any runtime has, and more words than any of its tables.
+/// At least as many tables as any runtime has, and words as any of its tables.
 const TABLES: usize = 8;
 const WORDS: usize = 1024;
 
-/// The tools that are loaded, in this order.
+/// The loaded tools, in this order.
 struct Loaded {
     /// The process that loaded them. Its children do not unload them.
     process: u32,
@@ -43,11 +43,11 @@ struct Loaded {
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
 
-/// Does with the tools of rocprofiler v2 what an HSA runtime does when it is loaded, once: each loaded object that exports a
-/// priority has its `OnLoad` called, in the order of the priorities, and its `OnUnload` when the process exits, in the opposite
-/// order. Those are tools of rocprofiler v2 that are bound to this library.
+/// Treats the tools of rocprofiler v2 as an HSA runtime does when it is loaded, once: calls `OnLoad` of each loaded
+/// object that exports a priority, in the order of the priorities, and its `OnUnload` when the process exits, in the
+/// opposite order. These objects are tools of rocprofiler v2 that are bound to this library.
 ///
-/// A process that has such a runtime leaves it to that.
+/// If the process has such a runtime, leaves this to it.
 pub fn load() {
     static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
     if HAS_BEGUN.swap(true, Ordering::AcqRel) || is_runtime_loaded() {
@@ -72,7 +72,7 @@ pub fn load() {
         }
     }
     let is_first = LOADED.set(Loaded { process: process::id(), unload }).is_ok();
-    // After they made their objects, so that it comes before the destructors of these.
+    // Registered after the tools created their objects, so that it runs before the destructors of these.
     if is_first && !system::at_exit(unload_all) {
         say("tools will not be unloaded: the system has no memory for it");
     }
@@ -107,17 +107,18 @@ fn tools() -> Vec<Tool> {
 }
 
 impl Tool {
-    /// Returns the tool that an object is, unless it is this library, or is bound to another one.
+    /// Returns an object as a tool, unless it is this library, or is bound to another one.
     #[allow(unsafe_code, reason = "functions of its own and not of what it depends on are found as addresses")]
     fn of(exporter: &Exporter) -> Option<Self> {
-        // No exported function: a tool may have one of that name, which the loader finds first.
+        // Uses a function that is not exported, because a tool may export one with the same name, which the loader
+        // would find first.
         let here = NonNull::new(unload_all as extern "C" fn() as *mut c_void)?;
         let load = exporter.own(c"OnLoad")?;
         let bound_to = exporter.visible(c"rocprofiler_initialize")?;
         if is_same_object(load, here) || !is_same_object(bound_to, here) {
             return None;
         }
-        // SAFETY: functions of these names have these types, and the constant of this name is such a number.
+        // SAFETY: functions with these names have these types, and the constant with this name is such a number.
         unsafe {
             Some(Self {
                 priority: exporter.symbol.cast::<u32>().read_unaligned(),

@@ -20,25 +20,25 @@ fn agent_info(kind: c_int, agent: Handle) -> Result<&'static CStr, Status> {
     }
 }
 
-/// Writes the length of what is known of an agent, without its NUL.
+/// Writes the length of a text about an agent, without its NUL.
 #[exported]
 pub fn rocprofiler_query_agent_info_size(kind: c_int, agent: Handle, size: Out<'_, usize>) -> Result<(), Status> {
     write(size, agent_info(kind, agent)?.count_bytes())
 }
 
-/// Writes what is known of an agent: its name, or "CPU" or "GPU". The text lives as long as the process.
+/// Writes a text about an agent: its name, or "CPU" or "GPU". The text lives as long as the process.
 #[exported]
 pub fn rocprofiler_query_agent_info(kind: c_int, agent: Handle, text: Out<'_, *const c_char>) -> Result<(), Status> {
     write(text, agent_info(kind, agent)?.as_ptr())
 }
 
-/// Answers that nothing is known of a queue.
+/// Nothing is known about queues: returns an error.
 #[exported]
 pub fn rocprofiler_query_queue_info_size(_kind: c_int, queue: Handle, size: Out<'_, usize>) -> Result<(), Status> {
     queue_info(out(size).map(drop), queue)
 }
 
-/// Answers that nothing is known of a queue.
+/// Nothing is known about queues: returns an error.
 #[exported]
 pub fn rocprofiler_query_queue_info(_kind: c_int, queue: Handle, text: Out<'_, *const c_char>) -> Result<(), Status> {
     queue_info(out(text).map(drop), queue)

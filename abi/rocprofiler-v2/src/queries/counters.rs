@@ -6,7 +6,7 @@ use crate::border::{Status, out};
 use crate::layout::{CounterInfo, Handle};
 use crate::sessions::with_session;
 
-/// A tool's function that gets counters.
+/// A tool's function that receives counters.
 type CountersCallback = Option<extern "C-unwind" fn(CounterInfo, *const c_char, u32) -> c_int>;
 
 /// Calls back with each counter: there is none.
@@ -15,7 +15,7 @@ pub fn rocprofiler_iterate_counters(callback: CountersCallback) -> Result<(), St
     callback.map(drop).ok_or(Status::InvalidArguments)
 }
 
-/// Answers that there is no such counter.
+/// There are no counters: returns an error.
 #[exported]
 pub fn rocprofiler_query_counter_info_size(
     session: Handle,
@@ -26,7 +26,7 @@ pub fn rocprofiler_query_counter_info_size(
     counter_info(out(size).map(drop), session)
 }
 
-/// Answers that there is no such counter.
+/// There are no counters: returns an error.
 #[exported]
 pub fn rocprofiler_query_counter_info(
     session: Handle,

@@ -19,7 +19,8 @@ pub fn rocprofiler_query_kernel_info_size(kind: c_int, kernel: Handle, size: Out
     write(size, kernel_info(kind, kernel)?.count_bytes())
 }
 
-/// Writes the name of the kernel with the id that dispatches have: that of its operator. The text belongs to the tool, which frees it.
+/// Writes the name of a kernel by the id in a dispatch: that of its operator. The text belongs to the tool, which frees
+/// it.
 #[exported]
 pub fn rocprofiler_query_kernel_info(kind: c_int, kernel: Handle, text: Out<'_, *const c_char>) -> Result<(), Status> {
     let place = out(text)?;

@@ -1,4 +1,4 @@
-//! Queries: what tools ask of agents, queues, kernels, counters and operations.
+//! The queries about agents, queues, kernels, counters and operations.
 
 mod agents;
 mod counters;

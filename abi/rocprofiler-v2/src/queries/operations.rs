@@ -27,7 +27,7 @@ pub fn rocprofiler_tracer_operation_id(domain: c_int, name: Text<'_>, operation:
     Ok(())
 }
 
-/// The same under the name that the vendor's library defines.
+/// The same, under the name that the vendor's library defines.
 #[exported]
 pub fn rocprofiler_query_tracer_operation_id(domain: c_int, name: Text<'_>, operation: Out<'_, u32>) -> Status {
     rocprofiler_tracer_operation_id(domain, name, operation)

@@ -29,7 +29,7 @@ const ATT: c_int = 4;
 pub const API_TRACE: c_int = 6;
 const COUNTERS_SAMPLER: c_int = 7;
 
-/// Properties, by number: which kinds of filters have them.
+/// The properties by number, each with the kinds of filters that have it.
 const PROPERTIES: [&[c_int]; 7] = [
     &[],
     // The functions of HSA and HIP.
@@ -45,7 +45,7 @@ const PROPERTIES: [&[c_int]; 7] = [
 ];
 
 impl FilterKind {
-    /// Reads the kind of a filter with its data.
+    /// Reads the kind of a filter, and its data.
     pub fn read(kind: c_int, data: Counted<'_, c_int>, property: &FilterProperty) -> Result<Self, Status> {
         let is_kind = (DISPATCH_TIMESTAMPS..=COUNTERS_SAMPLER).contains(&kind);
         if !is_kind {
@@ -62,7 +62,7 @@ impl FilterKind {
         }
     }
 
-    /// Returns whether it lets through what belongs to a domain.
+    /// Returns whether it lets records of a domain through.
     pub fn traces(&self, domain: c_int) -> bool {
         matches!(self, Self::ApiTrace(domains) if domains.contains(&domain))
     }

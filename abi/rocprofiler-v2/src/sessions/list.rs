@@ -14,7 +14,7 @@ use crate::layout::Handle;
 pub struct Session {
     pub filters: Vec<Filter>,
     pub buffers: Vec<Buffer>,
-    /// How many filters and buffers it ever had.
+    /// How many filters and buffers were ever added.
     pub made_filters: u64,
     pub made_buffers: u64,
 }
@@ -23,10 +23,10 @@ pub struct Session {
 #[derive(Default)]
 pub struct Sessions {
     sessions: BTreeMap<u64, Session>,
-    /// The buffers of all sessions, by what records are put in by.
+    /// The buffers of all sessions, by the ids by which records are put into them.
     buffers: HashMap<BufferId, Buffer>,
     made: u64,
-    /// The one whose records are taken.
+    /// The active session.
     pub active: Option<Handle>,
 }
 
@@ -36,12 +36,12 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Sessions>> {
     SESSIONS.lock()
 }
 
-/// Looks at the sessions, or changes them. Nothing that takes long or calls the tool is done meanwhile.
+/// Reads or changes the sessions. `body` must be quick, and must not call the tool.
 pub fn with_sessions<R>(body: impl FnOnce(&mut Sessions) -> R) -> R {
     body(lock().get_or_insert_default())
 }
 
-/// Looks at a session, or changes it.
+/// Reads or changes a session.
 pub fn with_session<R>(id: Handle, body: impl FnOnce(&mut Session) -> Result<R, Status>) -> Result<R, Status> {
     with_sessions(|sessions| body(sessions.get(id)?))
 }
@@ -51,16 +51,16 @@ pub fn find_buffer(session: Handle, buffer: Handle) -> Result<Buffer, Status> {
     with_session(session, |session| session.buffer(buffer))
 }
 
-/// Puts a record into a buffer that has more to do than writing.
+/// Puts a record into a buffer, if that takes more than writing it.
 #[cold]
 #[inline(never)]
 pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
-    // Before the list is locked, which the interrupted call may hold.
+    // Checked before the list is locked: the interrupted call may hold that lock.
     if drop_if_interrupting(buffer, form) {
         return;
     }
     let found: Option<Buffer> = with_sessions(|sessions| sessions.buffers.get(&buffer).cloned());
-    // Without the list's lock: a full buffer waits for its callback.
+    // The list is unlocked by now, because a full buffer waits for its callback.
     match found {
         Some(found) => found.put(form, bytes),
         None => give_up(form, bytes),
@@ -80,7 +80,7 @@ impl Sessions {
         self.sessions.get_mut(&id.0).ok_or(Status::SessionNotFound)
     }
 
-    /// Removes a session, whose buffers are to be destroyed.
+    /// Removes a session. The caller destroys its buffers.
     pub fn remove(&mut self, id: Handle) -> Result<Session, Status> {
         let removed = self.sessions.remove(&id.0).ok_or(Status::SessionNotFound)?;
         for buffer in &removed.buffers {
@@ -96,7 +96,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Removes a buffer, which is to be destroyed.
+    /// Removes a buffer. The caller destroys it.
     pub fn remove_buffer(&mut self, session: Handle, id: Handle) -> Result<Buffer, Status> {
         let removed = self.get(session)?.buffer(id)?;
         self.get(session)?.buffers.retain(|buffer| buffer.id != id);
@@ -116,7 +116,8 @@ impl Session {
         self.filters.iter_mut().find(|filter| filter.id == id).ok_or(Status::FilterNotFound)
     }
 
-    /// Returns what it wants, or why it cannot be started. Of several filters for the same, the first counts.
+    /// Returns the records that it wants, or why it cannot be started. Of several filters for the same records, the
+    /// first counts.
     pub fn wanted(&self) -> Result<Wanted, Status> {
         if self.filters.is_empty() {
             return Err(Status::SessionMissingFilter);
@@ -126,7 +127,7 @@ impl Session {
             let buffer = filter.buffer.and_then(|id| self.buffer(id).ok()).map(|buffer| buffer.trace_id());
             let takes_calls = filter.sync.is_some() && filter.kind.traces(ROCTX);
             let activities = [HIP_OPS, HSA_OPS].into_iter().find(|domain| filter.kind.traces(*domain));
-            // Calls that a callback would take need none, whatever their domain is.
+            // Calls that a callback receives need no buffer, whatever their domain is.
             let needs_buffer = filter.sync.is_none() || activities.is_some();
             if needs_buffer && buffer.is_none() {
                 return Err(Status::SessionMissingBuffer);
@@ -145,7 +146,7 @@ impl Session {
     }
 }
 
-/// Forgets the records of the parent.
+/// Removes the records of the parent.
 pub(super) fn reset_in_child() {
     with_sessions(|sessions| sessions.buffers.values().for_each(Buffer::reset_in_child));
 }

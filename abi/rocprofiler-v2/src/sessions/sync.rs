@@ -1,4 +1,4 @@
-//! The callback for ROCTX calls, and its calls that are running.
+//! The callback for ROCTX calls, and its calls in progress.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,33 +12,34 @@ use crate::threads;
 /// A tool's callback for the calls of an API.
 pub type SyncCallback = extern "C-unwind" fn(TracerRecord, Handle);
 
-/// Callbacks that are made inside of callbacks of the same thread, at most. A tool whose callback makes such a call again would
-/// otherwise never return.
+/// How deep callbacks may be nested on one thread. Without this limit, a tool whose callback makes such a call again
+/// would never return.
 const DEEPEST_CALL: usize = 8;
 
-/// How long the end of a session waits for running callbacks. One of them may wait for the thread that ends the session.
+/// How long the end of a session waits for calls of its callback. One of them may itself be waiting for the thread that
+/// ends the session.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The callback of the active session, and all that are running.
+/// The callback of the active session, and all calls in progress.
 pub(super) struct Calls {
     callback: Option<(SyncCallback, Handle)>,
     running: Vec<Running>,
 }
 
-/// A callback that is running.
+/// A call of the callback in progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Running {
     session: Handle,
     thread: usize,
 }
 
-/// A callback that may be called until this is dropped: the end of its session waits for it.
+/// The right to call the callback: the end of its session waits until this is dropped.
 pub struct Call {
     pub callback: SyncCallback,
     pub session: Handle,
 }
 
-/// Whether there is a callback, for calls that find none.
+/// Whether a callback is set; checked by calls before they take the lock.
 static IS_SET: AtomicBool = AtomicBool::new(false);
 static CALLS: Mutex<Calls> = Mutex::new(Calls { callback: None, running: Vec::new() });
 /// Notified when a callback has returned.
@@ -48,7 +49,7 @@ pub(super) fn lock() -> MutexGuard<'static, Calls> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns whether a callback takes the calls.
+/// Returns whether a callback receives the calls.
 #[inline(always)]
 pub fn is_set() -> bool {
     IS_SET.load(Ordering::Acquire)
@@ -58,14 +59,14 @@ pub fn is_set() -> bool {
 pub(super) fn set(callback: Option<(SyncCallback, Handle)>) {
     let _inside = Inside::enter();
     let mut calls = lock();
-    // A call in a signal handler allocates nothing, unless very many are running.
+    // So that a call in a signal handler does not allocate, unless very many are in progress.
     calls.running.reserve(4 * DEEPEST_CALL);
     calls.callback = callback;
     IS_SET.store(callback.is_some(), Ordering::Release);
 }
 
-/// Begins a call of the callback, unless there is none, the thread is in too many of them, or this is a signal handler that
-/// interrupts a call of this library: that one may hold the lock.
+/// Begins a call of the callback. Returns `None` if there is no callback, if the thread is in too many of its calls, or
+/// if this is a signal handler that interrupts a call of this library, which may hold the lock.
 pub fn begin() -> Option<Call> {
     if interrupts_a_call() {
         return None;
@@ -94,8 +95,8 @@ impl Drop for Call {
     }
 }
 
-/// Waits until the callbacks of a session that ended have returned, some seconds at most. Inside of any callback it returns at once:
-/// that one might be waited for.
+/// Waits until the callbacks of a session that has ended have returned, for some seconds at most. Inside any callback
+/// it returns immediately, because another thread may be waiting for that one.
 pub fn wait_for_end(session: Handle) {
     let _inside = Inside::enter();
     let calls = lock();
@@ -107,7 +108,7 @@ pub fn wait_for_end(session: Handle) {
     drop(RETURNED.wait_timeout_while(calls, PATIENCE, is_running));
 }
 
-/// Forgets the callbacks of the parent's other threads.
+/// Removes the callbacks of the parent's other threads.
 pub(super) fn reset_in_child() {
     let this = threads::identity();
     lock().running.retain(|running| running.thread == this);

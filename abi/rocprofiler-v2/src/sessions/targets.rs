@@ -1,4 +1,4 @@
-//! Where the records of the active session go. What is traced looks only here, without a lock.
+//! The destinations of the active session's records. Traced calls read only these, without a lock.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,27 +9,27 @@ use super::sync::{self, SyncCallback};
 use crate::kinds::DOMAINS;
 use crate::layout::Handle;
 
-/// A buffer that a kind of records goes into.
+/// The buffer that one kind of records goes into.
 pub struct Target {
     /// The number of the buffer; 0 for none.
     buffer: AtomicU64,
 }
 
-/// A buffer that activities go into, and the domain that they have there.
+/// The buffer that activities go into, and their domain there.
 pub struct ActivityTarget {
-    /// The number of the buffer, and the domain in the lowest bits, so that no thread reads the two of different sessions; 0 for
-    /// none.
+    /// The number of the buffer, with the domain in the lowest bits, so that no thread reads the two from different
+    /// sessions; 0 for none.
     packed: AtomicU64,
 }
 
-/// Where ROCTX calls go, if no callback takes them.
+/// Where ROCTX calls go, if no callback receives them.
 pub static ROCTX: Target = Target { buffer: AtomicU64::new(0) };
 /// Where dispatches go.
 pub static DISPATCHES: Target = Target { buffer: AtomicU64::new(0) };
 /// Where activities go.
 pub static ACTIVITIES: ActivityTarget = ActivityTarget { packed: AtomicU64::new(0) };
 
-/// What a session wants.
+/// The buffers that a session wants records in.
 #[derive(Default)]
 pub struct Wanted {
     pub roctx: Option<BufferId>,
@@ -74,7 +74,7 @@ impl ActivityTarget {
 
 const _: () = assert!(DOMAINS as u64 - 1 <= ActivityTarget::DOMAIN_MASK);
 
-/// Sends the records of a session to where it wants them.
+/// Sets the destinations that a session wants.
 pub fn set(session: Handle, wanted: &Wanted) {
     sync::set(wanted.sync.map(|callback| (callback, session)));
     ACTIVITIES.set(wanted.activities);

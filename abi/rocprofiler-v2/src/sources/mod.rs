@@ -1,4 +1,4 @@
-//! Where records come from: ROCTx runtimes and opscope's producers.
+//! The sources of records: ROCTx runtimes and opscope's producers.
 
 mod producers;
 mod roctx;
@@ -7,13 +7,13 @@ use std::any::Any;
 
 pub use producers::attach as attach_producer;
 
-/// Follows a change of what the active session wants.
+/// Adapts the sources when the active session's wishes change.
 pub fn follow_targets() {
     producers::follow_targets();
     roctx::follow_targets();
 }
 
-/// Returns the locks of this room, locked.
+/// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
     vec![Box::new(producers::lock()), Box::new(roctx::lock())]
 }

@@ -3,7 +3,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Copy, Dispatch, Model, Plan};
 use opscope_producer::{
-    Consumer, OfferedTable, ProducerTable, Told, Wanted, forget_plan, kernel_number, number_kernels,
+    Consumer, FromProducer, OfferedTable, ProducerTable, Wanted, forget_plan, kernel_number, number_kernels,
 };
 
 use crate::buffers::{Activity, Dispatch as StoredDispatch, next_number};
@@ -14,7 +14,7 @@ use crate::sessions::{put_slowly, targets};
 pub struct Producer {
     number: u64,
     table: ProducerTable<Self>,
-    /// The plans of each model, to forget them with it.
+    /// The plans of each model, which are removed with it.
     plans: Mutex<Vec<(u64, u64)>>,
 }
 
@@ -36,9 +36,9 @@ pub fn attach(table: OfferedTable<'_>) -> c_int {
     })
 }
 
-/// Sets what all producers call.
+/// Sets the callbacks of all producers.
 pub fn follow_targets() {
-    // Under the lock, as above: of two threads, the last one decides, and it knows what the session wants now.
+    // Under the lock, as above: of two threads, the last one decides, and it sees what the session wants now.
     lock().iter().for_each(|producer| producer.follow_targets());
 }
 
@@ -51,7 +51,7 @@ impl Producer {
         let dispatches = targets::DISPATCHES.get().is_some();
         let activities = targets::ACTIVITIES.get().is_some();
         self.table.set(Wanted {
-            // Plans are announced once, so they are followed while no session is active, too.
+            // Plans are announced once only, so they are followed even while no session is active.
             model_unloaded: true,
             plan_made: true,
             dispatch_end: dispatches || activities,
@@ -62,12 +62,12 @@ impl Producer {
 }
 
 impl Consumer for Producer {
-    fn plan_made(&'static self, plan: Told<'_, Plan>) {
+    fn plan_made(&'static self, plan: FromProducer<'_, Plan>) {
         number_kernels(self.number, &plan);
         self.plans().push((plan.model, plan.id));
     }
 
-    fn model_unloaded(&'static self, model: Told<'_, Model>) {
+    fn model_unloaded(&'static self, model: FromProducer<'_, Model>) {
         self.plans().retain(|&(of, plan)| {
             if of == model.id {
                 forget_plan(self.number, plan);
@@ -76,10 +76,10 @@ impl Consumer for Producer {
         });
     }
 
-    fn dispatch_end(&'static self, dispatch: Told<'_, Dispatch>) {
+    fn dispatch_end(&'static self, dispatch: FromProducer<'_, Dispatch>) {
         let kernel = dispatch.kernel();
         let &Dispatch { start: begin, end, thread, plan, .. } = &*dispatch;
-        // What two records share has to be known now.
+        // The number that two records share has to be chosen now.
         let number = if targets::ACTIVITIES.get().is_some() { next_number() } else { 0 };
         let id = kernel_number(self.number, plan, kernel.index);
         if let Some(buffer) = targets::DISPATCHES.get() {
@@ -90,7 +90,7 @@ impl Consumer for Producer {
         put_activity(OPS_DISPATCH, begin, end, number, thread, id);
     }
 
-    fn copy(&'static self, copy: Told<'_, Copy>) {
+    fn copy(&'static self, copy: FromProducer<'_, Copy>) {
         put_activity(OPS_COPY, copy.start, copy.end, next_number(), copy.thread, 0);
     }
 }

@@ -18,21 +18,22 @@ use crate::threads;
 
 /// Called by a ROCTx runtime for each of its calls.
 type Listener = extern "C" fn(domain: c_int, operation: u32, data: In<'_, RoctxData<'_>>) -> c_int;
-/// A runtime's function that takes the one listener; NULL removes it.
+/// A runtime's function that sets its only listener; NULL removes it.
 type Register = extern "C" fn(Option<Listener>);
 
 #[allow(unsafe_code, reason = "it names what other libraries export")]
 const REGISTER: Export<Register> =
-    // SAFETY: a function of this name has this type: that is the interface of ROCTx runtimes.
+    // SAFETY: the interface of ROCTx runtimes gives the function of this name this type.
     unsafe { Export::new(c"roctxRegisterTracerCallback") };
 const LIBRARY: &CStr = c"libroctx64.so.4";
 
-/// The turn of the thread that registers this library, or removes it. A runtime may call the tool then, or wait for one of its calls.
+/// The turn of the thread that registers or removes this library. Meanwhile a runtime may call the tool, or wait for
+/// one of its calls.
 static TURN: Turn = Turn::new();
-/// Whether a thread came meanwhile that could not wait.
+/// Whether another thread came meanwhile and could not wait.
 static LOOK_AGAIN: AtomicBool = AtomicBool::new(false);
 
-/// Where this library is registered as the listener.
+/// The runtime's function by which this library is registered as the listener.
 static REGISTERED: Mutex<Option<Register>> = Mutex::new(None);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
@@ -41,11 +42,12 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
 
 /// Listens to the process's ROCTx runtime while the active session wants its calls.
 pub fn follow_targets() {
-    // Before the turn: the loader has a lock of its own, and a library that is being loaded may come here with that one.
+    // Before the turn, because the loader has its own lock, which a thread that loads a library may hold when it comes
+    // here.
     let mut found = (wants_calls() && lock().is_none()).then(find);
     loop {
         let Some(turn) = TURN.take() else {
-            // Whoever has the turn looks again, unless that is over.
+            // The thread that has the turn checks again, unless it has finished.
             LOOK_AGAIN.store(true, Ordering::SeqCst);
             match TURN.try_take() {
                 Some(turn) => drop(turn),
@@ -54,7 +56,7 @@ pub fn follow_targets() {
             continue;
         };
         LOOK_AGAIN.store(false, Ordering::SeqCst);
-        // Of two threads, the last one here decides, and it knows what the session wants now.
+        // Of two threads, the last one here decides, and it sees what the session wants now.
         register(found.take());
         drop(turn);
         if !LOOK_AGAIN.load(Ordering::SeqCst) {
@@ -68,7 +70,7 @@ fn wants_calls() -> bool {
     targets::ROCTX.get().is_some() || sync::is_set()
 }
 
-/// Registers this library with the runtime that was found, or removes it. No lock is held while the runtime is called.
+/// Registers this library with the runtime that was found, or removes it. Holds no lock while it calls the runtime.
 fn register(found: Option<Option<Register>>) {
     let registered = *lock();
     match (registered, wants_calls()) {
@@ -80,7 +82,8 @@ fn register(found: Option<Option<Register>>) {
             Some(None) => {
                 say("there is no ROCTx runtime with roctxRegisterTracerCallback; its calls are not recorded");
             }
-            // Since the look at it, other threads ended that session and started one. The last of them comes here, too.
+            // Since the check, other threads have ended that session and started another one. The last of them also
+            // comes here.
             None => {}
         },
         (Some(register), false) => {
@@ -92,7 +95,7 @@ fn register(found: Option<Option<Register>>) {
     }
 }
 
-/// Finds the runtime: one that the process has loaded, the library beside this one, or the one that the system has.
+/// Finds the runtime: the one that the process has loaded, the library beside this one, or the system's.
 fn find() -> Option<Register> {
     loader::visible(&REGISTER, Scope::Process).or_else(|| {
         let library = Library::loaded(LIBRARY)
@@ -102,17 +105,17 @@ fn find() -> Option<Register> {
     })
 }
 
-/// Returns the path of the runtime beside this library, if there is such a file.
+/// Returns the path of the runtime beside this library, if that file exists.
 fn beside() -> Option<CString> {
     let path = Object::own()?.directory()?.join(LIBRARY.to_str().ok()?);
     if path.is_file() { CString::new(path.as_os_str().as_bytes()).ok() } else { None }
 }
 
-/// Takes a call: for the tool's callback, or into its buffer.
+/// Receives a call, for the tool's callback or for its buffer.
 extern "C" fn listen(domain: c_int, operation: u32, data: In<'_, RoctxData<'_>>) -> c_int {
     // Other domains have other data.
     let Some(data) = Some(data).filter(|_| domain == ROCTX).and_then(In::given) else { return 0 };
-    // A call with an id has no message, and the other way round.
+    // A call with an id has no message, and vice versa.
     let has_message = matches!(operation, 0 | 1 | 3);
     let (message, id) = (if has_message { data.message } else { Text::NULL }, data.id);
     if sync::is_set() {

@@ -1,4 +1,5 @@
-//! The variables that steer registration. As the loader's own, they do not count in a program with more rights than its user.
+//! The environment variables that control registration. As with the loader's own variables, they are ignored in a
+//! program with more privileges than its user.
 
 use std::ffi::{CStr, CString};
 
@@ -21,7 +22,7 @@ pub fn library() -> Option<CString> {
     variable(c"ROCPROFILER_REGISTER_LIBRARY")
 }
 
-/// Reads a switch: a number is true unless it is 0, a word is true unless it says no.
+/// Reads a switch: a number is true unless it is 0, a word is true unless it means no.
 fn is_true(value: &CStr) -> bool {
     let value = value.to_bytes();
     if value.iter().all(u8::is_ascii_digit) {

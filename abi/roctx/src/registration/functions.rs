@@ -1,4 +1,4 @@
-//! The functions with which a runtime registers its tables.
+//! The functions by which a runtime registers its tables.
 
 use std::ffi::c_int;
 
@@ -7,7 +7,7 @@ use opscope_border::loader::Export;
 
 use crate::tables::Tables;
 
-/// What rocprofiler-register writes for a runtime.
+/// The result that rocprofiler-register writes for a runtime.
 #[repr(C)]
 #[derive(Default)]
 pub struct Id {
@@ -20,10 +20,10 @@ pub type SetTables = extern "C" fn(Text<'_>, u64, instance: u64, &'static Tables
 
 /// A function of rocprofiler-register.
 pub const REGISTER_TABLES: Export<RegisterTables> =
-    // SAFETY: a function of this name has this type: that is rocprofiler-register's interface.
+    // SAFETY: rocprofiler-register's interface gives the function of this name this type.
     unsafe { Export::new(c"rocprofiler_register_library_api_table") };
 
 /// A function of a profiler.
 pub const SET_TABLES: Export<SetTables> =
-    // SAFETY: a function of this name has this type: that is the interface of profilers.
+    // SAFETY: the interface of profilers gives the function of this name this type.
     unsafe { Export::new(c"rocprofiler_set_api_table") };

@@ -1,8 +1,8 @@
-//! Finds the profiler on the first call of any function, and gives it the tables.
+//! Finds the profiler at the first call of any function, and passes it the tables.
 //!
-//! The thread that makes the first call registers. Meanwhile all calls, of other threads and of the profiler itself, continue with
-//! the tables as they are: none waits, so a profiler may call these functions, start threads that do, and wait for
-//! those. A child that is forked by another thread meanwhile is not registered.
+//! The thread that makes the first call registers. Meanwhile all calls, of other threads and of the profiler itself,
+//! continue with the tables as they are: none waits, so a profiler may call these functions, start threads that do, and
+//! wait for those. A child that another thread forks meanwhile is not registered.
 
 mod direct;
 mod environment;
@@ -14,30 +14,30 @@ use std::ffi::CStr;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The name of this runtime among those that register.
+/// The name by which this runtime registers.
 const NAME: &CStr = c"roctx";
 
-/// The version of the ROCTx runtime that this one stands for: 1.0.0.
+/// The version of the ROCTx runtime that this one replaces: 1.0.0.
 pub const VERSION: u32 = 10_000;
 
-/// No call was made, or the last attempt has to be repeated.
+/// No call was made yet, or the last attempt has to be repeated.
 const NEW: u8 = 0;
 /// A thread is registering.
 const RUNNING: u8 = 1;
-/// Nothing is left to do.
+/// Nothing remains to be done.
 const DONE: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(NEW);
 
-/// What became of an attempt.
+/// The result of an attempt.
 enum Outcome {
     /// The profiler has the tables, or there is none.
     Done,
-    /// Another runtime is being registered on this thread, and the profiler can take one at a time.
+    /// Another runtime is being registered on this thread, and the profiler accepts only one at a time.
     Again,
 }
 
-/// Registers the tables, unless that was done.
+/// Registers the tables, unless that was done already.
 #[inline]
 pub fn ensure() {
     if STATE.load(Ordering::Acquire) != DONE {
@@ -61,7 +61,7 @@ fn register() {
     STATE.store(state, Ordering::Release);
 }
 
-/// Writes a line to stderr. Where that fails there is no one to tell.
+/// Writes a line to stderr. If that fails, there is no other place for it.
 fn warn(message: &str) {
     let _ = std::io::stderr().write_all(format!("roctx: {message}\n").as_bytes());
 }

@@ -13,8 +13,8 @@ use crate::isolate::Isolation;
 use crate::options::DebugServerSpec;
 use crate::terminal::Messages;
 
-/// A debug server. It closes when this is dropped or the command is interrupted; a stopped run then continues, so that the
-/// command can end.
+/// A debug server. It closes when this is dropped or the command is interrupted; a stopped run then continues, so that
+/// the command can end.
 pub struct DebugServer {
     server: Arc<Mutex<Option<Server>>>,
     signals: Handle,

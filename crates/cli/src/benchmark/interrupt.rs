@@ -16,38 +16,39 @@ use crate::exit::Failure;
 use crate::isolate::{Isolation, UserSignals};
 use crate::terminal::shown_path;
 
-/// What Ctrl-C and SIGTERM do to a benchmark.
+/// Ends a benchmark on Ctrl-C or SIGTERM.
 ///
-/// Before there are results, they end the process at once. While the model runs, they cancel the job, and what was measured
-/// is reported; if a run takes too long for that, the process ends without a report. A second signal always ends the process
-/// at once, and so does the first one when the job is over and libraries of the process are still at work.
+/// Before there are results, a signal ends the process immediately. While the model runs, it cancels the job, and what
+/// was measured is reported; if a run takes too long for that, the process ends without a report. A second signal
+/// always ends the process immediately. So does the first one, once the job is over and only libraries of the process
+/// are still at work.
 pub struct Interrupt {
     cancelled: Arc<AtomicBool>,
     progress: Arc<Mutex<Progress>>,
     over: Arc<AtomicBool>,
 }
 
-/// How far the command is.
+/// The progress of the command.
 struct Progress {
     doing: Doing,
-    /// Those that may keep the process from ending.
+    /// The libraries that may keep the process from ending.
     libraries: Vec<PathBuf>,
 }
 
-/// What a signal interrupts.
+/// The stage that a signal interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Doing {
-    /// Loads libraries. One of them may take any time to initialise itself, and the loader's lock is held meanwhile: what waits
-    /// for it, as `exit` does, may wait for ever.
+    /// Loading libraries. One of them may take any time to initialise itself, and holds the loader's lock meanwhile.
+    /// Code that waits for that lock, as `exit` does, may wait forever.
     Attaching,
     Job(Stage),
 }
 
-/// How the thread that ends the process does so.
-enum End {
-    /// Now, while the job stays where it is. These libraries may keep it from ending.
+/// How the thread that ends the process has to do it.
+enum EndRequest {
+    /// Immediately, while the job stays where it is. These libraries may keep the process from ending.
     Now(i32, Stage, Vec<PathBuf>),
-    /// After a while, if the job runs on.
+    /// After a while, unless the job has ended by then.
     Late(i32),
 }
 
@@ -60,8 +61,8 @@ const LIBRARIES_PATIENCE: Duration = Duration::from_secs(5);
 impl Interrupt {
     /// Installs the handlers, before any library is loaded.
     ///
-    /// The libraries of the process are told of its end, unless one of them is ONNX Runtime: it crashes if it is taken down while
-    /// it works.
+    /// The libraries of the process are notified of its end, unless one of them is ONNX Runtime, which crashes if it is
+    /// unloaded while it works.
     pub fn listen(isolation: &Isolation, engine: EngineName) -> Result<Self, Failure> {
         let progress = Arc::new(Mutex::new(Progress { doing: Doing::Attaching, libraries: Vec::new() }));
         let interrupt = Self { cancelled: Arc::default(), progress, over: Arc::default() };
@@ -84,12 +85,13 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Ends what [`listen`](Self::listen) begins with: libraries are loaded, and these may keep the process from ending.
+    /// Ends the stage that [`listen`](Self::listen) begins: libraries are loaded, and these may keep the process from
+    /// ending.
     pub fn attached(&self, libraries: Vec<PathBuf>) {
         *lock(&self.progress) = Progress { doing: Doing::Job(Stage::Loading), libraries };
     }
 
-    /// The flag that a signal sets.
+    /// Returns the flag that a signal sets.
     pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.cancelled
     }
@@ -106,7 +108,7 @@ impl Drop for Interrupt {
     }
 }
 
-/// Starts a thread and waits until it runs: its start takes the loader's lock, which a library may hold for ever later.
+/// Starts a thread and waits until it runs: its start takes the loader's lock, which a library may later hold forever.
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let (runs, started) = channel();
     let work = move || {
@@ -114,7 +116,7 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         work();
     };
     thread::Builder::new().name(name.to_owned()).spawn(work)?;
-    // It cannot fail: the thread sends before it does anything else.
+    // This cannot fail, because the thread sends before it does anything else.
     let _ = started.recv();
     Ok(())
 }
@@ -125,7 +127,7 @@ struct Listener {
     progress: Arc<Mutex<Progress>>,
     over: Arc<AtomicBool>,
     ends_abruptly: bool,
-    end: Sender<End>,
+    end: Sender<EndRequest>,
 }
 
 impl Listener {
@@ -135,15 +137,15 @@ impl Listener {
         if self.over.load(Ordering::Relaxed) {
             leave_behind(signal, &progress.libraries);
         }
-        // The job enters no other stage while the process ends, and does not see that it is cancelled.
+        // The lock keeps the job in its stage while the process ends, and hides that it is cancelled.
         match progress.doing {
             Doing::Attaching => end(signal, progress.doing, low_level::exit),
             Doing::Job(Stage::Closing | Stage::Exporting) => {}
-            Doing::Job(Stage::Running) => self.ask(End::Late(signal)),
+            Doing::Job(Stage::Running) => self.ask(EndRequest::Late(signal)),
             Doing::Job(stage) if self.ends_abruptly => end(signal, Doing::Job(stage), low_level::exit),
             Doing::Job(stage) => {
-                // By another thread: a library may not end, and then a second signal is still heard.
-                self.ask(End::Now(signal, stage, progress.libraries.clone()));
+                // On another thread, because a library may never end, and a second signal must still be handled then.
+                self.ask(EndRequest::Now(signal, stage, progress.libraries.clone()));
                 if let Some(signal) = signals.next() {
                     leave_behind(signal, &progress.libraries);
                 }
@@ -157,28 +159,28 @@ impl Listener {
         }
     }
 
-    fn ask(&self, end: End) {
-        // The other thread ends with the process only.
+    fn ask(&self, end: EndRequest) {
+        // The other thread only ends with the process.
         let _ = self.end.send(end);
     }
 }
 
-/// The signal that ends the process, and the libraries that may keep it from that.
+/// The signal that ends the process, and the libraries that may prevent that.
 type Limit = (i32, Vec<PathBuf>);
 
-/// Ends the process when it is asked to. `limit` starts the time that libraries have.
-fn end_when_asked(ends: &Receiver<End>, progress: &Mutex<Progress>, abruptly: bool, limit: &Sender<Limit>) {
+/// Ends the process on request. `limit` starts the time limit of the libraries.
+fn end_when_asked(ends: &Receiver<EndRequest>, progress: &Mutex<Progress>, abruptly: bool, limit: &Sender<Limit>) {
     let leave = |signal, doing, libraries| {
         if abruptly {
             end(signal, doing, low_level::exit);
         }
-        // The other thread ends with the process only.
+        // The other thread only ends with the process.
         let _ = limit.send((signal, libraries));
         end(signal, doing, std::process::exit)
     };
     match ends.recv() {
-        Ok(End::Now(signal, stage, libraries)) => leave(signal, Doing::Job(stage), libraries),
-        Ok(End::Late(signal)) => {
+        Ok(EndRequest::Now(signal, stage, libraries)) => leave(signal, Doing::Job(stage), libraries),
+        Ok(EndRequest::Late(signal)) => {
             thread::sleep(PATIENCE);
             let progress = lock(progress);
             if progress.doing <= Doing::Job(Stage::Running) {
@@ -189,14 +191,14 @@ fn end_when_asked(ends: &Receiver<End>, progress: &Mutex<Progress>, abruptly: bo
     }
 }
 
-/// Ends the process if its libraries do not.
+/// Ends the process if its libraries keep it from ending.
 fn end_in_time(limits: &Receiver<Limit>) {
     let Ok((signal, libraries)) = limits.recv() else { return };
     thread::sleep(LIBRARIES_PATIENCE);
     leave_behind(signal, &libraries);
 }
 
-/// Ends the process at once, and names the libraries that did not end. Without one there is nothing to name.
+/// Ends the process immediately, and names the libraries that did not end. Without libraries there is nothing to name.
 fn leave_behind(signal: i32, libraries: &[PathBuf]) -> ! {
     let libraries: Vec<String> = libraries.iter().map(|library| shown_path(library)).collect();
     if !libraries.is_empty() {

@@ -131,7 +131,7 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     Ok(if report.complete { Exit::Done } else { Exit::Incomplete })
 }
 
-/// Says that runs had another batch than `--batch-size`, if so: the model or the inputs set it.
+/// Returns a note if runs had another batch than `--batch-size`, because the model or the inputs set it.
 fn other_batch(wanted: u64, report: &Report, job: &Job) -> Option<String> {
     let of_runs = |measured: &Measured| measured.inputs.first()?.shape.first().map(|batch| *batch as u64);
     let found = report.measurements.iter().filter_map(of_runs).find(|found| *found != wanted)?;
@@ -142,9 +142,10 @@ fn other_batch(wanted: u64, report: &Report, job: &Job) -> Option<String> {
     Some(format!("--batch-size {wanted}: the model's inputs have a batch of {found}; {what}"))
 }
 
-/// Returns the options with which another command runs the model as a job does. `inputs` are those that gave the job its inputs.
+/// Returns the options that make another command run the model as this job does. `inputs` are the options that gave the
+/// job its inputs.
 fn same_options(job: &Job, inputs: &[String], engine: &EngineArguments) -> Vec<String> {
-    // The report adds the files and the shapes that it means.
+    // The report adds the files and the shapes that apply.
     let inputs = inputs.iter().filter(|word| !word.starts_with("--dym-") && !word.starts_with("--input=")).cloned();
     let threads = Some(job.engine_threads).filter(|threads| *threads > NonZeroUsize::MIN);
     let threads = threads.map(|threads| format!("--engine-threads={threads}"));
@@ -169,7 +170,7 @@ fn show_estimates(estimates: &[Estimate], reporting: Reporting) -> Result<(), Fa
     if reporting.json { print_json(text::estimates_json(estimates)) } else { print(text::estimates(estimates)) }
 }
 
-/// Says that an `acl.json` fits the model.
+/// Reports that an `acl.json` fits the model.
 fn show_fit(acl_json: &Path, model: &Path, reporting: Reporting) -> Result<(), Failure> {
     if !reporting.json {
         return print(shown_text(&format!("{} fits {}", acl_json.display(), model.display())));
@@ -186,7 +187,7 @@ fn read_acl_json(path: &Path, messages: Messages) -> Result<AclConfig, Failure> 
     Ok(config)
 }
 
-/// Lets the job capture what the file asks for.
+/// Makes the job capture what the file selects.
 fn capture_by_acl_json(
     job: &mut Job,
     graph: &Graph,
@@ -218,7 +219,7 @@ fn all(path: &Path, problems: &[acl_json::Problem]) -> Failure {
     Failure::wrong_use(format!("{} cannot be used:", path.display())).with_problems(problems)
 }
 
-/// `inputs` are the options that gave the job its inputs.
+/// Returns the failure for a job's error. `inputs` are the options that gave the job its inputs.
 fn failure(error: JobError, job: &Job, inputs: &[String]) -> Failure {
     if let JobError::Session(SessionError::Library(error)) = &error {
         return Failure::engine(error);
@@ -254,7 +255,7 @@ fn failure(error: JobError, job: &Job, inputs: &[String]) -> Failure {
     with_hint(failure, of_engine, &job.engine, &job.model, inputs)
 }
 
-/// A time with its unit.
+/// Formats a time with its unit.
 fn millis(millis: f64) -> String {
     let duration = Duration::from_secs_f64((millis / 1e3).max(0.0));
     match duration.as_secs_f64() {

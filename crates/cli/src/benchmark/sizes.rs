@@ -1,4 +1,4 @@
-//! What the user is told of the size of a recording, and of what is not in it or in its exports.
+//! Notes on the size of a recording, and on what it or its exports lack.
 
 use opscope::benchmark::{CaptureSpec, Job, ProfileSummary};
 use opscope::text::{shell_path, shown_size};
@@ -6,10 +6,10 @@ use opscope::trace::Bytes;
 
 use crate::options::Action;
 
-/// The size from which on a recording is announced.
+/// From this size on, the size of a recording is announced.
 const WORTH_A_WORD: u64 = 16 << 20;
 
-/// Returns the budget of the job's recording; `None` if there is none.
+/// Returns the size limit of the job's recording; `None` if there is none.
 pub fn budget(job: &Job, action: &Action) -> Option<Bytes> {
     match (&job.capture, action) {
         (CaptureSpec::Profile { options, .. }, _) => options.budget,
@@ -18,7 +18,7 @@ pub fn budget(job: &Job, action: &Action) -> Option<Bytes> {
     }
 }
 
-/// Says how large a recording will be; nothing of a small one.
+/// Returns a note on the expected size of a recording; `None` for a small one.
 pub fn expected(bytes: u64, budget: Option<Bytes>) -> Option<String> {
     let size = shown_size(bytes);
     match budget.filter(|budget| budget.get() < bytes) {
@@ -33,7 +33,7 @@ pub fn expected(bytes: u64, budget: Option<Bytes>) -> Option<String> {
     }
 }
 
-/// Says how large a recording became, and what is not in it or in its exports.
+/// Returns notes on the size of a recording, and on what it or its exports lack.
 pub fn notes(profile: &ProfileSummary) -> Vec<String> {
     let mut notes = Vec::new();
     let directory = shell_path(&profile.directory);

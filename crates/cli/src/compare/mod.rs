@@ -21,8 +21,8 @@ use crate::options::{EngineArguments, engine_name, one_of};
 /// The arguments of `opscope compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// What is compared: a dump (ours, AscendCL's, a directory of .npy, one file), an ONNX file to run, or times: a recording
-    /// or a summary; or a run by its name, OUT/RUN, of which the dump, the times or the outputs are taken
+    /// What is compared: a dump (ours, AscendCL's, a directory of .npy, one file), an ONNX file to run, or times: a
+    /// recording or a summary; or a run by its name, OUT/RUN, of which the dump, the times or the outputs are taken
     tensors: PathBuf,
     /// What it is compared with, the baseline, likewise. Of times, the older one is the baseline, whichever comes first
     #[arg(required_unless_present = "baseline")]
@@ -30,8 +30,8 @@ pub struct CompareArguments {
     /// Which of the two is the baseline, or the baseline itself where only one path is given
     #[arg(long, value_name = "PATH")]
     baseline: Option<PathBuf>,
-    /// How the first model is run: exact, every operator as it stands in the file; or optimised, fused and fast, where only
-    /// what the kernels give is compared
+    /// How the first model is run: exact, every operator as it stands in the file; or optimised, fused and fast, where
+    /// only what the kernels give is compared
     #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
     #[arg(value_name = "FIDELITY")]
     fidelity: Fidelity,
@@ -76,15 +76,16 @@ pub struct CompareArguments {
     /// [default of the share: a twentieth of the relative one]
     #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
     tolerances: Vec<String>,
-    /// The least signal-to-noise ratio, in decibels, of a quantised model's tensors against the original's [default: 10]
+    /// The least signal-to-noise ratio, in decibels, of a quantised model's tensors against the original's [default:
+    /// 10]
     #[arg(long, value_name = "DB")]
     least_sqnr: Option<f64>,
     /// The order of the table: as the graph executes, or the largest error first
     #[arg(long, value_parser = one_of(Order::ALL, |order| order.name()), default_value_t = Order::Graph)]
     #[arg(value_name = "ORDER")]
     order: Order,
-    /// End with exit code 4 if the times are longer than the baseline's by more than that with 95 % confidence: in total, or
-    /// of an operator or a type, such as "5%" or "10%:MatMul"; may be repeated
+    /// End with exit code 4 if the times are longer than the baseline's by more than that with 95 % confidence: in
+    /// total, or of an operator or a type, such as "5%" or "10%:MatMul"; may be repeated
     #[arg(long, value_name = "PERCENT[:NAME]")]
     fail_above: Vec<Threshold>,
     /// Rows of the table
@@ -123,7 +124,7 @@ pub fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit
 struct Sides<'a> {
     /// What is compared.
     compared: &'a Path,
-    /// What it is compared with: the second one, unless the user chose.
+    /// What it is compared with: the second path, unless the user chose.
     baseline: &'a Path,
     /// Whether the user chose the baseline.
     is_chosen: bool,
@@ -151,7 +152,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Returns whether two paths are the same, as they are written or as they are found.
+/// Returns whether two paths are equal, either as they are written or as they are resolved.
 fn is_same(one: &Path, other: &Path) -> bool {
     let found = |path: &Path| path.canonicalize().ok();
     one == other || found(one).is_some_and(|one| Some(one) == found(other))

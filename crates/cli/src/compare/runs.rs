@@ -1,4 +1,4 @@
-//! Runs that are given by their names, OUT/RUN: which of their parts are compared.
+//! Runs that are given by their names, OUT/RUN: the parts of them that are compared.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use super::{CompareArguments, Sides};
 use crate::exit::Failure;
 use crate::terminal::Messages;
 
-/// Returns what is compared where a side is a run: of two runs the tensors of their dumps, or else their times; of one run what the
-/// other side is. Other paths stay as they are.
+/// Replaces each run by the part of it that is compared. Of two runs, that is the tensors of their dumps, or else their
+/// times; of one run, whatever the other side is. Other paths stay unchanged.
 pub(super) fn resolve(sides: Sides<'_>, arguments: &CompareArguments) -> Result<(PathBuf, PathBuf), Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     let Sides { compared, baseline, .. } = sides;

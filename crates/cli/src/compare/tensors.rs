@@ -132,7 +132,7 @@ fn failure(error: CompareError, arguments: &CompareArguments, sides: Sides<'_>) 
     }
 }
 
-/// Returns how the inputs of two models differ, where they do.
+/// Describes how the inputs of two models differ; `None` if they agree.
 fn differing_inputs(sides: Sides<'_>) -> Option<String> {
     let [ours, theirs] = [sides.compared, sides.baseline].map(|path| {
         let graph = Graph::load(path).ok().filter(|_| is_model(path))?;
@@ -148,7 +148,7 @@ fn differing_inputs(sides: Sides<'_>) -> Option<String> {
     })
 }
 
-/// The initializers in which two models differ. A note names them before anything runs.
+/// Returns the initializers in which two models differ. A note names them before anything runs.
 fn initializers(sides: Sides<'_>, messages: Messages) -> Result<Vec<String>, Failure> {
     const NAMED: usize = 5;
     let (ours, theirs) = (sides.compared, sides.baseline);
@@ -201,7 +201,7 @@ fn refuse_engines_of_dumps(arguments: &CompareArguments, sides: Sides<'_>) -> Re
     }
 }
 
-/// The engines of the two models. Options of ONNX Runtime are for each of them that it runs.
+/// Returns the engines of the two models. Options of ONNX Runtime apply to each model that it runs.
 fn engines(arguments: &CompareArguments) -> Result<[EngineSpec; 2], Failure> {
     let environment: Environment = std::env::vars_os().collect();
     let first = arguments.engine.name(&environment).map_err(Failure::wrong_use)?;
@@ -210,7 +210,7 @@ fn engines(arguments: &CompareArguments) -> Result<[EngineSpec; 2], Failure> {
     Ok(specs)
 }
 
-/// The options that would give another command these inputs.
+/// Returns the options that would give another command these inputs.
 fn input_words(arguments: &CompareArguments) -> Vec<String> {
     let mut words = match &arguments.input[..] {
         [] => vec!["--pure-data-type=random".to_owned(), format!("--seed={}", arguments.seed)],
@@ -220,8 +220,8 @@ fn input_words(arguments: &CompareArguments) -> Vec<String> {
     words
 }
 
-/// The inputs of both runs, and the model that they were found for. Files may also have the types of the second model: each
-/// model gets the inputs in its own types.
+/// Returns the inputs of both runs, and the model that they were found for. Files may also have the types of the second
+/// model, because each model receives the inputs in its own types.
 fn inputs(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -> Result<(Inputs, Graph), Failure> {
     let shapes = match &arguments.dym_shape {
         None => ShapeSpec::Smallest,

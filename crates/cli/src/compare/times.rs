@@ -1,4 +1,4 @@
-//! Times: two recordings, or two summaries.
+//! Comparing times: of two recordings, or two summaries.
 
 use std::num::NonZeroUsize;
 

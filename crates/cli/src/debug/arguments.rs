@@ -19,8 +19,8 @@ pub struct DebugArguments {
     /// Debug a program that runs with --debug-server, by its process number or the path of its socket
     #[arg(long, value_name = "PID|PATH", conflicts_with = "model")]
     pub attach: Option<String>,
-    /// How faithfully the file is followed: exact, every operator as it stands there; or optimised, fused and fast, where an
-    /// operator may be a part of a step of the engine, or none at all
+    /// How faithfully the file is followed: exact, every operator as it stands there; or optimised, fused and fast,
+    /// where an operator may be a part of a step of the engine, or none at all
     #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
     #[arg(value_name = "FIDELITY")]
     pub fidelity: Fidelity,
@@ -32,7 +32,8 @@ pub struct DebugArguments {
     /// Let loading take N times the time and memory that a model of its size may take [default: 1]
     #[arg(long, value_name = "N")]
     pub load_budget: Option<LoadBudget>,
-    /// Run the model and this debugger in a process of its own: a crash of the engine's library is then an error of this command
+    /// Run the model and this debugger in a process of its own: a crash of the engine's library is then an error of
+    /// this command
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", conflicts_with = "attach")]
     pub isolate: Option<bool>,
@@ -57,11 +58,11 @@ pub struct Fed(pub FeedArguments);
 
 /// The commands that run before the prompt, in the order of the command line.
 #[derive(Debug, Clone, Default)]
-pub struct Script(pub Vec<Part>);
+pub struct Script(pub Vec<ScriptPart>);
 
 /// A part of the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ScriptPart {
     /// One command.
     Command(String),
     /// The commands of a file.
@@ -111,8 +112,10 @@ impl Args for Script {
 
 impl FromArgMatches for Script {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut parts: Vec<(usize, Part)> = Vec::new();
-        for (id, part) in [("ex", Part::Command as fn(String) -> Part), ("x", |file| Part::File(file.into()))] {
+        let mut parts: Vec<(usize, ScriptPart)> = Vec::new();
+        for (id, part) in
+            [("ex", ScriptPart::Command as fn(String) -> ScriptPart), ("x", |file| ScriptPart::File(file.into()))]
+        {
             if matches.value_source(id) == Some(ValueSource::CommandLine) {
                 let values = matches.get_many::<String>(id).into_iter().flatten().cloned().map(part);
                 parts.extend(matches.indices_of(id).into_iter().flatten().zip(values));

@@ -1,7 +1,7 @@
 //! `opscope debug`: stops a running model, shows its tensors, and lets it continue.
 //!
-//! The command always uses a [`Client`]. Given a model, it is also the program that is debugged, and starts runs on its own
-//! threads.
+//! The command always uses a [`Client`]. Given a model, it is also the program that is debugged, and starts runs on its
+//! own threads.
 
 mod arguments;
 mod command;
@@ -34,7 +34,7 @@ use crate::isolate::{Invocation, Isolation};
 use crate::options::{EngineArguments, FeedArguments, threads};
 use crate::terminal::Messages;
 pub use arguments::DebugArguments;
-use arguments::Part;
+use arguments::ScriptPart;
 use console::Console;
 use debuggee::Debuggee;
 use events::{ConsoleEvent, EventReader, Inbox};
@@ -88,7 +88,7 @@ pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, 
     Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the events that the client subscribes to, to show these: the ends of the process's own runs, too.
+/// Returns the events that the client subscribes to, to show these, including the ends of the process's own runs.
 fn subscribed(shown: EventSet, own: bool) -> EventSet {
     if own { shown.with(EventName::RunPopped) } else { shown }
 }
@@ -148,11 +148,11 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
     let mut failed = false;
     for (number, part) in arguments.script.0.iter().enumerate() {
         let done = match part {
-            Part::Command(line) => {
+            ScriptPart::Command(line) => {
                 let (line, may_fail) = line.strip_prefix('-').map_or((&**line, false), |line| (line, true));
                 console.line(line, None) || may_fail
             }
-            Part::File(path) => match console.source(path) {
+            ScriptPart::File(path) => match console.source(path) {
                 Ok(()) => true,
                 Err(error) => {
                     console.refuse(None, &error);
@@ -227,9 +227,9 @@ fn run_typed(console: &mut Console, text: &str) {
 
 /// Starts the thread that handles signals.
 ///
-/// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the program does
-/// not answer. A batch has no user who could look, so there the first one exits. Other signals end the debugger; a program
-/// that it is attached to continues.
+/// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the
+/// program does not answer. A batch has no user who could look, so there the first one exits. Other signals end the
+/// debugger; a program that it is attached to continues.
 fn watch_for_interrupts(inbox: &Arc<Inbox>, isolation: &Isolation, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));

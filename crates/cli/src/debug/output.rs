@@ -67,8 +67,8 @@ impl Output {
     }
 }
 
-/// Returns an error in one line, with the command's usage. The further lines of an error only point at the place that the
-/// first line names.
+/// Returns an error in one line, with the command's usage. The further lines of an error only point at the place that
+/// the first line names.
 fn message(error: &anyhow::Error) -> String {
     let usage = error.downcast_ref::<Usage>();
     let causes = error.chain().skip(usize::from(usage.is_some()));
@@ -81,7 +81,8 @@ fn message(error: &anyhow::Error) -> String {
     }
 }
 
-/// Makes each line of a text printable. Names are made printable before they are put into a line, so they cannot begin one.
+/// Makes each line of a text printable. Names are made printable before they are put into a line, so they cannot begin
+/// one.
 fn each_line(text: &str) -> String {
     text.split('\n').map(shown_text).collect::<Vec<_>>().join("\n")
 }
@@ -119,8 +120,8 @@ fn line(text: &str) {
     }
 }
 
-/// Ends the process at once. The model may be running on another thread, and ONNX Runtime crashes if it is taken down while it
-/// works, as `process::exit` would do.
+/// Ends the process immediately. The model may be running on another thread, and ONNX Runtime crashes if it is taken
+/// down while it works, as `process::exit` would do.
 pub fn end(code: i32) -> ! {
     isolate::done();
     signal_hook::low_level::exit(code)

@@ -1,5 +1,5 @@
-//! `opscope attempt`: whether an engine runs a model. Then it prints the engine's version, and how long a run takes if that is wanted.
-//! It is hidden: another opscope asks it before it recommends an engine.
+//! `opscope attempt`: tries whether an engine runs a model. If so, prints the engine's version and, on request, how
+//! long a run takes. The command is hidden: another opscope calls it before it recommends an engine.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use opscope::inputs::ShapeSpec;
 use opscope::model::{Fidelity, LoadOptions};
 use rustix::process::Pid;
 
-use super::asked::END;
+use super::question::END;
 use crate::child::die_with;
 use crate::exit::{Exit, Failure};
 use crate::options::{EngineArguments, FeedArguments};
@@ -58,7 +58,7 @@ pub fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The most runs that are timed, and about how long they may take together.
+/// How many runs are timed at most, and about how long they may take together.
 const MOST_RUNS: usize = 50;
 const MOST_TIME: Duration = Duration::from_millis(200);
 /// How many runs are timed at least.

@@ -1,9 +1,9 @@
-//! `opscope engines`: what can run a model here, and what it can do.
+//! `opscope engines`: the engines that can run a model here, and their abilities.
 
-mod asked;
+mod alternative;
 mod attempt;
-mod faster;
-mod refused;
+mod question;
+mod speedup;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -17,10 +17,10 @@ use opscope::text::TextTable;
 use rustix::process::Pid;
 use serde_json::json;
 
-use self::asked::{END, ask};
+pub use self::alternative::with_hint;
 pub use self::attempt::{AttemptArguments, run as attempt};
-pub use self::faster::faster;
-pub use self::refused::with_hint;
+use self::question::{END, ask};
+pub use self::speedup::faster;
 use crate::child::die_with;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json, shown_path};

@@ -18,8 +18,8 @@ use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 /// The arguments of `opscope export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// The directory that a profiled run left, or the run by its name, OUT/RUN; for the format parquet also a dump; with --into any
-    /// number of recordings
+    /// The directory that a profiled run left, or the run by its name, OUT/RUN; for the format parquet also a dump;
+    /// with --into any number of recordings
     #[arg(required = true, value_name = "RECORDING")]
     sources: Vec<PathBuf>,
     /// One format: timeline.pftrace, for ui.perfetto.dev; timeline.json, for chrome://tracing and others; the tables
@@ -30,12 +30,12 @@ pub struct ExportArguments {
     /// Where to [default: the recording's own directory]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Append the Parquet tables of the recordings to the set in this directory, which is partitioned by date, model and
-    /// host. A recording that is in it already stays as it is
+    /// Append the Parquet tables of the recordings to the set in this directory, which is partitioned by date, model
+    /// and host. A recording that is in it already stays as it is
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     into: Option<PathBuf>,
-    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all.
-    /// Without it, as many as fit into some ten megabytes. Parquet always has all
+    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or
+    /// all. Without it, as many as fit into some ten megabytes. Parquet always has all
     #[arg(long, value_name = "N|all")]
     timeline_runs: Option<TimelineRuns>,
     /// The paths of what was written, as a JSON array
@@ -46,7 +46,7 @@ pub struct ExportArguments {
     quiet: bool,
 }
 
-/// A form that something can be exported to.
+/// A format of exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExportFormat {
     /// A timeline, or tables as CSV.
@@ -56,7 +56,7 @@ enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// Every form. Those of a profile come from the list of its crate, so that a new one is offered here, too.
+    /// Every format. The profile's formats come from the list of its crate, so that a new one is also offered here.
     const ALL: [Self; Format::ALL.len() + 1] = {
         let mut all = [Self::Parquet; Format::ALL.len() + 1];
         let mut place = 0;
@@ -117,7 +117,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     Ok(completeness(&recording, messages))
 }
 
-/// Returns what was written, and which runs it shows if not all.
+/// Exports timelines. Returns the written files, and a note on the runs that they show if these are not all.
 fn timelines(
     recording: &Recording,
     formats: &[Format],
@@ -140,7 +140,7 @@ fn shown_progress(recording: &mut Recording, quiet: bool) -> Arc<Progress> {
     progress
 }
 
-/// Returns the directory to write to, which is created where it does not exist.
+/// Returns the directory to write to, which is created if necessary.
 fn directory(arguments: &ExportArguments, source: &std::path::Path) -> Result<PathBuf, Failure> {
     let into = arguments.output.clone().unwrap_or_else(|| source.to_owned());
     std::fs::create_dir_all(&into).map_err(|error| Failure::failed(format!("{into:?} cannot be created: {error}")))?;
@@ -161,7 +161,7 @@ fn tell(exported: &[Exported], arguments: &ExportArguments, messages: Messages) 
     Ok(())
 }
 
-/// Says what a recording lacks.
+/// Reports what a recording lacks.
 fn completeness(recording: &Recording, messages: Messages) -> Exit {
     for problem in recording.problems() {
         messages.warning(format!("the recording is incomplete: {problem}"));

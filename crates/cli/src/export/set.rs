@@ -10,7 +10,7 @@ use super::{ExportArguments, ExportFormat, completeness, shown_progress};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Messages, print, print_json, shown_path};
 
-/// Appends recordings to a set. All of them are looked at before the first one is added, so that a wrong path adds nothing.
+/// Appends recordings to a set. Checks all of them before it adds the first one, so that a wrong path adds nothing.
 pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Messages) -> Result<Exit, Failure> {
     if let Some(format @ ExportFormat::Profile(_)) = arguments.format {
         let message = format!("a set holds Parquet tables, not {}; leave --format out, or --into", format.name());
@@ -52,7 +52,7 @@ pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Message
     Ok(exit)
 }
 
-/// How much came into the set.
+/// Describes how much was added to the set.
 fn total(written: &[PathBuf], recordings: usize, added: usize, into: &Path) -> String {
     let bytes: u64 = written.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum();
     let earlier = match recordings - added {

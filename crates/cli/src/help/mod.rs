@@ -1,5 +1,5 @@
-//! The help in its three lengths: `-h` is one screen, `--help` has every option that does something, and `--help-all` those of other
-//! tools, too. [`pages`] is the table of examples, and [`tips`] that of words of other tools.
+//! The help in three lengths: `-h` fits on one screen, `--help` has every option that has an effect, and `--help-all`
+//! also has those of other tools. [`pages`] is the table of examples, and [`tips`] that of other tools' words.
 
 mod numbers;
 mod pages;
@@ -21,7 +21,7 @@ use opscope::text::wrapped;
 
 use crate::options::{NOTED, REFUSED, is_model};
 
-/// How much the help says.
+/// The length of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Short,
@@ -29,7 +29,7 @@ enum Length {
     All,
 }
 
-/// Returns the help that a command line asks for. `words` are those that clap refused with `error`.
+/// Returns the help that a command line requests. `words` are those that clap refused with `error`.
 pub fn asked(error: &Error, words: &[OsString], opscope: &Command) -> Option<String> {
     let length = match error.kind() {
         ErrorKind::DisplayHelp if words.iter().any(|word| word == "--help-all") => Length::All,
@@ -41,7 +41,8 @@ pub fn asked(error: &Error, words: &[OsString], opscope: &Command) -> Option<Str
     Some(rendered(command_of(words, opscope), opscope, length))
 }
 
-/// Returns a command line with `benchmark` in front of options behind which a model and no command stands: people put the model last.
+/// Returns the command line with `benchmark` inserted before its options if a model but no command follows them: people
+/// put the model last.
 pub fn with_command(words: &[OsString], opscope: &dyn Fn() -> Command) -> Vec<OsString> {
     let mut words = words.to_vec();
     let begins_with_option = words.get(1).is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
@@ -55,7 +56,7 @@ pub fn with_command(words: &[OsString], opscope: &dyn Fn() -> Command) -> Vec<Os
     words
 }
 
-/// Returns what is wrong with a command line and what would be right, where that is known better here than by clap.
+/// Returns what is wrong with a command line and what would be right, if that can be said better than clap does.
 pub fn refusal(error: &Error, words: &[OsString], opscope: &Command) -> Option<String> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -85,14 +86,15 @@ pub fn refusal(error: &Error, words: &[OsString], opscope: &Command) -> Option<S
     }
 }
 
-/// Returns the command of a command line; that of the program, if it names none.
+/// Returns the command that a command line names, or else the program.
 fn command_of<'c>(words: &[OsString], opscope: &'c Command) -> &'c Command {
     let mut names = words.iter().skip(1).filter(|word| !word.to_string_lossy().starts_with('-'));
     let first = names.next().filter(|word| *word != "help").or_else(|| names.next());
     first.and_then(|name| opscope.find_subcommand(name)).unwrap_or(opscope)
 }
 
-/// Returns the program without hidden commands and without the options of other tools: what completions and manual pages have.
+/// Returns the program as completions and manual pages show it: without hidden commands and without the options of
+/// other tools.
 pub fn own(opscope: &Command) -> Command {
     let commands = opscope.get_subcommands().filter(|command| !command.is_hide_set());
     let commands = commands.map(|command| with_options(command, |option| !is_foreign(option)));
@@ -109,14 +111,14 @@ fn is_boolean(option: &Arg) -> bool {
     is_named && option.get_num_args().is_some_and(|count| count.min_values() == 0)
 }
 
-/// Returns a command with those of its options.
+/// Returns a command with the options that `keep` selects.
 fn with_options(command: &Command, keep: impl Fn(&Arg) -> bool) -> Command {
     let name = page(command.get_name()).map_or("opscope", |page| page.command);
     let mut kept = Command::new(name).disable_help_subcommand(true);
     if let Some(about) = command.get_about() {
         kept = kept.about(about.clone());
     }
-    // A command that was built has one for help, too.
+    // clap adds a command for help when it builds the program.
     let is_shown = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
     let shown = command.get_subcommands().filter(is_shown).cloned();
     let options = command.get_arguments().filter(|option| keep(option)).cloned();
@@ -152,12 +154,12 @@ fn rendered(command: &Command, opscope: &Command, length: Length) -> String {
     shown.render_help().to_string()
 }
 
-/// The name of an option or argument in a page.
+/// Returns the name by which a page lists an option or argument.
 fn name_of(option: &Arg) -> &str {
     option.get_long().unwrap_or_else(|| option.get_id().as_str())
 }
 
-/// An option as the help shows it: a switch without its value.
+/// Returns an option as the help shows it: a switch appears without its value.
 fn plain(mut option: Arg) -> Arg {
     if is_boolean(&option) {
         option = option.action(ArgAction::SetTrue).num_args(0).require_equals(false);
@@ -169,7 +171,7 @@ fn plain(mut option: Arg) -> Arg {
     option
 }
 
-/// An option as one screen shows it: in the words of the page.
+/// Returns an option as the short help shows it: with the page's text.
 fn brief(mut option: Arg, page: &Page) -> Arg {
     let words = page.options.iter().find(|(name, _)| *name == name_of(&option)).map(|(_, words)| *words);
     if option.get_action().takes_values() {

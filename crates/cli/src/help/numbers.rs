@@ -1,11 +1,12 @@
-//! Numbers that an option does not take.
+//! Messages for numbers that an option does not accept.
 
 use std::any::TypeId;
 use std::num::{NonZeroU64, NonZeroUsize};
 
 use clap::Command;
 
-/// Returns why an option of a command does not take a value as its number, and what it takes. `None` if it takes no number.
+/// Returns why an option of a command does not accept a value as its number, and what it accepts. `None` if the option
+/// takes no number.
 pub fn refusal(option: &str, value: &str, command: &Command) -> Option<String> {
     let name = option.strip_prefix("--")?;
     let has_name = |argument: &&clap::Arg| {

@@ -1,14 +1,14 @@
-//! What the help and the manual say of each command beside its options: examples, the options that people use most, and files.
+//! What the help and the manual say about each command beside its options: examples, the most used options, and files.
 
 /// A command's part of the help.
 pub struct Page {
     /// Its name; empty for `opscope` itself.
     pub command: &'static str,
-    /// Command lines, each with what it is for.
+    /// Command lines, each with its purpose.
     pub examples: [(&'static str, &'static str); 3],
-    /// What `-h` shows, with a few words each: options by their long names, and arguments by their ids.
+    /// The options that `-h` shows, each with a short text: options by their long names, and arguments by their ids.
     pub options: &'static [(&'static str, &'static str)],
-    /// What it reads or writes.
+    /// The files that it reads or writes.
     pub files: &'static [(&'static str, &'static str)],
 }
 

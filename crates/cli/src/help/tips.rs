@@ -1,9 +1,9 @@
 //! What to write instead of a word that another tool has, or that people try.
 
-/// A word that is not ours, and what is.
+/// Words that opscope does not have, and what to write instead.
 type Tip = (&'static [&'static str], &'static str);
 
-/// Words in the place of a command.
+/// Words in place of a command.
 const COMMANDS: &[Tip] = &[
     (
         &["run", "bench", "time", "perf", "measure", "trtexec", "perf_test", "ais_bench"],
@@ -43,7 +43,7 @@ const COMMANDS: &[Tip] = &[
     ),
 ];
 
-/// The execution providers of ONNX Runtime that people take for engines.
+/// The execution providers of ONNX Runtime that people mistake for engines.
 const PROVIDERS: [&str; 14] = [
     "cpu",
     "cuda",
@@ -302,7 +302,8 @@ pub fn of_option(option: &str) -> Option<&'static str> {
     OPTIONS.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, tip)| *tip)
 }
 
-/// Returns what is wrong with a command line that has one of our options with a value of another tool: `-m times`.
+/// Returns what is wrong with a command line that gives one of opscope's options a value in another tool's meaning: `-m
+/// times`.
 pub fn mistaken(words: &[std::ffi::OsString]) -> Option<String> {
     let is_benchmark = words.get(1).is_some_and(|word| word == "benchmark");
     let of_test = |pair: &&[std::ffi::OsString]| {

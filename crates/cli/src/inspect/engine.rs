@@ -1,4 +1,4 @@
-//! What an engine makes of a model.
+//! How an engine prepares a model.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::exit::Failure;
 /// An engine, and whether it loads a model at each fidelity.
 pub struct Verdict {
     engine: Arc<dyn Engine>,
-    plans: Vec<(Fidelity, Result<Prepared, SessionError>)>,
+    plans: Vec<(Fidelity, Result<Preparation, SessionError>)>,
 }
 
-/// How far an engine came with a model.
-enum Prepared {
+/// How far an engine got with a model.
+enum Preparation {
     /// It made a plan.
     Plan {
         /// How many kernels a run executes.
         kernels: usize,
     },
-    /// It loaded the model, whose inputs cannot be made up.
+    /// It loaded the model, but inputs cannot be generated.
     Model,
 }
 
@@ -46,24 +46,24 @@ impl Verdict {
         self.plans.iter().all(|(_, plan)| plan.is_ok())
     }
 
-    /// A line for each fidelity.
+    /// Returns one line per fidelity.
     pub fn text(&self) -> String {
         let (name, version) = (self.engine.name(), self.engine.version());
-        let line = |(fidelity, plan): &(Fidelity, Result<Prepared, SessionError>)| match plan {
-            Ok(Prepared::Plan { kernels }) => {
+        let line = |(fidelity, plan): &(Fidelity, Result<Preparation, SessionError>)| match plan {
+            Ok(Preparation::Plan { kernels }) => {
                 format!("{name} {version}, {fidelity}: loads it; a run executes {kernels} kernels")
             }
-            Ok(Prepared::Model) => format!("{name} {version}, {fidelity}: loads it"),
+            Ok(Preparation::Model) => format!("{name} {version}, {fidelity}: loads it"),
             Err(error) => format!("{name} {version}, {fidelity}: does not load it: {error}"),
         };
         self.plans.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// The engine, and an object for each fidelity.
+    /// Returns the engine, and an object per fidelity.
     pub fn json(&self) -> serde_json::Value {
-        let plan = |(fidelity, plan): &(Fidelity, Result<Prepared, SessionError>)| match plan {
-            Ok(Prepared::Plan { kernels }) => json!({ "fidelity": fidelity, "loads": true, "kernels": kernels }),
-            Ok(Prepared::Model) => json!({ "fidelity": fidelity, "loads": true, "kernels": null }),
+        let plan = |(fidelity, plan): &(Fidelity, Result<Preparation, SessionError>)| match plan {
+            Ok(Preparation::Plan { kernels }) => json!({ "fidelity": fidelity, "loads": true, "kernels": kernels }),
+            Ok(Preparation::Model) => json!({ "fidelity": fidelity, "loads": true, "kernels": null }),
             Err(error) => json!({ "fidelity": fidelity, "loads": false, "because": error.to_string() }),
         };
         let plans: Vec<_> = self.plans.iter().map(plan).collect();
@@ -72,12 +72,12 @@ impl Verdict {
 }
 
 /// Loads a model and makes its plan.
-fn prepared(engine: &Arc<dyn Engine>, graph: &Arc<Graph>, fidelity: Fidelity) -> Result<Prepared, SessionError> {
+fn prepared(engine: &Arc<dyn Engine>, graph: &Arc<Graph>, fidelity: Fidelity) -> Result<Preparation, SessionError> {
     let options = LoadOptions::new(fidelity, NonZeroUsize::MIN);
     let session = Session::with_engine(Arc::clone(engine), Arc::clone(graph), &options)?;
     let inputs = concrete_shapes(graph, &ShapeSpec::Smallest).and_then(|shapes| generate(graph, &shapes, Data::Zero));
     Ok(match inputs {
-        Ok(inputs) => Prepared::Plan { kernels: session.plan(&inputs)?.kernels().len() },
-        Err(_) => Prepared::Model,
+        Ok(inputs) => Preparation::Plan { kernels: session.plan(&inputs)?.kernels().len() },
+        Err(_) => Preparation::Model,
     })
 }

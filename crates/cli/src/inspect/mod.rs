@@ -17,8 +17,8 @@ use opscope::text::shell_path;
 use self::engine::Verdict;
 pub use self::model::signature;
 use self::recording::RecordingArguments;
+use crate::artifact::Artifact;
 use crate::exit::{Exit, Failure};
-use crate::found::Found;
 use crate::isolate::Invocation;
 use crate::options::EngineArguments;
 use crate::terminal::{print, print_json, shown_path, table_width};
@@ -26,7 +26,8 @@ use crate::terminal::{print, print_json, shown_path, table_width};
 /// The arguments of `opscope inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArguments {
-    /// A model, a recording, a dump or a file of one, or anything else that opscope wrote; or a run by its name, OUT/RUN
+    /// A model, a recording, a dump or a file of one, or anything else that opscope wrote; or a run by its name,
+    /// OUT/RUN
     path: PathBuf,
     /// Rows of the tables of a recording or a dump
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -115,7 +116,7 @@ fn one(path: &Path, arguments: &InspectArguments, invocation: &Invocation) -> Re
     if is_recording {
         return recording::show(path, arguments.rows, &arguments.recording, arguments.json);
     }
-    if let Some(found) = Found::at(path).filter(|found| !found.is_shown) {
+    if let Some(found) = Artifact::at(path).filter(|found| !found.is_shown) {
         if arguments.check {
             return Err(Failure::wrong_use(format!("--check is for dumps: {}: {}", shown_path(path), found.hint())));
         }

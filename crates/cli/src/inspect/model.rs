@@ -1,4 +1,4 @@
-//! What a model is: its operators, parameters, costs, inputs and outputs.
+//! The summary of a model: its operators, parameters, costs, inputs and outputs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,28 +11,28 @@ use serde_json::json;
 
 use crate::terminal::{shown_path, table_width};
 
-/// Numbers of a model.
+/// Totals of a model.
 struct Totals {
-    /// Those of each operator type, by its domain and name.
-    types: BTreeMap<(String, String), OfType>,
-    /// The tensors that the file holds, beside the constants that are operators.
+    /// The totals of each operator type, by its domain and name.
+    types: BTreeMap<(String, String), TypeTotals>,
+    /// How many tensors the file holds, without the constants that are operators.
     tensors: u64,
     parameters: u64,
     /// The bytes of these tensors in memory.
     parameter_bytes: u64,
-    /// The shapes of the inputs that the operations are those of; `None` if a shape cannot be chosen.
+    /// The shapes of the inputs for which the operations are counted; `None` if no shape can be chosen.
     shapes: Option<Vec<Vec<usize>>>,
 }
 
-/// Numbers of the operators of one type.
+/// Totals of the operators of one type.
 #[derive(Default)]
-struct OfType {
+struct TypeTotals {
     count: u64,
-    /// The parameters that they take. Of those that several take, the first one counts.
+    /// The parameters of these operators. A parameter that several operators share counts for the first one.
     parameters: u64,
-    /// The operations that are known.
+    /// The known operations.
     flops: u64,
-    /// How many operators have operations that are not known.
+    /// How many operators have an unknown number of operations.
     unknown: u64,
 }
 
@@ -76,15 +76,15 @@ impl Totals {
         self.types.values().map(|row| row.unknown).sum()
     }
 
-    /// The types, those with most operations and then operators first.
-    fn by_work(&self) -> Vec<(&(String, String), &OfType)> {
+    /// Returns the types: those with most operations first, then those with most operators.
+    fn by_work(&self) -> Vec<(&(String, String), &TypeTotals)> {
         let mut rows: Vec<_> = self.types.iter().collect();
         rows.sort_by_key(|(_, row)| std::cmp::Reverse((row.flops, row.count)));
         rows
     }
 }
 
-/// Returns what a model is, in one screen.
+/// Returns a summary of a model that fits on one screen.
 pub fn summary(graph: &Graph) -> String {
     let totals = Totals::of(graph);
     let mut text = head(graph);
@@ -123,7 +123,7 @@ pub fn summary(graph: &Graph) -> String {
     text
 }
 
-/// Returns a model with each of its operators.
+/// Returns a model with a list of its operators.
 pub fn listed(graph: &Graph) -> String {
     let mut text = head(graph);
     let _ = writeln!(text, "{}:", counted(graph.all_operators().count(), "operator"));
@@ -148,7 +148,7 @@ pub fn listed(graph: &Graph) -> String {
     text.trim_end().to_owned()
 }
 
-/// The file, who made it, and its inputs and outputs.
+/// Returns the file, its author, and its inputs and outputs.
 fn head(graph: &Graph) -> String {
     let mut text = String::new();
     let source = &graph.source;
@@ -176,7 +176,7 @@ fn head(graph: &Graph) -> String {
     text
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with commas between its thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =
@@ -188,7 +188,7 @@ fn giga(flops: u64) -> String {
     format!("{} GFLOP", gigaflops(flops))
 }
 
-/// Operations in thousands of millions, with three digits.
+/// Formats a number of operations in thousands of millions, with three digits.
 fn gigaflops(flops: u64) -> String {
     match flops as f64 / 1e9 {
         0.0 => "0".to_owned(),
@@ -198,7 +198,7 @@ fn gigaflops(flops: u64) -> String {
     }
 }
 
-/// Returns what a model takes, on one line: `image float32 [batch, 1, 8, 8]`.
+/// Formats an input on one line: `image float32 [batch, 1, 8, 8]`.
 pub fn signature(graph: &Graph) -> String {
     let input = |id: &ValueId| format!("{} {}", shown_text(&graph.value(*id).name), shape(graph.value(*id)));
     graph.inputs.iter().map(input).collect::<Vec<_>>().join(", ")
@@ -210,7 +210,7 @@ fn shape(value: &Value) -> String {
     format!("{dtype} [{}]", shown_text(&dims.unwrap_or_else(|| "...".to_owned())))
 }
 
-/// Returns a model as one document.
+/// Returns a model as one JSON document.
 pub fn json(graph: &Graph) -> serde_json::Value {
     let value = |id: &ValueId| {
         let value = graph.value(*id);

@@ -1,4 +1,4 @@
-//! What a recording says of where time and memory go.
+//! What a recording says about time and memory.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ fn write_layers(text: &mut String, layers: &[Layer], rows: usize) {
     ]);
     for layer in layers.iter().take(rows) {
         let path = if layer.path.is_empty() { "(no path)" } else { &layer.path };
-        // An operator of unknown cost makes the sum a lower limit.
+        // If an operator's cost is unknown, the sum is a lower bound.
         let least = if layer.unknown_flops > 0 { ">= " } else { "" };
         table.row([
             path.to_owned(),
@@ -154,7 +154,7 @@ fn write_distribution(text: &mut String, Distribution { account, operators }: &D
         let [from, to] = ends.map(|bound| bound.map_or(String::new(), |bound| duration(*bound)));
         let runs = usize::try_from(account.runs.measured).unwrap_or(usize::MAX);
         let [p50, p90, p99] = [(50.0, row.median_ns), (90.0, row.p90_ns), (99.0, row.p99_ns)].map(|(percent, time)| {
-            // The median of one run is that run.
+            // A median exists even for one run: it is that run.
             if percent == 50.0 || carries_percentile(runs, percent) { duration(time) } else { "-".to_owned() }
         });
         table.row([row.display_name().to_owned(), p50, p90, p99, from, bars(&histogram.counts), to]);
@@ -164,7 +164,8 @@ fn write_distribution(text: &mut String, Distribution { account, operators }: &D
         write!(text, "\nTimes of operators in a run{}\n{}", first_of(rows, count), table.within(table_width()).text());
 }
 
-/// A sign for each count, as high as the count is of the highest; a count above 0 has at least the lowest sign.
+/// Returns one character per count, whose height is relative to the highest count; any count above 0 gets at least the
+/// lowest bar.
 fn bars(counts: &[u64]) -> String {
     const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
@@ -201,7 +202,7 @@ fn write_memory(text: &mut String, memory: &MemoryOverTime, rows: usize) {
     );
 }
 
-/// Returns the most bytes that are held in each of some equal parts of the time.
+/// Returns the largest number of bytes held in each of several equal parts of the time.
 fn over_time(memory: &MemoryOverTime) -> Vec<u64> {
     const PARTS: usize = 60;
     let (Some(first), Some(last)) = (memory.points.first(), memory.points.last()) else { return Vec::new() };
@@ -209,7 +210,7 @@ fn over_time(memory: &MemoryOverTime) -> Vec<u64> {
     let part = |ns: f64| (((ns - first.ns) / length * PARTS as f64) as usize).min(PARTS - 1);
     let mut most = vec![0; PARTS];
     for (index, point) in memory.points.iter().enumerate() {
-        // It is held until the next point.
+        // The memory is held until the next point.
         let until = memory.points.get(index + 1).map_or(last.ns, |next| next.ns);
         let parts = part(point.ns)..=part(until).max(part(point.ns));
         most[parts].iter_mut().for_each(|most: &mut u64| *most = (*most).max(point.bytes));
@@ -217,7 +218,7 @@ fn over_time(memory: &MemoryOverTime) -> Vec<u64> {
     most
 }
 
-/// Nanoseconds in the unit that leaves one to three digits before the point.
+/// Formats nanoseconds in the unit that leaves one to three digits before the point.
 fn duration(nanos: f64) -> String {
     match nanos.abs() {
         size if size >= 1e9 => format!("{:.3} s", nanos / 1e9),

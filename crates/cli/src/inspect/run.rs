@@ -1,4 +1,4 @@
-//! What exists of one run, which is given by its name: `OUT/RUN`.
+//! The files of one run, which is given by its name: `OUT/RUN`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use opscope::benchmark::StoredRun;
 use serde_json::json;
 
+use crate::artifact::{described, read};
 use crate::exit::{Exit, Failure};
-use crate::found::{described, read};
 use crate::terminal::{print, print_json, shown_path};
 
-/// Shows where everything of a run is, and the time of an inference.
+/// Shows where all files of a run are, and the time of an inference.
 pub fn show(run: &StoredRun) -> Result<(), Failure> {
     let mut text = format!("{}: a run", shown_path(&run.path));
     if let Some(summary) = run.summary.as_deref().and_then(read) {
@@ -24,7 +24,7 @@ pub fn show(run: &StoredRun) -> Result<(), Failure> {
     print(text)
 }
 
-/// Prints the same as JSON, with the summary's own document. Tells whether all of it is complete.
+/// Prints the same as JSON, with the summary's own document. Returns whether everything is complete.
 pub fn show_json(run: &StoredRun) -> Result<Exit, Failure> {
     let mut document = json!({ "schema": "opscope.run/1", "path": run.path.to_string_lossy() });
     for (what, path) in parts(run) {

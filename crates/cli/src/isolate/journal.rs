@@ -6,7 +6,7 @@ use opscope::benchmark::{UnfinishedOutput, unfinished_outputs};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 
-/// What the child tells of itself, a line each time. It is a file in memory, so that it is there when the child is dead.
+/// What the child reports about itself, one entry per line. It is a file in memory, so that it outlives the child.
 pub struct Journal(File);
 
 /// A line of the journal.
@@ -21,13 +21,13 @@ struct Entry {
 /// What the journal of a dead child says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LastWords {
-    /// What it did.
+    /// What it was doing.
     pub doing: Option<String>,
     /// Whether its outputs are worth keeping.
     pub has_results: bool,
-    /// Every output that it began.
+    /// Every output that it had begun.
     pub outputs: Vec<UnfinishedOutput>,
-    /// Whether it came to its end: without this, a library in it has ended it.
+    /// Whether it completed. If not, but its exit code is 0, a library ended it.
     pub is_done: bool,
 }
 
@@ -37,7 +37,7 @@ impl Journal {
         Ok(Self(memfd_create(c"opscope-journal", MemfdFlags::empty())?.into()))
     }
 
-    /// The number that its descriptor has here and in a child.
+    /// Returns the number of its descriptor, here and in a child.
     pub fn descriptor(&self) -> i32 {
         self.0.as_raw_fd()
     }
@@ -47,12 +47,12 @@ impl Journal {
         File::options().append(true).open(format!("/proc/self/fd/{descriptor}")).map(Self)
     }
 
-    /// Writes a line. A journal that cannot be written costs the error of a crash its details.
+    /// Writes a line. If that fails, the error of a crash only lacks these details.
     pub fn note(&self, doing: String, has_results: bool) {
         self.write(&Entry { doing, has_results, outputs: unfinished_outputs(), is_done: false });
     }
 
-    /// Writes that the command has come to its end.
+    /// Writes that the command has completed.
     pub fn end(&self) {
         self.write(&Entry { doing: String::new(), has_results: false, outputs: Vec::new(), is_done: true });
     }
@@ -64,7 +64,7 @@ impl Journal {
         }
     }
 
-    /// Reads all of it. A line that was not written to its end is left out.
+    /// Reads the whole journal. An incomplete line is skipped.
     pub fn last_words(mut self) -> LastWords {
         let mut text = Vec::new();
         let _ = self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut text));

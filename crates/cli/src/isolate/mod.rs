@@ -1,8 +1,9 @@
-//! `--isolate`: the job runs in a child of the command, so that a crash inside of an engine's library is an error like any other.
+//! `--isolate`: the job runs in a child of the command, so that a crash inside an engine's library is an error like any
+//! other.
 //!
-//! The child is the same program with the same arguments and the same standard input and outputs. It notes in a [journal](journal)
-//! what it does. Where it dies of a signal, or ends as if all were done without saying so, the parent prints one error, and finishes
-//! the files that the child had begun.
+//! The child is the same program with the same arguments, standard input and outputs. It writes its progress into a
+//! [journal](journal). If it dies of a signal, or ends with success before it has completed, the parent prints one
+//! error, and finishes the files that the child had begun.
 
 mod journal;
 mod parent;
@@ -20,13 +21,14 @@ pub use self::signals::UserSignals;
 use crate::child::die_with;
 use crate::exit::Failure;
 
-/// The first word after the program's name in the child: the parent's number, and the descriptor of the journal.
+/// The first word after the program's name in the child. Its value is the parent's number and the descriptor of the
+/// journal.
 const CHILD: &str = "--isolated-by=";
 
-/// What this process tells its parent; not set outside of a child.
+/// What this process reports to its parent; only set in a child.
 static JOURNAL: OnceLock<Journal> = OnceLock::new();
 
-/// Tells the parent that the command has come to its end. Whatever ends the process with code 0 calls it.
+/// Reports to the parent that the command has completed. Called before every exit with code 0.
 pub fn done() {
     if let Some(journal) = JOURNAL.get() {
         journal.end();
@@ -39,7 +41,7 @@ pub struct Invocation {
     child: Option<String>,
 }
 
-/// The process in which the job runs: with `--isolate` a child of the command.
+/// The process in which the job runs: with `--isolate`, a child of the command.
 #[derive(Default)]
 pub struct Isolation {
     journal: Option<&'static Journal>,
@@ -56,15 +58,16 @@ impl Invocation {
         Self { words, child }
     }
 
-    /// The words that the user wrote, the program's name first.
+    /// Returns the words of the user, with the program's name first.
     pub fn words(&self) -> &[OsString] {
         &self.words
     }
 
-    /// Continues in a child process if that is `wanted`: then this returns in the child alone. The parent ends as the child ends.
+    /// If `wanted`, continues in a child process: then this function returns only in the child, and the parent ends as
+    /// the child ends.
     ///
     /// # Errors
-    /// Returns an error in the parent, if there can be no child or it died of a signal.
+    /// Returns an error in the parent, if no child can be started or it died of a signal.
     pub fn isolate(&self, wanted: bool, model: &Path) -> Result<Isolation, Failure> {
         match &self.child {
             _ if !wanted => Ok(Isolation::default()),
@@ -77,7 +80,7 @@ impl Invocation {
     }
 }
 
-/// Lets this process die with its parent, and returns the journal that it writes for it.
+/// Makes this process die with its parent, and returns the journal that it writes for the parent.
 fn join(child: &str) -> Result<Journal, Failure> {
     let wrong = || Failure::wrong_use(format!("{CHILD} is for the command itself; write --isolate"));
     let (parent, descriptor) = child.split_once(',').ok_or_else(wrong)?;
@@ -88,8 +91,8 @@ fn join(child: &str) -> Result<Journal, Failure> {
 }
 
 impl Isolation {
-    /// Notes what the process does, for the error of a crash, and the outputs that it has begun. `has_results` says that these are
-    /// worth keeping.
+    /// Notes what the process is doing, for the error of a crash, and the outputs that it has begun. `has_results` says
+    /// whether these are worth keeping.
     pub fn note(&self, doing: impl Display, has_results: bool) {
         if let Some(journal) = self.journal {
             journal.note(doing.to_string(), has_results);

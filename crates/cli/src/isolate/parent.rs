@@ -17,8 +17,8 @@ use super::journal::{Journal, LastWords};
 use super::signals::PASSED_ON;
 use crate::exit::Failure;
 
-/// Runs the command in a child, and ends as the child ends. Returns if there can be no child, if it died of a signal, or if it ended
-/// with code 0 without having come to its end.
+/// Runs the command in a child, and ends as the child ends. Returns only if no child can be started, if it died of a
+/// signal, or if it ended with code 0 before it had completed.
 pub fn supervise(words: &[OsString], model: &Path) -> Failure {
     let terminal = tcgetattr(io::stdin()).ok();
     let (status, journal) = match run(words) {
@@ -36,15 +36,15 @@ pub fn supervise(words: &[OsString], model: &Path) -> Failure {
     let signal = status.signal().unwrap_or_default();
     let passed_on = PASSED_ON.iter().find(|(kind, passed)| [*kind, passed.as_raw()].contains(&signal));
     if let Some(kind) = passed_on.map(|(kind, _)| *kind).or((signal == SIGHUP).then_some(SIGHUP)) {
-        // The user ended it before it listened, so this process ends in the same way.
+        // The user ended the child before it handled signals, so this process ends in the same way.
         let _ = emulate_default_handler(kind);
     }
     if let Some(terminal) = terminal {
-        // Line editing had changed its mode.
+        // The child's line editing had changed the terminal's mode.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &terminal);
     }
     if io::stderr().is_terminal() {
-        // A progress bar may stand there.
+        // The line may show a progress bar.
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
     crashed(&format!("was ended by {}", described(signal)), words, model)
@@ -58,13 +58,13 @@ fn run(words: &[OsString]) -> io::Result<(ExitStatus, Journal)> {
     let mut command = Command::new(program.as_deref().unwrap_or(Path::new("/proc/self/exe")));
     command.arg0(words.first().map_or("opscope".into(), OsString::clone));
     command.arg(format!("{CHILD}{},{}", std::process::id(), journal.descriptor())).args(words.iter().skip(1));
-    // The child dies with the thread that starts it, so that is the one that waits for it.
+    // The child dies with the thread that starts it, so this same thread has to wait for it.
     let mut child = command.spawn()?;
     let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
     let pass_on = move || {
         for signal in signals.forever() {
             if let Some((_, passed)) = PASSED_ON.iter().find(|(kind, _)| *kind == signal) {
-                // A child that is gone needs it no more.
+                // If the child is gone, it does not need the signal.
                 let _ = pidfd_send_signal(&process, *passed);
             }
         }
@@ -73,7 +73,7 @@ fn run(words: &[OsString]) -> io::Result<(ExitStatus, Journal)> {
     Ok((child.wait()?, journal))
 }
 
-/// Finishes what the child had begun, and returns the error of its death.
+/// Finishes what the child had begun, and returns the error that describes its death.
 fn crashed(how: &str, words: LastWords, model: &Path) -> Failure {
     let doing = words.doing.map(|doing| format!(" while {doing}")).unwrap_or_default();
     let reason = format!("the process that ran the model {how}{doing}");
@@ -95,7 +95,7 @@ fn crashed(how: &str, words: LastWords, model: &Path) -> Failure {
     Failure::failed(format!("{model}: {reason}{}", kept.concat())).with_problems(details)
 }
 
-/// Returns a signal's name, and what it means.
+/// Returns a signal's name and meaning.
 fn described(signal: i32) -> String {
     let name = signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned);
     let meaning = match signal {

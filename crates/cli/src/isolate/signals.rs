@@ -5,17 +5,17 @@ use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::{Handle, Signals};
 
-/// The signals that a parent passes on, each with the one that it sends to the child in its place.
+/// The signals that a parent passes on, each with the signal that it sends to the child instead.
 ///
-/// Ctrl-C, and many programs that end others, signal a whole group of processes, the child among them. With a signal of the parent's
-/// own the child knows which it got twice.
+/// Ctrl-C, and many programs that end others, signal a whole process group, which includes the child. By these separate
+/// signals the child recognises which ones it received twice.
 pub const PASSED_ON: [(i32, Signal); 2] = [(SIGINT, Signal::USR1), (SIGTERM, Signal::USR2)];
 
-/// The signals that the user sends, each once, also where they come to an isolated process and to its parent.
+/// The signals that the user sends. Each is reported once, even if both an isolated process and its parent receive it.
 pub struct UserSignals {
     signals: Signals,
     isolated: bool,
-    /// How many of each came directly, and how many by the parent.
+    /// For each signal, how many came directly and how many through the parent.
     came: BTreeMap<i32, (u64, u64)>,
 }
 
@@ -26,7 +26,7 @@ impl UserSignals {
         Ok(Self { signals, isolated, came: BTreeMap::new() })
     }
 
-    /// Returns what ends [`next`](Self::next) from another thread.
+    /// Returns a handle that ends [`next`](Self::next) from another thread.
     pub fn handle(&self) -> Handle {
         self.signals.handle()
     }

@@ -16,12 +16,13 @@ pub struct Environment(HashMap<OsString, OsString>);
 impl Environment {
     const ENGINE: &str = "OPSCOPE_ENGINE";
 
-    /// The names that the switch for raw recordings had over time, one of them misspelt for years.
+    /// The names that the switch for raw recordings has had over time; one of them was misspelt for years.
     const RAW_ONLY: [&str; 4] =
         ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
 
-    /// The directory of results that the next command can use again: `$XDG_CACHE_HOME/opscope`, or `~/.cache/opscope`. Nothing is kept
-    /// where there is no home directory, and nothing is believed of a directory into which somebody else may write.
+    /// Returns the directory of results that later commands can reuse: `$XDG_CACHE_HOME/opscope`, or
+    /// `~/.cache/opscope`. Returns `None` without a home directory, and for a directory that other users may write to,
+    /// because its content cannot be trusted.
     pub fn cache_directory(&self) -> Option<PathBuf> {
         let directory = |name: &str| self.0.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
         let caches = directory("XDG_CACHE_HOME").or_else(|| {
@@ -31,12 +32,12 @@ impl Environment {
         Some(caches.join("opscope")).filter(|directory| is_private(directory))
     }
 
-    /// Whether a variable chooses the engine.
+    /// Returns whether a variable chooses the engine.
     pub fn chooses_engine(&self) -> bool {
         self.0.get(OsStr::new(Self::ENGINE)).is_some_and(|value| !value.is_empty())
     }
 
-    /// The engine that runs models where no option chooses one: that of `OPSCOPE_ENGINE`, or the embedded one.
+    /// Returns the engine that runs models if no option chooses one: that of `OPSCOPE_ENGINE`, or the embedded one.
     pub(super) fn engine(&self) -> Result<EngineName, Refusal> {
         let Some(value) = self.0.get(OsStr::new(Self::ENGINE)).filter(|value| !value.is_empty()) else {
             return Ok(EngineName::default());
@@ -44,7 +45,7 @@ impl Environment {
         value.to_string_lossy().parse().map_err(|error| Refusal::unreadable(Self::ENGINE, error))
     }
 
-    /// The first variable that asks for a raw recording without exports: one of four names, with the value `1`.
+    /// Returns the first variable that requests a raw recording without exports: one of four names, with the value `1`.
     pub(super) fn raw_recording_only(&self) -> Option<&'static str> {
         let is_on = |name: &&str| self.0.get(OsStr::new(name)).is_some_and(|value| value == "1");
         Environment::RAW_ONLY.into_iter().find(is_on)
@@ -58,7 +59,7 @@ impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment 
     }
 }
 
-/// Returns whether only this user writes into a directory, or it does not exist yet.
+/// Returns whether only this user can write to a directory, or it does not exist yet.
 fn is_private(directory: &Path) -> bool {
     match directory.metadata() {
         Ok(found) => found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0,
@@ -93,7 +94,7 @@ mod tests {
             assert_eq!(of_cache(), None, "{mode:o}");
         }
         fs::set_permissions(&cache, Permissions::from_mode(0o700)).unwrap();
-        // Only root can give a directory away.
+        // Only root can change a directory's owner.
         if chown(&cache, Some(65_534), None).is_ok() {
             assert_eq!(of_cache(), None, "another user's");
         }

@@ -1,6 +1,6 @@
 //! The command line of `opscope benchmark`: parse, then resolve.
 //!
-//! [`expand`] brings the spellings of other tools into one form, [`BenchmarkArguments`] is what clap reads, and
+//! [`expand`] rewrites the spellings of other tools into one form, [`BenchmarkArguments`] is what clap reads, and
 //! [`resolve()`] checks the rules and returns a [`BenchmarkRequest`]. `docs/options.md` has the table of all options.
 
 mod arguments;

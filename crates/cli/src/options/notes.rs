@@ -14,9 +14,10 @@ pub struct Note {
 /// How important a note is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteKind {
-    /// The option has no effect here, or another one than in the tool it comes from; the result is what was asked for.
+    /// The option has no effect here, or a different one than in the tool that it comes from. The result is still the
+    /// requested one.
     Note,
-    /// Something that was asked for does not happen.
+    /// A request is not fulfilled.
     Warning,
 }
 

@@ -34,7 +34,7 @@ pub enum Refusal {
          run twice, once with each"
     )]
     ProfilerAndDump,
-    /// An option is of no use without another one.
+    /// An option has no meaning without another one.
     #[error("{option} needs {needed}")]
     Needs {
         /// The option that was given.
@@ -52,7 +52,7 @@ pub enum Refusal {
         /// Why.
         reason: &'static str,
     },
-    /// An option that asks for something that does not exist here.
+    /// An option requests something that does not exist here.
     #[error("{option}: {reason}")]
     NotHere {
         /// The option, with its value where that matters.
@@ -60,7 +60,7 @@ pub enum Refusal {
         /// Why, and what to do instead.
         reason: &'static str,
     },
-    /// An option of another engine than the one that runs the model.
+    /// An option belongs to another engine than the one that runs the model.
     #[error(
         "{option} belongs to {belongs_to}, and {chosen} runs the model; add --engine {belongs_to}, or leave it out"
     )]

@@ -5,18 +5,18 @@ use opscope::profile::ProfilerOptions;
 
 use super::notes::Note;
 
-/// What one call of `opscope benchmark` does. Everything in it was checked as far as that is possible without the model.
+/// What one call of `opscope benchmark` does. Everything is checked, as far as that is possible without the model.
 #[derive(Debug, Clone)]
 pub struct BenchmarkRequest {
-    /// The job. For [`Action::AclJson`], without what that file captures.
+    /// The job. For [`Action::AclJson`], it lacks what that file captures.
     pub job: Job,
     /// What to do with it.
     pub action: Action,
-    /// The samples that a run is to have, if the command line says so.
+    /// The samples that a run should have, if the command line says so.
     pub batch: Option<u64>,
     /// The tools that run over the model.
     pub tools: Vec<PathBuf>,
-    /// Where a debugger can attach; nowhere if `None`.
+    /// Where a debugger can attach, if it can.
     pub debug_server: Option<DebugServerSpec>,
     /// What is printed.
     pub reporting: Reporting,
@@ -29,13 +29,13 @@ pub enum Action {
     Run,
     /// Only estimate the size of its dump.
     EstimateDump,
-    /// Run it with what a file captures, to the directories that the file names.
+    /// Run it, and capture what a file selects, into the directories that the file names.
     AclJson {
         /// The file.
         path: PathBuf,
         /// Only compare the file with the model.
         check_only: bool,
-        /// The options of a profile where the file says nothing. Only the raw recording is written.
+        /// The options of a profile for everything that the file leaves open. Only the raw recording is written.
         profiler: Box<ProfilerOptions>,
     },
 }
@@ -43,18 +43,18 @@ pub enum Action {
 /// Where a debugger can attach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DebugServerSpec {
-    /// The socket; if `None`, the one that the number of the process leads to.
+    /// The path of the socket; if `None`, the one that the number of the process determines.
     pub path: Option<PathBuf>,
 }
 
-/// The text that is printed of a benchmark.
+/// The form of the printed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextForm {
-    /// What matters, on one screen.
+    /// The important parts, on one screen.
     Screen,
     /// All numbers.
     Details,
-    /// All numbers, in the words of the tool whose command line it is.
+    /// All numbers, in the words of the tool that the command line is written for.
     OtherTools,
 }
 
@@ -73,11 +73,11 @@ pub struct Reporting {
     pub debug: bool,
 }
 
-/// A request, and what its user should know of it.
+/// A request, and what the user should know about it.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// What to do.
     pub request: BenchmarkRequest,
-    /// What is ignored or means something else here.
+    /// Options that are ignored or mean something else here.
     pub notes: Vec<Note>,
 }

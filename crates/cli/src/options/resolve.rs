@@ -15,10 +15,10 @@ use super::refusal::Refusal;
 use super::request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, Resolved, TextForm};
 use super::values::threads;
 
-/// Checks the rules between the options, and returns what they mean together.
+/// Checks the rules between the options, and returns their combined meaning.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// Returns an error for the first broken rule.
 pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Result<Resolved, Refusal> {
     let mut notes = Notes::default();
     refuse_what_is_not_here(&arguments)?;
@@ -71,7 +71,8 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
     Ok(Resolved { request, notes: notes.0 })
 }
 
-/// Returns the engine that runs the model, and the one whose outputs are the reference: the same one unless another is named.
+/// Returns the engine that runs the model, and the one whose outputs are the reference: the same one, unless another is
+/// named.
 fn engines(arguments: &BenchmarkArguments, environment: &Environment) -> Result<[EngineSpec; 2], Refusal> {
     if arguments.reference_engine.is_some() && arguments.verify == Some(Verify::Off) {
         let reason = "without a comparison there is no reference";
@@ -85,8 +86,8 @@ fn is(flag: Option<bool>) -> bool {
     flag.unwrap_or(false)
 }
 
-/// The shapes of inputs. `--batch-size` sets the batch that the model leaves open, unless an option for shapes does; in other
-/// tools' command lines it is a factor of the throughput and no more.
+/// Returns the shapes of inputs. `--batch-size` sets the batch that the model leaves open, unless an option for shapes
+/// does. In other tools' command lines it only scales the throughput.
 fn shapes(arguments: &BenchmarkArguments) -> Result<Vec<ShapeSpec>, Refusal> {
     let shapes = arguments.fed.shapes()?;
     let batch = arguments.batch_size.filter(|_| !arguments.is_of_other_tools() && shapes == [ShapeSpec::Smallest]);
@@ -96,10 +97,10 @@ fn shapes(arguments: &BenchmarkArguments) -> Result<Vec<ShapeSpec>, Refusal> {
     })
 }
 
-/// How long is measured where the command line does not say how often.
+/// How long runs are measured if the command line does not say how many.
 const MEASURED: Duration = Duration::from_secs(2);
 
-/// How long the model is warmed up then.
+/// How long the model is warmed up in that case.
 const WARMED_UP: Duration = Duration::from_millis(200);
 
 fn repetition(arguments: &BenchmarkArguments) -> Result<Repetition, Refusal> {
@@ -120,7 +121,7 @@ fn repetition(arguments: &BenchmarkArguments) -> Result<Repetition, Refusal> {
     })
 }
 
-/// Returns whether the runs are there to be looked into, not to be timed: then one is enough.
+/// Returns whether the runs are meant to be inspected, not timed: then one is enough.
 fn looks_into_runs(arguments: &BenchmarkArguments) -> bool {
     is(arguments.dump)
         || arguments.acl_json_path.is_some()
@@ -221,7 +222,7 @@ fn model(arguments: &BenchmarkArguments) -> Result<PathBuf, Refusal> {
     Ok(model)
 }
 
-/// Decides what to do with the job, and sets what captures its runs.
+/// Decides what to do with the job, and sets the capture of its runs.
 fn action(
     arguments: &BenchmarkArguments,
     environment: &Environment,
@@ -293,7 +294,7 @@ fn tools(arguments: &BenchmarkArguments) -> Result<Vec<PathBuf>, Refusal> {
     Ok(arguments.tool.clone())
 }
 
-/// Returns the option with which the model does not run, if there is one.
+/// Returns the first option that makes the command not run the model, if there is one.
 fn without_runs(arguments: &BenchmarkArguments) -> Option<&'static str> {
     let options = [("--check", arguments.check), ("--dump-estimate", arguments.dumped.dump_estimate)];
     options.into_iter().find(|(_, given)| is(*given)).map(|(option, _)| option)
@@ -312,7 +313,7 @@ fn profile(
     notes: &mut Notes,
 ) -> Result<CaptureSpec, Refusal> {
     let options = Box::new(arguments.profiled.options(notes)?);
-    // The original runs the model without warm-up here, to keep those runs out of its recording.
+    // The original tool runs the model without warm-up here, to keep those runs out of its recording.
     if !arguments.fed.input.is_empty() && arguments.warmup_count != Some(0) {
         notes.note(
             "--profiler with --input",
@@ -347,7 +348,7 @@ fn output(arguments: &BenchmarkArguments) -> Result<Option<OutputSpec>, Refusal>
             needed: "--output-dirname, the name of the run to replace",
         });
     }
-    // The other tools' scripts look for their names and for their format, which is BIN where none is given.
+    // The other tools' scripts expect their names and their format, whose default is BIN.
     let (format, names) = match arguments.is_of_other_tools() {
         true => (arguments.outfmt.unwrap_or(OutputFormat::Bin), OutputNames::OfInputFiles),
         false => (arguments.outfmt.unwrap_or(OutputFormat::Npy), OutputNames::OfOutputs),
@@ -355,7 +356,8 @@ fn output(arguments: &BenchmarkArguments) -> Result<Option<OutputSpec>, Refusal>
     Ok(Some(OutputSpec { directory, format, names }))
 }
 
-/// The inputs. In the other tools' command lines files stand in the order of the inputs, and the last list counts.
+/// Returns the inputs. In the other tools' command lines, files follow the order of the inputs, and the last list
+/// counts.
 fn inputs(arguments: &BenchmarkArguments) -> Result<InputSpec, Refusal> {
     let mut inputs = arguments.fed.inputs()?;
     if let InputSpec::Files { paths, .. } = &mut inputs
@@ -367,7 +369,8 @@ fn inputs(arguments: &BenchmarkArguments) -> Result<InputSpec, Refusal> {
     Ok(inputs)
 }
 
-/// What happens where the run's name is taken. A name of date and time is free a second later, so it gets a number.
+/// Returns what happens if the run's name is taken. A name of date and time would be free a second later, so it gets a
+/// number.
 fn taken(arguments: &BenchmarkArguments) -> TakenName {
     match &arguments.output_dirname {
         _ if is(arguments.overwrite) => TakenName::Replace,

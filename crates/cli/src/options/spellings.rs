@@ -65,10 +65,12 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("quiet", &[]),
 ];
 
-/// Returns the words of a command line, with the program's name, in the form that clap reads. A model in the place of a command
-/// stands for `benchmark`. Only words after `benchmark` or `debug` and before `--` change; the values of `-ex` and `-x` of `debug` stay as they are.
+/// Returns the words of a command line, with the program's name, in the form that clap reads. A model in place of a
+/// command implies `benchmark`. Only words after `benchmark` or `debug` and before `--` change; the values of `debug`'s
+/// `-ex` and `-x` stay unchanged.
 ///
-/// A boolean takes the next word only if that is one of `1 0 true false yes no y n t f`, in any case; otherwise it is true.
+/// A boolean takes the next word only if that is one of `1 0 true false yes no y n t f`, in any case; otherwise it is
+/// true.
 pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words = words.into_iter().peekable();
     let mut expanded: Vec<OsString> = words.next().into_iter().collect();
@@ -121,16 +123,16 @@ pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     expanded
 }
 
-/// Returns whether the first word of a command line is a model to run, and no command: it ends in `.onnx`, or is a path or an existing
-/// file that has no command's name.
+/// Returns whether the first word of a command line is a model to run, not a command: it ends in `.onnx`, or it is a
+/// path or an existing file and not a command's name.
 pub fn is_model(word: &OsStr) -> bool {
     let path = Path::new(word);
     path.extension().is_some_and(|extension| extension == "onnx")
         || (word.as_bytes().iter().any(|byte| b"./".contains(byte)) && path.is_file())
 }
 
-/// Splits a word into the option's name, its row in the table, and the value behind `=`. Returns `None` for words that are
-/// not options, and for short names that are not in the table: clap has some of its own, and refuses the others.
+/// Splits a word into the option's name, its row in the table, and the value after `=`. Returns `None` for words that
+/// are not options, and for short names that are not in the table: clap has its own, and refuses the others.
 fn split(word: &OsStr) -> Option<(OsString, Option<&'static Spelling>, Option<OsString>)> {
     let bytes = word.as_bytes();
     let end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());

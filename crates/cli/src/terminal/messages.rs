@@ -8,31 +8,31 @@ use opscope::text::shown_text;
 /// Messages for the person at the terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct Messages {
-    /// No messages but errors.
+    /// Whether only errors are printed.
     pub quiet: bool,
-    /// More messages.
+    /// Whether details are printed, too.
     pub debug: bool,
 }
 
 impl Messages {
-    /// A detail of what the command does, for `--debug`.
+    /// Prints a detail of what the command does, for `--debug`.
     pub fn debug(self, text: impl Display) {
         if self.debug {
             self.say("debug", text);
         }
     }
 
-    /// Something that is useful to know.
+    /// Prints something that is useful to know.
     pub fn note(self, text: impl Display) {
         self.say("note", text);
     }
 
-    /// Something that was asked for does not happen.
+    /// Prints that a request is not fulfilled.
     pub fn warning(self, text: impl Display) {
         self.say("warning", text);
     }
 
-    /// Says which files are fed to which inputs, where there is a choice, and what of it may not be meant.
+    /// Prints which files are fed to which inputs, if there is a choice, and what may be unintended about it.
     pub fn fed(self, inputs: &Inputs, graph: &Graph) {
         let Some(files) = inputs.files() else { return };
         if !files.is_evident() {

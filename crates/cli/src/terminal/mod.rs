@@ -16,7 +16,7 @@ pub use self::progress::Progress;
 pub use self::screen::{bars, table_width, width};
 use crate::exit::Failure;
 
-/// Prints a result, with escapes for control characters. A closed stdout is not a failure: the reader has seen enough.
+/// Prints a result, with escapes for control characters. A closed stdout is not a failure: the reader wants no more.
 pub fn print(text: impl Display) -> Result<(), Failure> {
     let text = text.to_string();
     let lines: Vec<_> = text.split('\n').map(shown_text).collect();
@@ -28,12 +28,12 @@ pub fn print_json(document: impl Display) -> Result<(), Failure> {
     write(&escaped_json(&document.to_string()))
 }
 
-/// Prints a text of opscope's own, with the control characters that it has.
+/// Prints a text of opscope's own, including its control characters.
 pub fn print_as_is(text: &str) -> Result<(), Failure> {
     write(text)
 }
 
-/// A path as it can be shown in one line.
+/// Returns a path in a form that can be shown in one line.
 pub fn shown_path(path: &Path) -> String {
     shown_text(&path.to_string_lossy()).into_owned()
 }
@@ -48,7 +48,8 @@ fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Escapes characters that control a terminal. JSON has them only in strings; line breaks are only between its tokens.
+/// Escapes characters that control a terminal. In JSON they occur only inside strings; line breaks occur only between
+/// tokens.
 fn escaped_json(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c != '\n' && matches!(shown_text(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
     if !text.contains(hidden) {

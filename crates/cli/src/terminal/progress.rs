@@ -21,12 +21,12 @@ impl Progress {
         self.0.set_message(stage.to_string());
     }
 
-    /// Shows what is being done.
+    /// Shows what the command is doing.
     pub fn message(&self, text: String) {
         self.0.set_message(text);
     }
 
-    /// Shows how many runs are done, and how far the goal is.
+    /// Shows how many runs are done, and how close the goal is.
     pub fn ran(&self, done: u64, goal: Goal) {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match goal {
@@ -39,9 +39,9 @@ impl Progress {
         }
     }
 
-    /// Shows how much of a time has passed, both in milliseconds.
+    /// Shows how much of a period has passed, both in milliseconds.
     fn time_passed(&self, passed: u64, all: u64, message: impl FnOnce() -> String) {
-        // Formatting a message takes longer than a short run.
+        // Formatting the message takes longer than a short run.
         if self.0.is_hidden() || (self.0.length() == Some(all) && passed.saturating_sub(self.0.position()) < 50) {
             return;
         }

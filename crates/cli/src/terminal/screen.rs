@@ -1,4 +1,4 @@
-//! What the terminal of a result shows.
+//! The size and abilities of the terminal that shows a result.
 
 use std::env::var;
 use std::io;
@@ -6,11 +6,11 @@ use std::io;
 use opscope::text::BarStyle;
 use rustix::termios::tcgetwinsize;
 
-/// The least width that is believed: no result fits into less.
+/// A smaller width is ignored, because no result fits into it.
 const LEAST: usize = 40;
 
-/// Returns how many columns a line of stdout may take: those of the environment variable `COLUMNS`, or the terminal's. Without
-/// either, as in a pipe or a file, a line may be of any length, and nothing has to be cut.
+/// Returns how many columns a line of stdout may take: the environment variable `COLUMNS`, or the terminal's width.
+/// Without either, as in a pipe or a file, a line may have any length, and nothing has to be cut.
 pub fn width() -> usize {
     let said = var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok()).filter(|columns| *columns > 0);
     let of_terminal =
@@ -18,7 +18,7 @@ pub fn width() -> usize {
     said.or_else(of_terminal).map_or(usize::MAX, |columns: usize| columns.max(LEAST))
 }
 
-/// Returns how many columns a table takes: as many as a line of stdout may, and 80 in a pipe or a file.
+/// Returns how many columns a table may take: as many as a line of stdout, or 80 in a pipe or a file.
 pub fn table_width() -> usize {
     match width() {
         usize::MAX => 80,
@@ -26,9 +26,9 @@ pub fn table_width() -> usize {
     }
 }
 
-/// Returns how bars are drawn: of blocks where the locale is one of UTF-8.
+/// Returns how bars are drawn: with block characters if the locale uses UTF-8.
 pub fn bars() -> BarStyle {
-    // The first that is set decides, as in POSIX.
+    // The first variable that is set decides, as in POSIX.
     let set = |name: &&&str| var(name).is_ok_and(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(set).and_then(|name| var(name).ok()).unwrap_or_default();
     let locale = locale.to_ascii_lowercase();

@@ -59,7 +59,7 @@ error_codes! {
     /// No thread waits at the event.
     NotStopped = "not_stopped",
     /// The thread of the event has continued already.
-    AlreadyContinued = "gone_on",
+    AlreadyContinued = "already_continued",
     /// The event was not read yet.
     NotRead = "not_read",
     /// No breakpoint has this number.
@@ -121,7 +121,7 @@ mod tests {
             let code: ErrorCode = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&code).unwrap(), text);
         }
-        assert_eq!(ErrorCode::from("gone_on".to_owned()), ErrorCode::AlreadyContinued);
+        assert_eq!(ErrorCode::from("already_continued".to_owned()), ErrorCode::AlreadyContinued);
         assert_eq!(ErrorCode::from("else".to_owned()), ErrorCode::Unknown("else".into()));
     }
 }

@@ -180,7 +180,7 @@ impl Comparison {
         }
         text += &match &divergence.blame {
             Blame::Operator => "  its inputs are right: it is this operator\n".into(),
-            Blame::Inputs => "  what it takes was different already\n".into(),
+            Blame::Inputs => "  its inputs already differed\n".into(),
             Blame::Either => {
                 "  its inputs are within tolerance, but so far apart that it may only hand that on\n".into()
             }

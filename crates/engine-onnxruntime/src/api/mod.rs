@@ -1,5 +1,5 @@
-//! ONNX Runtime's C interface, as far as it is used here: what it creates is freed, its errors are results, and texts have
-//! no null bytes.
+//! ONNX Runtime's C interface, as far as it is used here: what it creates is freed, its errors become results, and
+//! texts have no null bytes.
 
 mod options;
 mod providers;
@@ -28,7 +28,7 @@ unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
-/// Calls a function of the table whose status says whether it worked. The caller states why the arguments are right.
+/// Calls a function of the table that returns a status. The caller states why the arguments are valid.
 macro_rules! call {
     ($api:expr, $function:ident($($argument:expr),* $(,)?)) => {
         $api.check(((*$api.table().as_ptr()).$function)($($argument),*))
@@ -40,12 +40,12 @@ impl Api {
     /// Creates the environment of the process. It is never freed, because sessions need it as long as they live.
     ///
     /// # Safety
-    /// `table` is null or the table of the interface with this number.
+    /// `table` is null, or the table of the interface with this number.
     pub unsafe fn new(table: *const OrtApi, number: u32) -> Result<Self, String> {
         let table = NonNull::new(table.cast_mut()).ok_or_else(|| format!("it has no interface {number}"))?;
         let mut api = Self { table, number, env: NonNull::dangling() };
         let mut env = ptr::null_mut();
-        // SAFETY: the logging function is static, and `env` is valid for the result.
+        // SAFETY: the logging function is static, and `env` may be written.
         unsafe {
             let (log, level) = (log as ort_sys::OrtLoggingFunction, OrtLoggingLevel::ORT_LOGGING_LEVEL_WARNING);
             call!(api, CreateEnvWithCustomLogger(log, ptr::null_mut(), level, c"opscope".as_ptr(), &mut env))?;
@@ -59,7 +59,7 @@ impl Api {
         self.table
     }
 
-    /// Returns the number of the interface: entries of later ones must not be used.
+    /// Returns the number of the interface: entries of later interfaces must not be used.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -71,7 +71,7 @@ impl Api {
     /// Frees a status.
     ///
     /// # Errors
-    /// The status' message, if it reports an error.
+    /// The status' message, if it is an error.
     ///
     /// # Safety
     /// The status is one that the library has just returned.
@@ -79,7 +79,7 @@ impl Api {
         if status.0.is_null() {
             return Ok(());
         }
-        // SAFETY: the status is not null; its text lives as long as it.
+        // SAFETY: the status is not null, and its text lives as long as the status.
         unsafe {
             let table = self.table.as_ptr();
             let message = CStr::from_ptr(((*table).GetErrorMessage)(status.0)).to_string_lossy().into_owned();
@@ -98,7 +98,7 @@ impl Api {
     /// Returns the execution providers of the library.
     pub fn providers(&self) -> Vec<String> {
         let (mut names, mut count) = (ptr::null_mut(), 0);
-        // SAFETY: both are valid for the results; the list has `count` texts and is freed once.
+        // SAFETY: both results may be written; the list has `count` texts and is freed once.
         unsafe {
             if call!(self, GetAvailableProviders(&mut names, &mut count)).is_err() {
                 return Vec::new();
@@ -111,7 +111,8 @@ impl Api {
     }
 }
 
-/// Passes the library's messages on. It prints nothing itself: what matters is in the errors of its functions.
+/// Forwards the library's messages as traces. Prints nothing: the important ones are also in the errors of its
+/// functions.
 unsafe extern "system" fn log(
     _: *mut c_void,
     severity: OrtLoggingLevel,
@@ -123,13 +124,13 @@ unsafe extern "system" fn log(
     if message.is_null() {
         return;
     }
-    // SAFETY: the library gives a valid C string for the duration of the call.
+    // SAFETY: the library passes a valid C string for the duration of the call.
     let message = unsafe { CStr::from_ptr(message) }.to_string_lossy();
-    // A panic of a subscriber must not pass through the library.
+    // A panic of a subscriber must not unwind through the library.
     let _ = std::panic::catch_unwind(|| tracing::debug!(?severity, "onnxruntime: {message}"));
 }
 
-/// Returns a text for the library. It ends where the original has a null byte.
+/// Returns a text for the library, cut at the first null byte.
 pub(crate) fn text(text: &str) -> CString {
     let end = text.find('\0').unwrap_or(text.len());
     CString::new(&text[..end]).unwrap_or_default()

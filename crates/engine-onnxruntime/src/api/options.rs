@@ -10,7 +10,7 @@ use ort_sys::{
 use super::{Api, call, text};
 use crate::options::{ExecutionMode, GraphOptimizationLevel};
 
-/// How a session is made.
+/// How a session is created.
 pub(crate) struct SessionOptions {
     pub(super) api: Api,
     pub(super) raw: NonNull<OrtSessionOptions>,
@@ -19,7 +19,7 @@ pub(crate) struct SessionOptions {
 impl SessionOptions {
     pub fn new(api: Api) -> Result<Self, String> {
         let mut raw = ptr::null_mut();
-        // SAFETY: `raw` is valid for the result.
+        // SAFETY: `raw` may be written.
         unsafe { call!(api, CreateSessionOptions(&mut raw)) }?;
         Ok(Self { api, raw: NonNull::new(raw).ok_or("it made no session options")? })
     }
@@ -66,27 +66,27 @@ impl SessionOptions {
         unsafe { call!(self.api, AddSessionConfigEntry(self.raw.as_ptr(), key.as_ptr(), value.as_ptr())) }
     }
 
-    /// Has the graph that runs written to this path.
+    /// Makes the library write the graph that it runs to this path.
     pub fn write_optimized_model(&mut self, path: &str) -> Result<(), String> {
         let path = text(path);
         // SAFETY: the options and the text are valid; the library copies it.
         unsafe { call!(self.api, SetOptimizedModelFilePath(self.raw.as_ptr(), path.as_ptr())) }
     }
 
-    /// Adds operators of our own.
+    /// Adds the operator set of taps.
     ///
     /// # Safety
-    /// The domain lives until the last session that is made with these options is gone.
+    /// The domain outlives every session that is created with these options.
     pub unsafe fn add_domain(&mut self, domain: *mut OrtCustomOpDomain) -> Result<(), String> {
-        // SAFETY: the options are valid, and the domain by the contract of this function.
+        // SAFETY: the options are valid; the caller guarantees that the domain is.
         unsafe { call!(self.api, AddCustomOpDomain(self.raw.as_ptr(), domain)) }
     }
 
-    /// Gives the library the files with external data: the directory from which it reads them, or else their contents, by the names that
-    /// the model has for them.
+    /// Gives the library the files with external data: either the directory to read them from, or their contents, by
+    /// the names that the model has for them.
     ///
     /// # Safety
-    /// The contents live until the last session that is made with these options is gone, and nothing writes to them.
+    /// The contents outlive every session that is created with these options, and nothing writes to them.
     pub unsafe fn external_files(&mut self, directory: Option<&Path>, files: &[(String, &[u8])]) -> Result<(), String> {
         if let Some(directory) = directory {
             let path = directory.to_str().ok_or_else(|| format!("{}: its name is no text", directory.display()))?;
@@ -97,7 +97,8 @@ impl SessionOptions {
         let contents: Vec<_> = files.iter().map(|(_, bytes)| bytes.as_ptr().cast_mut().cast()).collect();
         let lengths: Vec<_> = files.iter().map(|(_, bytes)| bytes.len()).collect();
         let options = self.raw.as_ptr();
-        // SAFETY: three lists of the same length; the contents are only read, and live by the contract of this function.
+        // SAFETY: the three lists have the same length; the caller guarantees that the contents, which are only read,
+        // live long enough.
         unsafe {
             call!(
                 self.api,
@@ -115,7 +116,7 @@ impl SessionOptions {
 
 impl Drop for SessionOptions {
     fn drop(&mut self) {
-        // SAFETY: the options are valid and not used again; sessions keep copies.
+        // SAFETY: the options are valid and not used again; sessions have their own copies.
         unsafe { ((*self.api.table().as_ptr()).ReleaseSessionOptions)(self.raw.as_ptr()) };
     }
 }

@@ -1,11 +1,11 @@
-//! Execution providers. The library takes most of them by name; some came before that and have functions of their own.
+//! Execution providers. The library creates most of them by name; some older ones have their own functions.
 
 use std::ffi::{CString, c_char};
 use std::ptr;
 
 use super::{SessionOptions, call, text};
 
-/// A provider's options as the library takes them: two lists of texts.
+/// A provider's options in the library's form: two lists of texts.
 struct Entries {
     keys: Vec<CString>,
     values: Vec<CString>,
@@ -41,10 +41,10 @@ impl SessionOptions {
     /// Adds an execution provider by the library's full name for it.
     pub fn append_provider(&mut self, name: &str, options: &[(String, String)]) -> Result<(), String> {
         let entries = Entries::of(options);
-        // SAFETY: all texts live until the calls return; the library copies them. What is created is freed once.
+        // SAFETY: all texts live until the calls return; the library copies them. Everything created is freed once.
         unsafe {
             match name {
-                // The library has it in every session, behind all others.
+                // Every session has it already, after all others.
                 "CPUExecutionProvider" if options.is_empty() => Ok(()),
                 "CPUExecutionProvider" => Err("it has no options".to_owned()),
                 "CUDAExecutionProvider" => append!(

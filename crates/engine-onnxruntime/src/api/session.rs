@@ -14,12 +14,12 @@ pub(crate) struct Session {
     outputs: Vec<CString>,
 }
 
-// SAFETY: the library's sessions may be run from several threads at once and released on any.
+// SAFETY: the library allows several threads to run a session at once, and any thread to release it.
 unsafe impl Send for Session {}
 // SAFETY: as above.
 unsafe impl Sync for Session {}
 
-/// What is special about one run.
+/// The options of a single run.
 pub(crate) struct RunOptions {
     api: Api,
     raw: NonNull<OrtRunOptions>,
@@ -52,7 +52,7 @@ impl Session {
         let inputs: Vec<*const OrtValue> = inputs.iter().map(|input| input.raw().cast_const()).collect();
         let mut outputs: Vec<*mut OrtValue> = vec![ptr::null_mut(); self.outputs.len()];
         let options = options.map_or(ptr::null(), |options| options.raw.as_ptr().cast_const());
-        // SAFETY: every list has the length that is given with it, and all live until the call returns.
+        // SAFETY: every list has the length that is passed with it, and all live until the call returns.
         let outcome = unsafe {
             call!(
                 self.api,
@@ -68,21 +68,21 @@ impl Session {
                 )
             )
         };
-        // SAFETY: what is not null was made by the run for its caller.
+        // SAFETY: outputs that are not null were created by the run for its caller.
         let outputs = outputs.into_iter().filter_map(|output| unsafe { Value::owned(self.api, output) }).collect();
         outcome.map(|()| outputs)
     }
 }
 
 impl Session {
-    /// Returns whether the session keeps the memory that a run has used for the next one.
+    /// Returns whether the session keeps the memory of a run for the next one.
     pub fn has_arena(&self) -> bool {
         let (mut wanted, mut allocator, mut found) = (ptr::null_mut(), ptr::null_mut(), ptr::null());
-        // Read as a number, because a newer library may have kinds that the binding does not know.
+        // Read as a number, because a newer library may have kinds that the binding lacks.
         let mut kind = OrtAllocatorType::OrtInvalidAllocator as i32;
         let (arena, memory) = (OrtAllocatorType::OrtArenaAllocator, OrtMemType::OrtMemTypeDefault);
-        // SAFETY: the session and the results are valid. The description of the allocator belongs to it, and what is created is
-        // released once.
+        // SAFETY: the session is valid, and the results may be written. The allocator owns its description, and
+        // everything created is released once.
         let outcome = unsafe {
             let table = self.api.table();
             call!(self.api, CreateCpuMemoryInfo(arena, memory, &mut wanted)).and_then(|()| {
@@ -98,14 +98,14 @@ impl Session {
     }
 }
 
-/// The type of a value of a model, as far as it is known before a run.
+/// The type of a model's value, as far as it is known before a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Known {
     /// A tensor.
     Tensor {
         /// The number of the element type in ONNX.
         element: i32,
-        /// The dimensions, or `None` if not even their number is known.
+        /// The dimensions, or `None` if even their number is unknown.
         dims: Option<Vec<Dim>>,
     },
     /// A sequence, an optional or a map.
@@ -115,14 +115,14 @@ pub(crate) enum Known {
 impl Session {
     /// Returns the type of each output.
     pub fn output_types(&self) -> Result<Vec<Known>, String> {
-        // SAFETY: the session is valid and has so many outputs.
+        // SAFETY: the session is valid and has this many outputs.
         (0..self.outputs.len()).map(|slot| unsafe { self.output_type(slot) }).collect()
     }
 
     unsafe fn output_type(&self, slot: usize) -> Result<Known, String> {
         let api = self.api;
         let (mut info, mut tensor) = (ptr::null_mut(), ptr::null());
-        // SAFETY: the results are valid. The tensor's description belongs to the type, which is released once.
+        // SAFETY: the results may be written. The type owns the tensor's description, and is released once.
         unsafe {
             call!(api, SessionGetOutputTypeInfo(self.raw.as_ptr(), slot, &mut info))?;
             let read = call!(api, CastTypeInfoToTensorInfo(info, &mut tensor))
@@ -140,8 +140,9 @@ impl Known {
     /// The description is valid.
     pub unsafe fn of_tensor(api: Api, info: *const OrtTensorTypeAndShapeInfo) -> Result<Self, String> {
         let (mut element, mut rank) = (0i32, 0usize);
-        // SAFETY: the description and the results are valid. Names of dimensions belong to it, and are copied. The type is read
-        // as a number, because a newer library may have types that the binding does not know.
+        // SAFETY: the description is valid, and the results may be written. The description owns the names of
+        // dimensions, which are copied. The type is read as a number, because a newer library may have types that the
+        // binding lacks.
         unsafe {
             call!(api, GetTensorElementType(info, ptr::from_mut(&mut element).cast()))?;
             call!(api, GetDimensionsCount(info, &mut rank))?;
@@ -158,7 +159,8 @@ impl Known {
                 Err(_) => Dim::Symbol(CStr::from_ptr(name).to_string_lossy().into_owned()),
             };
             let dims = dims.into_iter().zip(names).map(dim).collect();
-            // A library that does not tell whether a rank is known shows a scalar then.
+            // An older library, which does not report whether a rank is known, shows an unknown one as that of a
+            // scalar.
             let dims = if rank == 0 && api.number() < 24 { None } else { Some(dims) };
             Ok(Self::Tensor { element, dims })
         }
@@ -167,7 +169,7 @@ impl Known {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // SAFETY: the session is valid and no run of it is going on, because runs borrow it.
+        // SAFETY: the session is valid and not running, because runs borrow it.
         unsafe { ((*self.api.table().as_ptr()).ReleaseSession)(self.raw.as_ptr()) };
     }
 }
@@ -175,12 +177,12 @@ impl Drop for Session {
 impl RunOptions {
     pub fn new(api: Api) -> Result<Self, String> {
         let mut raw = ptr::null_mut();
-        // SAFETY: `raw` is valid for the result.
+        // SAFETY: `raw` may be written.
         unsafe { call!(api, CreateRunOptions(&mut raw)) }?;
         Ok(Self { api, raw: NonNull::new(raw).ok_or("it made no run options")? })
     }
 
-    /// Has the library write a profile of the run to a file whose path begins with `prefix`.
+    /// Makes the library write a profile of the run to a file whose path begins with `prefix`.
     ///
     /// # Errors
     /// Returns an error if the library is older than 1.25.
@@ -192,7 +194,7 @@ impl RunOptions {
             ));
         }
         let prefix = text(prefix);
-        // SAFETY: the interface has the function, as was checked; the library copies the text.
+        // SAFETY: it was checked that the interface has the function; the library copies the text.
         unsafe { call!(self.api, RunOptionsEnableProfiling(self.raw.as_ptr(), prefix.as_ptr())) }
     }
 }

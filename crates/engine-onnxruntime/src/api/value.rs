@@ -9,25 +9,25 @@ use ort_sys::{ONNXTensorElementDataType, OrtValue};
 
 use super::{Api, call};
 
-/// A value of the library's: a tensor, or something that has no bytes, such as a sequence.
+/// One of the library's values: a tensor, or something without bytes, such as a sequence.
 pub(crate) struct Value {
     api: Api,
     raw: NonNull<OrtValue>,
 }
 
-// SAFETY: a value is only read after it was made, and may be released on any thread.
+// SAFETY: a value is only read once it is created, and any thread may release it.
 unsafe impl Send for Value {}
 // SAFETY: as above.
 unsafe impl Sync for Value {}
 
-/// Inputs or outputs of a run.
+/// The inputs or outputs of a run.
 pub(crate) struct Values(pub Vec<Value>);
 
 impl Value {
-    /// Takes a value that the library made for its caller.
+    /// Takes ownership of a value that the library created for its caller.
     ///
     /// # Safety
-    /// The pointer is null or a value that nothing else releases.
+    /// The pointer is null, or a value that nothing else releases.
     pub unsafe fn owned(api: Api, raw: *mut OrtValue) -> Option<Self> {
         NonNull::new(raw).map(|raw| Self { api, raw })
     }
@@ -37,14 +37,16 @@ impl Value {
         let dtype = element_type(tensor.dtype()).ok_or_else(|| format!("it takes no {}", tensor.dtype()))?;
         let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
         let (mut allocator, mut raw) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the results are valid; the shape lives until the call returns; the default allocator is never freed.
+        // SAFETY: the results may be written; the shape lives until the call returns; the default allocator is never
+        // freed.
         let value = unsafe {
             call!(api, GetAllocatorWithDefaultOptions(&mut allocator))?;
             call!(api, CreateTensorAsOrtValue(allocator, shape.as_ptr(), shape.len(), dtype, &mut raw))?;
             Self::owned(api, raw).ok_or("it made no tensor")?
         };
         let bytes = tensor.bytes();
-        // SAFETY: the value is a tensor of this type and shape, so its memory has as many bytes; nothing else knows it yet.
+        // SAFETY: the value is a tensor of this type and shape, so its memory has this many bytes; nothing else refers
+        // to it yet.
         unsafe {
             let mut data = ptr::null_mut();
             call!(api, GetTensorMutableData(value.raw(), &mut data))?;
@@ -52,7 +54,8 @@ impl Value {
                 ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast::<u8>(), bytes.len());
             }
             if tensor.dtype() == DType::Bool {
-                // A truth is 0 or 1 for the library's kernels; files and programs in other languages may have other bytes.
+                // The library's kernels need booleans to be 0 or 1; files and programs in other languages may use other
+                // bytes.
                 slice::from_raw_parts_mut(data.cast::<u8>(), bytes.len())
                     .iter_mut()
                     .for_each(|byte| *byte = u8::from(*byte != 0));
@@ -89,43 +92,44 @@ impl DeviceTensors for Values {
     }
 }
 
-/// Returns a view of a value without a copy. What has no bytes is opaque: strings, sequences, maps.
+/// Returns a view of a value, without a copy. Values without bytes are opaque: strings, sequences, maps.
 ///
 /// # Safety
 /// The value lives as long as the view, and nothing writes to it meanwhile.
 pub(crate) unsafe fn view<'a>(api: Api, value: *const OrtValue) -> TensorView<'a> {
     let opaque = || TensorView::opaque(DType::String, Vec::new());
-    // SAFETY: by the contract of this function.
+    // SAFETY: guaranteed by the caller.
     let Some(described) = (unsafe { described(api, value) }) else { return opaque() };
-    let Described { dtype, shape } = described;
+    let TensorDescription { dtype, shape } = described;
     let Some(length) = dtype.bytes_of(shape.iter().product()) else { return TensorView::opaque(dtype, shape) };
     let mut data = ptr::null_mut();
-    // SAFETY: the value is a tensor, and `data` is valid for the result.
+    // SAFETY: the value is a tensor, and `data` may be written.
     if unsafe { call!(api, GetTensorMutableData(value.cast_mut(), &mut data)) }.is_err() {
         return TensorView::opaque(dtype, shape);
     }
     let bytes: &[u8] = match length {
         0 => &[],
-        // SAFETY: a tensor of this type and shape has so many bytes, which live by the contract of this function.
+        // SAFETY: a tensor of this type and shape has this many bytes; the caller guarantees that they live long
+        // enough.
         _ => unsafe { slice::from_raw_parts(data.cast::<u8>(), length) },
     };
     TensorView::new(dtype, shape.clone(), bytes).unwrap_or_else(|_| TensorView::opaque(dtype, shape))
 }
 
 /// The type and shape of a tensor.
-pub(crate) struct Described {
+pub(crate) struct TensorDescription {
     pub dtype: DType,
     pub shape: Vec<usize>,
 }
 
-/// Returns the type and shape of a value, or `None` if it is no tensor, or one of a type that is not known here.
+/// Returns the type and shape of a value, or `None` if it is not a tensor, or its type is unknown here.
 ///
 /// # Safety
-/// The value lives.
-pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Described> {
+/// The value is alive.
+pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<TensorDescription> {
     let mut is_tensor: c_int = 0;
-    // SAFETY: the value lives, and the results are valid. What is created is released once. The type is read as a number,
-    // because a newer library may have types that the binding does not know.
+    // SAFETY: the value is alive, and the results may be written. Everything created is released once. The type is read
+    // as a number, because a newer library may have types that the binding lacks.
     unsafe {
         call!(api, IsTensor(value, &mut is_tensor)).ok().filter(|()| is_tensor != 0)?;
         let mut info = ptr::null_mut();
@@ -141,11 +145,11 @@ pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Descr
         let found = read();
         ((*api.table().as_ptr()).ReleaseTensorTypeAndShapeInfo)(info);
         let (dtype, shape) = found.ok()?;
-        Some(Described { dtype: DType::from_onnx(dtype)?, shape })
+        Some(TensorDescription { dtype: DType::from_onnx(dtype)?, shape })
     }
 }
 
-/// Returns the library's name of an element type, or `None` where it takes no tensors of it from its caller.
+/// Returns the library's name of an element type, or `None` if it accepts no such tensors from its caller.
 pub(crate) fn element_type(dtype: DType) -> Option<ONNXTensorElementDataType> {
     use ONNXTensorElementDataType as Type;
     Some(match dtype {

@@ -1,18 +1,18 @@
-//! The kernels of optimised plans: what the nodes of the graph that a session runs are in the file.
+//! The kernels of optimised plans: the nodes of the graph that a session runs, in terms of the file.
 
-mod carried;
+mod carried_values;
 mod regions;
 mod types;
-mod written;
+mod written_graph;
 
 use std::sync::Arc;
 
 use opscope_model::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 use opscope_onnx::{Graph, ValueId};
 
-use self::carried::Carrying;
+use self::carried_values::Carrying;
 use self::types::Types;
-pub(crate) use self::written::{Node, WrittenGraph};
+pub(crate) use self::written_graph::{Node, WrittenGraph};
 use crate::names;
 use crate::proto::ModelProto;
 
@@ -23,14 +23,14 @@ pub(crate) struct Attributed {
 }
 
 impl Attributed {
-    /// Finds what the nodes of a graph that the library has written stand for.
+    /// Finds what the nodes of a written graph stand for.
     pub fn new(graph: &Graph, written: &ModelProto) -> Self {
         let written = WrittenGraph::read(graph, written);
         let groups = regions::attribute(graph, &written, &Carrying::find(graph, &written));
         Self { written, groups }
     }
 
-    /// Returns the kernels of a plan in which the values of the file have these types.
+    /// Returns the kernels of a plan, given the types of the file's values.
     pub fn kernels(&self, graph: &Graph, of_value: impl Fn(ValueId) -> TensorType) -> Arc<[Kernel]> {
         let carrying = Carrying::find(graph, &self.written);
         let types = Types { graph, written: &self.written, carrying: &carrying, of_value };

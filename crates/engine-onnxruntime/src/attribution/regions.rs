@@ -1,22 +1,22 @@
-//! Which operators of the file each node of the written graph stands for: those between the values that it makes and the values
-//! that other nodes make.
+//! The operators that each node of the written graph stands for: those between the values that it computes and the
+//! values that other nodes compute.
 
 use std::collections::{BTreeSet, HashMap};
 
 use opscope_model::{Attribution, is_matrix_operator, place_the_rest};
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
 
-use super::carried::{Carried, Carrying, named};
-use super::written::WrittenGraph;
+use super::carried_values::{CarriedValue, Carrying, named};
+use super::written_graph::WrittenGraph;
 
-/// Returns for each node the operators that it stands for, the one that its time counts for first. A conversion of the library's
-/// own counts for the operator that it serves; none for a copy between providers.
+/// Returns for each node the operators that it stands for; its time counts for the first of them. One of the library's
+/// own conversions counts for the operator that it serves; a copy between providers counts for none.
 pub(super) fn attribute(graph: &Graph, written: &WrittenGraph, carrying: &Carrying<'_>) -> Vec<Vec<Attribution>> {
     let regions = Regions::of(graph, written, carrying);
     let owners = regions.owners();
     let mut groups: Vec<Vec<Attribution>> = (0..written.nodes.len()).map(|node| regions.group(node, &owners)).collect();
     regions.lead_on(&mut groups);
-    // What is left was left out of the graph, because it changes nothing: an Identity, or a Dropout.
+    // The others were removed from the graph, because they change nothing: an Identity, or a Dropout.
     let needed = needed(graph);
     place_the_rest(graph, &mut groups, |operator| needed[operator.id.index()] && regions.runs(operator));
     regions.credit(&mut groups);
@@ -29,16 +29,16 @@ struct Regions<'a> {
     carrying: &'a Carrying<'a>,
     /// Whether each value is computed in runs.
     computed: Vec<bool>,
-    /// For each node the operators between its values and those of other nodes.
+    /// For each node, the operators between its values and those of other nodes.
     operators: Vec<BTreeSet<OperatorId>>,
-    /// For each node the operator that its name leads to.
+    /// For each node, the operator that its name leads back to.
     named: Vec<Option<OperatorId>>,
 }
 
 impl<'a> Regions<'a> {
     fn of(graph: &'a Graph, written: &'a WrittenGraph, carrying: &'a Carrying<'a>) -> Self {
         let named: Vec<_> = written.nodes.iter().map(|node| named(graph, node)).collect();
-        let made: Vec<Vec<Carried>> = written
+        let made: Vec<Vec<CarriedValue>> = written
             .nodes
             .iter()
             .map(|node| node.given().filter_map(|output| carrying.tensors.get(output.as_str()).copied()).collect())
@@ -49,7 +49,7 @@ impl<'a> Regions<'a> {
         }
         let folded = |value: ValueId| written.constants.contains(&crate::names::of_value(value));
         let computed = computed(graph, &named, |value| maker.contains_key(&value), folded);
-        let region = |(index, made): (usize, &Vec<Carried>)| {
+        let region = |(index, made): (usize, &Vec<CarriedValue>)| {
             let mut found = BTreeSet::new();
             if let Some(operators) = carrying.layouts.get(&index) {
                 return operators.iter().copied().collect();
@@ -76,7 +76,8 @@ impl<'a> Regions<'a> {
         operator.outputs.iter().flatten().any(|output| self.computed[output.index()])
     }
 
-    /// Returns the node of each operator: one that is named after it, or else the first one with it between its values.
+    /// Returns the node of each operator: the one in its name, or else the first one that has the operator between its
+    /// values.
     fn owners(&self) -> HashMap<OperatorId, usize> {
         let mut owners = HashMap::new();
         for (index, named) in self.named.iter().enumerate() {
@@ -96,7 +97,7 @@ impl<'a> Regions<'a> {
         let is_contested = |id: &OperatorId| self.operators[node].contains(id) && owners[id] != node;
         let is_sure = made.is_some_and(|made| made.exact) && !self.operators[node].iter().any(is_contested);
         let Some(first) = self.first(node, &own) else {
-            // One of several nodes that an operator became.
+            // One of several nodes that an operator was split into.
             let named = self.named[node].filter(|_| !self.carrying.layouts.contains_key(&node));
             return named.map(|operator| Attribution { operator, exact: true }).into_iter().collect();
         };
@@ -106,8 +107,8 @@ impl<'a> Regions<'a> {
         all.map(|operator| Attribution { operator, exact: exact(operator) }).collect()
     }
 
-    /// Returns the operator that the time of a node counts for: the matrix operator, or else the one that it is named after, or
-    /// else the last one.
+    /// Returns the operator that the time of a node counts for: the matrix operator, else the one in its name, else the
+    /// last one.
     fn first(&self, node: usize, own: &[OperatorId]) -> Option<OperatorId> {
         let is_matrix = |id: &OperatorId| is_matrix_operator(self.graph.operator(*id));
         let named = self.named[node].filter(|named| own.contains(named));
@@ -115,8 +116,7 @@ impl<'a> Regions<'a> {
         matrix.or(named).or(own.last().copied())
     }
 
-    /// Gives a node without an operator, which is no conversion, those of the nodes that take what it makes: it is a part of one of
-    /// them.
+    /// A node without an operator that is not a conversion is part of the nodes behind it. Gives it their operators.
     fn lead_on(&self, groups: &mut [Vec<Attribution>]) {
         let mut takers: HashMap<&str, usize> = HashMap::new();
         for (index, node) in self.written.nodes.iter().enumerate() {
@@ -135,8 +135,9 @@ impl<'a> Regions<'a> {
         }
     }
 
-    /// Gives each change of layout to the operator for whose kernel the library made it: one that undoes a layout to the operator
-    /// that made the value in it, any other one to the operator that takes its value. Copies between providers serve none.
+    /// Credits each change of layout to the operator that needs it: one that undoes a layout, to the operator that
+    /// computed the value in it; any other, to the operator that takes its value. Copies between providers are credited
+    /// to none.
     fn credit(&self, groups: &mut [Vec<Attribution>]) {
         let nodes = &self.written.nodes;
         let (mut makers, mut takers) = (HashMap::new(), HashMap::new());
@@ -149,7 +150,7 @@ impl<'a> Regions<'a> {
         let unserved: Vec<usize> =
             (0..nodes.len()).filter(|&index| groups[index].is_empty() && is_change(index)).collect();
         for index in unserved {
-            // Several conversions may follow one another.
+            // Several conversions may be chained.
             let served = |next: &dyn Fn(usize) -> Option<usize>| {
                 let path =
                     std::iter::successors(next(index), |&at| if groups[at].is_empty() { next(at) } else { None });
@@ -166,8 +167,8 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// Returns for each value whether runs compute it. The others were computed when the session was made: `Shape` and `Size`, too,
-/// where the shapes are known and no node is left of them.
+/// Returns for each value whether runs compute it. The others were computed when the session was created, including
+/// `Shape` and `Size` if the shapes are known and no node is left of them.
 fn computed(
     graph: &Graph,
     named: &[Option<OperatorId>],

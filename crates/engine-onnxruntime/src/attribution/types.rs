@@ -4,13 +4,13 @@ use opscope_model::TensorType;
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::DType;
 
-use super::carried::Carrying;
-use super::written::{Node, WrittenGraph};
+use super::carried_values::Carrying;
+use super::written_graph::{Node, WrittenGraph};
 
-/// What the library puts in front of names where it computes in `float32` instead of the file's `float16`.
+/// The prefix of names where the library computes in `float32` instead of the file's `float16`.
 const SINGLE_PRECISION: &str = "InsertedPrecisionFreeCast_";
 
-/// Finds the types of the tensors of a plan from those of the file's values.
+/// Derives the types of a plan's tensors from those of the file's values.
 pub(super) struct Types<'a, F> {
     pub graph: &'a Graph,
     pub written: &'a WrittenGraph,
@@ -19,12 +19,12 @@ pub(super) struct Types<'a, F> {
 }
 
 impl<F: Fn(ValueId) -> TensorType> Types<'_, F> {
-    /// Returns the type of a tensor. Without an element type its shape is not known.
+    /// Returns the type of a tensor. If the element type is unknown, so is the shape.
     pub fn of(&self, tensor: &str) -> TensorType {
         self.known(tensor).unwrap_or(TensorType { dtype: None, shape: Vec::new() })
     }
 
-    /// Returns the type of an output of a node, which may be a tensor of the library's own.
+    /// Returns the type of a node's output, which may be one of the library's own tensors.
     pub fn of_output(&self, node: &Node, output: &str) -> TensorType {
         self.known(output).or_else(|| self.reshaped(node)).unwrap_or_else(|| self.of(output))
     }
@@ -34,7 +34,7 @@ impl<F: Fn(ValueId) -> TensorType> Types<'_, F> {
         kind.dtype.is_some().then_some(kind)
     }
 
-    /// Returns the type of a tensor of the library's own that has the elements of a value in another shape.
+    /// Returns the type of one of the library's own tensors that has the elements of a value in another shape.
     fn reshaped(&self, node: &Node) -> Option<TensorType> {
         let carried = self.carrying.made_by(node)?;
         let whole = (self.of_value)(carried.value);

@@ -1,47 +1,47 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why there is no ONNX Runtime to run a model with.
+/// Why no ONNX Runtime can run a model.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// There is no library in any of the places.
+    /// No place has the library.
     #[error(
         "no ONNX Runtime was found: libonnxruntime.so was looked for {}{}\nnot set: {}\nto get it: {}",
         listed(looked), named(skipped), not_set.join(", "), command(not_set)
     )]
     NotFound {
-        /// Where it was looked for, in order, each place with what it is.
+        /// Where it was searched, in order, each place with a description.
         looked: Vec<(&'static str, PathBuf)>,
-        /// The options and variables that would name it and are not given.
+        /// The options and variables that would name it but are not set.
         not_set: Vec<&'static str>,
-        /// Libraries that are for other processors.
+        /// Libraries for other processors.
         skipped: Vec<Skipped>,
     },
-    /// The file that was named does not exist.
+    /// The named file does not exist.
     #[error("{what} names '{}', and there is no such file", path.display())]
     NoSuchFile {
-        /// What named it: an option or an environment variable.
+        /// The option or environment variable that names it.
         what: &'static str,
         /// The file.
         path: PathBuf,
     },
-    /// The file cannot be loaded, or is another library.
+    /// The file cannot be loaded, or is not ONNX Runtime.
     #[error("'{}' is not a usable ONNX Runtime: {reason}", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The library is older than what is needed.
+    /// The library is too old.
     #[error("'{}' is ONNX Runtime {found}; {needed} or later is needed: `pip install --upgrade onnxruntime`", path.display())]
     TooOld {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: String,
-        /// The oldest version that is enough.
+        /// The oldest version that works.
         needed: &'static str,
     },
     /// The library was built without an execution provider.
@@ -49,12 +49,12 @@ pub enum LibraryError {
     NoProvider {
         /// The library.
         path: PathBuf,
-        /// The provider that was asked for.
+        /// The requested provider.
         provider: String,
-        /// Those that it has.
+        /// The providers that it has.
         available: String,
     },
-    /// An execution provider was there and refused to work.
+    /// An execution provider exists but does not work.
     #[error("the execution provider '{provider}' cannot be used: {reason}")]
     Provider {
         /// The provider.
@@ -69,7 +69,7 @@ pub enum LibraryError {
 pub struct Skipped {
     /// Its file.
     pub path: PathBuf,
-    /// The processor that it is for.
+    /// The processor that it was built for.
     pub processor: String,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// The places, those of one sort together.
+/// Lists the places, grouped by description.
 fn listed(looked: &[(&'static str, PathBuf)]) -> String {
     let mut sorts: Vec<(&str, Vec<String>)> = Vec::new();
     for (what, place) in looked {
@@ -96,7 +96,7 @@ fn named(skipped: &[Skipped]) -> String {
     skipped.iter().map(|skipped| format!("; {skipped}")).collect()
 }
 
-/// The command that gets it into a place that is looked into.
+/// Returns the command that installs it in one of the searched places.
 fn command(not_set: &[&str]) -> &'static str {
     match not_set.contains(&"VIRTUAL_ENV") {
         true => "python3 -m venv .venv && .venv/bin/pip install onnxruntime",

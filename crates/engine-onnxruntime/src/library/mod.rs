@@ -1,4 +1,4 @@
-//! The library: where it is, and what it can do.
+//! The library: where it is, and its abilities.
 
 mod error;
 mod places;
@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use ort_sys::OrtApi;
 
 pub use self::error::{LibraryError, Skipped};
-use self::places::{Found, Surroundings};
+use self::places::{FoundLibrary, Surroundings};
 use crate::api::Api;
 use crate::taps::{Domain, Memory};
 
@@ -26,7 +26,7 @@ pub struct Library {
     own_taps: OnceLock<Result<Domain, String>>,
 }
 
-/// The oldest version whose interface has what is needed here: operators of our own that hand their inputs on uncopied.
+/// The oldest version whose interface suffices: it has custom operators that pass their inputs on without a copy.
 const OLDEST: &str = "1.18";
 /// The number of the interface of [`OLDEST`].
 const OLDEST_API: u32 = 18;
@@ -34,18 +34,18 @@ const OLDEST_API: u32 = 18;
 const NEWEST_API: u32 = 25;
 
 impl Library {
-    /// Finds and loads the library. `explicit` is a path that the user gave; it may name a directory.
+    /// Finds and loads the library. `explicit` is a path from the user; it may name a directory.
     ///
-    /// The places are, in this order: `explicit`, `ORT_DYLIB_PATH`, beside the program, the Python package `onnxruntime` of the
-    /// active virtual environment, of `./venv` and `./.venv`, and of the `python3` on `PATH`, and the linker's directories. A library
-    /// that is for another processor is skipped. A library that was loaded
-    /// before is given again.
+    /// The places are, in this order: `explicit`, `ORT_DYLIB_PATH`, beside the program, the Python package
+    /// `onnxruntime` of the active virtual environment, of `./venv` and `./.venv`, and of the `python3` on `PATH`, and
+    /// the linker's directories. A library for another processor is skipped. A library that was loaded before is
+    /// returned again.
     ///
     /// # Errors
     /// Returns an error if there is none, it cannot be loaded, or it is too old.
     pub fn find(explicit: Option<&Path>) -> Result<Arc<Self>, LibraryError> {
         static LOADED: LazyLock<Mutex<HashMap<PathBuf, Arc<Library>>>> = LazyLock::new(Mutex::default);
-        let Found { path, skipped } = Surroundings::of_process(explicit).find()?;
+        let FoundLibrary { path, skipped } = Surroundings::of_process(explicit).find()?;
         let identity = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = loaded.get(&identity) {
@@ -70,19 +70,19 @@ impl Library {
         let (Some(get_api), Some(get_version)) = (base.get_api, base.get_version) else {
             return Err(unusable("its table OrtApiBase has a null pointer".to_owned()));
         };
-        // SAFETY: the library's own function, which takes nothing.
+        // SAFETY: this is the library's own function, and takes no arguments.
         let version = unsafe { get_version() };
         if version.is_null() {
             return Err(unusable("it does not say its version".to_owned()));
         }
-        // SAFETY: it is not null, and the text is static.
+        // SAFETY: the pointer is not null, and the text is static.
         let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
         let offered = minor(&version).ok_or_else(|| unusable(format!("its version is '{version}'")))?;
         if offered < OLDEST_API {
             return Err(LibraryError::TooOld { path, found: version, needed: OLDEST });
         }
         let number = offered.min(NEWEST_API);
-        // SAFETY: as above. A null pointer stands for an interface that the library does not have.
+        // SAFETY: as above. The function returns null for an interface that the library does not have.
         let table = unsafe { get_api(number) };
         // SAFETY: a table that is not null has at least the entries of its number, and is never freed.
         let api = unsafe { Api::new(table, number) }.map_err(unusable)?;
@@ -94,7 +94,7 @@ impl Library {
         &self.path
     }
 
-    /// Returns the libraries in places before it that were skipped, because they are for other processors.
+    /// Returns the libraries that were skipped before it was found, because they are for other processors.
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
@@ -104,7 +104,7 @@ impl Library {
         &self.version
     }
 
-    /// Returns the execution providers that it was built with, by the library's own names, in its order of preference.
+    /// Returns the execution providers that it was built with, by the library's names, in its order of preference.
     pub fn providers(&self) -> Vec<String> {
         self.api.providers()
     }
@@ -129,7 +129,7 @@ impl std::fmt::Debug for Library {
     }
 }
 
-/// Returns the second number of a version `1.N.P`, which is the number of the interface, too.
+/// Returns the second number of a version `1.N.P`, which is also the number of the interface.
 fn minor(version: &str) -> Option<u32> {
     let mut numbers = version.split('.').map(|number| number.parse().ok());
     match (numbers.next()??, numbers.next()??) {
@@ -138,8 +138,8 @@ fn minor(version: &str) -> Option<u32> {
     }
 }
 
-/// The table that a library begins with, as `OrtApiBase` of ONNX Runtime's C header: but one that somebody else made may lack
-/// a function.
+/// The table `OrtApiBase` of ONNX Runtime's C header. Unlike there, the functions are optional, because a foreign
+/// library may lack them.
 #[repr(C)]
 struct ApiBase {
     get_api: Option<unsafe extern "C" fn(u32) -> *const OrtApi>,
@@ -149,7 +149,7 @@ struct ApiBase {
 /// Loads the library and returns its entry point.
 fn api_base(path: &Path) -> Result<&'static ApiBase, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its path contains a null byte".to_owned())?;
-    // SAFETY: the name is a valid C string. Constructors of the library run, as those of any library that is loaded.
+    // SAFETY: the name is a valid C string. Constructors of the library run, as for any loaded library.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
         return Err(last_error());
@@ -161,16 +161,16 @@ fn api_base(path: &Path) -> Result<&'static ApiBase, String> {
     }
     // SAFETY: ONNX Runtime exports this function with this signature.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> *const ApiBase>(entry) };
-    // SAFETY: the function takes nothing and returns a table that is never freed, or null.
+    // SAFETY: the function takes no arguments and returns a table that is never freed, or null.
     unsafe { entry().as_ref() }.ok_or_else(|| "OrtGetApiBase returns nothing".to_owned())
 }
 
 fn last_error() -> String {
-    // SAFETY: the text is valid until the thread's next call of the loader, and is copied here.
+    // SAFETY: the text is valid until this thread's next call of the loader, and is copied here.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         return "it cannot be loaded".to_owned();
     }
-    // SAFETY: checked above; the loader's texts end with a null byte.
+    // SAFETY: it was checked above; the loader's texts end with a null byte.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

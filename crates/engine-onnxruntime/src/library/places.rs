@@ -1,4 +1,4 @@
-//! Where the library may lie.
+//! The places where the library may be.
 
 use std::env;
 use std::fs;
@@ -12,21 +12,21 @@ use super::{LibraryError, Skipped};
 /// The name under which the linker knows the library.
 const SONAME: &str = "libonnxruntime.so.1";
 
-/// More bytes than a setting of Python's has.
+/// More bytes than any of Python's settings has.
 const LARGEST_TEXT: u64 = 64 << 10;
 
-/// The virtual environments of a project, as people name them.
+/// The usual names of a project's virtual environments.
 const HERE: &str = "in ./venv and ./.venv";
 
 /// The library's file.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundLibrary {
     pub path: PathBuf,
-    /// Those before it that this processor cannot run.
+    /// The libraries before it that this processor cannot run.
     pub skipped: Vec<Skipped>,
 }
 
-/// What the search depends on, so that tests can choose it.
+/// The inputs of the search, so that tests can set them.
 pub(crate) struct Surroundings {
     /// `--engine-library`.
     pub explicit: Option<PathBuf>,
@@ -40,12 +40,12 @@ pub(crate) struct Surroundings {
     pub here: Option<PathBuf>,
     /// The directories of `PATH`.
     pub path: Vec<PathBuf>,
-    /// The directories in which the linker looks, as far as they are known.
+    /// The directories that the linker searches, as far as they are known.
     pub linker: Vec<PathBuf>,
 }
 
 impl Surroundings {
-    /// The surroundings of this process.
+    /// Returns the surroundings of this process.
     pub fn of_process(explicit: Option<&Path>) -> Self {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let split = |name: &str| env::var_os(name).map(|value| env::split_paths(&value).collect::<Vec<_>>());
@@ -64,13 +64,13 @@ impl Surroundings {
         }
     }
 
-    /// Returns the first library in the order of the places. A library that was made for another processor is skipped.
-    pub fn find(&self) -> Result<Found, LibraryError> {
+    /// Returns the first library in the order of the places. A library for another processor is skipped.
+    pub fn find(&self) -> Result<FoundLibrary, LibraryError> {
         let mut not_set = Vec::new();
         for (what, named) in [("--engine-library", &self.explicit), ("ORT_DYLIB_PATH", &self.variable)] {
-            let found = |path: PathBuf| Ok(Found { path, skipped: Vec::new() });
+            let found = |path: PathBuf| Ok(FoundLibrary { path, skipped: Vec::new() });
             match named {
-                // A directory is a kindness to those who unpacked an archive.
+                // A directory is accepted for the convenience of users who unpacked an archive.
                 Some(path) if path.is_dir() => match library_in(path) {
                     Some(path) => return found(path),
                     None => return Err(LibraryError::NoSuchFile { what, path: path.join("libonnxruntime.so") }),
@@ -91,7 +91,7 @@ impl Surroundings {
         for (what, place) in program.chain(python).chain(linker) {
             match library_in(&place).map(|path| (processor_of(&path), path)) {
                 Some((Some(processor), path)) => skipped.push(Skipped { path, processor }),
-                Some((None, path)) => return Ok(Found { path, skipped }),
+                Some((None, path)) => return Ok(FoundLibrary { path, skipped }),
                 None => looked.push((what, place)),
             }
         }
@@ -101,12 +101,13 @@ impl Surroundings {
         Err(LibraryError::NotFound { looked, not_set, skipped })
     }
 
-    /// Returns the `site-packages` of the Python environments that a user would install into. No Python is started.
+    /// Returns the `site-packages` of the Python environments that a user is likely to install into. Does not start
+    /// Python.
     fn site_packages(&self) -> Vec<(&'static str, PathBuf)> {
         let active = self.virtual_env.iter().map(|root| ("in the active virtual environment", root.clone()));
         let here = self.here.iter().flat_map(|here| ["venv", ".venv"].map(|name| here.join(name)));
         let here = here.map(|root| (HERE, root));
-        // The first `python3` on the path, and where its links lead.
+        // The first `python3` on the path, with its links resolved.
         let python = self.path.iter().map(|directory| directory.join("python3")).find(|python| python.is_file());
         let real = python.as_deref().and_then(|python| fs::canonicalize(python).ok());
         let roots = python.into_iter().chain(real).filter_map(|python| Some(python.parent()?.parent()?.to_owned()));
@@ -124,15 +125,15 @@ impl Surroundings {
     }
 }
 
-/// Returns the `site-packages` of an installation of Python, and of the one that a virtual environment is based on if it
-/// says that it sees those, too.
+/// Returns the `site-packages` of a Python installation; also those of the installation that a virtual environment is
+/// based on, if its configuration includes them.
 fn packages_under(root: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for library in ["lib", "lib64"] {
         let versions = fs::read_dir(root.join(library)).into_iter().flatten().flatten();
         let is_python = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("python3");
         let mut found: Vec<PathBuf> = versions.filter(is_python).map(|entry| entry.path()).collect();
-        // The newest first: 3.9 comes before 3.11 by name.
+        // The newest first. As texts, 3.9 would be newer than 3.11.
         found.sort_by_key(|path| std::cmp::Reverse(minor_version(path)));
         for python in found {
             places.extend(
@@ -171,8 +172,8 @@ fn setting<'a>(config: &'a str, key: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Returns the version of Python that pyenv's shims start, if `python3` on the path is one: a shim is a script and leads
-/// nowhere.
+/// Returns the version of Python that pyenv's shims start, if `python3` on the path is a shim: that is a script, not a
+/// link.
 fn pyenv_root(path: &[PathBuf]) -> Option<PathBuf> {
     let shims = path.iter().find(|directory| directory.join("python3").is_file())?;
     let root = shims.parent().filter(|_| shims.ends_with("shims"))?;
@@ -196,8 +197,8 @@ fn library_in(directory: &Path) -> Option<PathBuf> {
     versioned.max().map(|(_, path)| path)
 }
 
-/// Returns the processor that a library was made for, if that is not this one. A file that is no library of any processor is left
-/// to the loader, which says why.
+/// Returns the processor that a library was built for, if it is not this one. A file that is not a library is left to
+/// the loader, which reports why.
 fn processor_of(path: &Path) -> Option<String> {
     let mut head = [0; 20];
     open_regular(path).and_then(|mut file| file.read_exact(&mut head)).ok()?;
@@ -208,18 +209,18 @@ fn processor_of(path: &Path) -> Option<String> {
     })
 }
 
-/// Processors, by their number `e_machine` in the head of a library (System V ABI, chapter 4).
+/// Processors by their number `e_machine` in the header of a library (System V ABI, chapter 4).
 const MACHINES: [(u16, &str); 7] =
     [(3, "x86"), (21, "powerpc64"), (22, "s390x"), (40, "arm"), (62, "x86_64"), (183, "aarch64"), (243, "riscv")];
 
-/// The number of the processor that this program was made for.
+/// The number of the processor that this program was built for.
 const OWN_MACHINE: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Makes an empty file, with the directories around it.
+    /// Creates an empty file and its directories.
     fn file(path: &Path) -> PathBuf {
         fs::create_dir_all(path.parent().expect("a file lies in a directory")).expect("it can be made");
         fs::write(path, "").expect("it can be written");

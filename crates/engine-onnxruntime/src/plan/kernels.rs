@@ -8,8 +8,8 @@ use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
 
 use crate::rewrite::{Slot, Taps, is_constant};
 
-/// Returns the kernels of a model with taps, without types, in the order of their execution. Those of bodies come behind the operator
-/// that they belong to.
+/// Returns the kernels of a model with taps, without types, in order of execution. Those of a body follow the operator
+/// that the body belongs to.
 pub(super) fn exact(graph: &Graph, taps: &Taps, order: &[OperatorId]) -> Arc<[Kernel]> {
     let main = order.iter().map(|&id| graph.operator(id)).filter(|operator| !operator.is_constant());
     let mut order = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn exact(graph: &Graph, taps: &Taps, order: &[OperatorId]) -> Arc<[Ke
     kernels.collect()
 }
 
-/// Adds an operator, and those of its bodies behind it.
+/// Adds an operator, and then those of its bodies.
 fn add<'a>(graph: &'a Graph, operator: &'a Operator, order: &mut Vec<&'a Operator>) {
     order.push(operator);
     for body in graph.bodies_of(operator.id) {

@@ -1,21 +1,22 @@
-//! What would not fit into memory is refused before it is allocated.
+//! Refuses values that would not fit into memory, before they are allocated.
 //!
-//! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred bytes can ask for
-//! terabytes, and then the system ends the process.
+//! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred
+//! bytes can request terabytes, and then the system kills the process.
 
 use opscope_model::{EngineError, GeneratedOutputs, LoadBudget, TensorType, memory_of_machine};
 use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
 use opscope_tensor::DType;
 use opscope_text::shown_size;
 
-/// Operators that a model may have.
+/// How many operators a model may have.
 const MOST_OPERATORS: usize = 50_000;
 
-/// What every model may make in a run of numbers in its file, and what it may make besides for each byte of its weights.
+/// How many bytes a run may compute from numbers in its file: this many for every model, and as many again for each
+/// byte of its weights.
 const MADE: u64 = 1 << 30;
 const MADE_OF_BYTE: u64 = 8;
 
-/// Refuses a model of so many operators that the library would take too long to load it.
+/// Refuses a model with so many operators that the library would take too long to load it.
 pub(crate) fn check_operators(graph: &Graph, budget: LoadBudget) -> Result<(), EngineError> {
     let operators = graph.operators.len();
     let most = MOST_OPERATORS.saturating_mul(budget.factor() as usize);
@@ -30,7 +31,7 @@ pub(crate) fn check_operators(graph: &Graph, budget: LoadBudget) -> Result<(), E
     Err(EngineError::OverBudget { node: None, reason })
 }
 
-/// Checks every value of the main graph whose type and shape are known.
+/// Checks every value of the main graph with a known type and shape.
 pub(super) fn check(
     graph: &Graph,
     budget: LoadBudget,
@@ -56,7 +57,7 @@ pub(super) fn check(
     let allowed = MADE.saturating_add(weights(graph).saturating_mul(MADE_OF_BYTE));
     let mut made = GeneratedOutputs::within(allowed.saturating_mul(u64::from(budget.factor())), budget.factor());
     for operator in &graph.operators {
-        // Types of inputs that are not known take no part: their sizes are those of data.
+        // Inputs with unknown types are ignored: their sizes are those of data.
         let sum = |values: &mut dyn Iterator<Item = ValueId>, unknown: u64| {
             values.fold(0u64, |all, value| all.saturating_add(bytes_of(&type_of(value)).unwrap_or(unknown)))
         };
@@ -68,16 +69,16 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the bytes of a tensor; `None` where its type is not known.
+/// Returns the size of a tensor in bytes; `None` if its type is unknown.
 fn bytes_of(TensorType { dtype, shape }: &TensorType) -> Option<u64> {
     let dtype = (*dtype)?;
-    // Strings have no fixed size, but at least a byte.
+    // Strings have no fixed size, but at least one byte.
     let of = |elements| if dtype == DType::String { Some(elements) } else { dtype.bytes_of(elements) };
     let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
     Some(elements.and_then(of).map_or(u64::MAX, |bytes| bytes as u64))
 }
 
-/// Returns the bytes of a model's weights, as far as the file states their types and shapes.
+/// Returns the size of a model's weights in bytes, as far as the file states their types and shapes.
 pub(super) fn weights(graph: &Graph) -> u64 {
     let bytes = |value: &Value| {
         let size = |dim: &Dim| match dim {

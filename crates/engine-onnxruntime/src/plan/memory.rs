@@ -6,8 +6,8 @@ use opscope_model::{Kernel, RunMemory, TensorType};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 
-/// Returns the memory of a run that executes these kernels in their order. Those in bodies are not counted: what they compute is
-/// held only while their operator is executed.
+/// Returns the memory of a run that executes these kernels in order. Kernels in bodies are not counted, because their
+/// outputs are held only while the outer operator is executed.
 pub(super) fn run_memory(graph: &Graph, kernels: &[Kernel], inputs: &[Tensor]) -> RunMemory {
     let in_main_graph = |value: ValueId| value.index() < graph.values.len();
     let is_main = |kernel: &&Kernel| kernel.outputs.iter().flatten().all(|&value| in_main_graph(value));
@@ -51,7 +51,7 @@ pub(super) fn run_memory(graph: &Graph, kernels: &[Kernel], inputs: &[Tensor]) -
     memory
 }
 
-/// Returns the bytes of a tensor, or `None` if its shape is not known before the run.
+/// Returns the size of a tensor in bytes, or `None` if its shape is unknown before the run.
 fn bytes(tensor: &TensorType) -> Option<u64> {
     let elements = tensor.shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size))?;
     Some(tensor.dtype?.bytes_of(elements)? as u64)

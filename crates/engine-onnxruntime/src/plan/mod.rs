@@ -1,16 +1,16 @@
 //! Plans and their runs.
 
-mod exact;
+mod exact_model;
 mod kernels;
 mod limits;
-mod made;
 mod memory;
-mod optimised;
+mod optimised_model;
 mod order;
+mod plan_cache;
 mod types;
 mod upload;
-mod written;
+mod written_graph;
 
-pub(crate) use self::exact::ExactModel;
+pub(crate) use self::exact_model::ExactModel;
 pub(crate) use self::limits::check_operators;
-pub(crate) use self::optimised::OptimisedModel;
+pub(crate) use self::optimised_model::OptimisedModel;

@@ -1,7 +1,7 @@
-//! The order in which ONNX Runtime executes nodes one after the other.
+//! The order in which ONNX Runtime executes nodes in sequence.
 //!
-//! It goes back from the nodes whose outputs no node takes, the last one in the file first, and executes a node when all that it waits
-//! for was executed; of the nodes that it waits for, the last one in the file comes first.
+//! It goes backwards from the nodes whose outputs no node takes, beginning with the last one in the file. It executes a
+//! node once all nodes that it depends on are executed; among these, the last one in the file comes first.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use opscope_onnx::OperatorId;
 use crate::names;
 use crate::proto::{GraphProto, NodeProto};
 
-/// Returns the operators of a graph in the order of their execution.
+/// Returns the operators of a graph in order of execution.
 pub(super) fn of_execution(graph: &GraphProto) -> Vec<OperatorId> {
     let mut producer: HashMap<&str, usize> = HashMap::new();
     for (index, node) in graph.node.iter().enumerate() {
-        // The library makes initializers of these.
+        // The library turns these into initializers.
         if node.op_type == "Constant" && node.domain.is_empty() {
             continue;
         }
@@ -51,7 +51,7 @@ pub(super) fn of_execution(graph: &GraphProto) -> Vec<OperatorId> {
     order
 }
 
-/// Calls `take` with every name that a node takes, also inside of its bodies.
+/// Calls `take` with every name that a node takes, including the nodes of its bodies.
 fn names_taken<'a>(node: &'a NodeProto, take: &mut impl FnMut(&'a str)) {
     node.input.iter().for_each(|name| take(name));
     let bodies = node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));

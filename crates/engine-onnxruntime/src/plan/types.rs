@@ -20,8 +20,8 @@ use crate::setup::Setup;
 pub(crate) struct Types(HashMap<ValueId, Known>);
 
 impl Types {
-    /// Returns the types of what operators compute. The library infers them from a model whose weights it does not get, so that
-    /// this is quick. There are none if it does not load that.
+    /// Returns the types of the operators' outputs. The library infers them from a model without weights, which is
+    /// quick. There are none if it cannot load that model.
     pub fn of(graph: &Graph, named: &ModelProto, options: impl Fn() -> Result<SessionOptions, String>) -> Self {
         Self::inferred(graph, named, GraphOptimizationLevel::Disable, options)
     }
@@ -49,7 +49,7 @@ impl Types {
         }
     }
 
-    /// Returns the types of what operators compute from inputs of these shapes.
+    /// Returns the types of the operators' outputs for inputs of these shapes.
     pub fn for_shapes(graph: &Graph, inputs: &[Tensor], options: impl Fn() -> Result<SessionOptions, String>) -> Self {
         let Ok(mut model) = named(graph) else { return Self::default() };
         for input in model.graph.iter_mut().flat_map(|proto| &mut proto.input) {
@@ -61,7 +61,7 @@ impl Types {
                 input.r#type = Some(TypeProto { tensor_type: Some(tensor_type) }.encode_to_vec().into());
             }
         }
-        // With folding of constants, the library knows what is reshaped to computed sizes.
+        // With constant folding, the library knows the shapes of values that are reshaped to computed sizes.
         Self::inferred(graph, &model, GraphOptimizationLevel::Basic, options)
     }
 
@@ -69,18 +69,18 @@ impl Types {
         self.0.get(&value)
     }
 
-    /// Returns whether the number of a value's dimensions is known. `None` if the value is no tensor.
+    /// Returns whether the rank of a value is known. `None` if the value is not a tensor.
     pub fn has_rank(&self, graph: &Graph, value: ValueId) -> Option<bool> {
         match self.0.get(&value) {
             Some(Known::Tensor { dims, .. }) => Some(dims.is_some()),
             Some(Known::Other) => None,
-            // Without any types, it is tried whether the library knows enough.
+            // Without any types, it has to be tried whether the library knows enough.
             None => Some(self.0.is_empty() || graph.value(value).shape.is_some() || is_constant(graph, value)),
         }
     }
 
-    /// Returns what a model can declare of a tensor: the type of its elements, and its dimensions if their number is known. `None` if
-    /// not even the type is known, or the value is no tensor.
+    /// Returns what a model can declare about a tensor: its element type, and its dimensions if their number is known.
+    /// `None` if even the type is unknown, or the value is not a tensor.
     pub fn declared(&self, graph: &Graph, value: ValueId) -> Option<TensorTypeProto> {
         let (elem_type, dims) = match self.0.get(&value) {
             Some(Known::Tensor { element, dims }) => (*element, dims.as_deref()),
@@ -89,15 +89,15 @@ impl Types {
         };
         let dim = |dim: &Dim| match dim {
             Dim::Fixed(size) => DimensionProto { dim_value: Some(*size as i64), dim_param: None },
-            // A name would say that two dimensions are the same.
+            // Equal names would claim that two dimensions are equal.
             Dim::Symbol(_) => DimensionProto::default(),
         };
         let shape = dims.map(|dims| TensorShapeProto { dim: dims.iter().map(dim).collect() });
         Some(TensorTypeProto { elem_type, shape })
     }
 
-    /// Returns the type and shape of a value for inputs of these shapes. A shape that is not known cannot be told from a scalar's
-    /// without an element type, so then there is none.
+    /// Returns the type and shape of a value for inputs of these shapes. Without an element type there is no shape
+    /// either, because an unknown shape looks like a scalar's.
     pub fn for_inputs(&self, graph: &Graph, sizes: &Sizes, value: ValueId) -> TensorType {
         let declared = graph.value(value);
         let (dtype, dims) = match self.0.get(&value) {
@@ -111,7 +111,7 @@ impl Types {
     }
 }
 
-/// Returns what gives the types of values in runs with these inputs.
+/// Returns a function from values to their types in runs with these inputs.
 pub(crate) fn types_in_plan<'a>(
     graph: &'a Graph,
     setup: &Setup,

@@ -32,7 +32,7 @@ impl Expected {
     }
 }
 
-/// Refuses inputs that differ from the sizes that the file declares: the library runs with these alone.
+/// Refuses inputs that differ from the sizes that the file declares, because the library runs only with those.
 pub(super) fn takes_as_declared(graph: &Graph, inputs: &[Tensor]) -> Result<(), EngineError> {
     resized_inputs(graph, inputs).next().map_or(Ok(()), |(error, _)| Err(error))
 }

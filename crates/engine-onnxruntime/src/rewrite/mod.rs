@@ -1,15 +1,15 @@
 //! How a file is rewritten before ONNX Runtime reads it.
 
-mod external;
-mod held;
-mod named;
+mod external_files;
+mod holds;
+mod naming;
 mod taps;
-mod typed;
+mod typing;
 mod values;
 
-pub(crate) use self::external::ExternalFiles;
-pub(crate) use self::held::{Holds, hold};
-pub(crate) use self::named::named;
+pub(crate) use self::external_files::ExternalFiles;
+pub(crate) use self::holds::{Holds, hold};
+pub(crate) use self::naming::named;
 pub(crate) use self::taps::{Apart, Slot, Source, Tap, Taps, tapped};
-pub(crate) use self::typed::typed;
+pub(crate) use self::typing::typed;
 pub(crate) use self::values::is_constant;

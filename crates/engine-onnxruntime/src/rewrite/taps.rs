@@ -1,12 +1,11 @@
-//! Puts a tap in front of every operator and one behind it, in bodies, too.
+//! Puts a tap in front of every operator and one behind it, including operators in bodies.
 //!
-//! The tap in front takes every value that the operator takes, those that its bodies capture among them, and hands them on
-//! under names that only this operator knows. So the tap is the only node that the operator waits for. ONNX Runtime executes a node
-//! right behind the last one that it waits for, so nothing runs between a tap and its operator. The tap behind takes what the
-//! operator computes, and hands it on under the names that the others know.
-//!
-//! One tap is behind an operator and in front of the next one where nothing else can come between them: the second one takes only what
-//! the first one computes, and constants, and nobody else takes it.
+//! The tap in front takes every value that the operator takes, including those that its bodies capture, and passes them
+//! on under names that only this operator uses. So the operator depends on no other node. ONNX Runtime executes a node
+//! directly after the last one that it depends on, so nothing runs between a tap and its operator. The tap behind takes
+//! the operator's outputs, and passes them on under the names that the others use.
+//! One tap serves as the tap behind an operator and in front of the next if nothing else can come between them: the
+//! second operator takes only constants and what the first one computes, and nothing else takes that.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -31,26 +30,26 @@ pub(crate) struct Tap {
     pub in_front: bool,
     /// The values that pass through it, by its slots.
     pub values: Vec<ValueId>,
-    /// Where its slots begin among those of all taps on this side of the operator.
+    /// The index of its first slot among those of all taps on this side of the operator.
     pub first: usize,
-    /// How many slots these have together.
+    /// How many slots these taps have in total.
     pub of: usize,
     /// The operator that it is also in front of, with the same values.
     pub next: Option<OperatorId>,
 }
 
-/// Where each value passes through a tap of its own.
+/// Where each value passes through its own tap.
 ///
-/// One tap for all values of an operator has to say what their shapes are, so it cannot be where the library does not know how many
-/// dimensions a value has. A tap of values whose types the model declares need not say it, but in bodies nothing is known that
-/// could be declared. A tap for a single value never has to say it.
+/// A tap for all values of an operator must infer their shapes, so it cannot be used where the library does not know a
+/// value's rank. A tap of values whose types the model declares need not infer them, but in bodies nothing is known
+/// that could be declared. A tap for a single value never needs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Apart {
-    /// Nowhere where types can be declared.
+    /// Only where types cannot be declared.
     Undeclared,
-    /// Where the number of dimensions is known to be unknown.
+    /// Where the rank is known to be unknown.
     Unknown,
-    /// There, and in all bodies, of whose values nothing is known.
+    /// There, and in all bodies, about whose values nothing is known.
     Bodies,
     /// Everywhere.
     All,
@@ -61,18 +60,18 @@ impl Apart {
     pub const ALL: [Self; 4] = [Self::Undeclared, Self::Unknown, Self::Bodies, Self::All];
 }
 
-/// Where an input or output of an operator can be seen.
+/// Where an operator's input or output can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// At this slot of the operator's tap.
     Tap(usize),
     /// It is a constant of the file.
     Constant,
-    /// Nowhere: it is no tensor.
+    /// Nowhere: it is not a tensor.
     Hidden,
 }
 
-/// What an operator takes or computes.
+/// An input or output of an operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub value: ValueId,
@@ -82,18 +81,18 @@ pub(crate) struct Slot {
 /// The taps of a model.
 #[derive(Debug, Default)]
 pub(crate) struct Taps {
-    /// By the number that each node has as an attribute.
+    /// By the number that each tap's node has as an attribute.
     pub taps: Vec<Tap>,
-    /// For each operator that runs, what it takes: its inputs, then what its bodies capture.
+    /// For each operator that runs, what it takes: its inputs, then the values that its bodies capture.
     pub inputs: HashMap<OperatorId, Vec<Slot>>,
-    /// For each operator that runs, what it computes.
+    /// For each operator that runs, its outputs.
     pub outputs: HashMap<OperatorId, Vec<Slot>>,
 }
 
-/// Adds taps to a model with [names](crate::names) of ours.
+/// Adds taps to a model with the names of [`names`](crate::names).
 ///
-/// `has_rank` tells whether the number of a value's dimensions is known, and is `None` where the value is no tensor. `type_of` gives
-/// what is known of a tensor's type, if that is at least the type of its elements.
+/// `has_rank` returns whether the rank of a value is known, and `None` if the value is not a tensor. `type_of` returns
+/// what is known about a tensor's type, if that includes the element type.
 pub(crate) fn tapped(
     graph: &Graph,
     model: &mut ModelProto,
@@ -138,11 +137,11 @@ struct Adding<'a> {
     type_of: &'a dyn Fn(ValueId) -> Option<TensorTypeProto>,
     apart: Apart,
     taps: &'a mut Taps,
-    /// The types of what taps hand on, by its name, which the model has to declare.
+    /// The types of the taps' outputs by name, which the model has to declare.
     declared: HashMap<String, TensorTypeProto>,
     /// How many operators take each value. The caller of a run takes the outputs.
     takers: HashMap<ValueId, usize>,
-    /// The taps behind operators that compute a single value, by these values.
+    /// The taps behind operators that compute a single value, by that value.
     alone: HashMap<ValueId, usize>,
 }
 
@@ -167,7 +166,7 @@ impl Adding<'_> {
         }
     }
 
-    /// Returns the tap in front of an operator, if there is anything that can pass through one.
+    /// Returns the tap in front of an operator, if any value can pass through one.
     fn in_front_of(&mut self, operator: &Operator, node: &mut NodeProto) -> Vec<NodeProto> {
         let graph = self.graph;
         let mut taken: Vec<ValueId> = Vec::new();
@@ -179,7 +178,8 @@ impl Adding<'_> {
         let mut through: Vec<ValueId> =
             taken.iter().copied().filter(|&value| !is_constant(graph, value) && self.tensors[value.index()]).collect();
         if through.is_empty() {
-            // An operator that takes nothing but constants still waits for its tap if the smallest passes through it.
+            // An operator that takes only constants still needs to wait for its tap, so the smallest constant passes
+            // through it.
             let own = operator.inputs.iter().flatten().copied();
             let constants = own.filter(|&value| is_constant(graph, value) && self.tensors[value.index()]);
             through.extend(constants.min_by_key(|&value| known_elements(graph, value)));
@@ -210,7 +210,7 @@ impl Adding<'_> {
         }
         let mut inputs: Vec<String> = through.iter().map(|&value| names::of_value(value)).collect();
         for (name, new) in &renamed {
-            // A constant keeps its name in the file.
+            // A constant keeps its name from the file.
             if let Some(slot) = (0..through.len()).find(|&slot| *new == names::of_tapped_input(operator.id, slot)) {
                 name.clone_into(&mut inputs[slot]);
             }
@@ -223,13 +223,13 @@ impl Adding<'_> {
         self.taps(operator.id, true, &through, inputs, outputs)
     }
 
-    /// Returns the tap behind another operator that can be in front of this one, too.
+    /// Returns the tap behind another operator that can also be the one in front of this operator.
     fn joined(&self, operator: &Operator, taken: &[ValueId]) -> Option<usize> {
         let graph = self.graph;
         let mut computed = taken.iter().filter(|&&value| !is_constant(graph, value));
         let (Some(value), None) = (computed.next(), computed.next()) else { return None };
         let in_main_graph = operator.id.index() < graph.operators.len();
-        // A node between two that it executes in single precision, the library converts, too, if it stands alone.
+        // The library also converts a node that stands alone between two that it executes in single precision.
         let dtype = (self.type_of)(*value).and_then(|declared| DType::from_onnx(declared.elem_type));
         let is_joined = in_main_graph
             && graph.bodies_of(operator.id).is_empty()
@@ -339,8 +339,8 @@ fn takers(graph: &Graph) -> HashMap<ValueId, usize> {
     takers
 }
 
-/// Renames what a node takes, also inside of its bodies. A name of ours means the same in all of them, and a constant's name
-/// may be hidden by one of a body, which then takes that.
+/// Renames what a node takes, including the nodes of its bodies. The new names mean the same in all of them; if a body
+/// redefines the name of a constant, it keeps its own.
 fn take(node: &mut NodeProto, renamed: &HashMap<String, String>) {
     let rename = |name: &mut String| {
         if let Some(new) = renamed.get(name) {
@@ -382,7 +382,7 @@ fn known_elements(graph: &Graph, value: ValueId) -> usize {
         (Some(shape), _) => {
             shape.iter().map(fixed).try_fold(1usize, |all, size| all.checked_mul(size?)).unwrap_or(usize::MAX)
         }
-        // What a node holds has no shape in the graph, and is small as a rule.
+        // A value that a node contains has no shape in the graph, and is usually small.
         (None, Producer::Operator(..)) => 0,
         (None, _) => usize::MAX,
     }

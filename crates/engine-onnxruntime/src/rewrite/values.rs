@@ -1,8 +1,8 @@
-//! What is known of values before the library reads the file.
+//! What is known about values before the library reads the file.
 
 use opscope_onnx::{Graph, Operator, Producer, ValueId};
 
-/// Returns whether a value is held by the file.
+/// Returns whether the file contains a value.
 pub(crate) fn is_constant(graph: &Graph, value: ValueId) -> bool {
     match graph.value(value).producer {
         Producer::Initializer => true,
@@ -11,7 +11,7 @@ pub(crate) fn is_constant(graph: &Graph, value: ValueId) -> bool {
     }
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Tensor,
@@ -21,12 +21,12 @@ enum Kind {
 
 /// Returns for each value, by its id, whether it is a tensor.
 ///
-/// The kinds follow from the operators: some make sequences, optionals or maps, and some hand on what they get.
+/// The kinds follow from the operators: some create sequences, optionals or maps, and some pass on what they receive.
 pub(crate) fn tensors(graph: &Graph) -> Vec<bool> {
     let count = graph.values.len() + graph.inner_values.len();
     let mut kinds = vec![Kind::Tensor; count];
-    // A body's inputs are known once its operator's are, and what the operator gives once its body's outputs are. Each round
-    // goes one body deeper or further out; a file of a few levels needs as many rounds.
+    // A body's inputs are known once its operator's are, and the operator's outputs once its body's outputs are. Each
+    // round goes one body deeper or further out, so a file with a few levels needs as many rounds.
     for _ in 0..=deepest(graph) * 2 + 1 {
         let before = kinds.clone();
         for operator in graph.all_operators() {
@@ -62,7 +62,8 @@ fn judge(graph: &Graph, operator: &Operator, kinds: &mut [Kind]) {
                 set(kinds, output, Kind::Other);
             }
         }
-        // An optional of a tensor gives a tensor; one of a sequence does not. Which it is shows where it was made.
+        // An optional that contains a tensor yields a tensor; one with a sequence does not. The operator that created
+        // it shows which it is.
         ("", "Identity") => set(kinds, operator.outputs.first().copied().flatten(), first),
         ("", "OptionalGetElement") => {
             let kind = if first == Kind::Other { element_of_optional(graph, operator, kinds) } else { first };
@@ -93,7 +94,7 @@ fn judge(graph: &Graph, operator: &Operator, kinds: &mut [Kind]) {
     }
 }
 
-/// Returns what an optional holds, as far as the operator that made it tells.
+/// Returns what an optional contains, as far as the operator that created it shows that.
 fn element_of_optional(graph: &Graph, operator: &Operator, kinds: &[Kind]) -> Kind {
     let mut value = operator.inputs.first().copied().flatten();
     while let Some(id) = value {

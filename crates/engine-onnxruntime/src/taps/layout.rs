@@ -1,4 +1,4 @@
-//! Where the taps of a model are.
+//! The positions of a model's taps.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,9 +15,9 @@ pub(crate) struct Layout {
     pub graph: Arc<Graph>,
     pub taps: Taps,
     pub kernels: Arc<[Kernel]>,
-    /// For each operator, its kernel. None for constants.
+    /// For each operator, its kernel; `None` for constants.
     pub kernel_of: Vec<Option<KernelId>>,
-    /// For each operator, whether it has a tap in front of it and one behind it.
+    /// For each operator, whether it has a tap in front of it, and whether it has one behind it.
     pub tapped: Vec<(bool, bool)>,
     /// For each operator, the body that it is part of.
     body_of: Vec<Option<usize>>,
@@ -25,9 +25,10 @@ pub(crate) struct Layout {
     pub slots: Vec<Slots>,
     /// For each operator, the values that it takes, each once.
     pub taken: Vec<Box<[ValueId]>>,
-    /// For each value, how many operators take it. The caller of a run takes the outputs, and a body's operator those of the body.
+    /// For each value, how many operators take it. The caller of a run takes the outputs, and a body's operator takes
+    /// the outputs of the body.
     pub takers: Vec<u32>,
-    /// What the file holds, read when it is asked for.
+    /// The constants in the file, read at the first use.
     constants: OnceLock<HashMap<ValueId, Tensor>>,
 }
 
@@ -99,7 +100,7 @@ impl Layout {
         start..start + self.graph.bodies_of(operator).len()
     }
 
-    /// Returns what the file holds as constants. Empty if it cannot be read any more.
+    /// Returns the constants in the file; none if it cannot be read any more.
     pub fn constants(&self) -> &HashMap<ValueId, Tensor> {
         self.constants.get_or_init(|| {
             let mut found = HashMap::new();

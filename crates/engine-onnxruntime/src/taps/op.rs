@@ -1,4 +1,4 @@
-//! The operator that ONNX Runtime calls.
+//! The custom operator that ONNX Runtime calls.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,33 +14,33 @@ use ort_sys::{
     OrtKernelContext, OrtKernelInfo, OrtShapeInferContext, OrtStatusPtr, OrtTensorTypeAndShapeInfo,
 };
 
-use super::current::{at_tap, is_watched};
+use super::current_run::{at_tap, is_watched};
 use super::values::TapCall;
 use crate::api::{Api, Known, call, text};
 use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};
 
-/// How the library lays out what a tap gives.
+/// Where the library puts the outputs of a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// What passes through a tap stays where it is.
+    /// In the memory of its inputs.
     Shared,
-    /// As [`Shared`](Self::Shared), and the library holds what operators compute for some operators longer than it needs it. Then
-    /// an observer may keep it.
+    /// As [`Shared`](Self::Shared), but the library also holds the outputs of some operators longer than necessary, so
+    /// that an observer may keep them.
     Held,
-    /// What passes through a tap stays where it is if nothing else takes it, and is copied otherwise. Then an observer may replace
-    /// what an operator takes.
+    /// In the memory of its inputs if nothing else takes them, else in a copy. Then an observer may replace an
+    /// operator's inputs.
     Own,
 }
 
-/// The operator set of taps, for sessions whose taps lay out memory in one way.
+/// The operator set of taps, for sessions whose taps have this memory mode.
 pub(crate) struct Domain(*mut OrtCustomOpDomain);
 
-// SAFETY: a domain is not changed after it was made.
+// SAFETY: a domain does not change after its creation.
 unsafe impl Send for Domain {}
 // SAFETY: as above.
 unsafe impl Sync for Domain {}
 
-/// The operator as the library gets it. The library's part comes first, because that is what its calls get.
+/// The operator as the library knows it. The library's part comes first, because the library passes a pointer to that.
 #[repr(C)]
 struct TapOp {
     op: OrtCustomOp,
@@ -49,17 +49,18 @@ struct TapOp {
     element: ONNXTensorElementDataType,
 }
 
-/// A node with the operator.
+/// A node with this operator.
 struct TapKernel {
     api: Api,
     number: usize,
     count: usize,
 }
 
-/// The most inputs of a tap that are handed on without a copy.
+/// How many inputs of a tap are passed on without a copy.
 const MOST_ALIASES: usize = 64;
 
-/// The slots that share their memory, as the library asks for them: input 0 and output 0, input 1 and output 1, ...
+/// The slots that share their memory, in the form that the library reads: input 0 and output 0, input 1 and output 1,
+/// ...
 static SLOTS: [c_int; MOST_ALIASES] = {
     let mut slots = [0; MOST_ALIASES];
     let mut slot = 0;
@@ -75,7 +76,7 @@ impl Domain {
     pub fn new(api: Api, memory: Memory) -> Result<Self, String> {
         let name = CString::new(DOMAIN).unwrap_or_default();
         let mut domain = ptr::null_mut();
-        // SAFETY: the name and the result are valid.
+        // SAFETY: the name is valid, and the result may be written.
         unsafe { call!(api, CreateCustomOpDomain(name.as_ptr(), &mut domain)) }?;
         let ops = [operator(api, memory), of_declared(api, memory)]
             .into_iter()
@@ -92,7 +93,7 @@ impl Domain {
     }
 }
 
-/// The element types that tensors can have: all of ONNX but complex numbers, which the library does not have.
+/// The element types that tensors can have: all of ONNX's but complex numbers, which the library does not have.
 const ELEMENTS: [ONNXTensorElementDataType; 20] = {
     use ONNXTensorElementDataType::*;
     [
@@ -119,14 +120,14 @@ const ELEMENTS: [ONNXTensorElementDataType; 20] = {
     ]
 };
 
-/// A tap whose values have the types that the model declares, which need not say how many dimensions these have.
+/// Returns a tap whose values have the types that the model declares. The types need not include the rank.
 fn of_declared(api: Api, memory: Memory) -> TapOp {
     let any = operator(api, memory);
     let op = OrtCustomOp { GetName: Some(name_of_declared), InferOutputShapeFn: None, ..any.op };
     TapOp { op, ..any }
 }
 
-/// A tap for a single value, whose type the library then knows by itself.
+/// Returns a tap for a single value, whose type the library infers by itself.
 fn of_one(api: Api, memory: Memory, element: ONNXTensorElementDataType) -> TapOp {
     let any = operator(api, memory);
     let op = OrtCustomOp {
@@ -185,7 +186,7 @@ extern "system" fn name_of_one(_: *const OrtCustomOp) -> *const c_char {
 }
 
 unsafe extern "system" fn element_type(op: *const OrtCustomOp, _: usize) -> ONNXTensorElementDataType {
-    // SAFETY: the library passes the operator that it was given, which is the first field of ours.
+    // SAFETY: the library passes the operator that it received, which is the first field of `TapOp`.
     unsafe { (*op.cast::<TapOp>()).element }
 }
 
@@ -214,7 +215,7 @@ extern "system" fn at_least_one(_: *const OrtCustomOp) -> c_int {
     1
 }
 
-/// Inputs of a tap may be of different types.
+/// The inputs of a tap may have different types.
 extern "system" fn mixed(_: *const OrtCustomOp) -> c_int {
     0
 }
@@ -236,7 +237,7 @@ extern "system" fn end_version(_: *const OrtCustomOp) -> c_int {
 }
 
 unsafe extern "system" fn slots(inputs: *mut *mut c_int, outputs: *mut *mut c_int) -> usize {
-    // SAFETY: the library passes valid places for both lists, and only reads what it finds there.
+    // SAFETY: the library passes valid pointers for both lists, and only reads what they point to.
     unsafe {
         *inputs = SLOTS.as_ptr().cast_mut();
         *outputs = SLOTS.as_ptr().cast_mut();
@@ -252,11 +253,11 @@ unsafe extern "system" fn create(
     info: *const OrtKernelInfo,
     kernel: *mut *mut c_void,
 ) -> OrtStatusPtr {
-    // SAFETY: the library passes the operator that it was given, which is the first field of ours.
+    // SAFETY: the library passes the operator that it received, which is the first field of `TapOp`.
     let api = unsafe { (*op.cast::<TapOp>()).api };
     let (mut number, mut count) = (0i64, 0usize);
     let attribute = CString::new(NUMBER).unwrap_or_default();
-    // SAFETY: the name and the results are valid, and so is what the library passes.
+    // SAFETY: the name is valid, the results may be written, and the library passes valid arguments.
     let read = unsafe {
         call!(api, KernelInfoGetAttribute_int64(info, attribute.as_ptr(), &mut number))
             .and_then(|()| call!(api, KernelInfo_GetOutputCount(info, &mut count)))
@@ -265,13 +266,13 @@ unsafe extern "system" fn create(
         return api.error(&message);
     }
     let made = Box::new(TapKernel { api, number: usize::try_from(number).unwrap_or(usize::MAX), count });
-    // SAFETY: the library passes a valid place for the kernel.
+    // SAFETY: the library passes a valid pointer for the kernel.
     unsafe { *kernel = Box::into_raw(made).cast() };
     OrtStatusPtr::default()
 }
 
 unsafe extern "system" fn destroy(kernel: *mut c_void) {
-    // SAFETY: the library destroys each kernel once that `create` has made.
+    // SAFETY: the library destroys each kernel that `create` has made once.
     drop(unsafe { Box::from_raw(kernel.cast::<TapKernel>()) });
 }
 
@@ -279,7 +280,8 @@ unsafe extern "system" fn compute(kernel: *mut c_void, context: *mut OrtKernelCo
     // SAFETY: the library passes a kernel that `create` has made and that is not destroyed.
     let kernel = unsafe { &*kernel.cast::<TapKernel>() };
     let api = kernel.api;
-    // SAFETY: the library passes the context of this call of the kernel, which has so many outputs and no fewer inputs.
+    // SAFETY: the library passes the context of this call of the kernel, which has this many outputs and no fewer
+    // inputs.
     let call = unsafe { TapCall::new(api, context, kernel.count) };
     if !is_watched() {
         return match call.hand_on() {
@@ -287,7 +289,7 @@ unsafe extern "system" fn compute(kernel: *mut c_void, context: *mut OrtKernelCo
             Err(message) => api.error(&message),
         };
     }
-    // A panic must not pass through the library.
+    // A panic must not unwind through the library.
     let outcome = catch_unwind(AssertUnwindSafe(|| at_tap(kernel.number, &call)));
     match outcome {
         Ok(Ok(())) => OrtStatusPtr::default(),
@@ -296,7 +298,7 @@ unsafe extern "system" fn compute(kernel: *mut c_void, context: *mut OrtKernelCo
     }
 }
 
-/// What is known of the values that pass through taps, by the taps' numbers and their slots.
+/// What is known about the values that pass through taps, by the taps' numbers and their slots.
 type KnownAtTaps = HashMap<usize, Vec<Option<Known>>>;
 
 thread_local! {
@@ -304,8 +306,8 @@ thread_local! {
     static KNOWN: RefCell<KnownAtTaps> = RefCell::default();
 }
 
-/// Does `load`, in which taps give their outputs the types that are known, and for the others those that the library has at their
-/// inputs.
+/// Calls `load`. Meanwhile taps give their outputs the types that are known, and the others the types that the library
+/// has inferred for their inputs.
 pub(crate) fn with_known<T>(known: KnownAtTaps, load: impl FnOnce() -> T) -> T {
     KNOWN.set(known);
     let loaded = load();
@@ -313,14 +315,14 @@ pub(crate) fn with_known<T>(known: KnownAtTaps, load: impl FnOnce() -> T) -> T {
     loaded
 }
 
-/// Says that each output has the type and the shape of its input.
+/// Reports that each output has the type and the shape of its input.
 unsafe extern "system" fn infer(op: *const OrtCustomOp, context: *mut OrtShapeInferContext) -> OrtStatusPtr {
     // SAFETY: as in `create`.
     let api = unsafe { (*op.cast::<TapOp>()).api };
     // SAFETY: the context is that of this call.
     let outcome = unsafe { number(api, context) }.and_then(|number| {
         let known = KNOWN.with_borrow(|known| known.get(&number).cloned().unwrap_or_default());
-        // SAFETY: as above, and there are at least so many inputs.
+        // SAFETY: as above, and there are at least this many inputs.
         known.iter().enumerate().try_for_each(|(slot, known)| unsafe { infer_one(api, context, slot, known.as_ref()) })
     });
     outcome.map_or_else(|message| api.error(&message), |()| OrtStatusPtr::default())
@@ -330,7 +332,7 @@ unsafe extern "system" fn infer(op: *const OrtCustomOp, context: *mut OrtShapeIn
 unsafe fn number(api: Api, context: *mut OrtShapeInferContext) -> Result<usize, String> {
     let (mut attribute, mut number, mut length) = (ptr::null(), 0i64, 0);
     let name = CString::new(NUMBER).unwrap_or_default();
-    // SAFETY: the context and the results are valid.
+    // SAFETY: the context is valid, and the results may be written.
     unsafe {
         call!(api, ShapeInferContext_GetAttribute(context, name.as_ptr(), &mut attribute))?;
         let int = ort_sys::OrtOpAttrType::ORT_OP_ATTR_INT;
@@ -347,7 +349,8 @@ unsafe fn infer_one(
 ) -> Result<(), String> {
     static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
     let mut info = ptr::null_mut();
-    // SAFETY: the context and the results are valid. The description belongs to the context. What is created is released once.
+    // SAFETY: the context is valid, and the results may be written. The context owns the description. Everything
+    // created is released once.
     unsafe {
         call!(api, ShapeInferContext_GetInputTypeShape(context, slot, &mut info))?;
         let (element, dims) = match (known, Known::of_tensor(api, info)?) {
@@ -355,7 +358,7 @@ unsafe fn infer_one(
             (_, Known::Tensor { element, dims }) => (element, dims.unwrap_or_default()),
             (_, Known::Other) => return Err("a tap takes what is no tensor".to_owned()),
         };
-        // A dimension that is not known must have a name.
+        // An unknown dimension must have a name.
         let name = |dim: &Dim| match dim {
             Dim::Fixed(_) => CString::default(),
             Dim::Symbol(name) if name.is_empty() => {
@@ -381,14 +384,14 @@ unsafe fn infer_one(
     }
 }
 
-/// Sets the element type by its number, which may be one that the binding does not know: it is only handed back.
+/// Sets the element type by its number. The binding may lack that number, because it was read from the library.
 ///
 /// # Safety
 /// The description is valid.
 unsafe fn set_element_type(api: Api, info: *mut OrtTensorTypeAndShapeInfo, number: i32) -> Result<(), String> {
     type OfEnum = unsafe extern "system" fn(*mut OrtTensorTypeAndShapeInfo, ONNXTensorElementDataType) -> OrtStatusPtr;
     type OfNumber = unsafe extern "system" fn(*mut OrtTensorTypeAndShapeInfo, i32) -> OrtStatusPtr;
-    // SAFETY: the type is an `i32` in C, so the function takes any number; the caller promises the rest.
+    // SAFETY: in C the type is an `i32`, so the function accepts any number; the caller guarantees the rest.
     unsafe {
         let set = transmute::<OfEnum, OfNumber>((*api.table().as_ptr()).SetTensorElementType);
         api.check(set(info, number))

@@ -1,4 +1,4 @@
-//! What taps do in a run that is watched.
+//! What taps do in an observed run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,23 +11,23 @@ use opscope_model::{
 use opscope_onnx::{OperatorId, Producer, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
 
-use super::kept::{Keeping, Spare};
+use super::kept_values::{Keeping, Spare};
 use super::layout::Layout;
 use super::state::State;
 use super::values::{Passed, TapCall};
 use crate::rewrite::{Holds, Slot, Source, Tap};
 
-/// What an observer may do with the values of a run, besides looking at them.
+/// What an observer may do with the values of a run, beside looking at them.
 pub(crate) enum Access<'a> {
-    /// Replace what is computed.
+    /// Replace outputs.
     Look,
-    /// Keep what is computed, too: what the library holds, with buffers for what has to be copied.
+    /// Also keep outputs: the values that the library holds, and buffers for those that have to be copied.
     Keep(&'a Holds, &'a Arc<Spare>),
-    /// Replace what operators take, too.
+    /// Also replace inputs.
     Replace,
 }
 
-/// A run that an observer watches.
+/// An observed run.
 pub(crate) struct Watched<'a> {
     layout: &'a Layout,
     kernels: &'a [Kernel],
@@ -35,30 +35,30 @@ pub(crate) struct Watched<'a> {
     observer: &'a dyn RunObserver,
     interest: &'a Interest,
     inputs: &'a dyn DeviceTensors,
-    /// Whether what an operator takes may be replaced.
+    /// Whether an operator's inputs may be replaced.
     writable: bool,
-    /// What the library holds for readers on other threads.
+    /// The values that the library holds for readers on other threads.
     holds: Option<&'a Holds>,
     keeping: RefCell<Keeping>,
     state: RefCell<State>,
     current: RefCell<Current>,
-    /// The kernel that the run is at, for messages.
+    /// The kernel that the run has reached, for messages.
     place: Cell<Option<KernelId>>,
     stopped: RefCell<Option<String>>,
 }
 
-/// The dispatches that have begun and not ended: that of an operator, and within it those of operators in its bodies.
+/// The dispatches that have begun but not ended: that of an operator, and inside it those of operators in its bodies.
 #[derive(Default)]
 struct Current {
-    /// What came through the first of several taps on one side of an operator.
+    /// The values that passed through the first of several taps on one side of an operator.
     arriving: HashMap<(OperatorId, bool), Vec<(usize, Passed)>>,
-    begun: Vec<(OperatorId, Begun)>,
-    /// When the last tap was left.
+    begun: Vec<(OperatorId, BegunDispatch)>,
+    /// When the last tap returned.
     left: Option<Ticks>,
 }
 
 #[derive(Default)]
-struct Begun {
+struct BegunDispatch {
     start: Option<Ticks>,
     kept: Vec<Tensor>,
     skipped: Option<Vec<Tensor>>,
@@ -100,12 +100,12 @@ impl<'a> Watched<'a> {
         self.stopped.borrow().clone()
     }
 
-    /// Returns the kernel that the run is at.
+    /// Returns the kernel that the run has reached.
     pub fn place(&self) -> Option<&'a Kernel> {
         self.place.get().and_then(|id| self.kernels.get(id.index()))
     }
 
-    /// Calls the observer for the operators of the main graph that have no taps because they neither take nor compute tensors.
+    /// Calls the observer for the operators of the main graph without taps, which neither take nor compute tensors.
     pub fn finish(&self) -> Result<(), String> {
         for kernel in self.kernels {
             let Some(part) = kernel.operators.first() else { continue };
@@ -118,7 +118,7 @@ impl<'a> Watched<'a> {
         Ok(())
     }
 
-    /// Is called when a tap is executed.
+    /// Called when a tap is executed.
     pub(super) fn at(&self, number: usize, call: &TapCall) -> Result<(), String> {
         let outcome = self.passed(number, call);
         if let Some(values) = self.holds.and_then(|holds| holds.until.get(number)).filter(|values| !values.is_empty()) {
@@ -160,15 +160,15 @@ impl<'a> Watched<'a> {
         Ok(())
     }
 
-    /// Is called at the tap in front of an operator.
+    /// Called at the tap in front of an operator.
     fn arrive(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), String> {
         self.place.set(Some(kernel.id));
         self.begin(id, kernel, passed)?;
-        // Where what it computes cannot be seen, nothing is lost if `after` comes now.
+        // If its outputs cannot be seen, it makes no difference that `after` is called now.
         if self.layout.tapped[id.index()].1 { Ok(()) } else { self.end(id, kernel, None, None) }
     }
 
-    /// Is called at the tap behind an operator.
+    /// Called at the tap behind an operator.
     fn leave(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Ticks) -> Result<(), String> {
         self.place.set(Some(kernel.id));
         if !self.layout.tapped[id.index()].0 {
@@ -181,12 +181,12 @@ impl<'a> Watched<'a> {
         self.end(id, kernel, passed, Some(at))
     }
 
-    /// Returns whether the observer sees what a kernel takes.
+    /// Returns whether the observer sees the inputs of a kernel.
     fn shows_inputs(&self, kernel: &Kernel) -> bool {
         self.interest.before.contains(kernel.id) || self.interest.keep_inputs.contains(kernel.id)
     }
 
-    /// Returns what came through all taps on one side of an operator, by slots, if this is the last of them.
+    /// Returns what passed through all taps on one side of an operator, by slots, if this is the last of them.
     fn arrived(&self, tap: &Tap, mut passed: Passed) -> Option<Passed> {
         if tap.values.len() == tap.of {
             return Some(passed);
@@ -196,8 +196,8 @@ impl<'a> Watched<'a> {
         let all = current.arriving.entry(key).or_default();
         let is_last = all.len() + 1 == tap.of;
         if !is_last && !tap.in_front {
-            // Those that take this output may be done with it when the last one comes.
-            // SAFETY: the call of the tap that holds it is going on.
+            // SAFETY: the call of the tap that holds it is in progress. It is copied because its consumers may have
+            // finished with this output before the last tap is called.
             unsafe { passed.copy() };
         }
         all.push((tap.first, passed));
@@ -211,18 +211,18 @@ impl<'a> Watched<'a> {
         Some(whole)
     }
 
-    /// Calls `before`, right in front of an operator.
+    /// Calls `before`, directly in front of an operator.
     fn begin(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), String> {
         self.state.borrow_mut().enter(self.layout, id);
         let path = self.path(id);
-        let mut begun = Begun::default();
-        // Whoever asks for inputs from now on gets those of the next operator.
+        let mut begun = BegunDispatch::default();
+        // From now on, the current inputs are those of the next operator.
         let is_shown = passed.is_some() || !self.layout.tapped[id.index()].0;
         if is_shown && self.interest.before.contains(kernel.id) {
             let action = {
                 let inputs = self.inputs_of(id, passed);
                 self.observer
-                    .before(&self.dispatch(kernel, &path, &[], &Live { watched: self, computed: &[] }), &inputs)
+                    .before(&self.dispatch(kernel, &path, &[], &RunValues { watched: self, computed: &[] }), &inputs)
             };
             match action {
                 Action::Stop(reason) => return Err(self.stop(reason)),
@@ -232,7 +232,7 @@ impl<'a> Watched<'a> {
             }
         }
         if is_shown && self.interest.keep_inputs.contains(kernel.id) {
-            // The library may compute in the memory of an input, so what is kept is a copy.
+            // The library may compute in the memory of an input, so a copy is kept.
             let kept = self.inputs_of(id, passed);
             begun.kept = kept.iter().map(|view| view.to_tensor().unwrap_or_else(|_| empty())).collect();
         }
@@ -244,7 +244,7 @@ impl<'a> Watched<'a> {
         Ok(())
     }
 
-    /// Calls `after`, right behind an operator.
+    /// Calls `after`, directly behind an operator.
     fn end(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Option<Ticks>) -> Result<(), String> {
         let begun = self.ended(id);
         let path = self.path(id);
@@ -274,7 +274,7 @@ impl<'a> Watched<'a> {
             let outputs: Vec<TensorView<'_>> =
                 self.outputs(id).iter().map(|slot| self.seen(slot, passed).unwrap_or_else(hidden)).collect();
             let kept: Vec<TensorView<'_>> = begun.kept.iter().map(Tensor::view).collect();
-            let live = Live { watched: self, computed: self.outputs(id) };
+            let live = RunValues { watched: self, computed: self.outputs(id) };
             self.observer.after(&self.dispatch(kernel, &path, &kept, &live), &outputs)
         };
         match action {
@@ -284,8 +284,8 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Returns what was noted when a dispatch began that ends now.
-    fn ended(&self, id: OperatorId) -> Begun {
+    /// Returns what was noted when the dispatch that ends now began.
+    fn ended(&self, id: OperatorId) -> BegunDispatch {
         let begun = &mut self.current.borrow_mut().begun;
         let place = begun.iter().rposition(|(operator, _)| *operator == id);
         place.map(|place| begun.swap_remove(place).1).unwrap_or_default()
@@ -303,7 +303,7 @@ impl<'a> Watched<'a> {
         kernel: &'d Kernel,
         path: &'d [Iteration],
         inputs: &'d [TensorView<'d>],
-        live: &'d Live<'d>,
+        live: &'d RunValues<'d>,
     ) -> Dispatch<'d> {
         Dispatch { run: self.run, kernel, graph: &self.layout.graph, path, inputs, live }
     }
@@ -321,11 +321,11 @@ impl<'a> Watched<'a> {
         self.inputs(id).iter().map(view).collect()
     }
 
-    /// Returns what is in a slot of an operator, whose tap handed `passed` on. `None` if it is no tensor.
+    /// Returns what is in a slot of an operator whose tap passed `passed` on. `None` if it is not a tensor.
     fn seen<'p>(&'p self, slot: &Slot, passed: Option<&'p Passed>) -> Option<TensorView<'p>> {
         match slot.source {
-            // SAFETY: the library holds what passed through a tap as long as the call of the tap lasts, in which this view lives;
-            // it is written only by `replace_inputs` and `replace_outputs`, when there is no view.
+            // SAFETY: the library holds the values of a tap during its call, which outlives this view; only
+            // `replace_inputs` and `replace_outputs` write to them, when there is no view.
             Source::Tap(index) => passed?.held.get(index).map(|held| unsafe { held.view() }),
             Source::Constant => self.layout.constants().get(&slot.value).map(Tensor::view),
             Source::Hidden => None,
@@ -349,7 +349,7 @@ impl<'a> Watched<'a> {
             let what = format!("input {index}");
             match (slot.source, passed) {
                 (Source::Tap(tap), Some(passed)) => {
-                    // SAFETY: the tap's call is going on, and no view of the input lives.
+                    // SAFETY: the tap's call is in progress, and there is no view of the input.
                     unsafe { passed.held[tap].replace(tensor, &what) }?;
                 }
                 _ => {
@@ -376,7 +376,7 @@ impl<'a> Watched<'a> {
         for (index, (slot, tensor)) in slots.iter().zip(tensors).enumerate() {
             match (slot.source, passed) {
                 (Source::Tap(tap), Some(passed)) => {
-                    // SAFETY: the tap's call is going on, no view of the output lives, and nothing is kept.
+                    // SAFETY: the tap's call is in progress, there is no view of the output, and nothing is kept.
                     unsafe { passed.held[tap].replace(tensor, &format!("output {index}")) }?;
                 }
                 _ => return Err(format!("output {index} is no tensor, so it cannot be replaced")),
@@ -387,13 +387,13 @@ impl<'a> Watched<'a> {
 }
 
 /// The values that the library still holds.
-struct Live<'a> {
+struct RunValues<'a> {
     watched: &'a Watched<'a>,
-    /// What was computed just now.
+    /// The outputs that were computed just now.
     computed: &'a [Slot],
 }
 
-impl LiveValues for Live<'_> {
+impl LiveValues for RunValues<'_> {
     fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
         let watched = self.watched;
         let graph = &watched.layout.graph;
@@ -404,8 +404,8 @@ impl LiveValues for Live<'_> {
             return None;
         }
         let state = watched.state.borrow();
-        // SAFETY: the library holds the value until the last operator that takes it was executed, which is when the state
-        // forgets it. The view lives during the call of a tap, in which no operator is executed.
+        // SAFETY: the library holds the value until the last operator that takes it was executed; at that point the
+        // state drops it. The view lives during the call of a tap, in which no operator is executed.
         state.held(id).map(|held| unsafe { held.view() }).or_else(|| Some(watched.layout.constants().get(&id)?.view()))
     }
 
@@ -413,18 +413,19 @@ impl LiveValues for Live<'_> {
         let watched = self.watched;
         let is_held = self.computed.iter().any(|slot| slot.value == id) && watched.holds?.values.contains(&id);
         let (data, length) = if is_held { watched.state.borrow().held(id)?.memory()? } else { return None };
-        // SAFETY: it was computed just now. The library holds it at least until the tap that has it held was executed, which is when
-        // it is given up, or until the run ends, and then keeps the memory for the next run, which waits until all are given up.
+        // SAFETY: it was computed just now. The library holds it until the tap that holds it is executed, and at that
+        // point it is given up. Or it holds it until the run ends, and then keeps the memory for the next run, which
+        // waits until all values are given up.
         Some(unsafe { watched.keeping.borrow_mut().keep(id, data, length) })
     }
 }
 
-/// A view of what is no tensor.
+/// Returns a view for something that is not a tensor.
 fn hidden<'a>() -> TensorView<'a> {
     TensorView::opaque(DType::String, Vec::new())
 }
 
-/// Stands for a tensor without bytes where a copy is kept.
+/// Returns a placeholder for a tensor without bytes, where a copy is kept.
 fn empty() -> Tensor {
     Tensor::new(DType::U8, vec![0], Vec::new()).unwrap_or_else(|_| unreachable!("an empty tensor needs no bytes"))
 }

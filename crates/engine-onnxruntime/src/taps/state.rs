@@ -1,4 +1,4 @@
-//! What a run knows of itself: which iteration each body is in, and which values the library still holds.
+//! The state of a run: which iteration each body is in, and which values the library still holds.
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use opscope_model::Iteration;
 use opscope_onnx::{OperatorId, ValueId};
 
 use super::layout::Layout;
-use super::values::Held;
+use super::values::LibraryTensor;
 
 /// The state of one run.
 pub(crate) struct State {
     bodies: Vec<BodyState>,
     /// For each operator, the iteration of its body in which it was dispatched last.
     dispatched: Vec<Option<u32>>,
-    /// For each value, where it is as long as the library holds it.
-    held: Vec<Option<Held>>,
+    /// For each value, its location as long as the library holds it.
+    held: Vec<Option<LibraryTensor>>,
     /// For each value, how many operators have yet to take it.
     takers: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct BodyState {
-    /// The iterations that have begun since the operator of the body was dispatched.
+    /// How many iterations have begun since the body's operator was dispatched.
     begun: u32,
 }
 
@@ -41,7 +41,8 @@ impl State {
         let iteration = match layout.body_of(operator) {
             None => 0,
             Some(body) => {
-                // Each operator of a body is dispatched once per iteration, so the first that comes again begins a new one.
+                // Each operator of a body is dispatched once per iteration, so the first one that is dispatched again
+                // begins a new iteration.
                 let current = self.bodies[body].begun.checked_sub(1);
                 match current {
                     Some(current) if self.dispatched[operator.index()] != Some(current) => current,
@@ -64,7 +65,7 @@ impl State {
         iteration
     }
 
-    /// Forgets the iterations of an operator's bodies: its next dispatch begins with the first.
+    /// Resets the iterations of an operator's bodies: its next dispatch begins with the first one.
     pub fn reset_bodies(&mut self, layout: &Layout, operator: OperatorId) {
         for body in layout.bodies_of(operator) {
             self.bodies[body].begun = 0;
@@ -93,8 +94,8 @@ impl State {
         path
     }
 
-    /// Notes that an operator has taken its inputs. What nobody takes any more is forgotten, because the library may use its
-    /// memory for something else.
+    /// Notes that an operator has taken its inputs. Values that no operator has yet to take are dropped, because the
+    /// library may reuse their memory.
     pub fn took(&mut self, layout: &Layout, operator: OperatorId) {
         for value in &layout.taken[operator.index()] {
             let takers = &mut self.takers[value.index()];
@@ -105,14 +106,14 @@ impl State {
         }
     }
 
-    /// Notes where a value is.
-    pub fn hold(&mut self, value: ValueId, held: Held) {
+    /// Notes the location of a value.
+    pub fn hold(&mut self, value: ValueId, held: LibraryTensor) {
         if self.takers[value.index()] > 0 {
             self.held[value.index()] = Some(held);
         }
     }
 
-    pub fn held(&self, value: ValueId) -> Option<&Held> {
+    pub fn held(&self, value: ValueId) -> Option<&LibraryTensor> {
         self.held.get(value.index())?.as_ref()
     }
 }

@@ -1,4 +1,4 @@
-//! What passes through a tap.
+//! The values that pass through a tap.
 
 use std::ptr;
 use std::slice;
@@ -8,26 +8,26 @@ use ort_sys::{OrtKernelContext, OrtValue};
 
 use crate::api::{Api, call, described};
 
-/// The values that passed through the taps on one side of an operator, as those behind them get them.
+/// The values that passed through the taps on one side of an operator, as the nodes behind them receive them.
 #[derive(Default)]
 pub(crate) struct Passed {
-    pub held: Vec<Held>,
-    /// Copies of those that the library may have given up already.
+    pub held: Vec<LibraryTensor>,
+    /// Copies of the values that the library may have given up already.
     copies: Vec<Tensor>,
 }
 
 /// A tensor in the library's memory.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct LibraryTensor {
     pub dtype: DType,
     pub shape: Vec<usize>,
     /// Null for strings, which have no bytes.
     data: *mut u8,
-    /// Whether this is the library's memory, and not a copy.
+    /// Whether this is the library's memory, not a copy.
     pub is_own: bool,
 }
 
-/// A call of a tap that is going on.
+/// A call of a tap that is in progress.
 pub(crate) struct TapCall {
     api: Api,
     context: *mut OrtKernelContext,
@@ -36,39 +36,41 @@ pub(crate) struct TapCall {
 
 impl TapCall {
     /// # Safety
-    /// The context is that of a call of a tap with at least so many inputs, and so many outputs. It goes on as long as this lives.
+    /// The context is that of a call of a tap with at least this many inputs, and exactly this many outputs. The call
+    /// lasts as long as this lives.
     pub unsafe fn new(api: Api, context: *mut OrtKernelContext, count: usize) -> Self {
         Self { api, context, count }
     }
 
-    /// Hands all inputs on, and keeps no note of them.
+    /// Passes all inputs on, without recording them.
     pub fn hand_on(&self) -> Result<(), String> {
-        // SAFETY: by the contract of `new`.
+        // SAFETY: guaranteed by the caller of `new`.
         unsafe { hand_on(self.api, self.context, self.count) }
     }
 
-    /// Hands all inputs on, and notes where they are.
+    /// Passes all inputs on, and records where they are.
     pub fn values(&self) -> Result<Passed, String> {
-        // SAFETY: by the contract of `new`.
+        // SAFETY: guaranteed by the caller of `new`.
         unsafe { Passed::through(self.api, self.context, self.count) }
     }
 }
 
-/// Hands all inputs of a tap on, and keeps no note of them. This is all that a tap does in a run that nobody watches, so nothing is
-/// allocated here.
+/// Passes all inputs of a tap on, without recording them. In a run without an observer, a tap does nothing else, so
+/// this allocates no memory.
 ///
 /// # Safety
-/// The context is that of a call of a tap with so many inputs that is going on.
+/// The context is that of a call in progress of a tap with this many inputs.
 unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<(), String> {
     if api.number() < 24 {
-        // SAFETY: by the contract of this function.
+        // SAFETY: guaranteed by the caller.
         return unsafe { Passed::through(api, context, count) }.map(drop);
     }
     for index in 0..count {
         let (mut input, mut output) = (ptr::null(), ptr::null_mut());
         let (mut element, mut dims, mut rank) = (0i32, ptr::null(), 0usize);
         let (mut from, mut to) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the context is valid, as are the results. The dimensions belong to the input, which lives during the call.
+        // SAFETY: the context is valid, and the results may be written. The input owns the dimensions, and lives during
+        // the call.
         unsafe {
             call!(api, KernelContext_GetInput(context, index, &mut input))?;
             let element = ptr::from_mut(&mut element).cast();
@@ -78,7 +80,7 @@ unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Res
             call!(api, GetTensorMutableData(output, &mut to))?;
         }
         if from != to {
-            // SAFETY: the output has just been made for this input.
+            // SAFETY: the output was just created for this input.
             unsafe { pass(api, context, index) }?;
         }
     }
@@ -86,31 +88,31 @@ unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Res
 }
 
 impl Passed {
-    /// Hands all inputs of a tap on.
+    /// Passes all inputs of a tap on.
     ///
     /// # Safety
-    /// The context is that of a call of a tap with so many inputs that is going on.
+    /// The context is that of a call in progress of a tap with this many inputs.
     unsafe fn through(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<Self, String> {
-        // SAFETY: by the contract of this function.
+        // SAFETY: guaranteed by the caller.
         (0..count)
             .map(|index| unsafe { pass(api, context, index) })
             .collect::<Result<_, _>>()
             .map(|held| Self { held, copies: Vec::new() })
     }
 
-    /// Adds what passed through another tap.
+    /// Adds the values that passed through another tap.
     pub fn add(&mut self, other: Passed) {
         self.held.extend(other.held);
         self.copies.extend(other.copies);
     }
 
-    /// Copies what is here, because the library may give it up before the last tap was called.
+    /// Copies the values, because the library may give them up before the last tap is called.
     ///
     /// # Safety
     /// The library holds the tensors.
     pub unsafe fn copy(&mut self) {
         for held in self.held.iter_mut().filter(|held| held.is_own && !held.data.is_null()) {
-            // SAFETY: by the contract of this function.
+            // SAFETY: guaranteed by the caller.
             if let Ok(copy) = unsafe { held.view() }.to_tensor() {
                 held.data = copy.bytes().as_ptr().cast_mut();
                 held.is_own = false;
@@ -120,9 +122,10 @@ impl Passed {
     }
 }
 
-unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result<Held, String> {
+unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result<LibraryTensor, String> {
     let (mut input, mut output) = (ptr::null(), ptr::null_mut());
-    // SAFETY: the context is valid, as are the results. What a tensor's type and shape say of its memory holds.
+    // SAFETY: the context is valid, and the results may be written. A tensor's type and shape describe its memory
+    // correctly.
     unsafe {
         call!(api, KernelContext_GetInput(context, index, &mut input))?;
         let (dtype, shape) = typed(api, input)?;
@@ -130,7 +133,7 @@ unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result
         call!(api, KernelContext_GetOutput(context, index, dims.as_ptr(), dims.len(), &mut output))?;
         if dtype == DType::String {
             copy_texts(api, input, output, shape.iter().product())?;
-            return Ok(Held { dtype, shape, data: ptr::null_mut(), is_own: true });
+            return Ok(LibraryTensor { dtype, shape, data: ptr::null_mut(), is_own: true });
         }
         let (mut from, mut to) = (ptr::null_mut(), ptr::null_mut());
         call!(api, GetTensorMutableData(input.cast_mut(), &mut from))?;
@@ -139,14 +142,14 @@ unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result
         if from != to && length > 0 {
             ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), length);
         }
-        Ok(Held { dtype, shape, data: to.cast(), is_own: true })
+        Ok(LibraryTensor { dtype, shape, data: to.cast(), is_own: true })
     }
 }
 
 unsafe fn typed(api: Api, value: *const OrtValue) -> Result<(DType, Vec<usize>), String> {
     if api.number() >= 24 {
         let (mut dtype, mut dims, mut rank) = (0i32, ptr::null(), 0usize);
-        // SAFETY: the value is a tensor, which its tap takes alone. The dimensions belong to it, and are copied here.
+        // SAFETY: the value is a tensor that only its tap takes. It owns its dimensions, which are copied here.
         unsafe {
             let into = ptr::from_mut(&mut dtype).cast();
             call!(api, GetTensorElementTypeAndShapeDataReference(value, into, &mut dims, &mut rank))?;
@@ -163,7 +166,7 @@ unsafe fn typed(api: Api, value: *const OrtValue) -> Result<(DType, Vec<usize>),
 /// Copies strings, unless both tensors are the same.
 unsafe fn copy_texts(api: Api, from: *const OrtValue, to: *mut OrtValue, count: usize) -> Result<(), String> {
     let (mut source, mut target) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: both are tensors of so many strings, and every text is read into a buffer of its length.
+    // SAFETY: both are tensors with this many strings, and every text is read into a buffer of its length.
     unsafe {
         call!(api, GetTensorMutableData(from.cast_mut(), &mut source))?;
         call!(api, GetTensorMutableData(to, &mut target))?;
@@ -181,8 +184,8 @@ unsafe fn copy_texts(api: Api, from: *const OrtValue, to: *mut OrtValue, count: 
     Ok(())
 }
 
-impl Held {
-    /// Returns where the tensor's bytes are and how many; `None` if it has none.
+impl LibraryTensor {
+    /// Returns the address and the length of the tensor's bytes; `None` if it has none.
     pub fn memory(&self) -> Option<(*const u8, usize)> {
         let length = self.dtype.bytes_of(self.shape.iter().product())?;
         (!self.data.is_null()).then_some((self.data.cast_const(), length))
@@ -197,7 +200,8 @@ impl Held {
         let bytes: &[u8] = match length {
             None => return TensorView::opaque(self.dtype, self.shape.clone()),
             Some(0) => &[],
-            // SAFETY: a tensor of this type and shape has so many bytes; they live by the contract of this function.
+            // SAFETY: a tensor of this type and shape has this many bytes; the caller guarantees that they live long
+            // enough.
             Some(length) => unsafe { slice::from_raw_parts(self.data, length) },
         };
         let opaque = || TensorView::opaque(self.dtype, self.shape.clone());
@@ -210,7 +214,7 @@ impl Held {
     /// Returns an error if the tensor has another type or shape.
     ///
     /// # Safety
-    /// The library holds the tensor, and no view of it lives.
+    /// The library holds the tensor, and there is no view of it.
     pub unsafe fn replace(&self, tensor: &Tensor, what: &str) -> Result<(), String> {
         if tensor.dtype() != self.dtype {
             return Err(format!("{what} is of {}, {} was given", self.dtype, tensor.dtype()));

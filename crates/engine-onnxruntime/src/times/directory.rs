@@ -1,4 +1,4 @@
-//! Where the library writes the profiles of single runs.
+//! The directory to which the library writes the profiles of single runs.
 
 use std::cell::Cell;
 use std::fs::{self, DirBuilder, File};
@@ -11,39 +11,39 @@ use opscope_clock::Ticks;
 use opscope_files::{open_directory, open_regular};
 use rustix::process::getuid;
 
-/// A directory that only this user can read, in memory or in the system's directory for temporary files. It is removed when this is
-/// dropped. A process that is killed leaves it, called `opscope-times-PID-NUMBER`, with the profiles of the runs that were under way;
-/// the next one that needs a directory removes it.
+/// A directory that only this user can read, in memory or in the system's directory for temporary files. It is removed
+/// when this is dropped. A killed process leaves its directory, called `opscope-times-PID-NUMBER`, with the profiles of
+/// the runs in progress; the next process that needs a directory removes it.
 pub(crate) struct ProfileDirectory {
     path: PathBuf,
     profiles: AtomicU64,
-    /// The directory itself, locked: the lock ends with the process, however it ends.
+    /// The open directory, locked: the lock ends with the process, however it ends.
     _lock: File,
 }
 
-/// The path of a profile that a run will write. The library adds the date and a number. What it wrote is removed when this is
-/// dropped.
+/// The path of a profile that a run will write. The library adds the date and a number. The file is removed when this
+/// is dropped.
 pub(crate) struct ProfilePath<'a> {
     directory: &'a ProfileDirectory,
     name: String,
-    /// Whether it was removed already.
+    /// Whether the file was removed already.
     is_removed: Cell<bool>,
 }
 
-/// What the names of directories begin with.
+/// The prefix of the directories' names.
 const PREFIX: &str = "opscope-times-";
 
-/// What the names of profiles begin with.
+/// The prefix of the profiles' names.
 const PROFILE: &str = "run";
 
-/// The room that must be left in memory. A profile has some 500 bytes for each kernel, and is removed before the next run.
+/// How much memory must be free. A profile has about 500 bytes per kernel, and is removed before the next run.
 const ROOM: u64 = 1 << 30;
 
 impl ProfileDirectory {
     pub fn create() -> io::Result<Self> {
         let (in_memory, temporary) = (Path::new("/dev/shm"), std::env::temp_dir());
         [in_memory, &temporary].into_iter().for_each(remove_abandoned);
-        // Whoever chooses a directory for temporary files means it.
+        // A user who sets a directory for temporary files wants it to be used.
         if std::env::var_os("TMPDIR").is_none()
             && rustix::fs::statvfs(in_memory).is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) >= ROOM)
             && let Ok(created) = Self::create_in(in_memory)
@@ -57,9 +57,9 @@ impl ProfileDirectory {
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
         loop {
-            // A name that is not known in advance, and never one that exists.
+            // A name that cannot be predicted, and that never exists already.
             let name = format!("{PREFIX}{}-{:x}", std::process::id(), Ticks::now().as_raw());
-            // It gets this name once it is locked, so that nobody takes it for abandoned.
+            // It gets this name once it is locked, so that no other process removes it as abandoned.
             let unlocked = place.join(format!(".{name}"));
             match builder.create(&unlocked) {
                 Ok(()) => {}
@@ -68,7 +68,7 @@ impl ProfileDirectory {
             }
             let path = place.join(name);
             let named = open_directory(&unlocked).and_then(|directory| {
-                // On file systems without locks nobody can find out that it is abandoned.
+                // On file systems without locks, abandoned directories cannot be recognised.
                 let _ = directory.lock();
                 fs::rename(&unlocked, &path)?;
                 Ok(directory)
@@ -76,7 +76,7 @@ impl ProfileDirectory {
             return match named {
                 Ok(lock) => Ok(Self { path, profiles: AtomicU64::new(0), _lock: lock }),
                 Err(error) => {
-                    // Nothing depends on it.
+                    // A failure has no consequences.
                     let _ = fs::remove_dir(&unlocked);
                     Err(error)
                 }
@@ -91,7 +91,7 @@ impl ProfileDirectory {
     }
 }
 
-/// Removes what killed processes of this user left. What cannot be removed stays.
+/// Removes the directories that killed processes of this user left. Directories that cannot be removed stay.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let is_own = || entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == getuid().as_raw());
@@ -113,7 +113,7 @@ fn remove_abandoned(place: &Path) {
     }
 }
 
-/// Returns whether a directory has the name of one that `create_in` makes.
+/// Returns whether a directory has the form of a name from `create_in`.
 fn is_named(name: &str) -> bool {
     let Some((pid, number)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')) else { return false };
     let is_digits = |text: &str, radix| !text.is_empty() && text.chars().all(|digit| digit.is_digit(radix));
@@ -121,7 +121,7 @@ fn is_named(name: &str) -> bool {
 }
 
 impl ProfilePath<'_> {
-    /// Returns what the library takes.
+    /// Returns the prefix that the library is given.
     pub fn prefix(&self) -> String {
         self.directory.path.join(&self.name).display().to_string()
     }
@@ -152,7 +152,7 @@ impl Drop for ProfilePath<'_> {
         if !self.is_removed.get()
             && let Ok(Some(path)) = self.written()
         {
-            // Nothing depends on it.
+            // A failure has no consequences.
             let _ = fs::remove_file(path);
         }
     }

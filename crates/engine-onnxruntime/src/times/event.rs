@@ -1,23 +1,23 @@
-//! The events of a profile that ONNX Runtime wrote: a JSON array with a line for each event.
+//! The events of a profile that ONNX Runtime has written: a JSON array with one event per line.
 
 use std::io::{self, BufRead, Read};
 
-/// What is read of an event. Times are whole microseconds since the library began to profile.
+/// The fields of an event that are read. Times are whole microseconds since the library began to profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event<'a> {
-    /// Whether it is the execution of a node. The others are of the session.
+    /// Whether it is the execution of a node. The others belong to the session.
     pub is_node: bool,
-    /// The event's name, with the escapes that it may have.
+    /// The event's name, including any escapes.
     pub name: &'a str,
     pub start: u64,
     pub duration: u64,
 }
 
-/// The most bytes of a line that are kept. What is read of an event stands in front of its arguments, which can be long.
+/// How many bytes of a line are kept. The fields that are read come before the event's arguments, which may be long.
 const KEPT: usize = 4 << 10;
 
-/// Calls `visit` with every event of a profile. Lines that are no event are left out. Memory does not grow with the profile, nor
-/// with its lines.
+/// Calls `visit` with every event of a profile. Lines that are not events are skipped. The memory does not grow with
+/// the profile or with its lines.
 pub(crate) fn read_events(mut from: impl BufRead, mut visit: impl FnMut(Event<'_>)) -> io::Result<()> {
     let mut line = Vec::with_capacity(KEPT);
     loop {
@@ -73,7 +73,7 @@ fn skip<'a>(text: &'a [u8], bytes: &[u8]) -> &'a [u8] {
     &text[end..]
 }
 
-/// Returns what stands between quotes, and what follows.
+/// Returns the text between quotes, and what follows.
 fn string(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.strip_prefix(b"\"")?;
     let mut at = 0;
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// Written by ONNX Runtime 1.31.1.
+    /// A profile written by ONNX Runtime 1.31.1.
     const WRITTEN: &str = r#"[
 {"cat" : "Session","pid" :21307,"tid" :21307,"dur" :10727,"ts" :2394,"ph" : "X","name" :"session_initialization","args" : {}},
 {"cat" : "Node","pid" :21307,"tid" :21307,"dur" :199,"ts" :13339,"ph" : "X","name" :"opscope:8_kernel_time","args" : {"thread_scheduling_stats" : "","node_index" : "4","op_name" : "Add","output_type_shape" : [{"float":[4,4,64]}]}},

@@ -1,4 +1,4 @@
-//! Which events of a profile are which kernels.
+//! The kernels that the events of a profile belong to.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
@@ -8,31 +8,31 @@ use opscope_model::KernelId;
 use super::event::{Event, read_events};
 use crate::attribution::Node;
 
-/// The names under which a profile has the kernels of a plan.
+/// The names of a plan's kernels in a profile.
 pub(crate) struct KernelEvents {
     kernels: usize,
-    /// The kernels of each name in the order in which they run: the library gives several nodes the same name.
+    /// The kernels with each name, in order of execution: the library gives several nodes the same name.
     groups: Vec<Group>,
     by_name: HashMap<String, usize>,
-    /// The groups of nodes without a name, by their type.
+    /// The groups of nodes without a name, by type.
     by_type: HashMap<String, usize>,
-    /// Whether each kernel runs bodies, whose nodes have events of their own.
+    /// Whether each kernel runs bodies, whose nodes have their own events.
     has_bodies: Vec<bool>,
 }
 
 #[derive(Default)]
 struct Group {
     kernels: Vec<KernelId>,
-    /// Whether a node in a body has this name, too.
+    /// Whether a node in a body also has this name.
     is_ambiguous: bool,
 }
 
-/// What a profile says of a run. All times are microseconds since the library began to profile.
+/// What a profile says about a run. All times are microseconds since the library began to profile.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunEvents {
     /// When the library ran the model; `None` if the profile does not say.
     pub run: Option<(u64, u64)>,
-    /// When the kernels were executed, in the order in which they ended.
+    /// When the kernels were executed, in the order of their ends.
     pub kernels: Vec<KernelTime>,
 }
 
@@ -124,8 +124,8 @@ impl Reading<'_> {
         self.accepted.push(Accepted { time: KernelTime { kernel, start, end }, group });
     }
 
-    /// Drops the events since `start` that were taken for kernels, and are those of nodes in a body. An event is written when its
-    /// node has ended, so those of a body come before that of its operator.
+    /// Drops the events since `start` that were attributed to kernels but belong to nodes in a body. An event is
+    /// written when its node ends, so those of a body come before that of its operator.
     fn drop_inner(&mut self, start: u64) {
         let Self { names, met, accepted, .. } = self;
         accepted.retain(|accepted| {

@@ -1,4 +1,4 @@
-//! The times of kernels of optimised runs: the library profiles single runs, into a file for each.
+//! The times of kernels in optimised runs: the library profiles single runs, each into its own file.
 
 mod directory;
 mod event;
@@ -20,11 +20,11 @@ use crate::attribution::Node;
 /// How much of a profile is read at once.
 const READ_AT_ONCE: usize = 256 << 10;
 
-/// Takes the times of a model's kernels from the library's profiles.
+/// Reads the times of a model's kernels from the library's profiles.
 pub(crate) struct KernelTimes {
     events: KernelEvents,
     directory: OnceLock<Result<ProfileDirectory, String>>,
-    /// An early moment, so that the rate of the ticks is known well when the first run is over.
+    /// An early point in time, so that the tick rate is known well by the end of the first run.
     since: ClockPair,
     calibration: OnceLock<Calibration>,
 }
@@ -40,7 +40,7 @@ impl KernelTimes {
         }
     }
 
-    /// Returns where the library writes the profile of a run.
+    /// Returns the path to which the library writes the profile of a run.
     ///
     /// # Errors
     /// Returns an error if there is no directory for temporary files.
@@ -53,8 +53,8 @@ impl KernelTimes {
         self.directory.get_or_init(create).as_ref().map(ProfileDirectory::next).map_err(Clone::clone)
     }
 
-    /// Reports the times of a run that began at `start` and returned at `returned`, from its profile. Returns when the library ran the
-    /// model; what it did for the profile besides is reported as such.
+    /// Reports the times of a run that began at `start` and returned at `returned`, from its profile. Returns when the
+    /// library ran the model; the library's extra work for the profile is reported as such.
     pub fn report(
         &self,
         profile: &ProfilePath<'_>,
@@ -64,7 +64,7 @@ impl KernelTimes {
         observer: &dyn RunObserver,
     ) -> (Ticks, Ticks) {
         let read = profile.open().and_then(|file| self.read(file));
-        // Where it could not be read, the times of all kernels are lost.
+        // If it could not be read, the times of all kernels are lost.
         let events = read.unwrap_or_default();
         let clock = Clock::new(self.calibration(), &events, (start, returned));
         for time in &events.kernels {
@@ -99,7 +99,7 @@ fn report_kernel(kernel: KernelId, (start, end): (Ticks, Ticks), interest: &Inte
     }
 }
 
-/// How the microseconds of a profile become ticks: the library's own run begins when it was called.
+/// Converts the microseconds of a profile into ticks: the library's own run begins when it is called.
 struct Clock {
     start: Ticks,
     end: Ticks,
@@ -120,7 +120,7 @@ impl Clock {
         clock
     }
 
-    /// Returns the moment of a time of the profile, within the run.
+    /// Returns the ticks of a time in the profile, limited to the run.
     fn ticks(&self, micros: u64) -> Ticks {
         let distance = micros.saturating_sub(self.first) as f64 * self.ticks_per_micro;
         let ticks = self.start.as_raw().saturating_add(distance as u64);
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes what an engine reports.
+    /// Records what an engine reports.
     #[derive(Default)]
     struct Notes(Mutex<Reported>);
 
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Reports a run of 10 ms of two kernels whose profile has these events.
+    /// Reports a run of 10 ms with two kernels, whose profile has these events.
     fn reported(events: Option<&str>) -> (Reported, (u64, u64), (u64, u64)) {
         let node = |name: &str| Node { name: name.to_owned(), op_type: "Relu".to_owned(), ..Node::default() };
         let times = KernelTimes::new(&[node("a"), node("b")], &HashSet::new());

@@ -1,4 +1,4 @@
-//! Which operators the kernels of optimised plans stand for.
+//! The operators that the kernels of optimised plans stand for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use opscope_tensor::Tensor;
 use crate::files::runnable;
 use crate::support::{beside, engine, load, models};
 
-/// Every model of this directory, and those that the variable `OPSCOPE_MODELS` lists with colons between them.
+/// Returns every model of this directory, and those in the variable `OPSCOPE_MODELS`, which are separated by colons.
 fn paths() -> Vec<PathBuf> {
     let given = std::env::var_os("OPSCOPE_MODELS");
     let given = given.iter().flat_map(std::env::split_paths);
@@ -40,8 +40,8 @@ fn listed(graph: &Graph, kernels: &[Kernel]) -> String {
     kernels.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the operators of the main graph that a run must execute: an output depends on them, they depend on an input, and they
-/// are more than sizes, which are known where shapes are.
+/// Returns the operators of the main graph that a run must execute: an output depends on them, they depend on an input,
+/// and they are more than sizes, which are known where shapes are.
 fn executed(graph: &Graph) -> Vec<usize> {
     let depends = graph.depends_on_input();
     let mut needed = vec![false; graph.operators.len()];

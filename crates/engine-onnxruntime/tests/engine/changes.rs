@@ -101,7 +101,7 @@ fn a_replacement_reaches_neither_the_inputs_of_a_model_nor_its_constants() {
     // `add` takes the input of the model.
     assert_eq!(first("add", doubled).unwrap()[0], expected[0] + 1.0);
     assert_eq!(plain(), expected);
-    // `range` takes nothing but constants. From 1 on it gives three numbers, which `products` cannot take.
+    // `range` takes only constants. From 1 it computes three numbers, which `products` cannot take.
     assert!(first("range", |_| Tensor::from_i64(Vec::new(), &[1]).unwrap()).is_err());
     assert_eq!(plain(), expected);
 }
@@ -165,7 +165,8 @@ fn a_stop_ends_the_run_at_once_and_the_plan_runs_again() {
     for in_front in [true, false] {
         let calls = AtomicU32::new(0);
         let stop = |name: &str| {
-            // The third time that the inner loop's addition is dispatched, which is in the second iteration of the outer one.
+            // The third time that the inner loop's addition is dispatched, which is in the second iteration of the
+            // outer one.
             if name != "outer/inner/add" || calls.fetch_add(1, Ordering::Relaxed) < 2 {
                 return Action::Continue;
             }

@@ -1,4 +1,4 @@
-//! Weights in a file beside the model, of which one has more than two gigabytes. The file is sparse and takes no disk.
+//! Weights as external data, one of them larger than two gigabytes. The file is sparse and takes no disk space.
 
 use std::fs::{self, File};
 use std::num::NonZeroUsize;
@@ -60,7 +60,7 @@ fn a_tensor_of_more_than_two_gigabytes_is_read_from_its_file_also_where_links_le
     [&plain, &blobs, &snapshot].into_iter().for_each(|directory| fs::create_dir(directory).unwrap());
     fs::write(plain.join("m.onnx"), model()).unwrap();
     write_weight(&plain.join("w.bin"));
-    // As Hugging Face's cache has it.
+    // The layout of Hugging Face's cache.
     fs::write(blobs.join("1234"), model()).unwrap();
     write_weight(&blobs.join("abcd"));
     symlink("../blobs/1234", snapshot.join("m.onnx")).unwrap();

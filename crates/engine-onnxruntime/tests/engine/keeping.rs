@@ -9,7 +9,7 @@ use opscope_tensor::{DType, Tensor, TensorView};
 
 use crate::support::{Answering, beside, engine, inner, load, models, outputs, tensor};
 
-/// What was computed and, if the engine could keep it, where it can be read.
+/// What was computed and, if the engine could keep it, a handle to read it.
 type Seen = (String, Vec<u8>, Option<Box<dyn KeptTensor>>);
 
 fn keeping<'a>(after: impl Fn(&Dispatch<'_>, &[TensorView<'_>], Seen) -> Action + Sync + 'a) -> Answering<'a> {
@@ -46,7 +46,7 @@ fn what_is_kept_is_what_was_computed_whenever_it_is_read() {
     for name in ["digits_cnn.onnx", "tiny_transformer.onnx", "token_classifier.onnx"] {
         let Some((plan, inputs)) = planned(name) else { return };
         let plain = outputs(&*plan, &inputs, &NoObserver);
-        // Read beside the run, and when it has ended and another one has used the memory.
+        // Read during the run, and after it has ended and another run has reused the memory.
         let (sender, receiver) = mpsc::channel::<Seen>();
         let reader = thread::spawn(move || {
             let check = |(name, computed, kept): Seen| assert_eq!(read(&*kept.unwrap()), computed, "{name}");
@@ -98,7 +98,7 @@ fn a_value_that_is_kept_and_then_replaced_stays_what_it_was() {
     }
 }
 
-/// Reshapes share the memory of what they take.
+/// A reshape shares the memory of its input.
 #[test]
 fn a_value_whose_memory_another_one_shares_stays_what_it_was_when_that_is_replaced() {
     let Some((plan, inputs)) = planned("tiny_transformer.onnx") else { return };

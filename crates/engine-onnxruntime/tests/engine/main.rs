@@ -1,4 +1,4 @@
-//! The engine on real files, with a library where one is found.
+//! The engine on real files, if a library is found.
 
 mod attribution;
 mod bodies;

@@ -10,7 +10,7 @@ use opscope_model::{
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, Tensor, TensorView, npy};
 
-/// Returns the engine, or `None` where there is no library; then the test is skipped.
+/// Returns the engine, or `None` if there is no library; then the test is skipped.
 pub fn engine() -> Option<OnnxRuntimeEngine> {
     match Library::find(None) {
         Ok(library) => Some(OnnxRuntimeEngine::new(library, OnnxRuntimeOptions::default()).unwrap()),
@@ -41,7 +41,7 @@ pub fn beside(path: &Path, kind: &str, graph: &Graph) -> Vec<Option<Tensor>> {
     let start = format!("{}.{kind}.", path.file_stem().unwrap().to_string_lossy());
     let file = |name: &str| {
         let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        // The name in the file's may be cut.
+        // The name in the file's name may be cut.
         let named = |path: &PathBuf| {
             let file = path.file_stem().unwrap().to_string_lossy().into_owned();
             path.extension().is_some_and(|end| end == "npy")
@@ -51,7 +51,7 @@ pub fn beside(path: &Path, kind: &str, graph: &Graph) -> Vec<Option<Tensor>> {
         };
         std::fs::read_dir(path.parent().unwrap()).unwrap().flatten().map(|entry| entry.path()).find(named)
     };
-    // Where names are no names for files, their numbers are.
+    // If names cannot be file names, their numbers are used.
     let numbered = |slot: usize| path.with_file_name(format!("{start}{slot}.npy"));
     let path_of = |(slot, &value)| file(&graph.value(value).name).unwrap_or_else(|| numbered(slot));
     values.iter().enumerate().map(|value| npy::read_file(&path_of(value)).ok()).collect()
@@ -81,7 +81,7 @@ pub fn close(found: &Tensor, expected: &Tensor) {
     }
 }
 
-/// What a recorder saw: `before` or `after`, the operator's name, the iterations, and the shapes.
+/// What a recorder has seen: `before` or `after`, the operator's name, the iterations, and the shapes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     pub before: bool,
@@ -90,7 +90,7 @@ pub struct Seen {
     pub tensors: Vec<Option<Tensor>>,
 }
 
-/// Notes everything.
+/// Records everything.
 #[derive(Default)]
 pub struct Recorder(pub Mutex<Vec<Seen>>);
 
@@ -122,10 +122,10 @@ impl RunObserver for Recorder {
     }
 }
 
-/// What a closure answers before or after a kernel.
+/// The answer of a closure before or after a kernel.
 pub type Answer<'a> = Box<dyn Fn(&Dispatch<'_>, &[TensorView<'_>]) -> Action + Sync + 'a>;
 
-/// Answers with what closures say.
+/// An observer that answers with closures.
 pub struct Answering<'a> {
     pub before: Answer<'a>,
     pub after: Answer<'a>,

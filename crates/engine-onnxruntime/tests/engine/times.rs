@@ -1,4 +1,4 @@
-//! The times of kernels of optimised runs.
+//! The times of kernels in optimised runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -129,7 +129,7 @@ fn no_profile_is_left_and_runs_at_the_same_time_keep_theirs_apart() {
         }
     });
     drop((plan, model));
-    // Other tests of this process run at the same time, and each has one profile at most for each of its runs.
+    // Other tests of this process run at the same time, and each has at most one profile per run.
     assert!(left_files() <= 2, "{}", left_files());
 }
 

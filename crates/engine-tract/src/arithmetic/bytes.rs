@@ -5,7 +5,7 @@ use pulp::NullaryFnOnce;
 /// The columns of a panel.
 const LANES: usize = 16;
 
-/// How many panels are multiplied with several rows at a time, and with a single one.
+/// How many panels are multiplied with several rows at a time, and with a single row.
 const PANELS: usize = 2;
 const PANELS_OF_ONE: usize = 4;
 const ROWS: usize = 4;
@@ -13,20 +13,20 @@ const ROWS: usize = 4;
 /// Two rows of a panel, column after column. Processors multiply pairs of numbers and add the two products.
 type Pairs = [i8; 2 * LANES];
 
-/// A matrix of bytes, signed or not, less a zero point for each column, to be multiplied with rows from the left.
+/// A matrix of bytes, signed or not, minus a zero point for each column. It multiplies rows from the left.
 #[derive(Debug)]
 pub(crate) struct ByteMatrix {
-    /// Panels, each pair of rows after pair.
+    /// The panels, each as pairs of rows.
     panels: Vec<Pairs>,
     rows: usize,
     columns: usize,
-    /// What each element in the panels lacks, for each column.
+    /// For each column, the number to add to each element in the panels.
     offsets: Vec<i32>,
 }
 
 impl ByteMatrix {
-    /// Returns the matrix of the elements at each row and column, less the zero point of their column. Elements are from -128 to
-    /// 127, or all from 0 to 255.
+    /// Returns the matrix of the elements at each row and column, minus the zero point of their column. All elements
+    /// are from -128 to 127, or all are from 0 to 255.
     pub(crate) fn new(
         rows: usize,
         columns: usize,
@@ -136,7 +136,7 @@ fn panels_at_a_time<V: Vectors, const ROWS: usize, const PANELS: usize>(
     }
 }
 
-/// Multiplies some panels with all rows, so many at a time.
+/// Multiplies some panels with all rows, several rows at a time.
 #[inline(always)]
 fn tiles<V: Vectors, const ROWS: usize, const PANELS: usize>(
     vectors: V,
@@ -179,7 +179,7 @@ fn tile<V: Vectors, const ROWS: usize, const PANELS: usize>(
     sums
 }
 
-/// Without instructions for pairs.
+/// For processors without instructions for pairs.
 #[derive(Clone, Copy)]
 struct Plain;
 
@@ -288,7 +288,7 @@ mod tests {
         for (rows, depth, columns) in sizes {
             for is_signed in [true, false] {
                 let range = if is_signed { -128..=127 } else { 0..=255 };
-                // The extremes, which would not fit into 16 bits together, are drawn more often than others.
+                // The extremes, whose products together would not fit into 16 bits, are drawn more often.
                 let mut draw = |range: std::ops::RangeInclusive<i32>| match random.u8(0..3) {
                     0 => *range.start(),
                     1 => *range.end(),

@@ -1,24 +1,24 @@
-//! Convolutions as sums of shifted rows: position by position, each tap of a filter reads the input at a fixed distance.
+//! Convolutions as sums of shifted rows: at each position, each tap of a filter reads the input at a fixed distance.
 
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Filters of a convolution, for an input in which the positions of an output follow each other.
+/// The filters of a convolution over an input in which the positions of one output are consecutive.
 #[derive(Debug)]
 pub(crate) struct Filters {
-    /// How many channels are computed at a time.
+    /// How many channels are computed at once.
     width: usize,
-    /// In each group.
+    /// The number of channels in each group.
     channels: usize,
-    /// How far from a position each tap reads.
+    /// The distance from a position at which each tap reads.
     taps: Vec<usize>,
-    /// For each group and each `width` channels of it, tap after tap.
+    /// For each group, and for each `width` of its channels, the weights tap by tap.
     weights: Vec<f32>,
     biases: Vec<f32>,
 }
 
-/// How far behind the last position numbers are read that do not count.
+/// How many numbers behind the last position are read without being used.
 pub(crate) const SLACK: usize = 128;
 
 impl Filters {
@@ -37,7 +37,7 @@ impl Filters {
         let mut biases = Vec::with_capacity(groups * tiles * width);
         for group in 0..groups {
             for tile in 0..tiles {
-                // What stands beside the last channel is computed, and not used.
+                // Lanes behind the last channel are computed but not used.
                 let channel = |lane: usize| Some(tile * width + lane).filter(|channel| *channel < channels);
                 for tap in 0..taps.len() {
                     weights.extend((0..width).map(|lane| channel(lane).map_or(0.0, |at| weight(group, at, tap))));
@@ -48,13 +48,13 @@ impl Filters {
         Self { width, channels, taps, weights, biases }
     }
 
-    /// Returns how many channels are computed at a time.
+    /// Returns how many channels are computed at once.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// Computes positions of the tile's channels. Returns how far apart the channels lie in `sums`. The input goes on for
-    /// [`SLACK`] numbers behind what the taps read.
+    /// Computes positions of the tile's channels. Returns the distance between the channels in `sums`. The input must
+    /// have [`SLACK`] more numbers than the taps read.
     pub(crate) fn convolve(
         &self,
         group: usize,
@@ -74,7 +74,7 @@ impl Filters {
     }
 }
 
-/// How many channels the registers hold, beside the positions.
+/// How many channels fit into the registers, beside the positions.
 struct MostChannels;
 
 impl WithSimd for MostChannels {

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 
-/// A matrix, to be multiplied with rows from the left. Its columns lie in panels as wide as a vector, each row after row.
+/// A matrix that multiplies rows from the left. Its columns are stored in panels as wide as a vector, row by row.
 #[derive(Debug)]
 pub(crate) struct FloatMatrix {
     panels: Vec<f32>,
@@ -10,7 +10,7 @@ pub(crate) struct FloatMatrix {
     columns: usize,
 }
 
-/// How many panels are multiplied with several rows at a time, and with a single one.
+/// How many panels are multiplied with several rows at a time, and with a single row.
 const PANELS: usize = 4;
 const PANELS_OF_ONE: usize = 8;
 
@@ -59,7 +59,7 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // As many sums as there are registers for, beside the panels and a value.
+        // As many sums as fit into the registers, beside the panels and a value.
         match S::REGISTER_COUNT {
             32.. => self.rows_at_a_time::<S, 4>(simd),
             _ => self.rows_at_a_time::<S, 3>(simd),
@@ -98,7 +98,7 @@ fn panels_at_a_time<S: Simd, const ROWS: usize, const PANELS: usize>(
     }
 }
 
-/// Multiplies some panels with all rows, so many at a time.
+/// Multiplies some panels with all rows, several rows at a time.
 #[inline(always)]
 fn tiles<S: Simd, const ROWS: usize, const PANELS: usize>(
     simd: S,

@@ -1,14 +1,14 @@
-//! Sigmoid and tanh to the last bit as ONNX Runtime computes them on processors with fused multiplication and addition: as
-//! quotients of two polynomials, with the coefficients that it and Eigen share.
+//! Sigmoid and tanh, to the last bit as ONNX Runtime computes them on processors with fused multiply-add: as quotients
+//! of two polynomials, with the coefficients that ONNX Runtime and Eigen share.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Replaces each value by its sigmoid, within some 1e-7.
+/// Replaces each value by its sigmoid, with an error of about 1e-7.
 pub(crate) fn sigmoids(values: &mut [f32]) {
     Arch::new().dispatch(Sigmoids(values));
 }
 
-/// Replaces each value by its hyperbolic tangent, within some 1e-7.
+/// Replaces each value by its hyperbolic tangent, with an error of about 1e-7.
 pub(crate) fn tanhs(values: &mut [f32]) {
     Arch::new().dispatch(Tanhs(values));
 }
@@ -35,14 +35,14 @@ impl WithSimd for Tanhs<'_> {
     }
 }
 
-/// Returns the product and the sum, rounded once.
+/// Returns `a * b + c`, rounded once.
 #[inline(always)]
 fn multiply_add<S: Simd>(a: f32, b: f32, c: f32) -> f32 {
     // Without vectors there is no instruction for it either, only a slow function.
     if S::IS_SCALAR { fused(a, b, c) } else { a.mul_add(b, c) }
 }
 
-/// A half plus an odd quotient.
+/// Returns one half plus a quotient of polynomials that is odd.
 #[inline(always)]
 fn sigmoid(x: f32, add: impl Fn(f32, f32, f32) -> f32) -> f32 {
     const ODD: [f32; 5] = [4.370_31e-11, 1.156_273_2e-7, 6.085_749e-5, 8.513_771e-3, 2.482_879_5e-1];
@@ -74,8 +74,8 @@ fn polynomial(coefficients: &[f32], x: f32, add: impl Fn(f32, f32, f32) -> f32) 
     coefficients.iter().copied().reduce(|sum, coefficient| add(sum, x, coefficient)).unwrap_or(0.0)
 }
 
-/// As `f32::mul_add`: in double precision the product is exact, and a sum that is rounded twice is another one in less than one
-/// of 10^8 cases.
+/// As `f32::mul_add`. In double precision the product is exact; rounding the sum twice changes the result in less than
+/// one of 10^8 cases.
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     (f64::from(a) * f64::from(b) + f64::from(c)) as f32
 }
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// What operators Sigmoid and Tanh of ONNX Runtime 1.31.1 give on a processor with fused multiplication and addition.
+    /// The outputs of operators Sigmoid and Tanh of ONNX Runtime 1.31.1 on a processor with fused multiply-add.
     #[test]
     fn sigmoid_and_tanh_are_those_of_onnx_runtime_to_the_last_bit() {
         let cases: [(f32, u32, u32); 24] = [

@@ -1,4 +1,4 @@
-//! Panics of the engine become errors, and do not print.
+//! Turns panics of the engine into errors, and keeps them from being printed.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -13,13 +13,13 @@ use tract_onnx::tract_core::internal::{TractError, TractResult};
 use crate::{budget, names};
 
 thread_local! {
-    /// How many guarded calls this thread is in.
+    /// How many guarded calls this thread is inside of.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
-    /// Where the panic of the guarded call happened.
+    /// Where the panic in the guarded call happened.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// A node that is refused before the engine gets to it.
+/// A node that is refused before the engine reaches it.
 #[derive(Debug)]
 pub(crate) struct Refused {
     /// The engine's name of the node.
@@ -36,9 +36,10 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Runs something of the engine's that belongs to loading.
+/// Runs a part of loading that calls the engine.
 pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> Result<T, EngineError> {
-    // Where tract is not told how many threads it has, it asks under a lock that the child of a fork could find locked.
+    // Without an executor, tract looks for the number of threads under a lock, which the child of a fork might find
+    // locked.
     match catch(|| multithread_tract_scope(Executor::SingleThread, work)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
@@ -55,7 +56,7 @@ pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> R
     }
 }
 
-/// Runs something of the engine's; a panic is returned as its message.
+/// Runs code that calls the engine. Returns a panic as its message.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -77,7 +78,7 @@ pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned());
-    // An error that was unwrapped brings its backtrace along.
+    // The message of an error that was unwrapped includes its backtrace.
     let text = text.lines().next().unwrap_or_default();
     match PLACE.take() {
         Some(place) => format!("{text} ({})", place.rsplit("/src/").next().unwrap_or(&place)),
@@ -85,8 +86,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Returns the first operator that an error of the engine speaks of, and what it says in a few words with the file's
-/// names.
+/// Returns the first operator that an error of the engine names, and a short form of the error with the file's names.
 pub(crate) fn explain(error: &TractError, graph: &Graph) -> (Option<String>, String) {
     let operator = names::decode(&format!("{error:#}")).and_then(|id| graph.operators.get(id.index()));
     let all: Vec<String> = error.chain().map(ToString::to_string).collect();
@@ -103,10 +103,10 @@ pub(crate) fn explain(error: &TractError, graph: &Graph) -> (Option<String>, Str
     (operator.map(|operator| operator.name.clone()), short)
 }
 
-/// Characters of the engine's words that a message has at most.
+/// The longest part of the engine's text that a message includes, in characters.
 const LONGEST_REASON: usize = 200;
 
-/// Returns whether a part of an error only says in which step of its own work the engine was.
+/// Returns whether a part of an error only says which step of its own work the engine was in.
 fn is_about_the_engine(part: &str) -> bool {
     const STEPS: &[&str] = &[
         "Failed analyse",

@@ -1,8 +1,8 @@
-//! How much memory this process has.
+//! The memory of this process.
 
 use std::fs;
 
-/// Returns the memory that this process uses, in bytes. Zero where that cannot be read.
+/// Returns the memory that this process uses, in bytes; 0 if it cannot be read.
 pub(crate) fn of_this_process() -> u64 {
     kibibytes("/proc/self/status", "VmRSS:").unwrap_or(0)
 }

@@ -1,10 +1,10 @@
-//! What loading may take: time and memory that grow with the model.
+//! Limits for loading: time and memory that grow with the model.
 //!
-//! A file of a hundred bytes can make the engine's shape rules count to 2^64, or its optimiser try every order of a thousand
-//! operators. No table of what is allowed foresees all of that. So loading is done on a thread of its own, which says which
-//! node it is at, while the thread that asked for it watches the time and the memory of the process. Where these are spent,
-//! the caller gets an error that names the node. The working thread stops at the next node; one that is caught in a single
-//! node is left behind, and ends with the process.
+//! A file of a hundred bytes can make the engine's shape rules count to 2^64, or its optimiser try every order of a
+//! thousand operators. No table of allowed inputs foresees all of that. So a separate thread loads the model and
+//! records which node it has reached, while the calling thread watches the time and the memory of the process. If the
+//! budget is spent, the caller gets an error that names the node. The loading thread stops at its next node; if it is
+//! stuck inside one node, it is abandoned, and ends with the process.
 
 pub(crate) mod guard;
 pub(crate) mod memory;
@@ -24,29 +24,30 @@ use tract_onnx::tract_core::internal::TractResult;
 
 use crate::names;
 
-/// What every model may take, however small it is.
+/// The time that every model may take, however small it is.
 const TIME: Duration = Duration::from_secs(60);
 const MEMORY: u64 = 1 << 30;
 
-/// What a model may take besides.
+/// The time that it may take in addition, per operator.
 const TIME_OF_OPERATOR: Duration = Duration::from_millis(10);
 const TIME_OF_MEBIBYTE: Duration = Duration::from_millis(50);
-/// A weight lies in the file's message, in the engine's tensor and in a packed one, each of them for a moment twice.
+/// A weight is in the file's message, in the engine's tensor and in a packed one, and each of them exists twice for a
+/// moment.
 const MEMORY_OF_BYTE: u64 = 8;
 
-/// Operators that a model may have.
+/// How many operators a model may have.
 const MOST_OPERATORS: usize = 50_000;
 
-/// How often time and memory are looked at. Between two looks a thread can take about 50 MiB.
+/// How often time and memory are checked. Between two checks a thread can allocate about 50 MiB.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a thread that is over its budget may take to its next node.
+/// How long a thread over its budget may take to reach its next node.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Large enough for what recurses over a graph.
+/// Large enough for recursion over a graph.
 const STACK: usize = 64 << 20;
 
-/// The time and memory of one load.
+/// The time and memory for one load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     time: Duration,
@@ -54,10 +55,10 @@ pub(crate) struct Budget {
     factor: u32,
 }
 
-/// What the thread that works and the one that watches tell each other.
+/// What the loading thread and the watching thread share.
 #[derive(Default)]
 struct Progress {
-    /// The engine's name of the node that the work is at.
+    /// The engine's name of the node that the loading thread has reached.
     node: Mutex<Option<String>>,
     is_over: AtomicBool,
 }
@@ -66,7 +67,7 @@ thread_local! {
     static PROGRESS: RefCell<Option<Arc<Progress>>> = const { RefCell::new(None) };
 }
 
-/// Notes which node the work of this thread has come to, for messages.
+/// Records which node this thread has reached, for messages.
 ///
 /// # Errors
 /// Returns an error if the budget is spent.
@@ -78,7 +79,7 @@ pub(crate) fn at(node: Option<&str>) -> TractResult<()> {
     })
 }
 
-/// Checks whether the work of this thread may continue.
+/// Checks whether this thread may continue to load.
 ///
 /// # Errors
 /// Returns an error if the budget is spent.
@@ -87,7 +88,7 @@ pub(crate) fn check() -> TractResult<()> {
     if is_over { Err(Spent.into()) } else { Ok(()) }
 }
 
-/// Returns the node that the work of this thread came to last.
+/// Returns the node that this thread reached last.
 pub(crate) fn place() -> Option<String> {
     PROGRESS.with_borrow(|progress| progress.as_ref()?.place())
 }
@@ -103,7 +104,7 @@ impl Progress {
 }
 
 impl Budget {
-    /// Returns what loading this graph may take, with inputs of this size.
+    /// Returns the budget for loading this graph with inputs of this size.
     pub(crate) fn of(graph: &Graph, inputs: &[Tensor], budget: LoadBudget) -> Self {
         let operators = u32::try_from(graph.operators.len()).unwrap_or(u32::MAX);
         let bytes = bytes_of(graph) + inputs.iter().map(|input| input.bytes().len() as u64).sum::<u64>();
@@ -115,8 +116,8 @@ impl Budget {
         Self { time: time.saturating_mul(factor), memory, factor }
     }
 
-    /// Refuses a model of so many operators that the engine, which compares each of them with all others, would take too
-    /// long.
+    /// Refuses a model with so many operators that the engine, which compares each of them with all others, would take
+    /// too long.
     pub(crate) fn check_operators(self, operators: usize) -> Result<(), EngineError> {
         let most = MOST_OPERATORS.saturating_mul(self.factor as usize);
         if operators <= most {
@@ -130,17 +131,17 @@ impl Budget {
         Err(EngineError::OverBudget { node: None, reason })
     }
 
-    /// Returns how many bytes may be taken.
+    /// Returns the memory limit in bytes.
     pub(crate) fn memory(self) -> u64 {
         self.memory
     }
 
-    /// Returns the factor that multiplies what every model may take.
+    /// Returns the factor that the limits of every model are multiplied by.
     pub(crate) fn factor(self) -> u32 {
         self.factor
     }
 
-    /// Does the work, and ends it with an error where it takes too much.
+    /// Runs the work, and returns an error if it exceeds the budget.
     pub(crate) fn spend<T: Send + 'static>(
         self,
         graph: &Graph,
@@ -153,7 +154,7 @@ impl Budget {
             let progress = Arc::clone(&progress);
             move || {
                 PROGRESS.set(Some(progress));
-                // Where the budget is spent, no one waits any more.
+                // If the budget is spent, nothing receives the answer.
                 let _ = answer.send(work());
             }
         };
@@ -173,10 +174,10 @@ impl Budget {
         outcome.unwrap_or_else(|| Err(failed("the thread that loads it ended without an answer".to_owned())))
     }
 
-    /// Waits for the answer: `None` where the thread ends without one.
+    /// Waits for the answer; `None` if the thread ends without one.
     ///
     /// # Errors
-    /// What was spent.
+    /// Returns which limit was exceeded.
     fn watch<T>(self, answered: &Receiver<T>, start: Instant, before: u64) -> Result<Option<T>, String> {
         loop {
             match answered.recv_timeout(LOOK) {
@@ -202,7 +203,7 @@ impl Budget {
     }
 }
 
-/// Returns the bytes of a model's weights, also of those that lie beside the file.
+/// Returns the size in bytes of a model's weights, including external data.
 fn bytes_of(graph: &Graph) -> u64 {
     let bytes = |value: &Value| {
         let is_fixed = |dim: &Dim| match dim {
@@ -217,7 +218,7 @@ fn bytes_of(graph: &Graph) -> u64 {
     weights.fold(0, usize::saturating_add).max(graph.source.bytes.len()) as u64
 }
 
-/// Why work that is over its budget ends. No one reads it: the one who waited has got an error already.
+/// Why work over its budget ends. This error is not read, because the caller has received another one already.
 #[derive(Debug)]
 struct Spent;
 

@@ -1,7 +1,7 @@
-//! What ONNX asks of an operator's attributes and inputs, checked before the engine's own rules see them.
+//! The requirements of ONNX for an operator's attributes and inputs, checked before the engine's own rules see them.
 //!
-//! Those take numbers as they come: an axis of 2^40 is counted up to, the rank of a scalar less one is 2^64, and a number
-//! is read out of a tensor that has none.
+//! The engine's rules do not check numbers: they count up to an axis of 2^40, compute 2^64 - 1 as the rank of a scalar
+//! minus one, and read a number from an empty tensor.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,36 +11,37 @@ use tract_onnx::pb::{AttributeProto, NodeProto};
 use tract_onnx::prelude::{DatumType, InferenceFact, Tensor};
 use tract_onnx::tract_hir::infer::Factoid;
 
-/// Something that must hold of an operator. Slots are those of the file.
+/// A requirement for an operator. Slots are those in the file.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// The input of this slot has at least so many dimensions.
+    /// The input in this slot has at least this many dimensions.
     AtLeast(usize, usize),
-    /// The input of this slot has so many dimensions.
+    /// The input in this slot has exactly this many dimensions.
     Exactly(usize, usize),
-    /// The input of this slot is one number.
+    /// The input in this slot is a single number.
     Number(usize),
-    /// The input of this slot holds whole numbers: indices, sizes, axes.
+    /// The input in this slot contains whole numbers: indices, sizes, axes.
     Whole(usize),
-    /// These numbers are axes of the first input, each of them once.
+    /// These numbers are axes of the first input, each at most once.
     Axes(Numbers),
-    /// This number is an axis of the first input, or the place behind the last.
+    /// This number is an axis of the first input, or the number of its axes.
     AxisOrEnd(Numbers),
-    /// These numbers are axes of the output, which has one axis more than the first input for each of them. Each occurs once.
+    /// These numbers are axes of the output, which has one more axis than the first input for each of them. Each occurs
+    /// once.
     NewAxes(Numbers),
-    /// This number is an axis of the first input with one axis more.
+    /// This number is an axis of the first input with one more axis added.
     NewAxis(Numbers),
-    /// These numbers are all axes of the first input, each of them once.
+    /// These numbers are all axes of the first input, each once.
     Permutation(Numbers),
-    /// Each of these numbers lies between two others, both included.
+    /// Each of these numbers is in this range, including both ends.
     Between(Numbers, i64, i64),
-    /// There are so many of these numbers for each axis behind batch and channel.
+    /// There are this many of these numbers for each axis after batch and channel.
     ForEachSpatialAxis(Numbers, usize),
-    /// Each step of a window lies on the padded input of this slot.
+    /// Each step of a window is inside the padded input in this slot.
     Window(usize),
-    /// The number of leading axes that both inputs have, fewer than either has.
+    /// The attribute is the number of leading axes that both inputs share. It is less than the rank of either.
     BatchAxes(&'static str),
-    /// The lists of nodes are trees.
+    /// The lists of nodes form trees.
     Trees,
 }
 
@@ -48,7 +49,7 @@ enum Rule {
 #[derive(Debug, Clone, Copy)]
 enum Numbers {
     Attribute(&'static str),
-    /// An input, where it is known when the model loads.
+    /// An input, if its value is known when the model is loaded.
     Input(usize),
 }
 
@@ -60,10 +61,10 @@ use Rule::{
 
 const AXIS: Numbers = Attribute("axis");
 
-/// The elements that one step of a window may take at most.
+/// How many elements one step of a window may take.
 const LARGEST_WINDOW: i64 = 1 << 24;
 
-/// The inputs that an operator may have: the engine compares each of them with all others.
+/// How many inputs an operator may have: the engine compares each of them with all others.
 const MOST_INPUTS: usize = 4096;
 
 const WINDOW: &[Rule] = &[
@@ -81,7 +82,7 @@ const WINDOW: &[Rule] = &[
     Window(0),
 ];
 
-/// Returns what ONNX asks of an operator.
+/// Returns the requirements for an operator.
 fn rules(op_type: &str) -> &'static [Rule] {
     match op_type {
         "ArgMax" | "ArgMin" => &[AtLeast(0, 1), Axes(AXIS)],
@@ -148,8 +149,8 @@ fn rules(op_type: &str) -> &'static [Rule] {
     }
 }
 
-/// Returns how many of an operator's first inputs must be there. The engine counts only those that are, so that one
-/// that is left out would move the next into its place.
+/// Returns how many of an operator's first inputs must be present. The engine counts only the present ones, so an
+/// omitted one would shift the next into its place.
 fn required(op_type: &str) -> usize {
     match op_type {
         "ArrayFeatureExtractor"
@@ -191,13 +192,13 @@ fn required(op_type: &str) -> usize {
         | "Where" => 3,
         "BatchNormalization" | "MelWeightMatrix" => 5,
         "QLinearConv" | "QLinearMatMul" => 8,
-        // Their first inputs may be left out; the engine has neither `Loop` nor the old `Scan` as it stands.
+        // Their first inputs are optional; the engine never sees `Loop` or the old `Scan` in their original form.
         "Loop" | "Scan" => 0,
         _ => 1,
     }
 }
 
-/// Checks a node with what is known of its inputs: those that the file gives, in its order.
+/// Checks a node against what is known about its inputs: those in the file, in its order.
 ///
 /// # Errors
 /// What is wrong, as a sentence.
@@ -212,7 +213,7 @@ pub(crate) fn check(node: &NodeProto, inputs: &[InferenceFact]) -> Result<(), St
     rules(&node.node.op_type).iter().try_for_each(|rule| node.check(*rule))
 }
 
-/// A node and what is known of its inputs.
+/// A node, and what is known about its inputs.
 struct Node<'a> {
     node: &'a NodeProto,
     inputs: &'a [InferenceFact],
@@ -265,7 +266,7 @@ impl Node<'_> {
         }
     }
 
-    /// Checks that numbers are axes of so many, each of them once.
+    /// Checks that numbers are axes of a tensor with this rank, each at most once.
     fn check_axes(&self, numbers: Numbers, rank: Option<usize>) -> Result<(), String> {
         let (Some(axes), Some(rank)) = (self.numbers(numbers), rank) else { return Ok(()) };
         let rank = rank as i64;
@@ -314,7 +315,7 @@ impl Node<'_> {
         Err(format!("{} has {found} numbers, and its input of rank {rank} needs {wanted}", self.called(numbers)))
     }
 
-    /// Checks how many elements a step of the window takes, and that these are not more than the padded input has.
+    /// Checks how many elements a step of the window takes, and that the padded input has at least as many.
     fn check_window(&self, slot: usize) -> Result<(), String> {
         let Some(kernel) = self.numbers(Attribute("kernel_shape")) else { return Ok(()) };
         let elements = kernel.iter().try_fold(1i64, |all, size| all.checked_mul(*size));
@@ -322,7 +323,7 @@ impl Node<'_> {
             let kernel = shown(&kernel);
             return Err(format!("kernel_shape is {kernel}, and may have {LARGEST_WINDOW} elements at most"));
         }
-        // Then a step may reach over the end of the input.
+        // In this case a step may extend beyond the end of the input.
         let reaches_over = |attribute: &AttributeProto| {
             attribute.name == "auto_pad" || (attribute.name == "ceil_mode" && attribute.i != 0)
         };
@@ -347,8 +348,8 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Checks the trees of an ensemble: the engine follows a tree's nodes without checking where they lead, and takes their
-    /// ids as their positions.
+    /// Checks the trees of an ensemble: the engine follows a tree's nodes without checking where they lead, and uses
+    /// their ids as positions.
     fn check_trees(&self) -> Result<(), String> {
         let list = |name: &'static str| self.numbers(Attribute(name)).unwrap_or_default();
         let (trees, nodes, features) = (list("nodes_treeids"), list("nodes_nodeids"), list("nodes_featureids"));
@@ -376,7 +377,7 @@ impl Node<'_> {
                 return Err(format!("node {node} of tree {tree} asks for feature {} of {width}", features[place]));
             }
             for next in next.iter().map(|next| next[place]) {
-                // What is reached once at most, and not from below, is no circle.
+                // A node that is reached at most once, and never from below, is in no cycle.
                 if next == 0 || !all.contains(&(tree, next)) || !reached.insert((tree, next)) {
                     return Err(format!("node {node} of tree {tree} leads to {next}, which makes no tree"));
                 }
@@ -387,7 +388,7 @@ impl Node<'_> {
         self.check_between(Attribute("class_ids"), 0, (labels as i64 - 1).max(0))
     }
 
-    /// Returns what is known of an input.
+    /// Returns what is known about an input.
     fn fact(&self, slot: usize) -> Option<&InferenceFact> {
         let is_given = |name: &&String| !name.is_empty();
         self.node.input.get(slot).filter(is_given)?;
@@ -398,14 +399,14 @@ impl Node<'_> {
         usize::try_from(self.fact(slot)?.shape.rank().concretize()?).ok()
     }
 
-    /// Returns the dimensions of an input, where their number is known.
+    /// Returns the dimensions of an input, if their number is known.
     fn dims(&self, slot: usize) -> Option<Vec<Option<i64>>> {
         let fact = self.fact(slot)?;
         let dims = fact.shape.dims().map(|dim| dim.concretize()?.to_i64().ok());
         (!fact.shape.is_open()).then(|| dims.collect())
     }
 
-    /// Whole numbers of an attribute, or of an input that is known.
+    /// Returns the whole numbers of an attribute, or of an input that is known.
     fn numbers(&self, numbers: Numbers) -> Option<Cow<'_, [i64]>> {
         match numbers {
             Attribute(name) => {
@@ -438,7 +439,7 @@ fn whole_numbers(tensor: &Tensor) -> Option<Vec<i64>> {
     Some(numbers)
 }
 
-/// Returns a list of numbers for a message.
+/// Formats a list of numbers for a message.
 fn shown(numbers: &[i64]) -> String {
     const MOST: usize = 8;
     let shown: Vec<String> = numbers.iter().take(MOST).map(i64::to_string).collect();

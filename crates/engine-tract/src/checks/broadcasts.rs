@@ -1,6 +1,6 @@
-//! Shapes that do not belong together are refused before tract optimises.
+//! Refuses shapes that do not fit together, before tract optimises.
 //!
-//! tract notices some of them only when a run computes them, and its optimiser takes exponential time on a chain of
+//! tract notices some of them only when a run computes them, and its optimiser takes exponential time for a chain of
 //! additions whose operands cannot be broadcast to each other.
 
 use tract_onnx::prelude::{TDim, TypedFact, TypedModel};
@@ -20,7 +20,7 @@ pub(crate) fn check(model: &TypedModel) -> TractResult<()> {
                 let dims = axis.inputs.iter().zip(&facts).flat_map(|(positions, fact)| {
                     positions.iter().filter_map(|position| fact.shape.dims().get(*position))
                 });
-                // What is summed over is not repeated: a column of one element is no column of many.
+                // An axis that is summed over is not broadcast: one element does not stand for a column of many.
                 let is_summed = axis.outputs.iter().all(|positions| positions.is_empty());
                 if is_summed { are_equal(dims.take(2)) } else { agree(dims) }
             })
@@ -40,14 +40,14 @@ pub(crate) fn check(model: &TypedModel) -> TractResult<()> {
     Ok(())
 }
 
-/// Returns whether dimensions that are numbers are equal.
+/// Returns whether all known dimensions are equal.
 fn are_equal<'a>(dims: impl Iterator<Item = &'a TDim>) -> bool {
     let mut lengths = dims.filter_map(|dim| dim.to_i64().ok());
     let first = lengths.next();
     lengths.all(|length| Some(length) == first)
 }
 
-/// Returns whether dimensions that are numbers are equal, but for those that are 1.
+/// Returns whether all known dimensions other than 1 are equal.
 fn agree<'a>(dims: impl Iterator<Item = &'a TDim>) -> bool {
     let mut lengths = dims.filter_map(|dim| dim.to_i64().ok()).filter(|length| *length != 1);
     let first = lengths.next();

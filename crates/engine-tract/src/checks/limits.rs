@@ -1,7 +1,7 @@
-//! What would not fit into memory is refused before it is allocated.
+//! Refuses values that would not fit into memory, before they are allocated.
 //!
-//! A failed allocation ends the process, and tract computes what depends on no input while it loads: a file of a hundred
-//! bytes can ask for terabytes. So every operator's rules are asked for the shape of its output first.
+//! A failed allocation ends the process, and tract computes everything that depends on no input while it loads: a file
+//! of a hundred bytes can request terabytes. So the rules of every operator compute the shape of its output first.
 
 use std::collections::HashMap;
 
@@ -22,15 +22,16 @@ use crate::rewrite::branches;
 /// How large values may be, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// A single one.
+    /// The limit for a single value.
     of_machine: u64,
-    /// All together that depend on no input, so that they are computed at load; and so many of those that a run makes of numbers.
+    /// The limit for all values together that are computed at load, because they depend on no input; and for those that
+    /// a run builds from numbers.
     at_load: u64,
     /// The factor of the load budget.
     factor: u32,
 }
 
-/// The bytes that a node takes and computes.
+/// The sizes of what a node takes and computes, in bytes.
 #[derive(Default)]
 struct Sizes {
     inputs: u64,
@@ -39,19 +40,20 @@ struct Sizes {
     is_known: bool,
 }
 
-/// Outputs of known inputs are computed here up to this many bytes, to know the sizes that later operators make of them.
+/// Outputs of known inputs are computed here up to this many bytes, because later operators may use them as sizes.
 const LARGEST_COMPUTED: u64 = 1 << 16;
 
 impl Memory {
-    /// Returns the machine's memory for one value, and what a load may take for those that are computed then.
+    /// Returns the limits: the machine's memory for one value, and the load budget for values that are computed at
+    /// load.
     pub(crate) fn of(budget: Budget) -> Self {
         Self { of_machine: opscope_model::memory_of_machine(), at_load: budget.memory(), factor: budget.factor() }
     }
 
-    /// Checks every value of a model before anything of it is computed. On the way it notes what it learns of types,
-    /// shapes and small values.
+    /// Checks every value of a model before any of it is computed. Also records the types, shapes and small values that
+    /// it finds.
     ///
-    /// The graph is what the model was parsed from.
+    /// `graph` is what the model was parsed from.
     pub(crate) fn check_untyped(self, model: &mut InferenceModel, graph: Option<&GraphProto>) -> TractResult<()> {
         let protos = graph.map_or(&[][..], |graph| &graph.node);
         let by_name: HashMap<&str, &NodeProto> = protos.iter().map(|node| (&*node.name, node)).collect();
@@ -81,7 +83,7 @@ impl Memory {
         budget::at(None)
     }
 
-    /// Checks every value of a model whose shapes are known.
+    /// Checks every value of a model with known shapes.
     pub(crate) fn check_typed(self, model: &TypedModel) -> TractResult<()> {
         for node in model.nodes() {
             for output in &node.outputs {
@@ -94,8 +96,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Checks a node's outputs, notes what its rules say, and computes the outputs where all inputs are known. Returns
-    /// how many bytes it takes and computes.
+    /// Checks a node's outputs, records what its rules say, and computes the outputs if all inputs are known. Returns
+    /// the bytes that the node takes and computes.
     fn check_node(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<Sizes> {
         let observed = model.node(node).op.observe_outlets(model, model.node(node))?;
         let observed: TVec<InferenceFact> =
@@ -108,7 +110,7 @@ impl Memory {
             return Err(Refused { node: model.node(node).name.clone(), reason }.into());
         }
         check_numbers(model, node, &inputs)?;
-        // What the rules reject is left to tract, which then says why.
+        // A node that its rules reject is left to tract, which then says why.
         let op = &mut model.node_mut(node).op;
         let Ok(mut inferred) =
             op.infer_facts(inputs.iter().collect(), outputs.iter().collect(), observed.iter().collect())
@@ -143,7 +145,7 @@ impl Memory {
         Ok(Sizes { inputs: taken.unwrap_or(u64::MAX), outputs: bytes, is_known })
     }
 
-    /// Checks the graphs inside of a node, with what is known of the values around it.
+    /// Checks the graphs inside a node, with what is known about the values around it.
     fn check_bodies(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<()> {
         let outer = model.node(node).inputs.iter().map(|&outlet| {
             let name = model.outlet_label(outlet).unwrap_or(&model.node(outlet.node).name).to_owned();
@@ -174,7 +176,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Returns the bytes of an output; zero while its shape is not known.
+    /// Returns the size of an output in bytes; 0 while its shape is unknown.
     fn check_fact(self, node: &str, fact: &InferenceFact) -> TractResult<u64> {
         let dims = fact.shape.dims().map(|dim| dim.concretize()?.to_i64().ok().map(i128::from));
         match dims.collect::<Option<Vec<i128>>>() {
@@ -206,18 +208,18 @@ impl Memory {
     }
 }
 
-/// The operators of tract's that make sizes of the values of an input.
+/// The operators of tract that use the values of an input as sizes.
 const SIZED_BY_INPUT: &[&str] = &["ConstantOfShape", "MultiBroadcastTo", "Pad", "Range", "Reshape", "Resize", "Tile"];
 
-/// tract reads sizes with 32 bits and drops the rest, so that 2^40 would be 0.
+/// tract reads sizes as 32-bit numbers and drops the rest, so 2^40 would become 0.
 fn check_numbers(model: &InferenceModel, node: usize, inputs: &[InferenceFact]) -> TractResult<()> {
     let node = model.node(node);
     if !SIZED_BY_INPUT.contains(&node.op.name().as_ref()) {
         return Ok(());
     }
-    // A broadcast's first input is data; so is what is padded, reshaped, resized or repeated.
+    // The first input of a broadcast is data, as is that of an operator that pads, reshapes, resizes or repeats.
     let data = usize::from(!matches!(node.op.name().as_ref(), "ConstantOfShape" | "Range"));
-    // What is filled in is no size, though it may be infinite.
+    // The value that padding fills in is not a size, and may be infinite.
     let sizes = if node.op.name() == "Pad" { 1..2 } else { data..inputs.len() };
     for value in inputs.iter().take(sizes.end).skip(sizes.start).filter_map(|input| input.value.concretize()) {
         let Ok(numbers) = value.cast_to::<f64>() else { continue };

@@ -1,4 +1,4 @@
-//! What is refused before the engine does it, with a reason that helps.
+//! Checks that refuse a model before the engine works on it, with a reason that helps.
 
 pub(crate) mod attributes;
 pub(crate) mod broadcasts;

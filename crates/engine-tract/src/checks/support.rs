@@ -1,4 +1,4 @@
-//! What tract lacks is refused by name before it sees the graph.
+//! Refuses operators that tract lacks by their names, before it sees the graph.
 
 use opscope_model::EngineError;
 use opscope_onnx::{Attribute, Graph, Operator};
@@ -10,8 +10,8 @@ use super::attributes;
 use crate::rewrite::loops;
 use crate::{names, tensors};
 
-/// Operators of other domains that tract has. It tells operators apart by their type alone, so that without this check a
-/// vendor's `Relu` would be executed as if it were ONNX's.
+/// The operators of other domains that tract has. tract identifies operators by type alone, so without this check it
+/// would execute a vendor's `Relu` as if it were ONNX's.
 const OTHER_DOMAINS: &[(&str, &[&str])] = &[
     (
         "com.microsoft",
@@ -37,8 +37,8 @@ const OTHER_DOMAINS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Checks operators, also those in graphs inside of operators, and element types. Loops, and what is in the branches of an
-/// `If`, are left to [`check_branches`], because it depends on the inputs whether they matter.
+/// Checks operators, including those in graphs inside operators, and element types. Loops and the branches of an `If`
+/// are left to [`check_branches`], because the inputs decide whether they matter.
 pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
     for node in proto.graph.iter().flat_map(|graph| &graph.node) {
         let operator = names::decode(&node.name).and_then(|id| graph.operators.get(id.index()));
@@ -57,7 +57,7 @@ pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Resu
     Ok(())
 }
 
-/// Checks the branches of every `If` that a run decides, and what loops and branches are written out to.
+/// Checks the branches of every `If` that a run decides, and what loops and branches are unrolled to.
 pub(crate) fn check_branches(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
     for node in proto.graph.iter().flat_map(|graph| &graph.node) {
         let name = names::restore(&node.name, graph);
@@ -84,7 +84,7 @@ fn check_node(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), Engi
             },
         });
     }
-    // What is known without the inputs; the rest is checked when they are.
+    // Checks what is known without the inputs; the rest is checked once they are known.
     if let Err(reason) = attributes::check(node, &[]) {
         return Err(EngineError::Load { node: Some(name.to_owned()), reason });
     }
@@ -99,7 +99,7 @@ fn check_bodies(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), En
     Ok(())
 }
 
-/// Nodes inside of a node are called `outer/inner`.
+/// Checks a graph inside a node. Its nodes are called `outer/inner`.
 fn check_body(body: &GraphProto, outer: &str, framework: &Onnx) -> Result<(), EngineError> {
     for (position, node) in body.node.iter().enumerate() {
         let name = match node.name.as_str() {

@@ -1,5 +1,5 @@
 pub(crate) mod model;
-mod prepared;
+mod tables;
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::optimise::Form;
 use crate::rewrite::rewritten;
 use model::TractModel;
 
-/// tract.
+/// The engine tract.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TractEngine;
 
-/// The version of tract that this crate is built with; the workspace pins it.
+/// The version of tract that this crate is built with, which the workspace pins.
 const VERSION: &str = "0.23.9";
 
 impl Engine for TractEngine {
@@ -39,7 +39,7 @@ impl Engine for TractEngine {
     }
 
     fn prepare(&self) {
-        prepared::prepare();
+        tables::prepare();
     }
 
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError> {

@@ -11,9 +11,9 @@ use tract_onnx::{Onnx, pb};
 use crate::budget::Budget;
 use crate::optimise::Form;
 use crate::plan::TractPlan;
-use crate::plan::prepare::{Baked, Source, prepare};
+use crate::plan::preparation::{Baked, Source, prepare};
 
-/// A graph that tract has read. Plans are made when shapes are known.
+/// A graph that tract has read. Plans are made once shapes are known.
 pub(crate) struct TractModel {
     source: Source,
     fidelity: Fidelity,
@@ -22,27 +22,28 @@ pub(crate) struct TractModel {
     plans: Mutex<Plans>,
 }
 
-/// What was made so far.
+/// The plans and refusals so far.
 #[derive(Default)]
 struct Plans {
-    /// The oldest first. A plan holds packed weights, so not all of many are kept.
+    /// The plans, the oldest first. Only a few are kept, because a plan holds packed weights.
     made: VecDeque<(PlanKey, Arc<TractPlan>)>,
-    /// Shapes for which inputs have to be known beforehand, with what the engine said when they were not.
+    /// The shapes for which the values of inputs must be known in advance, each with the engine's error when they were
+    /// not.
     refused: HashMap<Vec<Vec<usize>>, EngineError>,
 }
 
 /// How many plans are kept.
 const MOST_PLANS: usize = 16;
 
-/// What a plan was made for: the shapes, and the values of inputs that had to be known beforehand.
+/// What a plan was made for: the shapes, and the values of inputs that must be known in advance.
 #[derive(PartialEq, Eq)]
 struct PlanKey {
     shapes: Vec<Vec<usize>>,
     baked: Vec<(usize, Vec<u8>)>,
 }
 
-/// An input of integers or truths with no more elements than this may be a shape, axes, indices or a condition that tract
-/// must know beforehand.
+/// An input of integers or booleans with at most this many elements may be a shape, axes, indices or a condition that
+/// tract must know in advance.
 const LARGEST_BAKED_INPUT: usize = 64;
 
 impl TractModel {
@@ -59,7 +60,7 @@ impl TractModel {
         Self { source, fidelity, threads, budget, plans: Mutex::default() }
     }
 
-    /// Returns the inputs that may have to be known beforehand: small, and of integers or truths.
+    /// Returns the inputs whose values may have to be known in advance: small ones of integers or booleans.
     fn bakeable(&self, inputs: &[Tensor]) -> Baked {
         let is_small = |tensor: &Tensor| {
             matches!(tensor.dtype(), DType::I64 | DType::I32 | DType::Bool) && tensor.elements() <= LARGEST_BAKED_INPUT
@@ -133,7 +134,8 @@ impl Model for TractModel {
         if baked.is_empty() {
             return Err(first);
         }
-        // The first error is about the graph as it is; the second would speak of a constant that the file does not have.
+        // The first error is about the graph as it is; the second one would mention a constant that the file does not
+        // have.
         self.make(inputs, &baked).map(|plan| plan as Arc<dyn Plan>).map_err(|_| first)
     }
 }

@@ -1,4 +1,4 @@
-//! Operators whose attributes and inputs tract reads otherwise than ONNX means them, or not at all: made right, or refused.
+//! Operators whose attributes and inputs tract interprets differently from ONNX, or ignores: corrected, or refused.
 
 use tract_onnx::Onnx;
 use tract_onnx::model::{ParsingContext, optional_inputs, optional_outputs};
@@ -14,7 +14,7 @@ use tract_onnx::tract_core::ops::math::{abs, add, div, max, min, mul, pow, round
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 
 use super::translation::Rewired;
-use super::{Built, build, decomposed, tracts};
+use super::{Built, build, decompositions, tracts};
 
 pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("ConvTranspose", conv_transpose);
@@ -36,7 +36,7 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("Upsample", upsample);
 }
 
-/// Returns the numbers of an input that is known when the model loads.
+/// Returns the numbers of an input that is known when the model is loaded.
 fn known(model: &TypedModel, outlet: OutletId) -> TractResult<Option<Vec<f64>>> {
     let Some(constant) = &model.outlet_fact(outlet)?.konst else { return Ok(None) };
     Ok(Some(constant.cast_to::<f64>()?.try_as_plain_ram()?.as_slice::<f64>()?.to_vec()))
@@ -47,7 +47,7 @@ fn text(name: &str, value: &str) -> AttributeProto {
     AttributeProto { name, r#type: AttributeType::String as i32, s: value.into(), ..AttributeProto::default() }
 }
 
-/// tract knows no padding that follows from the size of the output.
+/// tract does not support padding that is derived from the size of the output.
 fn conv_transpose(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let auto_pad = node.get_attr_opt::<&str>("auto_pad")?.unwrap_or("NOTSET");
     if auto_pad.starts_with("SAME") && node.attribute.iter().any(|attribute| attribute.name == "output_shape") {
@@ -56,9 +56,9 @@ fn conv_transpose(context: &ParsingContext, node: &NodeProto) -> TractResult<Bui
     build(tracts(), context, node)
 }
 
-/// tract transforms all elements, whatever length is asked for.
+/// tract transforms all elements, whatever the requested length is.
 fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
-    let (op, closures) = decomposed::dft(context, node)?;
+    let (op, closures) = decompositions::dft(context, node)?;
     let Some(slot) = optional_inputs(node).nth(1).flatten() else { return Ok((op, closures)) };
     let axis = match context.onnx_operator_set_version {
         ..20 => node.get_attr_opt::<i64>("axis")?.unwrap_or(1),
@@ -76,7 +76,7 @@ fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Before opset 12 the mask of what is kept is false everywhere; tract says true.
+/// Before opset 12 the mask of kept elements is false everywhere; tract returns true.
 fn dropout(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     if context.onnx_operator_set_version >= 12 || optional_outputs(node).nth(1).flatten().is_none() {
@@ -93,7 +93,7 @@ fn dropout(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Refuses an equation with nothing behind the arrow, which tract reads as an equation without an arrow.
+/// Refuses an equation with nothing after the arrow, which tract reads as an equation without an arrow.
 fn einsum(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     if node.get_attr::<String>("equation")?.trim_end().ends_with("->") {
         bail!("the engine has no Einsum whose result is a scalar");
@@ -101,7 +101,7 @@ fn einsum(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     build(tracts(), context, node)
 }
 
-/// Indices below zero count from the end. tract does not know them.
+/// Negative indices count from the end. tract does not support them.
 fn counted_from_the_end(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let skipped = node.get_attr_opt::<usize>("batch_dims")?.unwrap_or(0);
@@ -159,7 +159,7 @@ fn global_lp_pool(context: &ParsingContext, node: &NodeProto) -> TractResult<Bui
     Ok((Box::new(wire), closures))
 }
 
-/// tract repeats the border before it interpolates, which bicubic sampling does not.
+/// tract repeats the border before it interpolates; bicubic sampling does not.
 fn grid_sample(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let mode = node.get_attr_opt::<&str>("mode")?.unwrap_or_default();
     if matches!(mode, "bicubic" | "cubic") && node.get_attr_opt::<&str>("padding_mode")? == Some("border") {
@@ -168,7 +168,7 @@ fn grid_sample(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
     build(tracts(), context, node)
 }
 
-/// Without a limit ONNX gives no boxes; tract gives all.
+/// Without a limit ONNX returns no boxes; tract returns all.
 fn non_max_suppression(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     if optional_inputs(node).nth(2).flatten().is_none() {
         bail!("the engine has no NonMaxSuppression without max_output_boxes_per_class, which gives no boxes");
@@ -176,7 +176,7 @@ fn non_max_suppression(context: &ParsingContext, node: &NodeProto) -> TractResul
     build(tracts(), context, node)
 }
 
-/// Cuts off where a padding is negative, which tract's own does not.
+/// Crops where a padding is negative, which tract's own operator does not do.
 fn pad(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     if context.onnx_operator_set_version < 11 {
@@ -218,7 +218,7 @@ fn pad(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Sampling of opset 10, of whole images by scales, rounds down where it enlarges. tract rounds to the nearest.
+/// Resizing by scales in opset 10 rounds positions down when it enlarges. tract rounds to the nearest.
 fn resize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let is_old = context.onnx_operator_set_version == 10;
     let mode = node.get_attr_opt::<&str>("mode")?.unwrap_or("nearest");
@@ -249,7 +249,7 @@ fn resize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// tract's dimensions, which it computes with as symbols, are numbers where they are sorted.
+/// Turns dimensions, which tract treats as symbols, into numbers before they are sorted.
 fn largest(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let wire = Rewired::new(op, |name, target, inputs, inner| {
@@ -262,7 +262,7 @@ fn largest(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// `Upsample` is what `Resize` was called before opset 10.
+/// `Upsample` is the name of `Resize` before opset 10.
 fn upsample(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     if node.input.len() < 2 {
         bail!("the engine has no Upsample whose scales are an attribute");
@@ -271,7 +271,7 @@ fn upsample(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     resize(&context, &NodeProto { op_type: "Resize".to_owned(), ..node.clone() })
 }
 
-/// tract takes a single position for that of every row.
+/// tract uses a single position for every row.
 fn rotary_embedding(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     if node.domain != "com.microsoft" {
@@ -286,7 +286,7 @@ fn rotary_embedding(context: &ParsingContext, node: &NodeProto) -> TractResult<B
     Ok((Box::new(wire), closures))
 }
 
-/// Without axes all dimensions of one go; tract knows that of later versions only.
+/// Without axes, all dimensions of 1 are removed; tract supports that only in later versions of the operator.
 fn squeeze(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let has_axes = node.attribute.iter().any(|attribute| attribute.name == "axes");
     let version = if has_axes { context.onnx_operator_set_version } else { 13.max(context.onnx_operator_set_version) };
@@ -304,7 +304,7 @@ fn squeeze(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Returns a scale or zero point in the rank of what it belongs to.
+/// Returns a scale or zero point, reshaped to the rank of the tensor that it applies to.
 fn along(target: &mut TypedModel, name: String, outlet: OutletId, axis: i64, rank: usize) -> TractResult<OutletId> {
     let fact = target.outlet_fact(outlet)?.clone();
     let mut wire = target.wire_node(format!("{name}.in_fp32"), cast(DatumType::F32), &[outlet])?[0];
@@ -323,8 +323,8 @@ fn along(target: &mut TypedModel, name: String, outlet: OutletId, axis: i64, ran
     Ok(wire)
 }
 
-/// Returns whether tract computes with a scale and a zero point: it wants to know them, and knows bytes and int32
-/// alone.
+/// Returns whether tract computes with this scale and zero point: it needs constants, and supports only bytes and
+/// int32.
 fn is_tracts(target: &TypedModel, inputs: &[OutletId]) -> TractResult<bool> {
     let mut is_known = true;
     for input in &inputs[1..] {
@@ -334,7 +334,7 @@ fn is_tracts(target: &TypedModel, inputs: &[OutletId]) -> TractResult<bool> {
     Ok(is_known && !matches!(datum, Some(DatumType::I16 | DatumType::U16)))
 }
 
-/// `(x - zero) * scale`, also where scale and zero point are computed.
+/// `(x - zero) * scale`, even if scale and zero point are computed.
 fn dequantize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let axis = node.get_attr_opt::<i64>("axis")?.unwrap_or(1);
@@ -354,7 +354,7 @@ fn dequantize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> 
     Ok((Box::new(wire), closures))
 }
 
-/// `x / scale`, rounded, and the zero point, also where these are computed.
+/// `x / scale`, rounded, plus the zero point, even if these are computed.
 fn quantize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     const UINT8: i64 = 2;
     let asked = node.get_attr_opt::<i64>("output_dtype")?.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! BitShift: tract's kernels take the shift modulo the width, where ONNX shifts everything out.
+//! BitShift: tract's kernels take the shift modulo the width, while ONNX shifts all bits out.
 
 use tract_onnx::Onnx;
 use tract_onnx::model::ParsingContext;
@@ -37,7 +37,7 @@ struct BitShift {
 }
 
 impl BitShift {
-    /// Shifts by less than nothing, or by the width or more, shift everything out; the sign of a number stays.
+    /// A negative shift, or one by the width or more, shifts all bits out; the sign of a number stays.
     fn shift(&self, number: i128, by: i128, width: u32) -> i128 {
         match u32::try_from(by).ok().filter(|by| *by < width) {
             Some(by) if self.to_right => number >> by,

@@ -1,4 +1,4 @@
-//! What is computed when a model loads, because it depends on constants alone.
+//! Values that are computed when a model is loaded, because they depend on constants only.
 
 use opscope_model::Fidelity;
 use tract_onnx::prelude::{InferenceFact, InferenceModel, InferenceModelExt, SpecialOps, TValue, TVec};
@@ -7,9 +7,9 @@ use tract_onnx::tract_hir::internal::InferenceOp;
 
 use super::non_finite::{is_special, with_special_values};
 
-/// Returns what an operator gives for constants of which some have NaN or infinities: as in a run at exact fidelity.
-/// tract's own kernels, which compute constants otherwise, drop them. `None` where no constant has any, or where the
-/// operator cannot be built without the values of its floating-point inputs.
+/// Returns what an operator computes from constants of which some contain NaN or infinities, as in a run at exact
+/// fidelity. tract's own kernels, which usually compute constants, drop these values. Returns `None` if no constant
+/// contains any, or if the operator cannot be built without the values of its floating-point inputs.
 pub(super) fn of_special_values(op: &(impl InferenceOp + Clone), inputs: &[TValue]) -> Option<TVec<TValue>> {
     let is_concerned =
         inputs.iter().any(|input| input.datum_type().is_float() && (input.len() == 0 || is_special(input)));
@@ -20,7 +20,8 @@ fn in_a_run(op: Box<dyn InferenceOp>, inputs: &[TValue]) -> TractResult<TVec<TVa
     let mut model = InferenceModel::default();
     let mut sources = TVec::new();
     for (slot, input) in inputs.iter().enumerate() {
-        // Shapes and axes have to be known. What is computed with must not be, or tract would compute it beforehand.
+        // Shapes and axes have to be known. The numbers to compute with must not be, or tract would compute the result
+        // in advance.
         let fact = match input.datum_type().is_float() {
             true => InferenceFact::dt_shape(input.datum_type(), input.shape()),
             false => InferenceFact::try_from(input.clone().into_tensor().into_arc_tensor())?,

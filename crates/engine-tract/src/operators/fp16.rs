@@ -1,6 +1,6 @@
-//! fp16 and fp32, in each other's place.
+//! Conversions between fp16 and fp32.
 //!
-//! tract converts one number at a time, at up to 300 ns each. The crate `half` converts several with one instruction where
+//! tract converts one number at a time, in up to 300 ns each. The crate `half` converts several with one instruction if
 //! the processor has it.
 
 use half::slice::HalfFloatSliceExt;
@@ -11,9 +11,9 @@ use tract_onnx::tract_core::internal::{
 };
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-/// Rounds numbers of fp32 to what fp16 holds.
+/// Rounds fp32 numbers to the precision of fp16.
 pub(super) fn round(values: &mut [f32]) {
-    /// So many are in the first cache while they are fp16.
+    /// This many fp16 numbers fit into the first-level cache.
     const AT_ONCE: usize = 1024;
     let mut halves = [f16::ZERO; AT_ONCE];
     for values in values.chunks_mut(AT_ONCE) {
@@ -23,7 +23,7 @@ pub(super) fn round(values: &mut [f32]) {
     }
 }
 
-/// Returns a tensor of fp16 as fp32.
+/// Returns an fp16 tensor as fp32.
 pub(super) fn widened(tensor: &Tensor) -> TractResult<Tensor> {
     let mut wide = Tensor::zero::<f32>(tensor.shape())?;
     let halves = tensor.try_as_plain_ram()?;
@@ -31,7 +31,7 @@ pub(super) fn widened(tensor: &Tensor) -> TractResult<Tensor> {
     Ok(wide)
 }
 
-/// Returns a tensor of fp32 rounded to fp16.
+/// Returns an fp32 tensor rounded to fp16.
 pub(super) fn narrowed(tensor: &Tensor) -> TractResult<Tensor> {
     let mut narrow = Tensor::zero::<f16>(tensor.shape())?;
     let values = tensor.try_as_plain_ram()?;
@@ -39,14 +39,14 @@ pub(super) fn narrowed(tensor: &Tensor) -> TractResult<Tensor> {
     Ok(narrow)
 }
 
-/// What becomes of a tensor.
+/// A conversion of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Halves {
-    /// fp16 becomes fp32.
+    /// From fp16 to fp32.
     Widen,
-    /// fp32 becomes fp16.
+    /// From fp32 to fp16.
     Narrow,
-    /// fp32 is rounded to what fp16 holds, and stays fp32.
+    /// fp32, rounded to the precision of fp16.
     Round,
 }
 
@@ -114,7 +114,8 @@ impl TypedOp for Halves {
 mod tests {
     use super::*;
 
-    /// Ties, the ends of what fp16 holds, and the numbers around them; more than are rounded at once, and no multiple of a vector.
+    /// Ties, the ends of fp16's range, and the numbers around them: more than are rounded at once, and not a multiple
+    /// of a vector.
     fn numbers() -> Vec<f32> {
         let edges = [0.0, -0.0, 1.0 + 1.0 / 2048.0, 1.0 + 3.0 / 2048.0, 65504.0, 65519.0, 65520.0, 2e-8, 3e-8, 6.1e-5];
         let signed = edges.iter().flat_map(|&edge| [edge, -edge, f32::INFINITY, f32::NEG_INFINITY]);

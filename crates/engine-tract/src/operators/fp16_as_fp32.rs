@@ -1,9 +1,10 @@
 //! Operators that compute fp16 values in fp32.
 //!
-//! tract has few kernels for fp16: most operators are slow with it, and some do not load or are wrong. So an operator with
-//! fp16 inputs gets them widened to fp32, and what it computes is narrowed again: each value of the file keeps the type
-//! that the file gives it. Optimised plans hand fp32 from one such operator to the next, rounded to what fp16 holds. They
-//! round a convolution or a product, and the arithmetic with constants behind it, once at its end: it becomes one kernel.
+//! tract has few kernels for fp16: most operators are slow with it, and some do not load or are wrong. So an operator
+//! with fp16 inputs receives them widened to fp32, and its outputs are narrowed again: each value keeps the type that
+//! the file gives it. In optimised plans such operators pass fp32 to each other, rounded to the precision of fp16. A
+//! convolution or a product and the arithmetic with constants behind it are rounded once, at the end, because they
+//! become one kernel.
 
 use std::collections::HashMap;
 
@@ -33,7 +34,7 @@ use super::fp16::{self, Halves};
 use super::{Built, build, constants, corrected};
 use crate::{budget, names};
 
-/// Operators that only move values or make them, those with graphs inside, and `Softmax`, which has a kernel for fp16.
+/// Operators that only move or create values, those with graphs inside, and `Softmax`, which has a kernel for fp16.
 const NOT_WIDENED: &[&str] = &[
     "Cast",
     "CastLike",
@@ -78,7 +79,7 @@ const NOT_WIDENED: &[&str] = &[
     "Where",
 ];
 
-/// What the names of the casts that are added end with.
+/// The suffix of the names of added casts.
 const WIDENED: &str = ".widened";
 const NARROWED: &str = ".narrowed";
 
@@ -102,7 +103,7 @@ fn optimised(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
 
 fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(corrected(Fidelity::Exact), context, node)?;
-    // tract takes the parameters of a normalization as constants only.
+    // tract accepts the parameters of a normalization only as constants.
     let constants_at_load = node.op_type == "BatchNormalization";
     Ok((Box::new(Widened { op, constants_at_load }), closures))
 }
@@ -111,8 +112,8 @@ fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
 #[derive(Debug, Clone)]
 struct Widened {
     op: Box<dyn InferenceOp>,
-    /// Whether constants are widened while the model loads. At exact fidelity they are widened in every run, so that the
-    /// file's own tensor is what an observer sees as the operator's input.
+    /// Whether constants are widened while the model is loaded. At exact fidelity they are widened in every run, so
+    /// that an observer sees the file's own tensor as the operator's input.
     constants_at_load: bool,
 }
 
@@ -148,7 +149,7 @@ impl EvalOp for Widened {
 }
 
 impl Widened {
-    /// Returns what tract computes of constants; `None` where it computes them in every run.
+    /// Returns what tract computes from constants; `None` if it computes that in every run.
     fn folded(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
         if !inputs.iter().any(|input| input.datum_type() == DatumType::F16) {
             return self.op.as_op().eval_out_of_plan(inputs);
@@ -252,7 +253,7 @@ impl Widened {
     }
 }
 
-/// Returns the operators of the file that compute in fp32 what the file has in fp16. Asked of the model before its
+/// Returns the operators of the file that compute in fp32 what the file has in fp16. Must be called before the model's
 /// roundings are removed.
 pub(crate) fn widened(model: &TypedModel) -> Vec<OperatorId> {
     let casts = model.nodes().iter().filter(|node| node.name.ends_with(WIDENED) || node.name.ends_with(NARROWED));
@@ -262,8 +263,8 @@ pub(crate) fn widened(model: &TypedModel) -> Vec<OperatorId> {
     operators
 }
 
-/// Hands fp32 from one widened operator to the next, also through operators that only move values. Each value is still
-/// rounded to what fp16 holds. What the file itself casts to fp16, the inputs, and the outputs stay fp16.
+/// Passes fp32 from one widened operator to the next, even through operators that only move values. Each value is still
+/// rounded to the precision of fp16. Values that the file itself casts to fp16, inputs, and outputs stay fp16.
 pub(crate) fn without_casts(model: TypedModel) -> TractResult<TypedModel> {
     if !model.nodes().iter().any(|node| node.op_is::<Halves>()) {
         return Ok(model);
@@ -315,7 +316,8 @@ impl Translate<TypedFact, Box<dyn TypedOp>, TypedFact, Box<dyn TypedOp>> for Kep
             }
             return Ok((0..node.outputs.len()).map(|slot| OutletId::new(id, slot)).collect());
         }
-        // Where one value is wide, what only moves values moves all of them wide; any other operator gets fp16.
+        // If one input of an operator that only moves values is wide, all of them become wide; any other operator gets
+        // fp16.
         let (to, conversion) = match moves_values(node) {
             true => (DatumType::F32, Halves::Widen),
             false => (DatumType::F16, Halves::Narrow),
@@ -330,7 +332,8 @@ impl Translate<TypedFact, Box<dyn TypedOp>, TypedFact, Box<dyn TypedOp>> for Kep
     }
 }
 
-/// Returns whether a value is within what becomes one kernel: a convolution or a product, and the arithmetic with constants behind it.
+/// Returns whether a value is inside what becomes one kernel: a convolution or a product, and the arithmetic with
+/// constants behind it.
 fn is_rounded_later(model: &TypedModel, narrow: &TypedNode) -> TractResult<bool> {
     let is_output = model.output_outlets()?.iter().any(|outlet| outlet.node == narrow.id);
     let wide = model.single_succ(narrow.id)?.filter(|next| !is_output && next.op_as() == Some(&Halves::Widen));
@@ -350,8 +353,8 @@ fn is_rounded_later(model: &TypedModel, narrow: &TypedNode) -> TractResult<bool>
     }
 }
 
-/// Returns what arithmetic is done with a constant; `None` for another operator. A comparison is none: it would see a number that
-/// fp16 does not have.
+/// Returns the operand that is computed with a constant; `None` for other operators. Comparisons are excluded, because
+/// they would see a number that fp16 does not have.
 fn argument(model: &TypedModel, node: &TypedNode) -> TractResult<Option<OutletId>> {
     let Some(TypedBinOp(op, _)) = node.op_as() else { return Ok(None) };
     let is_arithmetic = op.is::<Add>() || op.is::<Sub>() || op.is::<Mul>() || op.is::<Div>();
@@ -366,7 +369,7 @@ fn argument(model: &TypedModel, node: &TypedNode) -> TractResult<Option<OutletId
     })
 }
 
-/// Returns whether an operator of tract's takes values of any type and only moves them.
+/// Returns whether one of tract's operators accepts values of any type and only moves them.
 fn moves_values(node: &TypedNode) -> bool {
     node.op_is::<AxisOp>()
         || node.op_is::<Identity>()

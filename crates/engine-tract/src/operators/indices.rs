@@ -1,7 +1,7 @@
-//! Indices that a run computes or takes: out of range they are errors.
+//! Indices that a run computes or receives: one out of range is an error.
 //!
-//! tract's kernels panic at some of them, and read a wrong row at others. What looks up or replaces by index checks first, which
-//! costs one look at each index. Negative ones count from the end.
+//! tract's kernels panic at some of them, and read a wrong row at others. So operators that look up or replace by index
+//! check all indices first, in one pass. Negative indices count from the end.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ use tract_onnx::tract_core::ops::logic::IfThenElse;
 use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-/// Has every operator check its indices, also in bodies. Nothing rewrites the model after this. A loop that is optimised has
-/// its plan already, so its body comes here before.
+/// Makes every operator check its indices, including those in bodies. Nothing rewrites the model after this. An
+/// optimised loop has its plan already, so its body was handled before.
 pub(crate) fn with_checked_indices(model: &mut TypedModel) {
     for node in 0..model.nodes().len() {
         let node = model.node_mut(node);
@@ -31,12 +31,12 @@ pub(crate) fn with_checked_indices(model: &mut TypedModel) {
     }
 }
 
-/// What the indices of an operator are. They are its second input, and the first is what they point into.
+/// The meaning of an operator's indices. They are its second input, and refer to the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Each is a place on this axis.
+    /// Each is a position on this axis.
     OfAxis(usize),
-    /// The last dimension holds a place on each axis from this one on.
+    /// The last dimension holds a position for each axis from this one on.
     OfAxesFrom(usize),
 }
 
@@ -56,7 +56,7 @@ fn kind(op: &dyn TypedOp) -> Option<(Kind, &'static str)> {
     op.downcast_ref::<ScatterNd>().map(|_| (Kind::OfAxesFrom(0), "ScatterND"))
 }
 
-/// An operator of tract's that checks its indices.
+/// One of tract's operators that checks its indices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Checked {
     op: Box<dyn TypedOp>,
@@ -83,7 +83,7 @@ impl EvalOp for Checked {
         let Some((kind, name)) = kind(&*self.op) else { return self.op.eval(context, inputs) };
         let data = inputs[0].shape();
         match kind {
-            // The others' kernels take negative ones as they are.
+            // The kernels of the other operators accept negative indices.
             Kind::OfAxis(axis) => {
                 let Some(&size) = data.get(axis) else { return self.op.eval(context, inputs) };
                 check(inputs[1].cast_to::<i64>()?.try_as_plain_ram()?.as_slice::<i64>()?, size, axis, name)?;
@@ -103,7 +103,7 @@ impl EvalOp for Checked {
     }
 }
 
-/// An index that points at nothing.
+/// An index that is out of range.
 #[derive(Debug)]
 pub(crate) struct OutOfRange(String);
 
@@ -115,10 +115,11 @@ impl std::fmt::Display for OutOfRange {
 
 impl std::error::Error for OutOfRange {}
 
-/// Returns what to add to the error of an operator: the model's inputs that its indices are computed from.
+/// Returns what to add to an operator's error: the model's inputs that its indices are computed from.
 pub(crate) fn sources_of_indices(operator: &Operator, graph: &Graph) -> String {
     const NAMED: usize = 4;
-    // The engine names the operator in whose body the index is: then it can come from anything that the body takes.
+    // For an index in a body, the engine names the outer operator; then the index may come from anything that the body
+    // takes.
     let looks_up = operator.op_type.starts_with("Gather") || operator.op_type.starts_with("Scatter");
     let own = operator.inputs.iter().skip(usize::from(looks_up)).take(if looks_up { 1 } else { usize::MAX });
     let mut waiting: Vec<ValueId> = own.flatten().chain(&operator.captures).copied().collect();
@@ -139,7 +140,7 @@ pub(crate) fn sources_of_indices(operator: &Operator, graph: &Graph) -> String {
     }
 }
 
-/// Checks that indices are places on an axis.
+/// Checks that indices are positions on an axis.
 fn check(indices: &[i64], size: usize, axis: usize, name: &str) -> TractResult<()> {
     let is_outside = |index: &&i64| **index < -(size as i64) || **index >= size as i64;
     let Some(index) = indices.iter().find(is_outside) else { return Ok(()) };
@@ -151,7 +152,8 @@ fn check(indices: &[i64], size: usize, axis: usize, name: &str) -> TractResult<(
     .into())
 }
 
-/// Checks the indices of several axes, and makes negative ones count from the beginning. Returns whether there were any.
+/// Checks the indices of several axes, and makes negative ones count from the beginning. Returns whether there were
+/// any.
 fn from_the_beginning(indices: &mut Tensor, sizes: &[usize], first: usize, name: &str) -> TractResult<bool> {
     let axes = indices.shape().last().copied().unwrap_or(0).min(sizes.len());
     if axes == 0 {

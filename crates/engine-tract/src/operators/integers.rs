@@ -1,4 +1,4 @@
-//! Quantisation by a tensor's own range, and products of whole numbers with large weights.
+//! Quantisation by a tensor's own range, and integer products with large weights.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("MatMulInteger", product);
 }
 
-/// tract's takes fifteen times as long, and its scale of zeros is 0 instead of 1.
+/// tract's operator takes fifteen times as long, and its scale for zeros is 0 instead of 1.
 fn dynamic_quantize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let wire = Rewired::new(op, |name, target, inputs, _| target.wire_node(name, DynamicQuantize, inputs));
@@ -66,11 +66,11 @@ impl TypedOp for DynamicQuantize {
     as_op!();
 }
 
-/// Weights of fewer elements are what tract folds at load. Of larger ones it computes sums in every run, which take longer than
-/// the product.
+/// tract folds sums of weights with fewer elements at load. For larger weights it computes them in every run, which
+/// takes longer than the product.
 const TOO_LARGE_TO_FOLD: usize = 1 << 20;
 
-/// tract's product, or ours with large weights.
+/// tract's product, or this crate's for large weights.
 fn product(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let mut zeros = optional_inputs(node).skip(2);
@@ -87,12 +87,12 @@ fn product(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
 #[derive(Debug, Clone)]
 struct IntegerProduct {
     weights: Arc<ByteMatrix>,
-    /// The slot of the zero point of what is multiplied with them.
+    /// The slot of the zero point of the other operand.
     zero: Option<usize>,
 }
 
 impl IntegerProduct {
-    /// Returns the operator for large constant weights of two dimensions; `None` for others.
+    /// Returns the operator for large constant weights with two dimensions; `None` for others.
     fn of(
         model: &TypedModel,
         inputs: &[OutletId],
@@ -125,7 +125,7 @@ impl IntegerProduct {
     }
 }
 
-/// Returns bytes of either sign as numbers.
+/// Returns bytes of either signedness as numbers.
 fn numbers(tensor: &Tensor) -> TractResult<Vec<i16>> {
     let plain = tensor.try_as_plain_ram()?;
     Ok(match tensor.datum_type() == i8::datum_type() {

@@ -1,12 +1,12 @@
-//! The operators of the framework, with ours in the places where tract's are wrong.
+//! The operators of the framework, in which this crate's replace those of tract that are wrong.
 //!
-//! Three frameworks build on each other: tract's own; *corrected*, where what tract computes wrongly is replaced; and the
-//! one that parses files, where every operator that computes with numbers is also [`widened`].
+//! Three frameworks build on each other: tract's own; *corrected*, where operators that tract computes wrongly are
+//! replaced; and the one that parses files, where every operator that computes with numbers is also [`widened`].
 
 mod attributes;
 mod bit_shift;
 mod constants;
-mod decomposed;
+mod decompositions;
 mod fp16;
 mod fp16_as_fp32;
 mod indices;
@@ -32,7 +32,7 @@ pub(crate) use indices::{OutOfRange, sources_of_indices, with_checked_indices};
 pub(crate) use non_finite::with_special_values;
 pub(crate) use quantised_conv::ToBytes;
 
-/// What a builder returns: the operator, and the values that its bodies take from outside.
+/// The result of a builder: the operator, and the values that its bodies take from outside.
 type Built = (Box<dyn InferenceOp>, Vec<String>);
 
 /// Returns the framework that parses a file for the given fidelity.
@@ -42,13 +42,13 @@ pub(crate) fn framework(fidelity: Fidelity) -> Onnx {
     framework
 }
 
-/// tract's own operators.
+/// Returns tract's own operators.
 fn tracts() -> &'static Onnx {
     static TRACTS: OnceLock<Onnx> = OnceLock::new();
     TRACTS.get_or_init(tract_onnx::onnx)
 }
 
-/// tract's operators, with ours where tract's are wrong.
+/// Returns tract's operators, with this crate's in place of those that are wrong.
 fn corrected(fidelity: Fidelity) -> &'static Onnx {
     static OPTIMISED: OnceLock<Onnx> = OnceLock::new();
     static EXACT: OnceLock<Onnx> = OnceLock::new();
@@ -60,7 +60,7 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
         let mut framework = tracts().clone();
         rnn_directions::register(&mut framework);
         recurrence::register(&mut framework, fidelity);
-        decomposed::register(&mut framework);
+        decompositions::register(&mut framework);
         bit_shift::register(&mut framework);
         sequence::register(&mut framework);
         attributes::register(&mut framework);

@@ -1,8 +1,8 @@
-//! NaN and infinities as ONNX has them.
+//! NaN and infinities as ONNX defines them.
 //!
-//! tract's kernels drop a NaN where they compare, and take the largest number for infinity. Where such values come in, what
-//! the kernel computed is put right. At exact fidelity that holds for every operator that compares; optimised plans keep
-//! the engine's kernels, but for `Softmax`, `ReduceMax` and `ReduceMin`, where masks of minus infinity are usual.
+//! tract's kernels drop a NaN when they compare, and use the largest number as infinity. If such values occur, the
+//! output of the kernel is corrected. At exact fidelity this covers every operator that compares; optimised plans keep
+//! the engine's kernels, except for `Softmax`, `ReduceMax` and `ReduceMin`, where masks of minus infinity are usual.
 
 use opscope_model::Fidelity;
 use tract_linalg::element_wise::ElementWise;
@@ -24,7 +24,7 @@ use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
 use super::fp16;
 
-/// Puts right what comes of NaN and infinities, also in bodies.
+/// Makes operators handle NaN and infinities correctly, including those in bodies.
 pub(crate) fn with_special_values(model: &mut TypedModel, fidelity: Fidelity) {
     for node in 0..model.nodes().len() {
         let is_float = |outlet| model.outlet_fact(outlet).is_ok_and(|fact| fact.datum_type.is_float());
@@ -46,15 +46,15 @@ pub(crate) fn with_special_values(model: &mut TypedModel, fidelity: Fidelity) {
     }
 }
 
-/// How an operator goes wrong.
+/// The kind of an operator's error.
 enum Kind {
     Softmax,
-    /// The largest or smallest of several.
+    /// The maximum or minimum of several elements.
     Extreme,
-    /// Where the largest or smallest is.
+    /// The position of the maximum or minimum.
     Position,
     MaxPool,
-    /// Each element of the output from one of each input.
+    /// Each element of the output depends on one element of each input.
     Elementwise,
 }
 
@@ -76,7 +76,7 @@ fn node_kind(op: &dyn TypedOp) -> Option<Kind> {
     (compares || op.is::<ElementWiseOp>()).then_some(Kind::Elementwise)
 }
 
-/// An operator of tract's with what it makes of NaN and infinities put right.
+/// One of tract's operators, with its outputs for NaN and infinities corrected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Special {
     op: Box<dyn TypedOp>,
@@ -210,7 +210,7 @@ impl TypedOp for Special {
     as_op!();
 }
 
-/// Functions whose kernels are off for large numbers: they stop short of what a function approaches, or overflow.
+/// Functions whose kernels are inaccurate for large numbers: they stop short of the function's limit, or overflow.
 fn exact_function(name: &str) -> Option<fn(f32) -> f32> {
     Some(match name {
         "Sigmoid" => |x| 1.0 / (1.0 + (-x).exp()),
@@ -227,7 +227,7 @@ fn exact_function(name: &str) -> Option<fn(f32) -> f32> {
     })
 }
 
-/// Returns whether a tensor has a NaN or an infinity.
+/// Returns whether a tensor contains a NaN or an infinity.
 pub(super) fn is_special(tensor: &Tensor) -> bool {
     let plain = tensor.as_plain_ram();
     match tensor.datum_type() {
@@ -244,7 +244,7 @@ pub(super) fn is_special(tensor: &Tensor) -> bool {
     }
 }
 
-/// Returns the values as fp64, which holds those of every floating-point type without rounding.
+/// Returns the values as fp64, which represents every floating-point type exactly.
 fn doubles(tensor: &Tensor) -> TractResult<ArrayD<f64>> {
     Ok(tensor.cast_to::<f64>()?.to_plain_array_view::<f64>()?.to_owned())
 }
@@ -260,7 +260,7 @@ fn each_region(shape: &[usize], axes: &[usize], mut visit: impl FnMut(&[usize]))
     }
 }
 
-/// Returns a region: everything along the axes, and one place along the others.
+/// Returns a region: everything along the axes, and one position along the others.
 fn region<'a, T>(mut values: ArrayViewD<'a, T>, axes: &[usize], start: &[usize]) -> ArrayViewD<'a, T> {
     for axis in (0..values.ndim()).filter(|axis| !axes.contains(axis)) {
         values.collapse_axis(Axis(axis), start[axis]);
@@ -275,7 +275,7 @@ fn region_mut<'a, T>(mut values: ArrayViewMutD<'a, T>, axes: &[usize], start: &[
     values
 }
 
-/// A softmax is NaN where its sum is: where a value is NaN or infinity, or all of them are minus infinity.
+/// A softmax is NaN where its sum is NaN: where a value is NaN or infinity, or all of them are minus infinity.
 fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) {
     each_region(input.shape(), axes, |start| {
         let values = region(input.view(), axes, start);
@@ -287,7 +287,7 @@ fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) 
     });
 }
 
-/// Returns the extreme of each region, or its first or last place.
+/// Returns the extreme of each region, or its first or last position.
 fn reduced(reduce: &Reduce, input: &Tensor) -> TractResult<TValue> {
     let values = doubles(input)?;
     let mut shape = input.shape().to_vec();
@@ -319,7 +319,7 @@ fn reduced(reduce: &Reduce, input: &Tensor) -> TractResult<TValue> {
     }
 }
 
-/// Returns the largest or smallest: NaN if there is one, and infinity of nothing.
+/// Returns the maximum or minimum: NaN if there is one, and infinity if there are no values.
 fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
     let nothing = if is_max { f64::NEG_INFINITY } else { f64::INFINITY };
     values.fold(nothing, |extreme, value| {
@@ -328,8 +328,8 @@ fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
     })
 }
 
-/// Returns a softmax as ONNX spells it out: the difference to the largest, the powers, their sum and the quotients,
-/// each of them rounded to fp16.
+/// Returns a softmax computed as ONNX defines it: the difference to the maximum, the powers, their sum and the
+/// quotients, each rounded to fp16.
 fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
     let exp = Func::Exp.ew_f32()?;
     let mut values = fp16::widened(input)?.into_plain_array::<f32>()?;

@@ -1,7 +1,7 @@
-//! Quantisation in optimised plans, and `QLinearConv`: a convolution in fp32 between bytes. tract's own computes sums for the zero
-//! points, and quantises one element at a time, which takes longer than the convolution.
+//! Quantisation in optimised plans, and `QLinearConv`: a convolution in fp32 between bytes. tract's own operator
+//! computes sums for the zero points, and quantises one element at a time, which takes longer than the convolution.
 //!
-//! The numbers are those of the bytes, so that a result is at most a rounding away from the sum of integers.
+//! The fp32 numbers are the values of the bytes, so a result differs from the integer sum by one rounding at most.
 
 use opscope_model::Fidelity;
 use pulp::{Arch, Simd, WithSimd};
@@ -47,16 +47,16 @@ fn quantised(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// What the operator computes with, if all of it is constant.
+/// The operator's parameters, if all of them are constant.
 struct Parameters {
-    /// Whole numbers, so that small sums are exact.
+    /// They are whole numbers, so that small sums are exact.
     weights: Tensor,
     bias: Tensor,
-    /// How many steps of the output a sum's step is, for each channel.
+    /// For each channel, the step of a sum divided by the step of the output.
     factors: Vec<f32>,
-    /// Of the input and of the output.
+    /// The zero points of the input and of the output.
     zeros: [i16; 2],
-    /// Whether the output is.
+    /// Whether the output is signed.
     is_signed: bool,
 }
 
@@ -96,7 +96,7 @@ fn numbers(tensor: &Tensor) -> TractResult<Vec<f32>> {
     Ok(tensor.cast_to_dt(DatumType::F32)?.try_as_plain_ram()?.as_slice::<f32>()?.to_vec())
 }
 
-/// Bytes less their zero point, as numbers.
+/// Bytes minus their zero point, as numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FromBytes {
     zero: i16,
@@ -105,7 +105,7 @@ struct FromBytes {
 /// Numbers times a factor, rounded to bytes around a zero point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToBytes {
-    /// One, or one for each channel, which is the second axis.
+    /// One factor, or one for each channel, which is the second axis.
     factors: Vec<f32>,
     zero: i16,
     is_signed: bool,
@@ -114,7 +114,7 @@ pub(crate) struct ToBytes {
 impl Eq for ToBytes {}
 
 impl ToBytes {
-    /// Returns what computes the same as an operator of tract's, if that quantises.
+    /// Returns an equivalent of one of tract's operators, if that quantises.
     pub(crate) fn of(op: &dyn ElementWiseMiniOp) -> Option<Self> {
         if let Some(op) = op.downcast_ref::<QuantizeLinearI8>() {
             return Some(Self { factors: vec![op.scale], zero: op.zero_point.into(), is_signed: true });
@@ -169,7 +169,7 @@ impl Byte for u8 {
     }
 }
 
-/// Far beyond any byte, so that a sum with a zero point is none that is too large.
+/// Far larger than any byte, so that adding a zero point cannot overflow.
 const FAR: i32 = 1 << 16;
 
 struct Rounded<'a, B> {

@@ -1,4 +1,4 @@
-//! LSTM, GRU and RNN: tract reads only their directions, and one of three rightly.
+//! LSTM, GRU and RNN: tract reads only their directions, and only one of three correctly.
 
 use tract_onnx::Onnx;
 use tract_onnx::model::ParsingContext;
@@ -30,7 +30,7 @@ pub(super) fn built(context: &ParsingContext, node: &NodeProto) -> TractResult<B
         "bidirectional" if is_batch_first => {
             let mut time_first = node.clone();
             time_first.attribute.retain(|attribute| attribute.name != "layout");
-            // Those after `initial_h`, which follows the bias and the lengths, if these are there.
+            // The inputs after `initial_h`, which follows the bias and the lengths if these are present.
             let states = state_inputs(node);
             let (inner, _) = build(tracts(), context, &time_first)?;
             Ok((Box::new(transposed(op, states).on(inner)), closures))
@@ -64,14 +64,14 @@ pub(super) fn refuse_what_is_not_read(node: &NodeProto) -> TractResult<()> {
     Ok(())
 }
 
-/// Returns the slots of `initial_h` and `initial_c` among the inputs that are there.
+/// Returns the slots of `initial_h` and `initial_c` among the present inputs.
 fn state_inputs(node: &NodeProto) -> Vec<usize> {
     let is_given = |slot: usize| node.input.get(slot).is_some_and(|name| !name.is_empty());
     let slot_of = |slot: usize| (0..slot).filter(|&before| is_given(before)).count();
     [5, 6].into_iter().filter(|&slot| is_given(slot)).map(slot_of).collect()
 }
 
-/// tract runs forward whatever the direction, so the sequence is reversed before and after it.
+/// tract runs forward in any direction, so the sequence is reversed before and after it.
 fn reversed(op: Box<dyn tract_onnx::tract_hir::internal::InferenceOp>, axis: usize) -> Rewired {
     Rewired::new(op, move |name, target, inputs, inner| {
         let mut inputs: TVec<OutletId> = inputs.into();
@@ -82,7 +82,7 @@ fn reversed(op: Box<dyn tract_onnx::tract_hir::internal::InferenceOp>, axis: usi
     })
 }
 
-/// tract joins the two directions along the wrong axes where the batch comes first, so it gets the time first.
+/// If the batch comes first, tract joins the two directions along the wrong axes, so time is moved to the front.
 fn transposed(op: Box<dyn tract_onnx::tract_hir::internal::InferenceOp>, states: Vec<usize>) -> Rewired {
     Rewired::new(op, move |name, target, inputs, inner| {
         let mut inputs: TVec<OutletId> = inputs.into();
@@ -100,7 +100,7 @@ fn transposed(op: Box<dyn tract_onnx::tract_hir::internal::InferenceOp>, states:
     })
 }
 
-/// The last of an axis first.
+/// Reverses an axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reverse {
     axis: usize,

@@ -1,4 +1,5 @@
-//! `ReverseSequence`, which tract does not have: the first steps of each row in reverse order, as many as the row has.
+//! `ReverseSequence`, which tract does not have: reverses the first steps of each row, as many as the row's length
+//! says.
 
 use tract_onnx::Onnx;
 use tract_onnx::model::ParsingContext;

@@ -1,4 +1,4 @@
-//! Operators of tract's that are translated in another way.
+//! Operators of tract that are translated differently.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,18 +10,18 @@ use tract_onnx::tract_core::internal::{EvalOp, Op, OutletId, StaticName, TractRe
 use tract_onnx::tract_core::{as_op, not_a_typed_op};
 use tract_onnx::tract_hir::internal::{InferenceNode, InferenceOp};
 
-/// Translates inputs by tract's own operator.
+/// Translates inputs with tract's own operator.
 pub(super) type Inner<'a> = &'a dyn Fn(&mut TypedModel, &[OutletId]) -> TractResult<TVec<OutletId>>;
 
-/// Translates a node of a name into a model, with tract's own operator to build on.
+/// Translates a node with this name into a model. It may use tract's own operator.
 type Wire = dyn Fn(&str, &mut TypedModel, &[OutletId], Inner<'_>) -> TractResult<TVec<OutletId>> + Send + Sync;
 
-/// An operator whose types and shapes are those of tract's, and whose translation is ours.
+/// An operator whose types and shapes come from tract's operator, and whose translation comes from this crate.
 #[derive(Clone)]
 pub(super) struct Rewired {
-    /// What tells types and shapes.
+    /// The operator that determines types and shapes.
     op: Box<dyn InferenceOp>,
-    /// What the translation builds on.
+    /// The operator that the translation uses.
     inner: Box<dyn InferenceOp>,
     wire: Arc<Wire>,
 }
@@ -34,7 +34,7 @@ impl Rewired {
         Self { inner: op.clone(), op, wire: Arc::new(wire) }
     }
 
-    /// Builds on another operator of tract's than the one that tells types and shapes.
+    /// Uses another operator of tract in the translation than the one that determines types and shapes.
     pub(super) fn on(self, inner: Box<dyn InferenceOp>) -> Self {
         Self { inner, ..self }
     }
@@ -45,14 +45,14 @@ impl Rewired {
     }
 }
 
-/// Translates a node with an operator of tract's.
+/// Translates a node with one of tract's operators.
 pub(super) fn translated(
     op: &dyn InferenceOp,
     name: &str,
     target: &mut TypedModel,
     inputs: &[OutletId],
 ) -> TractResult<TVec<OutletId>> {
-    // The slots stand for the inputs, so that one value in two slots may be replaced in one of them.
+    // The slots stand for the inputs, so that a value which fills two slots can be replaced in one of them.
     let slots: Vec<OutletId> = (0..inputs.len()).map(|slot| OutletId::new(slot, 0)).collect();
     let mapping: HashMap<OutletId, OutletId> = slots.iter().copied().zip(inputs.iter().copied()).collect();
     let mut source = InferenceModel::default();

@@ -1,5 +1,5 @@
-//! An `If` whose branches are rewritten and planned once. tract plans the branch that is taken anew in every run, as the file has
-//! it.
+//! An `If` whose branches are rewritten and planned only once. tract plans the chosen branch again in every run,
+//! without rewriting it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use tract_onnx::tract_core::internal::{
 use tract_onnx::tract_core::ops::logic::IfThenElse;
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-/// The operator in the place of tract's.
+/// The operator that replaces tract's.
 #[derive(Debug, Clone)]
 pub(super) struct Branches {
     then: Branch,
@@ -21,15 +21,15 @@ pub(super) struct Branches {
 
 #[derive(Clone)]
 struct Branch {
-    /// Which of the operator's inputs the branch takes.
+    /// Which of the operator's inputs the branch uses.
     inputs: Vec<usize>,
     plan: Arc<TypedSimplePlan>,
-    /// A run takes a state and gives it back, so that concurrent runs never wait.
+    /// A run takes a state and returns it, so that concurrent runs never wait.
     states: Arc<Mutex<Vec<TypedSimpleState>>>,
 }
 
 impl Branches {
-    /// Plans the branches of a node, after each was rewritten.
+    /// Rewrites and plans the branches of a node.
     pub(super) fn of(
         node: &TypedNode,
         branches: &IfThenElse,

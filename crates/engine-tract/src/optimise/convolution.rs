@@ -1,4 +1,5 @@
-//! Convolutions that the engine computes slowly, by an operator of ours: those with many taps or groups, or with strides.
+//! Convolutions that tract computes slowly, with this crate's operator: those with many taps or groups, or with
+//! strides.
 
 use std::sync::Arc;
 
@@ -13,34 +14,34 @@ use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
 use crate::arithmetic::{Filters, SLACK};
 
-/// Fewer positions of an output are not worth it.
+/// With fewer output positions, it is not worth it.
 const FEWEST_POSITIONS: usize = 16;
 const FEWEST_BY_CHANNEL: usize = 32;
-/// tract gathers an input once for all channels of the output: with many of them, gathering few positions costs little.
+/// tract gathers an input once for all output channels: with many channels, gathering a few positions costs little.
 const FEW_POSITIONS: usize = 256;
 const MANY_CHANNELS: usize = 128;
-/// What of the input a pass over the filters reads, in numbers: as many as the nearer caches hold.
+/// How many numbers of the input a pass over the filters reads: as many as the nearer caches hold.
 const BLOCK: usize = 1 << 16;
 
-/// The operator in the place of tract's.
+/// The operator that replaces tract's.
 #[derive(Debug, Clone)]
 pub(super) struct Convolution {
     filters: Arc<Filters>,
     groups: usize,
-    /// Of the input and of the output, in each group.
+    /// The channels in each group of the input and of the output.
     channels: [usize; 2],
     batch: usize,
     input: [usize; 2],
     output: [usize; 2],
     pads: [usize; 2],
     strides: [usize; 2],
-    /// What the taps read of a channel, cut into a part for each phase of the strides, so that the positions of an output
-    /// follow each other in each.
+    /// The part of a channel that the taps read for each phase of the strides, so that output positions are consecutive
+    /// in it.
     part: [usize; 2],
     shape: TVec<usize>,
 }
 
-/// Returns a patch with our operator for a convolution of constants, where it is faster.
+/// Returns a patch with this crate's operator for a convolution with constants, if that is faster.
 pub(super) fn patch(model: &TypedModel, node: &TypedNode, conv: &Conv) -> TractResult<Option<TypedModelPatch>> {
     let Some(convolution) = Convolution::of(model, node, conv)? else { return Ok(None) };
     TypedModelPatch::replace_single_op(model, node, &node.inputs[..1], convolution).map(Some)
@@ -69,7 +70,7 @@ impl Convolution {
         }
         let shape = spec.data_format.shape(TVec::from(shape))?;
         let computed = spec.computed_padding(shape.hw_dims());
-        // One axis is a single row.
+        // A convolution over one axis has a single row.
         let both = |of: &dyn Fn(usize) -> usize, missing: usize| match rank {
             1 => [missing, of(0)],
             _ => [of(0), of(1)],
@@ -88,11 +89,11 @@ impl Convolution {
         if positions < fewest || !has_several_taps || is_narrow || is_gathered_for_many {
             return Ok(None);
         }
-        // Rounded up, so that a phase has as much in each row.
+        // Rounded up, so that every phase has rows of the same length.
         let part: [usize; 2] =
             std::array::from_fn(|axis| output[axis] + (size[axis] - 1) * dilations[axis] / strides[axis]);
         let phases = strides[0] * strides[1];
-        // Far more than the tensors have: then the copy would be nearly all zeros.
+        // If this is far more than the tensors have, the copy would be nearly all zeros.
         let copied = [channels[0], phases, part[0], part[1]].iter().try_fold(1usize, |all, dim| all.checked_mul(*dim));
         let of_tensors = shape.shape.iter().product::<usize>() + conv.pool_spec.output_channels * positions;
         if copied.is_none_or(|copied| copied > 8 * of_tensors) {
@@ -127,7 +128,7 @@ impl Convolution {
         }))
     }
 
-    /// Writes channels with zeros around them, each as one part for each phase.
+    /// Writes channels with zeros around them, in one part for each phase.
     fn spread(&self, channels: &[f32], spread: &mut Vec<f32>) {
         let [height, width] = self.input;
         let [part_height, part_width] = self.part;
@@ -142,7 +143,7 @@ impl Convolution {
                 for (row, line) in part.chunks_exact_mut(part_width).enumerate() {
                     let Some(from) = (row * self.strides[0] + down).checked_sub(self.pads[0]) else { continue };
                     let Some(from) = channel.get(from * width..(from + 1) * width) else { continue };
-                    // The first place of the line that lies in the input.
+                    // The first position of the line that is inside the input.
                     let first = self.pads[1].saturating_sub(right).div_ceil(self.strides[1]);
                     let start = first * self.strides[1] + right - self.pads[1];
                     let line = line.get_mut(first..).unwrap_or_default();
@@ -161,7 +162,7 @@ impl Convolution {
         }
     }
 
-    /// Computes some channels of an output, from the first of them on.
+    /// Computes some channels of an output, starting with `first`.
     fn convolve(&self, image: &[f32], shared: &[f32], first: usize, out: &mut [f32]) {
         let [height, width] = self.output;
         let plane = height * width;

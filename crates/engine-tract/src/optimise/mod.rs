@@ -1,6 +1,7 @@
-//! From tract's typed model to the one that is planned, with what would change the values held back.
+//! Turns tract's typed model into the one that is planned, without the rewrites that would change values.
 //!
-//! `docs/decisions/402-rewrites-that-are-held-back.md` says what tract does wrong, with a minimal model for each.
+//! `docs/decisions/402-rewrites-that-are-held-back.md` says which rewrites of tract are wrong, with a minimal model for
+//! each.
 
 mod branches;
 mod convolution;
@@ -33,21 +34,21 @@ use provenance::Followed;
 /// How far tract may rewrite a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Every pass: the fastest.
+    /// Every pass; the fastest form.
     Full,
-    /// Every pass but the one of this name.
+    /// Every pass but the one with this name.
     Without(&'static str),
-    /// Simpler, but with no operators of tract's own making.
+    /// Simplified, but without operators that only tract has.
     Decluttered,
-    /// As the file has it.
+    /// As in the file.
     Plain,
 }
 
-/// Operators of the engine's that a model may have to be rewritten. Each patch is compared with every node.
+/// How many of tract's operators a model that is rewritten may have. Each patch is compared with every node.
 const MOST_REWRITTEN: usize = 20_000;
 
 impl Form {
-    /// The forms, the fastest first.
+    /// All forms, the fastest first.
     pub(crate) const ALL: &[Self] = &[
         Self::Full,
         Self::Without("ChangeAxes"),
@@ -59,7 +60,7 @@ impl Form {
         Self::Plain,
     ];
 
-    /// Returns what a user sees of it.
+    /// Returns the form's name for users.
     pub(crate) fn name(self) -> PlanForm {
         PlanForm::new(match self {
             Form::Full => "every rewrite".to_owned(),
@@ -69,7 +70,7 @@ impl Form {
         })
     }
 
-    /// Returns what to say of a model that has too many operators for this form.
+    /// Returns a note if a model has too many operators for this form.
     pub(crate) fn too_many_operators(self, model: &TypedModel) -> Option<String> {
         let operators = model.nodes().len();
         (self != Form::Plain && operators > MOST_REWRITTEN).then(|| {
@@ -80,14 +81,14 @@ impl Form {
         })
     }
 
-    /// Returns the form of a name.
+    /// Returns the form with this name.
     pub(crate) fn named(name: &PlanForm) -> Result<Self, EngineError> {
         let found = Self::ALL.iter().copied().find(|form| form.name() == *name);
         found.ok_or_else(|| EngineError::Load { node: None, reason: format!("it has no plans with '{}'", name.name()) })
     }
 }
 
-/// Translates a model to one whose runs know nothing of each other.
+/// Translates a model to one whose runs are independent of each other.
 pub(crate) fn typed(model: InferenceModel) -> TractResult<TypedModel> {
     let mut model = model.into_typed()?;
     forget_between_runs(&mut model);
@@ -99,8 +100,8 @@ pub(crate) fn typed(model: InferenceModel) -> TractResult<TypedModel> {
     Ok(model)
 }
 
-/// tract means to run streams: what a recurrence has at the end of a run is where the next run starts, and for one in the
-/// body of another, where its next iteration starts. ONNX means each to start from its input.
+/// tract is designed for streams: a recurrence's final state is the initial state of the next run, or of the next
+/// iteration if it is inside another body. In ONNX, each starts from its input.
 fn forget_between_runs(model: &mut TypedModel) {
     for node in model.nodes_mut() {
         if let Some(scan) = node.op_as_mut::<Scan>() {
@@ -115,8 +116,8 @@ fn forget_between_runs(model: &mut TypedModel) {
     }
 }
 
-/// tract's own GRU fails where an element of the sequence is a single number. It takes the product with the weights of the
-/// input as well, so that is computed before it.
+/// tract's own GRU fails if an element of the sequence is a single number. Since it also accepts a ready product with
+/// the input weights, that product is computed before it.
 fn project_narrow_input(model: &TypedModel, node: &TypedNode) -> TractResult<Option<TypedModelPatch>> {
     let Some(gru) = node.op_as::<GruSeq>().filter(|gru| !gru.projected) else { return Ok(None) };
     let elements = &model.outlet_fact(node.inputs[0])?.shape;
@@ -144,7 +145,7 @@ fn project_narrow_input(model: &TypedModel, node: &TypedNode) -> TractResult<Opt
     Ok(Some(patch))
 }
 
-/// Rewrites a model until nothing is left to make faster.
+/// Rewrites a model until no rewrite applies any more.
 pub(crate) fn optimise(mut model: TypedModel, form: Form) -> TractResult<TypedModel> {
     if form == Form::Plain {
         return Ok(model);
@@ -156,7 +157,7 @@ pub(crate) fn optimise(mut model: TypedModel, form: Form) -> TractResult<TypedMo
     Ok(model)
 }
 
-/// Returns the passes that a form has, in tract's order. The values of the file are followed through them.
+/// Returns the passes of a form, in tract's order. The file's values are followed through them.
 fn guarded(all: Optimizer, form: Form) -> Optimizer {
     let guard = |pass: Box<dyn TypedPass>| -> Option<Box<dyn TypedPass>> {
         let name = format!("{pass:?}");
@@ -171,8 +172,8 @@ fn guarded(all: Optimizer, form: Form) -> Optimizer {
     Optimizer { passes: passes.map(|pass| Box::new(Followed::new(pass)) as _).collect(), ..all }
 }
 
-/// tract's passes that ask each operator for a better form of itself. Operators are not asked where the answer would be wrong,
-/// and one that fails to answer stays as it is.
+/// tract's passes that ask each operator for a better form of itself. Operators whose answer would be wrong are
+/// skipped, and one that fails to answer stays unchanged.
 #[derive(Clone)]
 struct Operators {
     rewrite: Rewrite,
@@ -264,8 +265,8 @@ fn codegen(form: Form, model: &TypedModel, node: &TypedNode) -> TractResult<Opti
     node.op.codegen(model, node)
 }
 
-/// Returns whether a dequantization is followed by operators that tract would make a table of 256 values, although there is
-/// no such table: because an operator takes an element's neighbours into account, or because the type changes.
+/// Returns whether tract would turn a dequantization and the operators behind it into a table of 256 values although
+/// such a table is wrong: because an operator combines neighbouring elements, or because the type changes.
 fn becomes_wrong_table(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
     if !node.op_is::<DequantizeLinearF32>() {
         return Ok(false);
@@ -282,8 +283,8 @@ fn becomes_wrong_table(model: &TypedModel, node: &TypedNode) -> TractResult<bool
     Ok(false)
 }
 
-/// Returns whether tract would take every nth element of an operator's inputs instead of its output, although its elements
-/// depend on the others, or although it would lose the first one's index on the way.
+/// Returns whether tract would sample every nth element of an operator's inputs instead of its output, although the
+/// output's elements depend on the others, or although the index of the first sample would be lost.
 fn is_sampled_too_early(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
     let Some(sample) = node.op_as::<Downsample>() else { return Ok(false) };
     let Some(before) = model.linear_prec(node.id)? else { return Ok(false) };
@@ -307,7 +308,7 @@ fn is_sampled_too_early(model: &TypedModel, node: &TypedNode) -> TractResult<boo
     Ok(!is_by_element && !keeps_other_axes)
 }
 
-/// Returns whether tract would do without the broadcast of a sum's input, although nothing else has the length of the axis.
+/// Returns whether tract would remove the broadcast of a sum's input, although nothing else has the length of the axis.
 fn loses_its_length(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
     let Some(sum) = node.op_as::<EinSum>() else { return Ok(false) };
     for (slot, &outlet) in node.inputs.iter().enumerate() {
@@ -335,14 +336,14 @@ fn loses_its_length(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
     Ok(false)
 }
 
-/// Returns whether a patch takes a loop out of the body of another, to run it once over all that it would get. tract leaves
-/// the body of that one with the shapes of a single iteration, and then a run fails.
+/// Returns whether a patch moves a loop out of the body of another one, to run it once over all its inputs. tract
+/// leaves the outer body with the shapes of a single iteration, and the run then fails.
 fn extracts_a_loop(node: &TypedNode, patch: &TypedModelPatch) -> bool {
     node.op_is::<Scan>() && patch.model.nodes().iter().filter(|node| node.op_is::<Scan>()).count() > 1
 }
 
 /// Returns whether a patch folds `c - conv(x)` or `c / conv(x)` into the convolution as if it were `conv(x) - c` or
-/// `conv(x) / c`. tract then changes the bias, but not the kernel as it should.
+/// `conv(x) / c`. tract then changes the bias, but does not change the kernel as it should.
 fn negates_too_little(model: &TypedModel, node: &TypedNode, patch: &TypedModelPatch) -> bool {
     let &[next] = &node.outputs[0].successors[..] else { return false };
     let is_asymmetric =

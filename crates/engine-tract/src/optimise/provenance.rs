@@ -1,8 +1,8 @@
-//! Which values of the file a plan still computes, and where, after the engine has rewritten it.
+//! Which values of the file a plan still computes after the engine has rewritten it, and where.
 //!
-//! Every rewrite of tract's is a patch that says which of its new outlets stand for which old ones. Following these, patch
-//! by patch, tells for each outlet of the result which values of the file it carries. The notes travel as the labels of
-//! tract's outlets, because those survive the renumbering between its passes.
+//! Every rewrite of tract is a patch that says which new outlets replace which old ones. Following the patches shows,
+//! for each outlet of the result, which values of the file it carries. The notes are stored as the labels of tract's
+//! outlets, because these survive the renumbering between passes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,20 +17,20 @@ use crate::{budget, names};
 
 /// A value of the file that an outlet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Carried {
+pub(crate) struct CarriedValue {
     pub value: ValueId,
-    /// Whether the engine may have put its axes in another order.
+    /// Whether the engine may have changed the order of its axes.
     pub reordered: bool,
 }
 
-/// The values that outlets carry. What is computed at load is not among them.
-pub(crate) type Provenance = HashMap<OutletId, Vec<Carried>>;
+/// The values that outlets carry, except those that are computed at load.
+pub(crate) type Provenance = HashMap<OutletId, Vec<CarriedValue>>;
 
-/// Notes where the values are, before the engine rewrites anything.
+/// Labels the outlets with their values, before the engine rewrites anything.
 pub(crate) fn mark(model: &mut TypedModel, values: &HashMap<OutletId, Vec<ValueId>>) {
     model.outlet_labels.clear();
     for (outlet, values) in values {
-        let carried: Vec<Carried> = values.iter().map(|&value| Carried { value, reordered: false }).collect();
+        let carried: Vec<CarriedValue> = values.iter().map(|&value| CarriedValue { value, reordered: false }).collect();
         model.outlet_labels.insert(*outlet, write(&carried));
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn read(model: &TypedModel) -> Provenance {
     computed.map(|(outlet, label)| (*outlet, parse(label))).collect()
 }
 
-/// Adds what an earlier look at the values has shown, where following them did not.
+/// Adds values that comparing outputs has found earlier, where following the patches did not.
 pub(crate) fn add(carried: &mut Provenance, model: &TypedModel, graph: &Graph, known: &KnownOutputs) {
     if known.is_empty() {
         return;
@@ -53,31 +53,31 @@ pub(crate) fn add(carried: &mut Provenance, model: &TypedModel, graph: &Graph, k
                 continue;
             };
             if placed.insert(value.id) {
-                let found = Carried { value: value.id, reordered: !output.same_order };
+                let found = CarriedValue { value: value.id, reordered: !output.same_order };
                 carried.entry(OutletId::new(node.id, output.slot)).or_default().push(found);
             }
         }
     }
 }
 
-/// A pass of the engine's that hands the notes on with each patch.
+/// A pass of the engine that passes the notes on with each patch.
 #[derive(Debug, Clone)]
 pub(crate) struct Followed {
     pass: Box<dyn TypedPass>,
-    /// What the patches of this round have moved. It becomes labels at the end of the round.
-    moved: HashMap<OutletId, Vec<Carried>>,
-    /// The last patch, which the engine may or may not have applied.
+    /// The notes that this round's patches have moved. They become labels at the end of the round.
+    moved: HashMap<OutletId, Vec<CarriedValue>>,
+    /// The last patch, which the engine may not have applied.
     last: Option<Step>,
 }
 
-/// What a patch does to the notes.
+/// The effect of a patch on the notes.
 #[derive(Debug, Clone)]
 struct Step {
-    /// How many nodes there are once it is applied.
+    /// The number of nodes after the patch is applied.
     nodes: usize,
-    /// The outlets that are replaced.
+    /// The replaced outlets.
     replaced: Vec<OutletId>,
-    carried: Vec<(OutletId, Vec<Carried>)>,
+    carried: Vec<(OutletId, Vec<CarriedValue>)>,
 }
 
 impl Followed {
@@ -85,12 +85,12 @@ impl Followed {
         Self { pass, moved: HashMap::new(), last: None }
     }
 
-    fn carried(&self, model: &TypedModel, outlet: OutletId) -> Vec<Carried> {
+    fn carried(&self, model: &TypedModel, outlet: OutletId) -> Vec<CarriedValue> {
         let moved = self.moved.get(&outlet).cloned();
         moved.unwrap_or_else(|| model.outlet_label(outlet).map(parse).unwrap_or_default())
     }
 
-    /// Takes over what the last patch did, if it was applied: the engine drops one that it has seen before.
+    /// Applies the effect of the last patch, if the engine has applied it: it drops a patch that it has seen before.
     fn settle(&mut self, model: &TypedModel) {
         let Some(step) = self.last.take() else { return };
         let is_applied = model.nodes().len() == step.nodes
@@ -117,12 +117,12 @@ impl Followed {
             Some(node) => Some(OutletId::new(*node, outlet.slot)),
             None => patch.taps.get(&outlet).copied(),
         };
-        let mut carried: HashMap<OutletId, Vec<Carried>> = HashMap::new();
+        let mut carried: HashMap<OutletId, Vec<CarriedValue>> = HashMap::new();
         let mut hand_on = |from: OutletId, to: OutletId, reordered: bool| {
             let known = carried.entry(to).or_insert_with(|| self.carried(model, to));
-            for Carried { value, reordered: before } in self.carried(model, from) {
+            for CarriedValue { value, reordered: before } in self.carried(model, from) {
                 if known.iter().all(|known| known.value != value) {
-                    known.push(Carried { value, reordered: before || reordered });
+                    known.push(CarriedValue { value, reordered: before || reordered });
                 }
             }
         };
@@ -131,7 +131,8 @@ impl Followed {
                 hand_on(old, new, false);
             }
         }
-        // What changes axes replaces whole chains, node by node under the same names; only the ends of a chain are told.
+        // The pass that changes axes replaces whole chains, node by node under the same names, but reports only the
+        // ends of a chain.
         if format!("{:?}", self.pass) == "ChangeAxes" {
             let by_name: HashMap<&str, usize> = model.nodes().iter().map(|node| (&*node.name, node.id)).collect();
             for node in patch.model.nodes().iter().filter(|node| placed.contains_key(&node.id)) {
@@ -175,15 +176,15 @@ impl TypedPass for Followed {
 }
 
 /// `12 17~`: the numbers of values, and whether they may be reordered.
-fn write(carried: &[Carried]) -> String {
-    let one = |carried: &Carried| format!("{}{}", carried.value.index(), if carried.reordered { "~" } else { "" });
+fn write(carried: &[CarriedValue]) -> String {
+    let one = |carried: &CarriedValue| format!("{}{}", carried.value.index(), if carried.reordered { "~" } else { "" });
     carried.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn parse(label: &str) -> Vec<Carried> {
+fn parse(label: &str) -> Vec<CarriedValue> {
     let one = |word: &str| {
         let number = word.trim_end_matches('~');
-        Some(Carried { value: ValueId::new(number.parse().ok()?), reordered: number.len() < word.len() })
+        Some(CarriedValue { value: ValueId::new(number.parse().ok()?), reordered: number.len() < word.len() })
     };
     label.split(' ').filter_map(one).collect()
 }

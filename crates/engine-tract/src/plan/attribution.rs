@@ -1,10 +1,10 @@
-//! Which operators of the file a kernel stands for.
+//! Attribution: which operators of the file a kernel stands for.
 //!
-//! At exact fidelity a kernel's name tells. An optimiser names a fused kernel after any of the operators that went into it,
-//! so names alone credit the wrong ones. What is known is which values of the file each kernel gives (see
-//! [`provenance`](crate::optimise::provenance)): the operators between those values and the values that other kernels give are what a
-//! kernel stands for. Where several kernels lie between the same values, their names and kinds tell which is which, and
-//! that is marked as inferred.
+//! At exact fidelity a kernel's name says it. An optimiser names a fused kernel after any of the operators that were
+//! fused, so names alone would credit the wrong ones. It is known which values of the file each kernel computes (see
+//! [`provenance`](crate::optimise::provenance)): a kernel stands for the operators between these values and the values
+//! that other kernels compute. If several kernels are between the same values, their names and kinds decide, and the
+//! attribution is marked as inferred.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,26 +13,26 @@ use opscope_model::{
 };
 use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 
-/// One step of the engine's, as far as attribution needs it.
+/// One step of the engine, as far as attribution needs it.
 pub(crate) struct Step {
-    /// What the engine executes.
+    /// The name of the engine's operator.
     pub op: String,
-    /// The operator that its name leads to.
+    /// The operator that its name leads back to.
     pub named: Option<OperatorId>,
-    /// The steps whose outputs it takes.
+    /// The steps whose outputs it takes as inputs.
     pub feeds_from: Vec<KernelId>,
     /// The values of the file that its outputs carry.
     pub made: Vec<ValueId>,
-    /// Whether it only shows its input in another shape or order.
+    /// Whether it only presents its input in another shape or order.
     pub only_layout: bool,
 }
 
-/// What the steps of a plan are.
+/// The attribution of the steps of a plan.
 #[derive(Default)]
 pub(crate) struct Attributed {
-    /// For every step the operators that it stands for, the one that its time counts for first.
+    /// For each step, the operators that it stands for. Its time counts for the first of them.
     pub operators: Vec<Vec<Attribution>>,
-    /// For every step the values that its first output has, maybe in another shape.
+    /// For each step, the values that its first output holds, possibly in another shape.
     pub made: Vec<Vec<ValueId>>,
 }
 
@@ -48,13 +48,13 @@ pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> At
     let regions = Regions::of(graph, steps);
     let mut groups = regions.groups();
     for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.only_layout) {
-        // It gives what the step before it gave.
+        // Its output is that of the step before it.
         let before = step.feeds_from.first().map(|from| from.index());
         if let Some(from) = before.filter(|from| regions.made[*from] == regions.made[index]) {
             groups[index] = groups[from].clone();
         }
     }
-    // What depends on no input was computed at load and has no time.
+    // Operators that depend on no input were computed at load and take no time.
     let depends = graph.depends_on_input();
     place_the_rest(graph, &mut groups, |operator| {
         operator.outputs.iter().flatten().any(|output| depends[output.index()])
@@ -85,17 +85,18 @@ fn prepares_operand(op: &str) -> bool {
     op.contains("Pack") || op.contains("Im2col") || op == "Pad"
 }
 
-/// The steps of a plan, and the operators between the values that they give.
+/// The steps of a plan, and the operators between the values that they compute.
 struct Regions<'a> {
     graph: &'a Graph,
     steps: &'a [Step],
-    /// For each step the values that it gives, maybe in another shape.
+    /// For each step, the values that it computes, possibly in another shape.
     made: Vec<Vec<ValueId>>,
-    /// For each step the operators between its values and those of other steps. Empty for a step that gives no value.
+    /// For each step, the operators between its values and those of other steps; empty for a step that computes no
+    /// value.
     operators: Vec<BTreeSet<OperatorId>>,
-    /// For each step the operators that only pass its values on: what they take and what they give is the same.
+    /// For each step, the operators that only pass its values on unchanged.
     idle: Vec<BTreeSet<OperatorId>>,
-    /// For each step that gives no value, the steps behind it that are the first to give one.
+    /// For each step that computes no value, the next steps after it that do.
     leads_to: Vec<BTreeSet<usize>>,
 }
 
@@ -170,14 +171,14 @@ impl<'a> Regions<'a> {
         self.steps[step].only_layout || prepares_operand(&self.steps[step].op)
     }
 
-    /// Returns the operator that a step's name leads to, where the values agree.
+    /// Returns the operator that a step's name leads back to, if the values agree.
     fn named(&self, step: usize) -> Option<OperatorId> {
         self.steps[step].named.filter(|named| self.candidates(step).contains(named))
     }
 
     fn groups(&self) -> Vec<Vec<Attribution>> {
         let is_inner = |step: &usize| self.made[*step].is_empty();
-        // What the inner steps that compute something have taken of each region.
+        // For each region, the operators that are attributed to inner steps which compute something.
         let mut taken: Vec<BTreeSet<OperatorId>> = vec![BTreeSet::new(); self.steps.len()];
         let mut is_shared = vec![false; self.steps.len()];
         for inner in (0..self.steps.len()).filter(is_inner) {
@@ -196,8 +197,8 @@ impl<'a> Regions<'a> {
         (0..self.steps.len()).map(group).collect()
     }
 
-    /// Returns the operator that a step's time counts for: the matrix operator for a matrix kernel and for what
-    /// prepares its operands, otherwise the one that it is named after.
+    /// Returns the operator that a step's time counts for: the matrix operator for a matrix kernel and for the steps
+    /// that prepare its operands, else the operator in its name.
     fn counts_for(&self, step: usize) -> Option<OperatorId> {
         let candidates = self.candidates(step);
         let named = self.named(step);
@@ -211,7 +212,7 @@ impl<'a> Regions<'a> {
         matrix.or(named).or(candidates.last().copied())
     }
 
-    /// Returns what a step stands for whose output is no value of the file.
+    /// Returns what a step stands for if its output is no value of the file.
     fn inner_group(&self, step: usize) -> Vec<Attribution> {
         let candidates = self.candidates(step);
         let Some(operator) = self.counts_for(step) else {
@@ -219,14 +220,15 @@ impl<'a> Regions<'a> {
             return vec![Attribution { operator, exact: false }];
         };
         let only_matrix = candidates.iter().filter(|id| is_matrix_operator(self.graph.operator(**id))).eq([&operator]);
-        // A step of another shape may be the file's own Flatten in front of the matrix operator, or the engine's.
+        // A step of another shape may be the file's own Flatten before the matrix operator, or an addition of the
+        // engine.
         let may_be_another =
             self.steps[step].only_layout && candidates.iter().any(|id| changes_layout(self.graph.operator(*id)));
         let exact = candidates.len() == 1 || (only_matrix && self.prepares(step) && !may_be_another);
         vec![Attribution { operator, exact }]
     }
 
-    /// Returns what a step stands for that computes a value of the file, without what inner steps have `taken`.
+    /// Returns what a step that computes a value of the file stands for, without the operators `taken` by inner steps.
     fn outer_group(&self, step: usize, taken: &BTreeSet<OperatorId>, is_shared: bool) -> Vec<Attribution> {
         let all = &self.operators[step];
         let Some(first) = self.counts_for(step) else {

@@ -1,4 +1,4 @@
-//! The kernels of a plan: what tract executes, in the file's words.
+//! The kernels of a plan: what tract executes, described with the file's names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,38 +12,39 @@ use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::source::TypedSource;
 
 use super::attribution::{Attributed, Step, attribute};
-use super::live::Outlets;
+use super::live_values::Outlets;
 use crate::optimise::provenance::Provenance;
 use crate::{names, tensors};
 
-/// Stands for the nodes that are no kernels: inputs, which tract also "executes".
+/// Stands for nodes that are not kernels: inputs, which tract also "executes".
 pub(crate) const NO_KERNEL: KernelId = KernelId::new(u32::MAX);
 
-/// The kernels of a plan, and where its values are.
+/// The kernels of a plan, and the locations of its values.
 pub(crate) struct Kernels {
-    /// In order of execution.
+    /// The kernels in order of execution.
     pub kernels: Arc<[Kernel]>,
-    /// The kernel of each node of tract's, or [`NO_KERNEL`].
+    /// The kernel of each of tract's nodes, or [`NO_KERNEL`].
     pub kernel_of: Vec<KernelId>,
-    /// Where the file's inputs and what its operators compute in runs can be found.
+    /// Where the file's inputs, and the values that its operators compute in a run, can be found.
     pub outlets: Outlets,
 }
 
-/// What is known of the values of a plan: see [`Prepared`](super::prepare::Prepared).
+/// What is known about the values of a plan: see [`PreparedModel`](super::preparation::PreparedModel).
 pub(crate) struct Values<'a> {
     pub values: &'a HashMap<OutletId, Vec<ValueId>>,
     pub carried: &'a Provenance,
     pub weights: &'a [(ValueId, OutletId)],
 }
 
-/// Returns the kernels of a plan, in the file's words.
+/// Returns the kernels of a plan, described with the file's names.
 pub(crate) fn kernels(graph: &Graph, plan: &TypedSimplePlan, fidelity: Fidelity, prepared: &Values<'_>) -> Kernels {
     let Values { values, weights, .. } = *prepared;
     let model = plan.model();
     let mut kernel_of = vec![NO_KERNEL; model.nodes().len()];
     let mut executed = Vec::new();
     for &node in plan.order_without_consts() {
-        // An input that an operator hands on unchanged (`Identity`) is that operator's output, too: then it is a kernel.
+        // An input that an operator passes on unchanged (`Identity`) is also that operator's output: then it is a
+        // kernel.
         let is_seen = !model.node(node).op_is::<TypedSource>() || values.keys().any(|outlet| outlet.node == node);
         if is_seen && !graph.operators.is_empty() {
             kernel_of[node] = KernelId::new(executed.len() as u32);
@@ -55,7 +56,7 @@ pub(crate) fn kernels(graph: &Graph, plan: &TypedSimplePlan, fidelity: Fidelity,
 
     let mut value_at: HashMap<OutletId, ValueId> = HashMap::new();
     for (slot, outlet) in model.inputs.iter().enumerate() {
-        // With inputs baked in the slots no longer match; names do.
+        // If inputs are baked in, the slots no longer match, but the names do.
         let name = &model.node(outlet.node).name;
         let by_name = graph.inputs.iter().copied().find(|&input| graph.value(input).name == *name);
         if let Some(input) = by_name.or(graph.inputs.get(slot).copied()) {
@@ -108,7 +109,7 @@ fn step(model: &TypedModel, id: usize, kernel_of: &[KernelId], prepared: &Values
             _ => None,
         }
     };
-    // Initializers and inputs keep the file's names, which may look like one of ours.
+    // Initializers and inputs keep the file's names, which may look like one of this crate's.
     let decode = |name: &str| names::decode(name).filter(|operator| operator.index() < graph.operators.len());
     Step {
         op: node.op.name().into_owned(),

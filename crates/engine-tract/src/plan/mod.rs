@@ -1,9 +1,9 @@
 pub(crate) mod attribution;
-pub(crate) mod held;
 pub(crate) mod kernels;
-pub(crate) mod live;
-pub(crate) mod observed;
-pub(crate) mod prepare;
+pub(crate) mod live_values;
+pub(crate) mod memory;
+pub(crate) mod observed_run;
+pub(crate) mod preparation;
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -27,13 +27,13 @@ use tract_onnx::tract_core::ops::konst::Const;
 use crate::budget::guard;
 use crate::operators::{OutOfRange, sources_of_indices};
 use crate::tensors::{TractTensors, import_all, view};
-use held::{HeldMemory, run_memory};
 use kernels::{Kernels, Values, kernels};
-use live::Outlets;
-use observed::{Observed, Stopped};
-use prepare::{Baked, Prepared};
+use live_values::Outlets;
+use memory::{HeldMemory, run_memory};
+use observed_run::{ObservedRun, Stopped};
+use preparation::{Baked, PreparedModel};
 
-/// A plan of tract's, with the states that runs take turns to use.
+/// A plan of tract, with the states that runs take in turn.
 pub(crate) struct TractPlan {
     graph: Arc<Graph>,
     plan: Arc<TypedSimplePlan>,
@@ -43,7 +43,7 @@ pub(crate) struct TractPlan {
     memory: RunMemory,
     shapes_are_known: bool,
     kernels: Arc<[Kernel]>,
-    /// The kernel of each node of tract's, or [`NO_KERNEL`].
+    /// The kernel of each of tract's nodes, or [`NO_KERNEL`].
     kernel_of: Vec<KernelId>,
     outlets: Outlets,
     constants: Vec<(ValueId, usize)>,
@@ -51,7 +51,7 @@ pub(crate) struct TractPlan {
     inputs: Vec<ExpectedInput>,
     notes: Vec<String>,
     made: (Ticks, Ticks),
-    /// A state keeps what operators allocate for themselves. A run takes one, so that concurrent runs never wait.
+    /// A state keeps what operators allocate for themselves. Each run takes one, so that concurrent runs never wait.
     states: Mutex<Vec<TypedSimpleState>>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct TractPlan {
 struct ExpectedInput {
     dtype: DType,
     shape: Vec<usize>,
-    /// The value, where it is a part of the plan.
+    /// The value, if it is part of the plan.
     baked: Option<Tensor>,
 }
 
@@ -68,12 +68,12 @@ impl TractPlan {
         graph: Arc<Graph>,
         fidelity: Fidelity,
         threads: NonZeroUsize,
-        prepared: Prepared,
+        prepared: PreparedModel,
         inputs: &[Tensor],
         baked: &Baked,
         start: Ticks,
     ) -> Result<Self, EngineError> {
-        let Prepared { model, values, carried, constants, weights, outputs, notes } = prepared;
+        let PreparedModel { model, values, carried, constants, weights, outputs, notes } = prepared;
         let executor = match threads.get() {
             1 => Executor::SingleThread,
             threads => Executor::multithread(threads),
@@ -90,7 +90,7 @@ impl TractPlan {
         };
         outlets.extend(constants.iter().copied());
         let model = plan.model();
-        // What a rewritten plan gives without computing it in a run is known by the output alone.
+        // A value that a rewritten plan returns without computing it in a run is only known by its output.
         for (&value, &outlet) in graph.outputs.iter().zip(&model.outputs) {
             if model.node(outlet.node).op_is::<Const>() {
                 outlets.entry(value).or_insert(outlet);
@@ -152,7 +152,7 @@ impl TractPlan {
         self.plan.order_without_consts()
     }
 
-    /// For each step of the order: the nodes whose values nothing takes after it.
+    /// Returns, for each step of the order, the nodes whose values nothing takes after it.
     pub(crate) fn flushed(&self) -> &[TVec<usize>] {
         &self.flushed
     }
@@ -166,7 +166,7 @@ impl TractPlan {
         self.kernel_of[node]
     }
 
-    /// Returns the kernel that a node is; `None` for inputs.
+    /// Returns the kernel of a node; `None` for inputs.
     pub(crate) fn kernel_at(&self, node: usize) -> Option<&Kernel> {
         self.kernels.get(self.kernel_of[node].index())
     }
@@ -176,17 +176,17 @@ impl TractPlan {
         self.shapes_are_known
     }
 
-    /// Does the work of a run with the plan's threads. Where tract is not told, even that it is one, each product asks for it under a
-    /// lock that all threads share, and that the child of a fork could find locked.
+    /// Does the work of a run with the plan's threads. Without an executor, even for a single thread, each product
+    /// would look for one under a lock that all threads share, and that the child of a fork might find locked.
     pub(crate) fn with_threads<T>(&self, work: impl FnOnce() -> T) -> T {
         multithread_tract_scope(self.executor.clone(), work)
     }
 
-    /// Runs again to find the node that fails, because a run without an observer does not keep its node.
+    /// Finds the node that fails by running again, because a run without an observer does not record it.
     fn place_of_failure(&self, inputs: &TVec<TValue>) -> usize {
         let last = Cell::new(usize::MAX);
         let interest = Interest::default();
-        let observed = Observed {
+        let observed = ObservedRun {
             plan: self,
             run: RunId(0),
             observer: &NoObserver,
@@ -213,7 +213,7 @@ impl TractPlan {
         EngineError::Run { node, reason }
     }
 
-    /// Returns the name of the operator that a node of tract's counts for.
+    /// Returns the name of the operator that one of tract's nodes counts for.
     fn operator_at(&self, node: usize) -> Option<String> {
         let kernel = self.kernels.get(self.kernel_of.get(node)?.index())?;
         Some(self.graph.operator(kernel.operator()?).name.clone())
@@ -295,10 +295,10 @@ impl Plan for TractPlan {
             } else {
                 let memory = interest.memory.then(|| RefCell::new(HeldMemory::new(self, observer, inputs)));
                 let memory = memory.as_ref();
-                Observed { plan: self, run, observer, interest: &interest, inputs, last: &last, memory }
+                ObservedRun { plan: self, run, observer, interest: &interest, inputs, last: &last, memory }
                     .execute(&mut state)?
             };
-            // A state that a run left early is not used again.
+            // A state that a run left early is not reused.
             self.give_back(state);
             Ok(outputs)
         });
@@ -309,7 +309,7 @@ impl Plan for TractPlan {
                 Ok(outputs)
             }
             Ok(Err(error)) => {
-                // tract renames an operator with bodies, so its errors do not always say where they come from.
+                // tract renames an operator with bodies, so its errors do not always name their origin.
                 if interest.is_nothing() && guard::explain(&error, &self.graph).0.is_none() {
                     last.set(self.place_of_failure(inputs));
                 }

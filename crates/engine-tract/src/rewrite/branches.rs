@@ -1,7 +1,8 @@
-//! The branch that an `If` takes, where the inputs decide it before a run: it stands in the place of the `If` then.
+//! The branch that an `If` takes, if the inputs decide that before a run: then the branch replaces the `If`.
 //!
-//! ONNX lets the two branches give tensors of different ranks, as voice models do that take one window or many. tract wants
-//! one rank. Where the condition is known when a plan is made, the other branch is dropped, so that it does not have to fit.
+//! ONNX allows the two branches to return tensors of different ranks, as in voice models that take one window or many.
+//! tract requires one rank. If the condition is known when a plan is made, the other branch is dropped, so that it does
+//! not have to fit.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,8 @@ use tract_onnx::prelude::{InferenceModel, TVec};
 use tract_onnx::tract_core::internal::OutletId;
 use tract_onnx::tract_hir::infer::Factoid;
 
-/// Returns the branch that each `If` of the main graph takes whose condition is known, by the node's place in the file.
+/// Returns the branch that each `If` of the main graph takes, if its condition is known, by the node's position in the
+/// file.
 pub(crate) fn decided(proto: &ModelProto, parsed: &ParseResult) -> Vec<(usize, bool)> {
     let Some(main) = &proto.graph else { return Vec::new() };
     let decision = |(position, node): (usize, &NodeProto)| {
@@ -22,7 +24,7 @@ pub(crate) fn decided(proto: &ModelProto, parsed: &ParseResult) -> Vec<(usize, b
     main.node.iter().enumerate().filter_map(decision).collect()
 }
 
-/// Returns the branch that an `If` of tract's takes, where its condition is known.
+/// Returns the branch that one of tract's `If`s takes, if its condition is known.
 pub(crate) fn decided_at(model: &InferenceModel, node: usize) -> Option<bool> {
     let node = model.node(node);
     condition(model, *node.inputs.first().filter(|_| node.op_is::<If>())?)
@@ -30,11 +32,11 @@ pub(crate) fn decided_at(model: &InferenceModel, node: usize) -> Option<bool> {
 
 fn condition(model: &InferenceModel, outlet: OutletId) -> Option<bool> {
     let value = model.outlet_fact(outlet).ok()?.value.concretize()?;
-    // tract reads a number even where there is none.
+    // tract would read a number even from an empty tensor.
     if value.len() == 1 { value.cast_to_scalar::<bool>().ok() } else { None }
 }
 
-/// Puts the branches that are taken in the place of their nodes.
+/// Replaces the nodes by the branches that are taken.
 pub(crate) fn inline(proto: &mut ModelProto, decided: &[(usize, bool)]) {
     let Some(main) = &mut proto.graph else { return };
     let mut nodes = Vec::with_capacity(main.node.len());
@@ -57,8 +59,7 @@ fn branch(node: &NodeProto, taken: bool) -> Option<&GraphProto> {
     node.attribute.iter().find(|attribute| attribute.name == wanted)?.g.as_ref()
 }
 
-/// Returns the nodes and initializers of a branch, under names that nothing outside of it has, and a node for each
-/// output.
+/// Returns the nodes and initializers of a branch, under names that nothing outside it has, and a node for each output.
 fn unfolded(node: &NodeProto, mut branch: GraphProto) -> (Vec<NodeProto>, Vec<tract_onnx::pb::TensorProto>) {
     let own = branch.node.iter().flat_map(|inner| inner.output.iter());
     let own = own.chain(branch.initializer.iter().map(|tensor| &tensor.name)).filter(|name| !name.is_empty());
@@ -90,8 +91,8 @@ fn unfolded(node: &NodeProto, mut branch: GraphProto) -> (Vec<NodeProto>, Vec<tr
     (branch.node, branch.initializer)
 }
 
-/// Renames what a node takes, also inside of its own graphs. ONNX forbids a name that is used in an outer graph to be made
-/// again in an inner one.
+/// Renames the inputs of a node, including those of its own graphs. ONNX forbids an inner graph to define a name that
+/// an outer graph uses.
 pub(crate) fn rename_inputs(node: &mut NodeProto, renamed: &HashMap<String, String>) {
     node.input.iter_mut().for_each(|input| rename(input, renamed));
     for inner in node.attribute.iter_mut().flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs)) {
@@ -100,7 +101,7 @@ pub(crate) fn rename_inputs(node: &mut NodeProto, renamed: &HashMap<String, Stri
     }
 }
 
-/// Renames a value where it has another name outside of its graph.
+/// Renames a value that has another name outside its graph.
 pub(crate) fn rename(name: &mut String, renamed: &HashMap<String, String>) {
     if let Some(new) = renamed.get(name.as_str()) {
         name.clone_from(new);

@@ -1,7 +1,7 @@
-//! Loops that are known to end, written out: iteration after iteration stands in the place of the `Loop`.
+//! Loops whose end is known, unrolled: the iterations replace the `Loop`, one after the other.
 //!
-//! tract has no `Loop`. Where the inputs decide how often one runs, its body is repeated that many times. A condition that
-//! the body computes has to be known after each iteration, so such a loop is written out one iteration at a time.
+//! tract has no `Loop`. If the inputs decide how often a loop runs, its body is repeated that many times. If the body
+//! computes the condition, that must be known after each iteration, so such a loop is unrolled one iteration at a time.
 
 use std::collections::HashMap;
 
@@ -13,31 +13,31 @@ use tract_onnx::tract_hir::infer::Factoid;
 
 use super::branches::{rename, rename_inputs};
 
-/// Iterations that are written out at most.
+/// How many iterations are unrolled at most.
 const MOST_ITERATIONS: i64 = 1024;
 
-/// Nodes that all iterations of a loop may come to, those of their own graphs included.
+/// How many nodes the iterations of a loop may have in total, including those of inner graphs.
 const MOST_NODES: usize = 20_000;
 
-/// Nodes that the main graph may come to.
+/// How many nodes the main graph may have afterwards.
 const MOST_NODES_IN_ALL: usize = 50_000;
 
-/// Bytes of constants that all iterations of a loop may come to. The initializers of the body are there once.
+/// How many bytes of constants the iterations of a loop may have in total. The body's initializers exist only once.
 const MOST_BYTES: usize = 1 << 26;
 
-/// Iterations that are written out one at a time. Each costs an analysis of the whole model.
+/// How many iterations are unrolled one at a time. Each costs an analysis of the whole model.
 const MOST_SINGLE_ITERATIONS: i64 = 64;
 
-/// A loop that can be written out.
+/// A loop that can be unrolled.
 pub(crate) struct Counted {
-    /// Where the node is.
+    /// The position of the node.
     position: usize,
     iterations: i64,
-    /// Whether it continues after that if its condition holds, and with how many iterations at most.
+    /// `Some` if the loop continues after that while its condition holds, with at most this many iterations.
     rest: Option<i64>,
 }
 
-/// Returns the loops of the main graph of which it is known how often they run, or that they run once more.
+/// Returns the loops of the main graph for which it is known how often they run, or that they run once more.
 pub(crate) fn counted(proto: &ModelProto, parsed: &ParseResult) -> Vec<Counted> {
     let Some(main) = &proto.graph else { return Vec::new() };
     let mut nodes = main.node.len();
@@ -66,7 +66,7 @@ fn count(node: &NodeProto, parsed: &ParseResult) -> Option<(Counted, usize)> {
             if value.len() == 1 { value.cast_to_scalar::<i64>().ok() } else { None }
         })
     };
-    // Without a limit it is the condition that ends it.
+    // Without a limit, the condition ends the loop.
     let limit = known(0).unwrap_or(Some(i64::MAX))?.max(0);
     let holds = known(1).unwrap_or(Some(1))? != 0;
     let body = body(node)?;
@@ -80,7 +80,7 @@ fn count(node: &NodeProto, parsed: &ParseResult) -> Option<(Counted, usize)> {
     };
     let carried = body.input.len().checked_sub(2)?;
     let is_whole = node.input.len() >= 2 + carried && body.output.len() > carried;
-    // What no iteration collects has a shape that only the body knows.
+    // An output that no iteration contributes to has a shape that only the body knows.
     let is_collected = node.output.len() > carried;
     let is_possible = outcome.iterations > 0 || !is_collected || written_before(node) > 0;
     let times = usize::try_from(outcome.iterations).ok().filter(|_| outcome.iterations <= MOST_ITERATIONS)?;
@@ -89,7 +89,7 @@ fn count(node: &NodeProto, parsed: &ParseResult) -> Option<(Counted, usize)> {
     (is_whole && is_possible && nodes <= MOST_NODES && bytes <= MOST_BYTES).then_some((outcome, nodes))
 }
 
-/// Returns the nodes of a graph and of the graphs inside.
+/// Returns the number of nodes of a graph and of the graphs inside it.
 fn nodes_of(graph: &GraphProto) -> usize {
     let inner = graph.node.iter().flat_map(graphs_of).map(nodes_of);
     graph.node.len() + inner.sum::<usize>()
@@ -99,7 +99,7 @@ fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
     node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
 }
 
-/// About the bytes of the constants in a node.
+/// Returns about how many bytes the constants in a node have.
 fn bytes_of(node: &NodeProto) -> usize {
     let bytes = |tensor: &TensorProto| {
         tensor.raw_data.len()
@@ -114,7 +114,7 @@ fn bytes_of(node: &NodeProto) -> usize {
     own.sum::<usize>() + inner.sum::<usize>()
 }
 
-/// What becomes of the condition in the body.
+/// How the body determines the condition.
 enum Condition {
     Stays,
     Ends,
@@ -156,7 +156,7 @@ fn body(node: &NodeProto) -> Option<&GraphProto> {
     node.attribute.iter().find(|attribute| attribute.name == "body")?.g.as_ref()
 }
 
-/// What the rest of a loop notes: how many iterations stand before it, and what they have collected.
+/// The attribute by which the rest of a loop records how many iterations were before it, and what they have collected.
 const BEFORE: &str = "opscope.before";
 const COLLECTED: &str = "opscope.collected";
 
@@ -164,7 +164,7 @@ fn written_before(node: &NodeProto) -> i64 {
     node.attribute.iter().find(|attribute| attribute.name == BEFORE).map_or(0, |attribute| attribute.i)
 }
 
-/// Writes the loops out. Returns whether there were any.
+/// Unrolls the loops. Returns whether there were any.
 pub(crate) fn unroll(proto: &mut ModelProto, counted: &[Counted]) -> bool {
     let own = |domain: &str| matches!(domain, "" | "ai.onnx");
     let opset = proto.opset_import.iter().find(|opset| own(&opset.domain)).map_or(0, |opset| opset.version);
@@ -186,7 +186,7 @@ pub(crate) fn unroll(proto: &mut ModelProto, counted: &[Counted]) -> bool {
     is_any
 }
 
-/// What stands in the place of a loop.
+/// The nodes that replace a loop.
 struct Unrolled {
     nodes: Vec<NodeProto>,
     initializers: Vec<TensorProto>,
@@ -233,7 +233,7 @@ impl Unrolled {
         Some(unrolled)
     }
 
-    /// Adds one iteration, and returns the names of what the body gives.
+    /// Adds one iteration, and returns the names of the body's outputs.
     fn iterate(
         &mut self,
         node: &NodeProto,
@@ -272,7 +272,7 @@ impl Unrolled {
         outputs.collect()
     }
 
-    /// Adds an axis before the others, along which iterations are joined.
+    /// Adds an axis before the others, along which the iterations are joined.
     fn with_axis(&mut self, what: &str, value: &str) -> String {
         let mut node = named(what, "Unsqueeze", vec![value.to_owned()]);
         if self.opset < 13 {
@@ -292,7 +292,7 @@ impl Unrolled {
         what.to_owned()
     }
 
-    /// Adds what is left of the loop.
+    /// Adds the rest of the loop.
     fn continue_with(
         &mut self,
         node: &NodeProto,
@@ -322,7 +322,7 @@ impl Unrolled {
         self.nodes.push(rest);
     }
 
-    /// Gives the loop's outputs.
+    /// Adds the loop's outputs.
     fn finish(&mut self, node: &NodeProto, states: &[String], collected: &[Vec<String>]) {
         for (slot, output) in node.output.iter().enumerate().filter(|(_, output)| !output.is_empty()) {
             let name = format!("{}.output{slot}", node.name);
@@ -344,7 +344,7 @@ impl Unrolled {
     }
 }
 
-/// Returns what the iterations before have collected, for each output that collects.
+/// Returns what earlier iterations have collected, for each output that collects.
 fn collected(node: &NodeProto, outputs: usize) -> Vec<Vec<String>> {
     let noted = node.attribute.iter().find(|attribute| attribute.name == COLLECTED);
     let names: Vec<String> = noted
@@ -356,7 +356,7 @@ fn collected(node: &NodeProto, outputs: usize) -> Vec<Vec<String>> {
     (0..outputs).map(|output| names[output * each..][..each].to_vec()).collect()
 }
 
-/// Returns a node whose output has its name.
+/// Returns a node whose output has the same name as the node.
 fn named(name: &str, op_type: &str, input: Vec<String>) -> NodeProto {
     NodeProto {
         name: name.to_owned(),
@@ -367,7 +367,7 @@ fn named(name: &str, op_type: &str, input: Vec<String>) -> NodeProto {
     }
 }
 
-/// Returns a constant of one number and no dimensions.
+/// Returns a scalar constant.
 fn number(name: &str, dtype: DataType, value: i64) -> NodeProto {
     let mut tensor = TensorProto { data_type: dtype as i32, ..TensorProto::default() };
     match dtype {

@@ -1,8 +1,8 @@
-//! The file's messages as tract takes them.
+//! The file's messages in the form that tract reads.
 
 pub(crate) mod branches;
+pub(crate) mod decompositions;
 pub(crate) mod loops;
-pub(crate) mod spelled;
 
 use std::collections::HashSet;
 
@@ -20,8 +20,8 @@ use tract_onnx::tract_core::internal::{TractErrorContext, TractResult};
 
 use crate::names;
 
-/// Returns every node of the main graph under the name that leads back to its operator, what tract reads otherwise than
-/// ONNX means it written out, and operators that it lacks spelled out.
+/// Returns every node of the main graph under the name that leads back to its operator. Rewrites what tract interprets
+/// differently from ONNX, and decomposes operators that it lacks.
 pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelProto> {
     let mut proto = framework.proto_model_for_read(&mut &graph.source.bytes[..])?;
     let is_own = |domain: &str| matches!(domain, "" | "ai.onnx");
@@ -34,7 +34,7 @@ pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelPro
         }
         let mut nodes = Vec::with_capacity(main.node.len());
         for node in std::mem::take(&mut main.node) {
-            match spelled::spelled_out(&node, opset).with_context(|| format!("Building node {}", node.name))? {
+            match decompositions::decompose(&node, opset).with_context(|| format!("Building node {}", node.name))? {
                 Some(several) => nodes.extend(several),
                 None => nodes.push(node),
             }
@@ -45,10 +45,10 @@ pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelPro
     Ok(proto)
 }
 
-/// Writes out what tract reads otherwise.
+/// Rewrites what tract interprets differently.
 struct Writer {
     opset: i64,
-    /// How many outputs without a name have got one.
+    /// How many outputs without a name have received one.
     unnamed: usize,
 }
 
@@ -70,20 +70,20 @@ impl Writer {
 
     fn write_out_body(&mut self, body: &mut GraphProto) {
         name_nodes(body);
-        let spelled = std::mem::take(&mut body.node).into_iter().flat_map(|node| {
-            // What cannot be spelled out is refused where it is known that the body is needed.
-            match spelled::spelled_out(&node, self.opset) {
-                Ok(Some(spelled)) => spelled,
+        let decomposed = std::mem::take(&mut body.node).into_iter().flat_map(|node| {
+            // An operator that cannot be decomposed is refused once it is known that the body is needed.
+            match decompositions::decompose(&node, self.opset) {
+                Ok(Some(nodes)) => nodes,
                 Ok(None) | Err(_) => vec![node],
             }
         });
-        body.node = spelled.collect();
+        body.node = decomposed.collect();
         self.write_out(body);
     }
 
-    /// tract counts only the outputs that have a name, so that one that is left out would move the next into its place.
+    /// tract counts only the outputs with a name, so an omitted one would shift the next into its place.
     fn name_outputs(&mut self, node: &mut NodeProto) {
-        // How many parts there are is the number of outputs, whether they are used or not.
+        // The number of parts is the number of outputs, whether they are used or not.
         let is_counted = node.op_type == "Split";
         while !is_counted && node.output.last().is_some_and(String::is_empty) {
             node.output.pop();
@@ -95,8 +95,8 @@ impl Writer {
     }
 }
 
-/// Gives every node of a body a name that no other node of it has, and none of the values that come into it: tract names
-/// what it makes of both after them.
+/// Gives every node of a body a name that no other node of the body has, and no value that enters it: tract derives
+/// names from both.
 fn name_nodes(body: &mut GraphProto) {
     let mut taken = HashSet::new();
     taken.extend(body.input.iter().map(|input| input.name.clone()));
@@ -120,7 +120,7 @@ fn name_nodes(body: &mut GraphProto) {
     }
 }
 
-/// The names of all values that the nodes of a graph take, also those inside of them.
+/// Collects the names of all values that the nodes of a graph take, including those of inner graphs.
 fn collect_inputs(graph: &GraphProto, names: &mut HashSet<String>) {
     for node in &graph.node {
         names.extend(node.input.iter().cloned());
@@ -131,7 +131,7 @@ fn collect_inputs(graph: &GraphProto, names: &mut HashSet<String>) {
     names.extend(graph.output.iter().map(|output| output.name.clone()));
 }
 
-/// The inputs of a loop's body may declare dimensions by names; what they are is known from outside of the loop.
+/// The inputs of a loop's body may name their dimensions, but the sizes are known from outside the loop.
 fn forget_names_of_dimensions(input: &mut ValueInfoProto) {
     let Some(type_proto::Value::TensorType(tensor)) = input.r#type.as_mut().and_then(|kind| kind.value.as_mut()) else {
         return;
@@ -143,7 +143,7 @@ fn forget_names_of_dimensions(input: &mut ValueInfoProto) {
     }
 }
 
-/// Data beside the file without a length is as long as its shape needs; tract takes the file to its end.
+/// External data without a length is as long as its shape needs; tract would read to the end of the file.
 fn give_length(tensor: &mut TensorProto) {
     let elements = tensor.dims.iter().try_fold(1usize, |all, dim| all.checked_mul(usize::try_from(*dim).ok()?));
     let bytes = DType::from_onnx(tensor.data_type).zip(elements).and_then(|(dtype, elements)| dtype.bytes_of(elements));
@@ -157,7 +157,7 @@ fn give_length(tensor: &mut TensorProto) {
     }
 }
 
-/// Without a value ONNX means one zero of float32; tract takes float64.
+/// The default value is one zero of float32 in ONNX; tract uses float64.
 fn give_default(node: &mut NodeProto) {
     if node.op_type == "ConstantOfShape" && node.attribute.iter().all(|attribute| attribute.name != "value") {
         let zero = TensorProto {

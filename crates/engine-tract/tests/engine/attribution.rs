@@ -1,4 +1,4 @@
-//! Which operators of the file kernels stand for.
+//! The operators of the file that kernels stand for.
 
 use std::collections::{BTreeMap, BTreeSet};
 

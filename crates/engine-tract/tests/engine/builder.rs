@@ -1,4 +1,4 @@
-//! Small models that are made for one test.
+//! Small models, each built for one test.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tract_onnx::pb::{
     ValueInfoProto, tensor_shape_proto, type_proto,
 };
 
-/// A graph in the making.
+/// A graph that is being built.
 #[derive(Default, Clone)]
 pub struct Builder(GraphProto);
 
@@ -123,7 +123,7 @@ impl Builder {
             .encode_to_vec()
     }
 
-    /// Returns the graph as if it had been read from a file without neighbours.
+    /// Returns the graph as if it had been read from a file without external data.
     pub fn graph(self) -> Arc<Graph> {
         let bytes = Bytes::from(self.bytes());
         Arc::new(Graph::from_bytes(Path::new("made.onnx"), bytes).unwrap())

@@ -1,4 +1,4 @@
-//! Single operators with the attributes that exporters rarely write: each is computed as ONNX Runtime does, or refused.
+//! Single operators with attributes that exporters rarely write: each is computed as ONNX Runtime does, or refused.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ use tract_onnx::pb::{
 
 use crate::files::{FIDELITIES, load, mismatch, models, run};
 
-/// The cases that the engine refuses, by the beginning of their names, and what it must say of them.
+/// The cases that the engine refuses, by the prefix of their names, and what the errors must contain.
 const REFUSED: &[(&str, &str)] = &[
     ("Attention: ", "Attention"),
     ("BatchNormalization: training", "outputs"),
@@ -94,7 +94,7 @@ fn every_attribute_is_read_or_refused() {
     assert!(wrong.is_empty(), "{} faults\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Returns what is wrong with what the engine computes; an error where it computes nothing.
+/// Returns how the engine's outputs are wrong; an error if it computes nothing.
 fn outcome(case: &Json, fidelity: opscope_model::Fidelity) -> Result<Option<String>, String> {
     let text = |error: EngineError| error.to_string();
     let graph = graph(case).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Damaged models: whatever the reader lets through, the engine runs or refuses.
+//! Damaged models: whatever the reader accepts, the engine runs or refuses.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ const REAL: [&str; 7] = [
     "fixtures/runtime_slice",
 ];
 
-/// Inputs of zeros as the damaged file asks for them; `None` where they would be large.
+/// Returns inputs of zeros that fit the damaged file; `None` if they would be large.
 fn zeros(graph: &Graph) -> Option<Vec<Tensor>> {
     let zero = |&input| {
         let value = graph.value(input);

@@ -1,4 +1,4 @@
-//! The models and fixtures of `models/`, and how results are compared with what is stored beside them.
+//! The models and fixtures of `models/`, and how results are compared with the outputs that are stored beside them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ pub fn load(graph: &Arc<Graph>, fidelity: Fidelity) -> Result<Arc<dyn Model>, En
     TractEngine.load(Arc::clone(graph), &options)
 }
 
-/// Returns the inputs of a graph out of an object of files by input name, in the graph's order.
+/// Returns the inputs of a graph from an object of files by input name, in the graph's order.
 pub fn inputs(graph: &Graph, directory: &str, files: &Json) -> Vec<Tensor> {
     let file = |name: &str| files[name].as_str().unwrap_or_else(|| panic!("no file for input '{name}'")).to_owned();
     let names = graph.inputs.iter().map(|&input| &graph.value(input).name);
@@ -59,7 +59,7 @@ pub fn run(plan: &dyn Plan, inputs: &[Tensor]) -> Result<Vec<Tensor>, EngineErro
     Ok((0..outputs.len()).map(|index| outputs.view(index).to_tensor().unwrap()).collect())
 }
 
-/// Returns what two correct implementations may be apart.
+/// Returns how much two correct implementations may differ.
 pub fn tolerance(dtype: DType) -> Tolerance {
     match dtype {
         DType::F32 => Tolerance { absolute: 0.0, relative: 1e-3, of_max: 5e-5 },
@@ -67,7 +67,7 @@ pub fn tolerance(dtype: DType) -> Tolerance {
     }
 }
 
-/// Why a tensor is not what was expected; `None` when it is.
+/// Returns why a tensor is not the expected one; `None` if it is.
 pub fn mismatch(found: &Tensor, expected: &Tensor) -> Option<String> {
     if (found.dtype(), found.shape()) != (expected.dtype(), expected.shape()) {
         let describe = |tensor: &Tensor| format!("{} {:?}", tensor.dtype(), tensor.shape());
@@ -81,7 +81,7 @@ pub fn mismatch(found: &Tensor, expected: &Tensor) -> Option<String> {
     (!difference.is_within(&tolerance)).then(|| format!("{difference:?}"))
 }
 
-/// Names and files of the members of a JSON object.
+/// Returns the names and files of the members of a JSON object.
 pub fn members(object: &Json) -> BTreeMap<&str, &Json> {
     object.as_object().unwrap().iter().map(|(name, member)| (name.as_str(), member)).collect()
 }

@@ -1,4 +1,4 @@
-//! Files with legal oddities, each with what it computes.
+//! Files with legal oddities, each with its outputs.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn run_with_strings(plan: &dyn Plan, inputs: &[Tensor]) -> Result<Vec<Option<Ten
     Ok((0..outputs.len()).map(tensor).collect())
 }
 
-/// What the refusal of a fixture must speak of.
+/// What the refusal of a fixture must contain.
 const NAMED: &[(&str, &[&str])] = &[
     ("bf16_initializer", &["bfloat16", "'w'"]),
     ("cycle", &["'node_0'", "cycle"]),
@@ -110,7 +110,7 @@ fn what_must_be_refused_is_refused_in_one_readable_sentence() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns what the engine says of a graph that it must refuse, at load or once it knows the inputs.
+/// Returns the engine's error for a graph that it must refuse, at load or once it knows the inputs.
 fn refusal_of_engine(graph: &Arc<Graph>, name: &str, fixture: &serde_json::Value) -> Option<String> {
     let refuse = |fidelity| {
         let model = match load(graph, fidelity) {

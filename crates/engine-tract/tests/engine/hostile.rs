@@ -1,4 +1,4 @@
-//! Models that are made to take the engine's time and memory: each runs, or is refused with a sentence.
+//! Models that are built to waste the engine's time and memory: each runs, or is refused with a sentence.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -26,7 +26,7 @@ impl Draw for Random {
     }
 }
 
-/// Plans a drawn model, and runs it where its values are small.
+/// Plans a drawn model, and runs it if its values are small.
 fn outcomes(bytes: Vec<u8>) -> Vec<Result<(), EngineError>> {
     let Ok((graph, inputs)) = one_operator::with_zeros(bytes) else { return Vec::new() };
     let graph = Arc::new(graph);
@@ -41,8 +41,8 @@ fn outcomes(bytes: Vec<u8>) -> Vec<Result<(), EngineError>> {
     FIDELITIES.map(attempt).into()
 }
 
-/// `OPSCOPE_SEEDS=1000..20000` draws others, each of which is noted in the file `OPSCOPE_AT`: that tells which one ended the
-/// process.
+/// `OPSCOPE_SEEDS=1000..20000` draws others, and records each of them in the file `OPSCOPE_AT`, which shows the one
+/// that ended the process.
 #[test]
 fn drawn_models_run_or_are_refused_within_their_budget() {
     let seeds = std::env::var("OPSCOPE_SEEDS").unwrap_or_else(|_| "0..500".to_owned());
@@ -186,7 +186,7 @@ fn nodes_that_are_no_tree_are_refused() {
     }
 }
 
-/// The rank of what a branch takes from outside is known only when the inputs are.
+/// The rank of what a branch takes from outside is known only once the inputs are.
 #[test]
 fn what_is_not_allowed_is_refused_inside_of_a_branch_as_well() {
     let branch =

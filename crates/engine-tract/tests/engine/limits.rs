@@ -1,4 +1,4 @@
-//! Sizes that no machine has: an error that names the operator, and nothing is allocated.
+//! Sizes that no machine has: they cause an error that names the operator, and no allocation.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::files::{FIDELITIES, load};
 
 const HUGE: i64 = 1 << 23;
 
-/// `y = x + <huge>`, so that what is huge is needed.
+/// `y = x + <huge>`, so that the huge value is needed.
 fn beside_input(graph: Builder) -> Builder {
     graph.input("x", DataType::Float, &[D::N(1)]).node("add", "Add", &["x", "huge"], &["y"]).output("y")
 }

@@ -1,4 +1,4 @@
-//! What an observer may switch on while a run goes on, and what it sees of the run then.
+//! What an observer may switch on during a run, and what it then sees of the run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -66,7 +66,7 @@ fn a_mask_that_is_switched_in_the_middle_of_a_run_is_obeyed_from_the_next_dispat
         let note = |side: &'static str, dispatch: &Dispatch<'_>| {
             calls.lock().unwrap().push((side, dispatch.kernel.id.index()));
             match (side, dispatch.kernel.id.index()) {
-                // Also the other side of the same dispatch is asked anew.
+                // The other side of the same dispatch is also queried again.
                 ("before", 1) => after.set_all(true),
                 ("after", 2) => {
                     after.set_all(false);
@@ -121,7 +121,7 @@ fn kept_inputs_are_what_the_kernel_was_given_although_the_engine_would_write_ove
                 ..Interest::default()
             },
             before: |dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]| {
-                // It is asked for after this: a debugger that stopped here may have switched it on.
+                // Queried after this, because a debugger that stopped here may have switched it on.
                 mask.set(dispatch.kernel.id, keep);
                 let addresses: Vec<_> = inputs.iter().map(|input| input.bytes().unwrap().as_ptr() as usize).collect();
                 *seen.lock().unwrap() = Some((copies(inputs), addresses));

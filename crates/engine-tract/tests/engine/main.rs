@@ -1,4 +1,4 @@
-//! The engine on real files: what it computes, what it says of it, and what it refuses.
+//! The engine on real files: what it computes, what it reports, and what it refuses.
 
 mod attribution;
 mod builder;

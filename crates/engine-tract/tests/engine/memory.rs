@@ -1,4 +1,4 @@
-//! The memory that a run needs for tensors, and what it reports of it.
+//! The memory that a run needs for tensors, and its reports of it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::files::{FIDELITIES, MODELS, load, planned};
 
 const FOUR: &[f32] = &[-1.0, 0.0, 1.0, 2.0];
 
-/// Returns what runs of a graph need at exact fidelity for four numbers, and the operator that needs the most.
+/// Returns what runs of a graph with four numbers need at exact fidelity, and the operator that needs the most.
 fn needed(builder: Builder) -> (RunMemory, Option<String>) {
     let graph = builder.graph();
     let model = load(&graph, Fidelity::Exact).unwrap();
@@ -35,8 +35,8 @@ fn a_value_counts_from_the_operator_that_gives_it_to_the_last_that_takes_it() {
         .node("add", "Add", &["wide", "positive"], &["y"])
         .output("y");
     let (memory, at) = needed(builder);
-    // While `cut` is executed: x with 16 bytes, and wide, negative and positive with 64 each. Then negative is forgotten, so
-    // `add` needs no more.
+    // While `cut` is executed: x with 16 bytes, and wide, negative and positive with 64 each. Then negative is
+    // forgotten, so `add` needs no more.
     assert_eq!((memory.peak, memory.unknown, at.as_deref()), (16 + 3 * 64, 0, Some("cut")));
 }
 
@@ -79,7 +79,7 @@ fn the_plans_of_real_models_are_known_to_the_last_tensor() {
     }
 }
 
-/// Keeps what a run holds for tensors that kernels computed, and checks each report.
+/// Records what a run holds for tensors that kernels computed, and checks each report.
 struct Witness {
     interest: Interest,
     seen: Mutex<Seen>,
@@ -124,7 +124,7 @@ impl RunObserver for Witness {
     }
 }
 
-/// Runs once and returns what was reported, after checking that what is still held are the outputs.
+/// Runs once and returns what was reported, after checking that only the outputs are still held.
 fn reported(plan: &dyn Plan, inputs: &[Tensor], interest: Interest) -> Seen {
     let witness = Witness { interest: Interest { memory: true, ..interest }, seen: Mutex::default() };
     let given = plan.upload(inputs).unwrap();

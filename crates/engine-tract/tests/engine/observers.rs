@@ -1,4 +1,4 @@
-//! What an observer is called for, and what its wishes do.
+//! When an observer is called, and the effects of its actions.
 
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
@@ -22,7 +22,7 @@ enum Call {
     Finished { well: bool },
 }
 
-/// Notes every call, and acts through a closure.
+/// Records every call, and acts through a closure.
 struct Recorder<F> {
     interest: Interest,
     calls: Mutex<Vec<Call>>,

@@ -1,4 +1,4 @@
-//! Models of one operator whose attributes, inputs and shapes are drawn at random, extreme ones among them.
+//! Models of one operator whose attributes, inputs and shapes are drawn at random, including extreme ones.
 //!
 //! The fuzz target `one_operator` draws the same models from its bytes.
 
@@ -15,7 +15,7 @@ use tract_onnx::pb::{
     ValueInfoProto, tensor_shape_proto, type_proto,
 };
 
-/// Something that draws a number below another.
+/// Draws a number below another.
 pub trait Draw {
     fn below(&mut self, limit: usize) -> usize;
 
@@ -24,7 +24,7 @@ pub trait Draw {
     }
 }
 
-/// Whole numbers that attributes and small inputs have: likely ones, and the ends of what fits.
+/// Whole numbers for attributes and small inputs: likely ones, and the ends of the ranges.
 const WHOLE: &[i64] = &[
     0,
     0,
@@ -62,7 +62,7 @@ const INTEGERS: &[DataType] =
 
 const REAL: &[f32] = &[0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 1e30, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
 
-/// Attributes of any operator, with what they hold.
+/// Attributes that any operator may have, with their values.
 const WHOLE_ATTRIBUTES: &[&str] = &[
     "allowzero",
     "axis",
@@ -193,13 +193,13 @@ pub fn draw(draw: &mut impl Draw, operators: &[&str]) -> Vec<u8> {
         name => ("", name),
     };
     let mut node = NodeProto { op_type: op_type.to_owned(), domain: domain.to_owned(), ..NodeProto::default() };
-    // Most inputs have one shape and type, so that more than the first check is reached.
+    // Most inputs share one shape and type, so that models pass more than the first check.
     let common = (shape(draw), draw.one_of(FLOATS));
     for index in 0..1 + draw.below(4) {
         let name = format!("x{index}");
         node.input.push(if draw.below(12) == 0 { String::new() } else { name.clone() });
         let is_whole = draw.below(3) == 0;
-        // What an operator reads its sizes from is a constant of few numbers.
+        // An input that determines sizes is a constant with few numbers.
         if index > 0 && draw.below(2) == 0 {
             graph.initializer.push(constant(draw, name, is_whole));
         } else {

@@ -1,4 +1,4 @@
-//! Operators that the engine's own kernels compute wrongly, against what ONNX's reference implementation gives.
+//! Operators that the engine's own kernels compute wrongly, compared with ONNX's reference implementation.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn values(tensor: &Tensor) -> Vec<f32> {
     tensor.bytes().chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
-/// Returns whether two numbers are as good as the same; NaN is NaN, and infinity is infinity.
+/// Returns whether two numbers are practically equal; NaN equals NaN, and infinity equals infinity.
 fn is_close(found: f32, expected: f32) -> bool {
     found == expected
         || (found.is_nan() && expected.is_nan())

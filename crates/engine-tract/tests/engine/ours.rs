@@ -1,4 +1,5 @@
-//! Operators that the engine computes itself because tract is slow: what they give, compared with plain loops, and that they run.
+//! Operators that the engine crate computes itself because tract is slow: their outputs, compared with plain loops, and
+//! that they are used.
 
 use fastrand::Rng;
 use opscope_model::Fidelity;
@@ -37,13 +38,13 @@ fn floats_of(tensor: &Tensor) -> Vec<f32> {
 struct Window {
     batch: usize,
     groups: usize,
-    /// Of the input and of the output.
+    /// The channels of the input and of the output.
     channels: [usize; 2],
     size: [usize; 2],
     kernel: [usize; 2],
     strides: [usize; 2],
     dilations: [usize; 2],
-    /// Before and behind each axis.
+    /// The padding before and after each axis.
     pads: [[usize; 2]; 2],
 }
 

@@ -99,7 +99,7 @@ fn an_input_that_belongs_to_the_plan_may_change_from_plan_to_plan() {
         let shape: Vec<usize> = shape.iter().map(|&dim| dim as usize).collect();
         assert_eq!(mismatch(&other[0], &expected.reshaped(shape).unwrap()), None, "{fidelity}");
 
-        // The first plan is still there, and takes only the values that it was made for.
+        // The first plan still exists, and accepts only the values that it was made for.
         assert_eq!(mismatch(&run(&*plan, &given).unwrap()[0], &expected), None, "{fidelity}");
         if let Err(error) = plan.upload(&flat) {
             assert!(error.to_string().contains("another value"), "{error}");
@@ -167,7 +167,7 @@ fn a_graph_without_operators_hands_its_inputs_on() {
 
 #[test]
 fn the_branch_that_the_inputs_decide_is_taken_where_the_other_would_not_fit() {
-    // One window or many: the branches give other ranks, and the one that is not taken cannot be computed at all.
+    // One window or many: the branches have different ranks, and the one that is not taken cannot be computed at all.
     let squeezed = Builder::default()
         .initializer(ints("axes", &[1], &[0]))
         .node("squeeze", "Squeeze", &["x", "axes"], &["s"])
@@ -215,7 +215,7 @@ fn a_size_beside_an_open_dimension_is_a_hint_and_another_one_is_noted() {
         assert_eq!(plan.notes(), ["input 'x' is declared as [n, 3]; it runs with [1, 2], which the graph takes"]);
         assert_eq!(run(&*plan, &other).unwrap()[0].shape(), [1, 2]);
     }
-    // Where the graph cannot take it, the answer is what the file declares.
+    // If the graph cannot take it, the error is about what the file declares.
     let graph = Builder::default()
         .input("x", DataType::Float, &[D::S("n"), D::N(3)])
         .initializer(floats("w", &[3, 2], &[1.0; 6]))

@@ -1,4 +1,4 @@
-//! What the engine lacks, or cannot make sense of: one sentence with the node's name.
+//! What the engine lacks, or cannot interpret: one sentence with the node's name.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn an_operator_that_is_missing_inside_of_a_branch_is_named_with_the_node_around_
             }
             other => panic!("{other:?}"),
         }
-        // Where the other branch is taken it does not matter.
+        // If the other branch is taken, it does not matter.
         let inputs = inputs(0);
         let outputs = run(&*model.plan(&inputs).unwrap(), &inputs).unwrap();
         assert_eq!(outputs[0], Tensor::from_f32(vec![2, 3], &[0.0, 2.0, 0.0, 0.0, 0.0, 0.0]).unwrap());

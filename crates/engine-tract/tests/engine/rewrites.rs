@@ -1,5 +1,5 @@
-//! Models that tract would get wrong if it were left alone: `docs/decisions/402-rewrites-that-are-held-back.md`. What is
-//! expected was computed by ONNX Runtime or follows from the operators' definition.
+//! Models that tract would get wrong without intervention: `docs/decisions/402-rewrites-that-are-held-back.md`. The
+//! expected values were computed by ONNX Runtime, or follow from the operators' definitions.
 
 use opscope_tensor::Tensor;
 use tract_onnx::pb::attribute_proto::AttributeType;
@@ -9,7 +9,7 @@ use tract_onnx::pb::{AttributeProto, TensorProto};
 use crate::builder::{Builder, D, attribute, floats, int, ints, subgraph};
 use crate::files::{FIDELITIES, load, mismatch, run};
 
-/// A model with the input `x` and the output `y` gives the expected values, and gives them again.
+/// Checks that a model with the input `x` and the output `y` computes the expected values, twice.
 #[track_caller]
 fn check(graph: Builder, x: (&[usize], &[f32]), y: (&[usize], &[f32])) {
     let shape: Vec<D> = x.0.iter().map(|&dim| D::N(dim.try_into().unwrap())).collect();

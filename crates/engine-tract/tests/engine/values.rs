@@ -1,4 +1,4 @@
-//! What each operator computed, against what another implementation computed.
+//! What each operator computed, compared with another implementation.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -56,7 +56,7 @@ fn every_value_of_every_model_is_what_another_implementation_computes() {
                 panic!("{model}, '{name}': {reason}");
             }
         }
-        // Nothing is left out of the comparison: what operators make is all in the expectations.
+        // Nothing is left out of the comparison: the expectations contain every output of an operator.
         let made = graph.values.iter().filter(|value| matches!(value.producer, Producer::Operator(..)));
         for value in made {
             assert!(expected.contains_key(value.name.as_str()), "{model}: '{}' has no expectation", value.name);

@@ -1,8 +1,8 @@
-//! Attention as one operator.
+//! Attention operators.
 
 use super::{Typed, elements_of, product};
 
-/// Operations of a softmax for each element: maximum, difference, exponential, sum, division.
+/// Operations of a softmax per element: maximum, difference, exponential, sum, division.
 const SOFTMAX: u64 = 5;
 
 pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
@@ -54,16 +54,18 @@ fn past(typed: &Typed<'_>, slot: usize) -> Option<u64> {
     Some(length as u64)
 }
 
-/// Two products of matrices for each head; between them a scale, what is added as masks, and a softmax.
+/// Two matrix products per head; between them a scale, the addition of masks, and a softmax.
 fn scores(queries: &Heads, keys: u64, value_size: u64, masks: u64) -> Option<u64> {
     let scores = product(&[queries.batch, queries.heads, queries.length, keys])?;
     let of_each = queries.size.checked_add(value_size)?.checked_mul(2)?.checked_add(SOFTMAX + 1 + masks)?;
     scores.checked_mul(of_each)
 }
 
-/// Returns the cost of attention whose operands may get a bias, and whose scores may get a mask of keys and a bias.
+/// Returns the cost of an attention whose operands may have a bias, and whose scores may have a mask of keys and a
+/// bias.
 fn multi_head(typed: &Typed<'_>) -> Option<u64> {
-    // How much of a past in a buffer of its own is used is data. Keys of four dimensions were biased before.
+    // How much of a separate buffer for the past is used depends on data. Keys with four dimensions already have their
+    // bias.
     if typed.has(8) || typed.has(9) || (typed.has(3) && typed.input(1)?.shape.len() != 3) {
         return None;
     }
@@ -77,12 +79,13 @@ fn multi_head(typed: &Typed<'_>) -> Option<u64> {
     scores(&queries, keys.length.checked_add(past(typed, 6)?)?, values.size, masks)?.checked_add(biased)
 }
 
-/// Where the optional inputs of an attention are that multiplies its input with the weights of queries, keys and values first.
+/// The slots of the optional inputs of an attention that first multiplies its input with the weights of queries, keys
+/// and values.
 struct Slots {
     bias: usize,
     mask: usize,
     past: usize,
-    /// A bias of the scores, and the length of a past in a buffer of its own, where the operator has these.
+    /// A bias of the scores, and the length of the past in a separate buffer, if the operator has them.
     scores: Option<(usize, usize)>,
 }
 
@@ -113,7 +116,7 @@ fn projected(typed: &Typed<'_>, slots: &Slots) -> Option<u64> {
     scores(&queries, length.checked_add(past(typed, slots.past)?)?, values, masks)?.checked_add(projection)
 }
 
-/// Operations of a softmax of the whole tensor.
+/// Returns the operations of a softmax over the whole tensor.
 pub(super) fn softmax(shape: &[usize]) -> Option<u64> {
     elements_of(shape)?.checked_mul(SOFTMAX)
 }

@@ -1,12 +1,12 @@
-//! Operators that compute every element on its own, or from a few others: element-wise functions, reductions,
+//! Operators that compute each element by itself, or from a few others: element-wise functions, reductions,
 //! normalisations, pooling.
 
 use super::{Typed, attention, elements_of, product};
 
-/// Operations of a normalisation for each element, without the bias.
+/// Operations of a normalisation per element, without the bias.
 const NORMALISATION: u64 = 6;
 
-/// Those of one that keeps the mean: square, sum, division by the root, product with the scale.
+/// The same for a normalisation that keeps the mean: square, sum, division by the root, product with the scale.
 const RMS_NORMALISATION: u64 = 4;
 
 pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
@@ -32,7 +32,7 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
             "none" => Some(0),
             _ => typed.taken(2),
         },
-        // (x - mean) * factor + offset, with a factor for each channel.
+        // (x - mean) * factor + offset, with one factor per channel.
         "BatchNormalization" if typed.operator.int("training_mode").unwrap_or(0) == 0 => product(&[2, typed.given()?]),
         "LayerNormalization" => normalised(typed, typed.has(2)),
         "InstanceNormalization" | "GroupNormalization" => normalised(typed, true),
@@ -67,8 +67,8 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
     }
 }
 
-/// Operations for each element of the output. An arithmetic operation is one, and so is an elementary function; an
-/// activation is the sum of those that its definition has.
+/// Returns the operations per element of the output. An arithmetic operation counts as one, as does an elementary
+/// function; an activation counts as the sum of the operations in its definition.
 pub(super) fn of_each(op_type: &str) -> Option<u64> {
     Some(match op_type {
         "Abs" | "Acos" | "Acosh" | "Add" | "Asin" | "Asinh" | "Atan" | "Atanh" | "BitShift" | "Ceil" | "Cos"
@@ -90,13 +90,14 @@ pub(super) fn of_each(op_type: &str) -> Option<u64> {
     })
 }
 
-/// Returns the operations of a GELU for each element: those of x / 2 * (1 + erf(x / sqrt(2))), or of
-/// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+/// Returns the operations of a GELU per element: those of x / 2 * (1 + erf(x / sqrt(2))), or of x / 2 * (1 +
+/// tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 const fn gelu(is_tanh: bool) -> u64 {
     if is_tanh { 8 } else { 5 }
 }
 
-/// Returns how many elements a rotary embedding rotates: the first of each head, or all. Each takes two products and a sum.
+/// Returns how many elements a rotary embedding rotates: the first of each head, or all. Each takes two products and a
+/// sum.
 fn rotated(typed: &Typed<'_>) -> Option<u64> {
     let all = typed.taken(0)?;
     match typed.operator.int("rotary_embedding_dim").unwrap_or(0) {
@@ -115,8 +116,8 @@ fn bounds(typed: &Typed<'_>) -> u64 {
     (attributes + usize::from(typed.has(1)) + usize::from(typed.has(2))) as u64
 }
 
-/// Returns the operations of a normalisation to mean 0 and variance 1: mean, difference, square, sum, division by the root,
-/// product with the scale, and the bias.
+/// Returns the operations of a normalisation to mean 0 and variance 1: mean, difference, square, sum, division by the
+/// root, product with the scale, and the bias.
 fn normalised(typed: &Typed<'_>, bias: bool) -> Option<u64> {
     product(&[typed.given()?, NORMALISATION + u64::from(bias)])
 }
@@ -127,8 +128,9 @@ fn window(typed: &Typed<'_>) -> Option<u64> {
     elements_of(&sizes.collect::<Option<Vec<_>>>()?)
 }
 
-/// Returns the operations of a resize: every element of the output is a weighted sum of its neighbours along the dimensions that
-/// change, two of each for `linear`, four for `cubic`. With `antialias` there are more, and their number depends on the scale.
+/// Returns the operations of a resize: each element of the output is a weighted sum of its neighbours along the
+/// dimensions that change, two per dimension for `linear`, four for `cubic`. With `antialias` there are more, and their
+/// number depends on the scale.
 fn interpolation(typed: &Typed<'_>) -> Option<u64> {
     match neighbours(typed)? {
         1 => Some(0),
@@ -136,7 +138,7 @@ fn interpolation(typed: &Typed<'_>) -> Option<u64> {
     }
 }
 
-/// Returns how many elements of its input an element of a resize's output is made of.
+/// Returns how many elements of the input contribute to one element of a resize's output.
 pub(super) fn neighbours(typed: &Typed<'_>) -> Option<u64> {
     let is_of_a_region = typed.operator.text("coordinate_transformation_mode") == Some("tf_crop_and_resize");
     let of_each = match typed.operator.text("mode").unwrap_or("nearest") {

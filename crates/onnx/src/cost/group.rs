@@ -2,36 +2,37 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_tensor::DType;
 
-use super::{Typed, bytes_of, moved};
+use super::{Typed, bytes_of, movement};
 use crate::types::ValueTypes;
 use crate::{Graph, Operator, OperatorId, Producer, ValueId};
 
-/// A graph whose operators' costs can be asked for.
+/// A graph that answers queries for the costs of its operators.
 #[derive(Debug)]
 pub struct CostGraph<'a> {
     graph: &'a Graph,
     types: &'a ValueTypes,
-    /// Who takes each value, also inside of bodies.
+    /// The operators that take each value, including those in bodies.
     takers: HashMap<ValueId, Vec<OperatorId>>,
-    /// What the main graph or a body gives.
+    /// The outputs of the main graph and of the bodies.
     given: HashSet<ValueId>,
 }
 
-/// The cost of operators that are executed as one: what they compute in between is neither read nor written.
+/// The cost of operators that are executed as one, so that intermediate values are neither read nor written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GroupCost {
-    /// Floating-point operations; a multiplication and an addition are two. `None` if that of one operator is not known.
+    /// Floating-point operations; a multiplication and an addition are two. `None` if those of any operator are
+    /// unknown.
     pub flops: Option<u64>,
-    /// Bytes of the tensors that they take, each counted once. `None` if one is not known.
+    /// Bytes of the tensors that they take, each counted once. `None` if any is unknown.
     pub bytes_read: Option<u64>,
-    /// Bytes of the tensors that they give. `None` if one is not known.
+    /// Bytes of the tensors that they compute. `None` if any is unknown.
     pub bytes_written: Option<u64>,
-    /// The type in which most of it is computed: that of the first input of the operator with the most operations.
+    /// The type of most of the computation: that of the first input of the operator with the most operations.
     pub dtype: Option<DType>,
 }
 
 impl<'a> CostGraph<'a> {
-    /// Prepares a graph with the types of its values.
+    /// Takes a graph and the types of its values.
     pub fn new(graph: &'a Graph, types: &'a ValueTypes) -> Self {
         let mut takers: HashMap<ValueId, Vec<OperatorId>> = HashMap::new();
         for operator in graph.all_operators() {
@@ -43,7 +44,7 @@ impl<'a> CostGraph<'a> {
         Self { graph, types, takers, given: graph.outputs.iter().chain(of_bodies).copied().collect() }
     }
 
-    /// Returns the operations of one operator, or `None` if they are not known.
+    /// Returns the operations of one operator, or `None` if they are unknown.
     pub fn flops(&self, operator: OperatorId) -> Option<u64> {
         self.typed(self.graph.operator(operator)).flops()
     }
@@ -67,7 +68,7 @@ impl<'a> CostGraph<'a> {
         Typed { operator, inputs: types(&operator.inputs), outputs: types(&operator.outputs) }
     }
 
-    /// Each tensor from outside counts once, with the most that one operator reads of it.
+    /// Each tensor from outside counts once, with the largest part that any operator reads.
     fn bytes_read(&self, all: &[Typed<'_>], inside: &HashSet<OperatorId>) -> Option<u64> {
         let mut read: HashMap<ValueId, u64> = HashMap::new();
         for typed in all {
@@ -79,7 +80,7 @@ impl<'a> CostGraph<'a> {
                     _ => false,
                 };
                 if !is_inside {
-                    let bytes = moved::bytes_read(typed, slot)?;
+                    let bytes = movement::bytes_read(typed, slot)?;
                     let most = read.entry(source).or_default();
                     *most = bytes.max(*most);
                 }
@@ -100,10 +101,10 @@ impl<'a> CostGraph<'a> {
 
     fn is_view(&self, operator: OperatorId) -> bool {
         let operator = self.graph.operator(operator);
-        moved::is_view(&operator.domain, &operator.op_type)
+        movement::is_view(&operator.domain, &operator.op_type)
     }
 
-    /// Returns the value whose elements a value has, under another shape.
+    /// Returns the value that has the same elements as this one, in another shape.
     fn source(&self, value: ValueId) -> ValueId {
         let mut source = value;
         while let Producer::Operator(id, _) = self.graph.value(source).producer
@@ -115,7 +116,7 @@ impl<'a> CostGraph<'a> {
         source
     }
 
-    /// Returns whether an operator outside takes the elements of a value, or the graph gives them.
+    /// Returns whether an operator outside takes the elements of a value, or they are an output of the graph.
     fn leaves(&self, value: ValueId, inside: &HashSet<OperatorId>) -> bool {
         let mut values = vec![value];
         while let Some(value) = values.pop() {
@@ -124,7 +125,7 @@ impl<'a> CostGraph<'a> {
             }
             for &taker in self.takers.get(&value).into_iter().flatten() {
                 match self.is_view(taker) {
-                    // It may also be the shape that a view is given.
+                    // Otherwise it takes the value as the shape of a view.
                     true if self.graph.operator(taker).inputs.first() == Some(&Some(value)) => {
                         values.extend(self.graph.operator(taker).outputs.iter().flatten());
                     }

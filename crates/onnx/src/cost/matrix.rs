@@ -1,4 +1,4 @@
-//! Products of matrices, and convolutions.
+//! Matrix products and convolutions.
 
 use super::{Typed, elements, elements_of, product};
 use crate::einsum::Equation;
@@ -17,7 +17,7 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
             let depth = u64::try_from(typed.operator.int("K")?).ok()?;
             product(&[2, typed.given()?, depth])?.checked_add(once(typed, 5)?)
         }
-        // C is added once to every element; alpha and beta are folded into the operands by every engine.
+        // C is added once to every element; every engine folds alpha and beta into the operands.
         "Gemm" => gemm(typed)?.checked_add(once(typed, 2)?),
         "FusedGemm" => with_activation(typed, gemm(typed)?.checked_add(once(typed, 2)?)?),
         "QGemm" => gemm(typed)?.checked_add(once(typed, 6)?),
@@ -26,12 +26,12 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
     }
 }
 
-/// Returns an operation for every element of the output if an optional input, which is added to it, is given.
+/// Returns one operation per element of the output if an optional input that is added to it exists.
 fn once(typed: &Typed<'_>, slot: usize) -> Option<u64> {
     if typed.has(slot) { typed.given() } else { Some(0) }
 }
 
-/// Adds those of the activation that the operator applies to its output.
+/// Adds the operations of the activation that the operator applies to its output.
 fn with_activation(typed: &Typed<'_>, flops: u64) -> Option<u64> {
     let of_each = match typed.operator.text("activation") {
         None | Some("") => 0,
@@ -67,8 +67,8 @@ fn product_of(typed: &Typed<'_>) -> Option<u64> {
     product(&[2, typed.given()?, *depth as u64])
 }
 
-/// One operand: a sum. Two: a product for every combination of labels, and a sum over those that the output lacks. The
-/// cost of more operands depends on the order that the engine chooses.
+/// One operand: a sum. Two: a product for every combination of labels, and a sum over the labels that the output lacks.
+/// The cost of more operands depends on the order that the engine chooses.
 fn einsum(typed: &Typed<'_>) -> Option<u64> {
     let shapes = typed.inputs.iter().map(|input| Some((*input)?.shape.as_slice())).collect::<Option<Vec<_>>>()?;
     let all = Equation::parse(typed.operator.text("equation")?)?.sizes(&shapes)?.all?;

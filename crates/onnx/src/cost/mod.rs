@@ -1,21 +1,21 @@
-//! What operators cost: floating-point operations, and bytes that must be read and written.
+//! The costs of operators: floating-point operations, and bytes that must be read and written.
 //!
-//! These are the operations of the mathematical definition, and the bytes of the tensors in the file's types. What an
-//! engine executes can be less (Winograd's convolution) or more (a copy into another layout). A cost is stated if it
-//! follows from the operator and the shapes, and is unknown otherwise. `docs/costs.md` lists every formula.
+//! These are the operations of the mathematical definition, and the bytes of the tensors in the file's types. An engine
+//! may execute less (Winograd's convolution) or more (a copy into another layout). A cost is given if it follows from
+//! the operator and the shapes; otherwise it is unknown. `docs/costs.md` lists every formula.
 
 mod attention;
 mod elements;
 mod group;
 mod matrix;
-mod moved;
+mod movement;
 mod recurrent;
 
 pub use self::group::{CostGraph, GroupCost};
 
 use crate::{Operator, TensorInfo};
 
-/// An operator with the types of its inputs and outputs, by slot; `None` where there is none, or it is not known.
+/// An operator with the types of its inputs and outputs, by slot; `None` for a missing or unknown one.
 struct Typed<'a> {
     operator: &'a Operator,
     inputs: Vec<Option<&'a TensorInfo>>,
@@ -31,7 +31,7 @@ impl<'a> Typed<'a> {
         *self.outputs.first()?
     }
 
-    /// Returns whether an optional input is given.
+    /// Returns whether an optional input exists.
     fn has(&self, slot: usize) -> bool {
         self.operator.inputs.get(slot).is_some_and(Option::is_some)
     }
@@ -46,13 +46,13 @@ impl<'a> Typed<'a> {
         elements_of(&self.output()?.shape)
     }
 
-    /// Returns how many operations it takes: a multiplication and an addition are two.
+    /// Returns the number of operations: a multiplication and an addition are two.
     fn flops(&self) -> Option<u64> {
         match self.operator.domain.as_str() {
             "" | "ai.onnx" | "com.microsoft" => {}
             _ => return None,
         }
-        if moved::is_movement(&self.operator.op_type) {
+        if movement::is_movement(&self.operator.op_type) {
             return Some(0);
         }
         matrix::flops(self)
@@ -72,7 +72,7 @@ fn product(numbers: &[u64]) -> Option<u64> {
     numbers.iter().try_fold(1u64, |all, &number| all.checked_mul(number))
 }
 
-/// Returns the bytes of a tensor.
+/// Returns the size of a tensor in bytes.
 fn bytes_of(info: &TensorInfo) -> Option<u64> {
     let elements = usize::try_from(elements_of(&info.shape)?).ok()?;
     Some(info.dtype?.bytes_of(elements)? as u64)

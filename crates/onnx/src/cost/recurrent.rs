@@ -3,8 +3,8 @@
 use super::{Typed, product};
 
 pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
-    // Gates, and operations for each element of the state in a step: activations and what combines the gates. A sigmoid takes
-    // 4, a tanh 1.
+    // The gates, and the operations per element of the state in a step: activations, and combining the gates. A sigmoid
+    // takes 4, a tanh 1.
     let (gates, combined) = match typed.operator.op_type.as_str() {
         // Three sigmoids, two tanh; c = f * c + i * g, h = o * tanh(c).
         "LSTM" => (4, 3 * 4 + 2 + 4),
@@ -14,8 +14,7 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
         _ => return None,
     };
     let is_default = typed.operator.attributes.keys().all(|name| !matches!(name.as_str(), "activations" | "clip"));
-    // Sequences of several lengths end at their own steps, and these are data. Peepholes and an input gate that is coupled
-    // change the cell.
+    // With sequences of several lengths, the steps depend on data. Peepholes and a coupled input gate change the cell.
     let is_plain = !typed.has(4) && !typed.has(7) && typed.operator.int("input_forget").unwrap_or(0) == 0;
     if !is_default || !is_plain {
         return None;

@@ -2,9 +2,9 @@ use std::ops::Range;
 
 use crate::{Graph, Operator, OperatorId, Value, ValueId};
 
-/// A graph inside of an operator: a branch of an `If`, or the body of a `Loop` or a `Scan`.
+/// A graph inside an operator: a branch of an `If`, or the body of a `Loop` or a `Scan`.
 ///
-/// Its operators and values have ids that follow on each other, behind those of the main graph and of the bodies around it.
+/// The ids of its operators and values are consecutive, after those of the main graph and of the bodies around it.
 /// Their names begin with that of the operator: `Loop_3/Add_0`.
 #[derive(Debug, Clone)]
 pub struct Body {
@@ -12,19 +12,20 @@ pub struct Body {
     pub owner: OperatorId,
     /// The attribute that holds it, such as `then_branch` or `body`.
     pub attribute: String,
-    /// The inputs, which the owner gives it in each iteration. Initializers that the file also lists as inputs are not
-    /// included.
+    /// The inputs, which the owner passes to it in each iteration. Initializers that the file also lists as inputs are
+    /// not included.
     pub inputs: Vec<ValueId>,
-    /// The outputs. A value of a graph around it may be among them.
+    /// The outputs. They may include values of a graph around it.
     pub outputs: Vec<ValueId>,
     /// The ids of its operators, in order of execution.
     pub operators: Range<OperatorId>,
-    /// The ids of its values. Those that it captures are not among them.
+    /// The ids of its values, without the captured ones.
     pub values: Range<ValueId>,
 }
 
 impl Graph {
-    /// Returns every operator of the file: those of the main graph, then those of the bodies, in the order of their ids.
+    /// Returns every operator of the file: those of the main graph, then those of the bodies, in the order of their
+    /// ids.
     pub fn all_operators(&self) -> impl Iterator<Item = &Operator> + Clone {
         self.operators.iter().chain(&self.inner_operators)
     }
@@ -53,7 +54,8 @@ impl Graph {
         &self.inner_operators[place(body.operators.start)..place(body.operators.end)]
     }
 
-    /// Returns the operators whose bodies an operator is part of, outermost first. Empty for an operator of the main graph.
+    /// Returns the operators whose bodies an operator is part of, outermost first. Empty for an operator of the main
+    /// graph.
     pub fn owners_of(&self, operator: OperatorId) -> Vec<OperatorId> {
         let owner = |id: &OperatorId| self.body_of(*id).map(|body| body.owner);
         let mut owners: Vec<_> = std::iter::successors(owner(&operator), owner).collect();

@@ -13,8 +13,8 @@ pub use self::body::Body;
 pub(crate) use self::origin::give_display_names;
 pub use self::origin::{CodeOrigin, Module, SourceLine, path_of_operator};
 
-/// The id of an operator: its position in the execution order of a [`Graph`]. The operators of bodies come behind those of
-/// the main graph.
+/// The id of an operator: its position in the execution order of a [`Graph`]. The operators of bodies come after those
+/// of the main graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperatorId(u32);
 
@@ -40,8 +40,8 @@ macro_rules! index {
 index!(OperatorId);
 index!(ValueId);
 
-/// The main graph of an `.onnx` file, and the graphs inside of its operators. It was checked: every value has one producer,
-/// and an order of execution exists.
+/// The main graph of an `.onnx` file, and the graphs inside its operators. It is validated: every value has one
+/// producer, and an order of execution exists.
 #[derive(Debug, Clone)]
 pub struct Graph {
     /// The file it was read from.
@@ -51,13 +51,13 @@ pub struct Graph {
     /// The operators in order of execution, indexed by [`OperatorId`]. It is the order of the file, unless the file is
     /// not sorted as ONNX requires.
     pub operators: Vec<Operator>,
-    /// The inputs, the constants and what operators compute, indexed by [`ValueId`].
+    /// The inputs, the constants and the operators' outputs, indexed by [`ValueId`].
     pub values: Vec<Value>,
     /// The inputs of a run. Initializers that the file also lists as inputs are not included.
     pub inputs: Vec<ValueId>,
     /// The outputs of a run.
     pub outputs: Vec<ValueId>,
-    /// The graphs inside of operators, at any depth, in the order of their operators.
+    /// The graphs inside operators, at any depth, in the order of their operators.
     pub bodies: Vec<Body>,
     /// The operators of all bodies. Their ids continue those of `operators`.
     pub inner_operators: Vec<Operator>,
@@ -85,8 +85,8 @@ pub struct Source {
 pub struct Operator {
     /// Its id.
     pub id: OperatorId,
-    /// A name that no other operator of the file has: the node's own, or `OpType_index` if it has none. In a body, it begins
-    /// with the name of the operator around it: `Loop_3/Add_0`. A repeated name gets the suffix `_2`, `_3`, ...
+    /// A name that no other operator of the file has: the node's own, or `OpType_index` if it has none. In a body, it
+    /// begins with the name of the operator around it: `Loop_3/Add_0`. A repeated name gets the suffix `_2`, `_3`, ...
     pub name: String,
     /// The type, such as `Conv` or `MatMul`.
     pub op_type: String,
@@ -102,7 +102,7 @@ pub struct Operator {
     pub attributes: BTreeMap<String, Attribute>,
     /// The position of the node in its graph in the file, from 0.
     pub position: usize,
-    /// Where it lies in the program that the file was exported from, or `None` if the file does not say.
+    /// Its origin in the program that the file was exported from, or `None` if the file does not say.
     pub origin: Option<CodeOrigin>,
 }
 
@@ -138,7 +138,8 @@ pub struct Value {
     pub name: String,
     /// What produces it.
     pub producer: Producer,
-    /// The operators of its own graph that take it, in order of execution. An operator that takes it twice is listed twice.
+    /// The operators of its own graph that take it, in order of execution. An operator that takes it twice is listed
+    /// twice.
     pub consumers: Vec<OperatorId>,
     /// The element type, or `None` if the file does not give it.
     pub dtype: Option<DType>,
@@ -176,7 +177,7 @@ pub struct TensorInfo {
 }
 
 impl Graph {
-    /// Returns an operator by its id, also one of a body.
+    /// Returns an operator by its id, including those of bodies.
     ///
     /// # Panics
     /// If the file has no operator with this id.
@@ -187,7 +188,7 @@ impl Graph {
         }
     }
 
-    /// Returns a value by its id, also one of a body.
+    /// Returns a value by its id, including those of bodies.
     ///
     /// # Panics
     /// If the file has no value with this id.
@@ -198,14 +199,14 @@ impl Graph {
         }
     }
 
-    /// Returns the operator with this name in the file or with this display name, also one of a body.
+    /// Returns the operator with this name in the file or this display name, including those of bodies.
     pub fn operator_named(&self, name: &str) -> Option<&Operator> {
         let by_name = self.all_operators().find(|operator| operator.name == name);
         by_name.or_else(|| self.all_operators().find(|operator| operator.display_name() == name))
     }
 
-    /// Returns the operator whose name or display name shares the longest beginning and end with `name`, for messages about an
-    /// unknown name. Returns `None` if no name is similar.
+    /// Returns the operator whose name or display name shares the longest beginning and end with `name`, for messages
+    /// about an unknown name. Returns `None` if no name is similar.
     pub fn nearest_operator(&self, name: &str) -> Option<&Operator> {
         let likeness = |other: &str| {
             let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
@@ -218,13 +219,13 @@ impl Graph {
         (likeness(best) * 2 >= name.len()).then_some(best)
     }
 
-    /// Returns the value with this name, also one of a body.
+    /// Returns the value with this name, including those of bodies.
     pub fn value_named(&self, name: &str) -> Option<&Value> {
         self.all_values().find(|value| value.name == name)
     }
 
-    /// Returns for each value of the main graph whether it depends on the data of an input. A value that depends only on an input's shape
-    /// does not count.
+    /// Returns for each value of the main graph whether it depends on the data of an input. Depending on an input's
+    /// shape does not count.
     pub fn depends_on_input(&self) -> Vec<bool> {
         let mut depends = vec![false; self.values.len()];
         for input in &self.inputs {
@@ -242,12 +243,13 @@ impl Graph {
 }
 
 impl Operator {
-    /// Returns what people call it: `layers.0.c1 (Conv)` if the file says in which module it lies, and its name otherwise.
+    /// Returns its name for people: `layers.0.c1 (Conv)` if the file says which module it is in, else its name.
     pub fn display_name(&self) -> &str {
         self.origin.as_ref().map_or(&self.name, |origin| &origin.display_name)
     }
 
-    /// Returns the names that stand for it in patterns: its name, its display name, and the paths of the modules that it lies in.
+    /// Returns the names by which patterns find it: its name, its display name, and the paths of the modules that it is
+    /// in.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let modules = self.origin.iter().flat_map(|origin| origin.modules.iter().map(|module| module.path.as_str()));
         let display_name = self.origin.as_ref().map(|origin| origin.display_name.as_str());

@@ -1,4 +1,4 @@
-//! Where an operator comes from: the modules of the program that it was exported from, and the line that called it.
+//! The origin of an operator: the modules of the program that it was exported from, and the line that called it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Operator;
 
-/// Where an operator lies in the program that the file was exported from, as its node's metadata says.
+/// The origin of an operator in the program that the file was exported from, according to its node's metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CodeOrigin {
-    /// What people call the operator: `layers.0.c1 (Conv)`, or `layers.0.attn (MatMul #2)` where the module has several of the
-    /// type. Its name in the file if it lies in no module. No two operators in modules have the same, but the file may give such a
-    /// name to an operator that lies in none.
+    /// The operator's name for people: `layers.0.c1 (Conv)`, or `layers.0.attn (MatMul #2)` if the module has several
+    /// of the type. Its name in the file if it is in no module. The display names of operators in modules are unique,
+    /// but the file may give such a name to an operator that is in none.
     pub display_name: String,
-    /// The modules that it lies in, outermost first. The model itself is not among them.
+    /// The modules that it is in, outermost first, without the model itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<Module>,
     /// The line that called it: the innermost one that is not in PyTorch's own files.
@@ -26,9 +26,9 @@ pub struct CodeOrigin {
 /// A module of the program, such as a `torch.nn.Module`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Module {
-    /// Its whole path from the model, such as `layers.0.attn`.
+    /// Its full path from the model, such as `layers.0.attn`.
     pub path: String,
-    /// Its class with the Python module, such as `torch.nn.modules.conv.Conv2d`. Empty if it is not known.
+    /// Its class with the Python module, such as `torch.nn.modules.conv.Conv2d`. Empty if it is unknown.
     pub class: String,
 }
 
@@ -44,14 +44,14 @@ pub struct SourceLine {
     pub code: Option<String>,
 }
 
-/// The rest of a path that is deeper is one part.
+/// How many parts a path has. The rest of a deeper path is one part.
 const DEEPEST: usize = 62;
 
-/// Returns the parts of the path to an operator, outermost first. All parts in a row are the path as people write it.
+/// Returns the parts of the path to an operator, outermost first. Concatenated, they are the path as people write it.
 ///
-/// The path is that of the modules in the metadata: `layers.0`, `.attn`. Without metadata it is the one that stands in the
-/// operator's name, as PyTorch's older exporter and TensorFlow write it: of `/encoder/layer.3/MatMul`, `/encoder` and `/layer.3`. It is
-/// empty for an operator without a path.
+/// The path consists of the modules in the metadata: `layers.0`, `.attn`. Without metadata it is taken from the
+/// operator's name, as PyTorch's older exporter and TensorFlow write it: for `/encoder/layer.3/MatMul`, `/encoder` and
+/// `/layer.3`. It is empty for an operator without a path.
 pub fn path_of_operator<'a>(name: &'a str, origin: Option<&'a CodeOrigin>) -> Vec<Cow<'a, str>> {
     match origin {
         Some(origin) if !origin.modules.is_empty() => path_of_modules(&origin.modules),
@@ -67,7 +67,7 @@ fn path_of_modules(modules: &[Module]) -> Vec<Cow<'_, str>> {
         let inner = path.strip_prefix(around).filter(|inner| parts.is_empty() || inner.starts_with('.'));
         parts.push(match inner {
             Some(inner) => Cow::Borrowed(inner),
-            // A module that another one calls, but does not own.
+            // A module that another one calls but does not own.
             None => Cow::Owned(format!("/{path}")),
         });
         around = path;
@@ -76,7 +76,7 @@ fn path_of_modules(modules: &[Module]) -> Vec<Cow<'_, str>> {
 }
 
 fn path_in_name(name: &str) -> Vec<Cow<'_, str>> {
-    // TensorFlow's converters list the operators that they joined.
+    // TensorFlow's converters list the operators that they merged.
     let first = name.split(';').next().unwrap_or(name);
     let path = first.rfind('/').map_or("", |end| &first[..end]);
     let mut parts = Vec::new();
@@ -91,8 +91,8 @@ fn path_in_name(name: &str) -> Vec<Cow<'_, str>> {
     parts
 }
 
-/// Gives the operators with modules their display names. Those of a module that has several operators of one type are numbered in
-/// the order of execution.
+/// Gives the operators in modules their display names. If a module has several operators of one type, they are numbered
+/// in order of execution.
 pub(crate) fn give_display_names<'o>(operators: impl Iterator<Item = &'o mut Operator>) {
     let mut operators: Vec<&mut Operator> = operators.filter(|operator| operator.origin.is_some()).collect();
     let key = |operator: &Operator| {
@@ -120,12 +120,13 @@ pub(crate) fn give_display_names<'o>(operators: impl Iterator<Item = &'o mut Ope
 }
 
 impl CodeOrigin {
-    /// Returns the innermost module that the operator lies in, or `None` if it lies in none but the model.
+    /// Returns the innermost module that the operator is in, or `None` if it is only in the model itself.
     pub fn module(&self) -> Option<&Module> {
         self.modules.last()
     }
 
-    /// Returns the path of the module, its class, and the line of source, as far as the file has them. Tables have these columns.
+    /// Returns the path of the module, its class, and the source line, as far as they are known. Tables have these
+    /// columns.
     pub fn notes(&self) -> [(&'static str, Option<String>); 3] {
         let module = self.module();
         let class = module.map(|module| module.class.clone()).filter(|class| !class.is_empty());
@@ -133,7 +134,7 @@ impl CodeOrigin {
         [("module", module.map(|module| module.path.clone())), ("class", class), ("source", source)]
     }
 
-    /// Returns what a message says of it, a line each: the operator with the class of its module, and the line of source.
+    /// Returns a message's lines about it: the operator with the class of its module, and the source line.
     pub fn lines(&self) -> Vec<String> {
         let module = self.module().map(|module| match module.class.as_str() {
             "" => self.display_name.clone(),
@@ -144,8 +145,8 @@ impl CodeOrigin {
 }
 
 impl SourceLine {
-    /// Returns the file and the line, as in `train_lib/attention.py:88`. Of a file with an absolute path, only the last folder is
-    /// shown, or what follows `site-packages`.
+    /// Returns the file and the line, as in `train_lib/attention.py:88`. An absolute path is shortened to its last
+    /// folder, or to what follows `site-packages`.
     pub fn place(&self) -> String {
         let parts: Vec<&str> = self.file.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
         let is_absolute = self.file.starts_with(['/', '\\']) || parts.first().is_some_and(|first| first.ends_with(':'));

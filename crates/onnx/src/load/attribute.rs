@@ -31,7 +31,7 @@ fn value(attribute: &AttributeProto) -> Attribute {
     }
 }
 
-/// Returns the attribute's type. Files of the first ONNX versions omit it. Then the field that is set decides.
+/// Returns the attribute's type. Files of the first ONNX versions omit it; then the field that is set decides.
 pub(crate) fn kind(attribute: &AttributeProto) -> i32 {
     match attribute.r#type {
         0 if attribute.t.is_some() => attribute_type::TENSOR,

@@ -67,7 +67,7 @@ struct Added<'a> {
     inner: Vec<Inner<'a>>,
 }
 
-/// A graph inside of an operator that was added.
+/// A graph inside an operator that was added.
 struct Inner<'a> {
     graph: &'a GraphProto,
     owner: OperatorId,
@@ -78,8 +78,8 @@ struct Inner<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Adds graphs inside of operators, and those inside of them. A graph comes before those inside of it, so its ids follow
-    /// on each other.
+    /// Adds graphs inside operators, and the graphs inside those. Each graph comes before those inside it, so its ids
+    /// are consecutive.
     fn bodies(&mut self, inner: Vec<Inner<'a>>) -> Result<Vec<Body>, String> {
         let mut waiting = VecDeque::from(inner);
         let mut bodies = Vec::new();
@@ -101,7 +101,7 @@ impl<'a> Builder<'a> {
         Ok(bodies)
     }
 
-    /// Adds the main graph, or one inside of an operator, of which this is the name and the scope.
+    /// Adds the main graph, or one inside an operator, with the operator's name and its scope.
     fn graph(
         &mut self,
         proto: &'a GraphProto,
@@ -185,13 +185,13 @@ impl<'a> Builder<'a> {
         Ok(id)
     }
 
-    /// Returns the value of this name in the last scope, or in the next one around it that has one.
+    /// Returns the value with this name in the last scope, or in the next one around it that has such a value.
     fn find(&self, name: &str) -> Option<ValueId> {
         let mut scopes = iter::successors(self.scopes.last(), |scope| Some(&self.scopes[scope.outer?]));
         scopes.find_map(|scope| scope.values.get(name).copied())
     }
 
-    /// Stores the type and shape that the file gives for a value of the last scope. Does nothing for a name that none has.
+    /// Stores the type and shape that the file states for a value of the last scope. Ignores an unknown name.
     fn describe(&mut self, info: &ValueInfoProto) {
         let scope = self.scopes.last().expect("a graph is being added");
         if let (Some(id), Some(tensor)) = (scope.values.get(info.name.as_str()), tensor_type(info)) {
@@ -235,7 +235,7 @@ fn shape(tensor: &TensorTypeProto) -> Option<Vec<Dim>> {
     Some(tensor.shape.as_ref()?.dim.iter().map(dim).collect())
 }
 
-/// `ai.onnx` is another way to write the empty domain.
+/// `ai.onnx` is another spelling of the empty domain.
 pub(crate) fn onnx_domain(domain: String) -> String {
     if domain == "ai.onnx" { String::new() } else { domain }
 }

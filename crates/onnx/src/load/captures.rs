@@ -1,10 +1,10 @@
-//! The values that graphs inside of operators take from the graphs around them.
+//! The values that graphs inside operators take from the graphs around them.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::proto::{GraphProto, NodeProto};
 
-/// What the graphs inside of a node take from outside of it.
+/// What the graphs inside a node take from outside it.
 #[derive(Debug)]
 pub(crate) struct Captures<'a> {
     /// The names of the values, in alphabetical order.
@@ -31,7 +31,7 @@ impl<'a> Captures<'a> {
     }
 }
 
-/// Returns the values that a graph uses and does not have.
+/// Returns the values that a graph uses but does not define.
 fn outer_values<'a>(graph: &'a GraphProto, captures: &[Captures<'a>]) -> BTreeSet<&'a str> {
     let mut known: HashSet<&str> = graph.input.iter().map(|input| input.name.as_str()).collect();
     known.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));

@@ -1,4 +1,4 @@
-//! The constants of a file: initializers, and what `Constant` nodes hold.
+//! The constants of a file: initializers, and the values of `Constant` nodes.
 
 use opscope_tensor::{DType, Tensor};
 use prost::Message;
@@ -9,8 +9,8 @@ use super::proto::{AttributeProto, GraphProto, ModelProto, TensorProto, attribut
 use crate::{Graph, OnnxError, Operator, ValueId};
 
 impl Graph {
-    /// Reads the constants of the file one by one, also those of bodies, and passes each to `visit`: initializers, and what
-    /// `Constant` nodes hold. Strings are skipped, because they have no byte form.
+    /// Reads the constants of the file one by one, including those of bodies, and passes each to `visit`: initializers,
+    /// and the values of `Constant` nodes. Strings are skipped, because they have no representation in bytes.
     ///
     /// # Errors
     /// Returns an error if external data cannot be read, or the first error of `visit`.
@@ -24,20 +24,21 @@ impl Graph {
         let proto = model.graph.unwrap_or_default();
         let mut found = Vec::new();
         self.each_graph(&proto, &mut |proto, operators, first| {
-            found.extend(with_ids(proto, first).map(|(value, tensor)| (value, Found::Stored(tensor))));
+            found.extend(with_ids(proto, first).map(|(value, tensor)| (value, StoredConstant::Stored(tensor))));
             found.extend(operators.iter().filter_map(|operator| constant(operator, proto)));
         });
         for (value, tensor) in found.into_iter().filter(|(value, _)| wanted(*value)) {
             let tensor = match tensor {
-                Found::Stored(proto) => match DType::from_onnx(proto.data_type).filter(|dtype| *dtype != DType::String)
-                {
-                    Some(dtype) => {
-                        let shape = proto.dims.iter().map(|&dim| dim.max(0) as usize).collect();
-                        Tensor::new(dtype, shape, self.bytes(proto, dtype)?)
+                StoredConstant::Stored(proto) => {
+                    match DType::from_onnx(proto.data_type).filter(|dtype| *dtype != DType::String) {
+                        Some(dtype) => {
+                            let shape = proto.dims.iter().map(|&dim| dim.max(0) as usize).collect();
+                            Tensor::new(dtype, shape, self.bytes(proto, dtype)?)
+                        }
+                        None => continue,
                     }
-                    None => continue,
-                },
-                Found::Numbers(attribute) => match numbers(attribute) {
+                }
+                StoredConstant::Numbers(attribute) => match numbers(attribute) {
                     Some(tensor) => tensor,
                     None => continue,
                 },
@@ -48,21 +49,21 @@ impl Graph {
     }
 }
 
-/// Returns what a `Constant` node of a graph holds.
-fn constant<'p>(operator: &Operator, proto: &'p GraphProto) -> Option<(ValueId, Found<'p>)> {
+/// Returns the value of a `Constant` node.
+fn constant<'p>(operator: &Operator, proto: &'p GraphProto) -> Option<(ValueId, StoredConstant<'p>)> {
     let value = (*operator.outputs.first()?).filter(|_| operator.is_constant())?;
     let attribute = proto.node.get(operator.position)?.attribute.first()?;
-    Some((value, attribute.t.as_ref().map_or(Found::Numbers(attribute), Found::Stored)))
+    Some((value, attribute.t.as_ref().map_or(StoredConstant::Numbers(attribute), StoredConstant::Stored)))
 }
 
-/// Where the file holds a constant.
-enum Found<'p> {
+/// Where the file stores a constant.
+enum StoredConstant<'p> {
     Stored(&'p TensorProto),
-    /// In an attribute that is no tensor.
+    /// In an attribute that is not a tensor.
     Numbers(&'p AttributeProto),
 }
 
-/// Returns the numbers of an attribute as a tensor, or `None` if it holds none.
+/// Returns the numbers of an attribute as a tensor, or `None` if it has none.
 fn numbers(attribute: &AttributeProto) -> Option<Result<Tensor, opscope_tensor::TensorError>> {
     Some(match kind(attribute) {
         attribute_type::FLOAT => Tensor::from_f32(Vec::new(), &[attribute.f]),

@@ -6,7 +6,7 @@ use super::external;
 use super::proto::{DATA_IS_EXTERNAL, GraphProto, TensorProto};
 use crate::{OnnxError, Source};
 
-/// Checks the initializers and the tensors in attributes, also of the graphs inside of operators, at any depth.
+/// Checks the initializers and the tensors in attributes, including those of graphs inside operators, at any depth.
 pub(crate) fn check_data(source: &Source, graph: &GraphProto) -> Result<(), OnnxError> {
     graph.initializer.iter().try_for_each(|tensor| check_tensor(source, tensor))?;
     for attribute in graph.node.iter().flat_map(|node| &node.attribute) {
@@ -16,8 +16,8 @@ pub(crate) fn check_data(source: &Source, graph: &GraphProto) -> Result<(), Onnx
     Ok(())
 }
 
-/// Checks that a tensor has as many bytes as its shape needs, in the file or beside it. This must come before anything
-/// of that size is allocated.
+/// Checks that a tensor has as many bytes as its shape needs, in the file or as external data. This must come before
+/// anything of that size is allocated.
 fn check_tensor(source: &Source, tensor: &TensorProto) -> Result<(), OnnxError> {
     let invalid = |reason: String| OnnxError::Invalid { path: source.path.clone(), reason };
     let name = &tensor.name;

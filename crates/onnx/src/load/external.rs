@@ -1,8 +1,9 @@
-//! Data that is stored in files beside the model.
+//! External data, which is stored in files beside the model.
 //!
-//! A model file may come from an untrusted source, so its data must lie in the model's own directory or below. A path
-//! that leaves it, by `..`, as an absolute path or through a link, is an error, and the file is not read. Where the model's own path is a
-//! link, the directory that it leads to is the model's, too: Hugging Face's cache keeps a model and its data as links into one directory.
+//! A model file may come from an untrusted source, so its data must be in the model's own directory or below. A path
+//! that leaves it, by `..`, as an absolute path or through a link, is an error, and the file is not read. If the
+//! model's own path is a link, the directory of its target is also allowed: Hugging Face's cache stores a model and its
+//! data as links into one directory.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use super::file_kind::other_than_a_file;
 use super::proto::TensorProto;
 
-/// Returns the path of a tensor's external data and the offset in that file. Checks that the file exists, lies in an
+/// Returns the path of a tensor's external data and the offset in that file. Checks that the file exists, is in an
 /// allowed place, and has the bytes that the tensor needs.
 pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<(PathBuf, u64), String> {
     let entry =
@@ -39,8 +40,8 @@ pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<
     }
 }
 
-/// Returns the file that a model names as the place of external data. It lies in the model's directory or below, also after
-/// every link is followed.
+/// Returns the file that a model names for external data. It is in the model's directory or below, even after every
+/// link is resolved.
 ///
 /// # Errors
 /// Returns what is wrong with the name, or with the file that it leads to.

@@ -11,8 +11,8 @@ use super::proto::{DATA_IS_EXTERNAL, GraphProto, ModelProto, TensorProto};
 use crate::{Graph, OnnxError, Operator, ValueId};
 
 impl Graph {
-    /// Reads the initializers from the file one by one, also those of bodies, and passes each to `visit`. Initializers of
-    /// strings are skipped, because strings have no byte form.
+    /// Reads the initializers from the file one by one, including those of bodies, and passes each to `visit`.
+    /// Initializers of strings are skipped, because strings have no representation in bytes.
     ///
     /// # Errors
     /// Returns an error if external data cannot be read, or the first error of `visit`.
@@ -38,7 +38,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Calls `visit` for the main graph of the file, and for each body behind the graph around it: with the message, the
+    /// Calls `visit` for the main graph of the file, and for each body after the graph around it: with the message, the
     /// operators, and the id of the first initializer.
     pub(crate) fn each_graph<'p>(
         &self,
@@ -59,7 +59,7 @@ impl Graph {
         for operator in operators {
             let Some(node) = proto.node.get(operator.position) else { continue };
             for (body, (_, proto)) in self.bodies_of(operator.id).iter().zip(node.graphs()) {
-                // The values of a graph begin with its inputs, and its initializers follow.
+                // The values of a graph begin with its inputs, followed by its initializers.
                 let first = body.values.start.index() + body.inputs.len();
                 self.each_graph_from(proto, self.operators_of(body), first, visit);
             }
@@ -86,7 +86,7 @@ impl Graph {
     }
 }
 
-/// Returns the initializers of a graph with their ids, which follow on that of the first.
+/// Returns the initializers of a graph with their ids, which are consecutive from `first`.
 pub(crate) fn with_ids(proto: &GraphProto, first: ValueId) -> impl Iterator<Item = (ValueId, &TensorProto)> {
     (first.index() as u32..).map(ValueId::new).zip(&proto.initializer)
 }

@@ -1,18 +1,18 @@
-//! Reads where an operator comes from out of its node's metadata, as PyTorch's exporter writes it.
+//! Reads the origin of an operator from its node's metadata, in the form that PyTorch's exporter writes.
 
 use super::proto::{MetadataProto, NodeProto};
 use crate::{CodeOrigin, Module, SourceLine};
 
-/// Lists of Python, from the model to the traced call: paths of modules, and their classes.
+/// Python lists, from the model to the traced call: paths of modules, and their classes.
 const NAME_SCOPES: &[u8] = b"pkg.torch.onnx.name_scopes";
 const CLASS_HIERARCHY: &[u8] = b"pkg.torch.onnx.class_hierarchy";
-/// Frames of Python, the innermost last.
+/// Python frames, the innermost last.
 const STACK_TRACE: &[u8] = b"pkg.torch.onnx.stack_trace";
 /// The same as the two lists: `: net.Net/layers.0: net.Block/add: aten.add.Tensor`.
 const NAMESPACE: &[u8] = b"namespace";
 
-/// Returns the origin of a node, without a display name. Returns `None` if its metadata says nothing of it. Text of another form is
-/// left out.
+/// Returns the origin of a node, without a display name. Returns `None` if its metadata has none. Text in another form
+/// is ignored.
 pub(crate) fn origin(node: &NodeProto) -> Option<CodeOrigin> {
     if node.metadata.is_empty() {
         return None;
@@ -33,7 +33,7 @@ pub(crate) fn origin(node: &NodeProto) -> Option<CodeOrigin> {
     (!modules.is_empty() || source.is_some()).then(|| CodeOrigin { modules, source, display_name: String::new() })
 }
 
-/// The last of the scopes is the traced call, and the first is the model itself, which has no name.
+/// The last scope is the traced call, and the first is the model itself, which has no name.
 fn modules(mut paths: Vec<String>, classes: Vec<String>) -> Vec<Module> {
     paths.pop();
     let mut classes = classes.into_iter();
@@ -41,7 +41,7 @@ fn modules(mut paths: Vec<String>, classes: Vec<String>) -> Vec<Module> {
     modules.filter(|module| !module.path.is_empty()).collect()
 }
 
-/// Returns the paths and the classes. A slash separates the scopes, and a colon the path and the class.
+/// Returns the paths and the classes. Slashes separate the scopes, and colons the paths from the classes.
 fn namespace(text: &str) -> (Vec<String>, Vec<String>) {
     let scope = |scope: &str| {
         let (path, class) = scope.split_once(':').unwrap_or((scope, ""));
@@ -50,7 +50,7 @@ fn namespace(text: &str) -> (Vec<String>, Vec<String>) {
     text.split('/').map(scope).unzip()
 }
 
-/// Returns the strings of a list as Python prints it, or `None` for any other text.
+/// Returns the strings of a list in Python's notation, or `None` for any other text.
 fn python_list(text: &str) -> Option<Vec<String>> {
     let mut rest = text.trim().strip_prefix('[')?.trim_start();
     let mut strings = Vec::new();
@@ -93,7 +93,8 @@ fn python_string(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Returns the innermost line of a Python traceback that is not in PyTorch's own files. The lines of the innermost frame come last.
+/// Returns the innermost line of a Python traceback that is not in PyTorch's own files. The lines of the innermost
+/// frame come last.
 fn source_line(trace: &str) -> Option<SourceLine> {
     let mut code = None;
     for line in trace.lines().rev() {

@@ -26,7 +26,7 @@ use build::{build, onnx_domain};
 use file_kind::other_than_a_file;
 use proto::ModelProto;
 
-/// The most bytes of an `.onnx` file: lengths in Protocol Buffers have 31 bits.
+/// The largest size of an `.onnx` file in bytes: lengths in Protocol Buffers have 31 bits.
 pub const LARGEST_FILE: u64 = i32::MAX as u64;
 
 impl Graph {
@@ -34,13 +34,13 @@ impl Graph {
     /// no cycle, and all data is there.
     ///
     /// # Errors
-    /// See [`OnnxError`]. Each error says which file is wrong, and what in it.
+    /// See [`OnnxError`]. Each error says which file is wrong, and where.
     pub fn load(path: &Path) -> Result<Self, OnnxError> {
         let bytes = read(path)?;
         Self::from_bytes(path, bytes)
     }
 
-    /// Loads a file that was already read. External data is looked for beside `path`.
+    /// Loads a file whose bytes were already read. External data is searched beside `path`.
     ///
     /// # Errors
     /// The same as [`load`](Self::load).
@@ -61,7 +61,7 @@ impl Graph {
     }
 }
 
-/// Returns the innermost field and the cause. With nested graphs the full path has hundreds of parts.
+/// Returns the innermost field and the cause. With nested graphs, the full path would have hundreds of parts.
 fn damage(error: &prost::DecodeError) -> String {
     let text = error.to_string();
     let is_field = |part: &&str| part.contains('.') && !part.contains(' ');
@@ -80,7 +80,7 @@ fn damage(error: &prost::DecodeError) -> String {
 
 fn read(path: &Path) -> Result<Bytes, OnnxError> {
     let failed = |source| OnnxError::Read { path: path.to_owned(), source };
-    // This check comes before opening, because opening a pipe without a writer would block.
+    // Checked before the file is opened, because opening a pipe without a writer would block.
     if let Some(kind) = other_than_a_file(&fs::metadata(path).map_err(failed)?.file_type()) {
         return Err(OnnxError::NotAFile { path: path.to_owned(), kind });
     }

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::proto::NodeProto;
 
-/// The most bytes of an operator's name that the names inside of it begin with. Without a limit, a small file with one long
-/// name around many nodes would need much memory.
+/// How many bytes of an operator's name are the prefix of the names inside it. Without a limit, a small file with one
+/// long name around many nodes would need a lot of memory.
 const MOST_OF_OWNER: usize = 512;
 
-/// Gives everything of one kind, in the main graph and in all bodies, a name of its own. A name that is taken gets the
+/// Gives each item of one kind, in the main graph and in all bodies, a unique name. A name that is taken gets the
 /// suffix `_2`, `_3`, ...
 #[derive(Debug, Default)]
 pub(crate) struct UniqueNames {
@@ -19,7 +19,7 @@ pub(crate) struct UniqueNames {
 }
 
 impl UniqueNames {
-    /// Returns a name for every node of a graph, which is inside of `owner`: the node's own, or `OpType_position` if it has
+    /// Returns a name for every node of a graph inside `owner`: the node's own name, or `OpType_position` if it has
     /// none.
     pub(crate) fn of_nodes(&mut self, owner: Option<&str>, nodes: &[NodeProto]) -> Vec<String> {
         let is_named = |node: &&NodeProto| !node.name.is_empty();
@@ -31,12 +31,12 @@ impl UniqueNames {
         nodes.iter().enumerate().map(name).collect()
     }
 
-    /// Returns a name for a value of a graph, which is inside of `owner`.
+    /// Returns a name for a value of a graph inside `owner`.
     pub(crate) fn of_value(&mut self, owner: Option<&str>, name: &str) -> String {
         self.next(&inside(owner, name), true, &HashSet::new())
     }
 
-    /// Returns `base`, or the next copy of it that is free. What has a name of its own takes precedence over what gets one.
+    /// Returns `base`, or its next copy that is free. Names in the file take precedence over generated ones.
     fn next(&mut self, base: &str, is_own: bool, own: &HashSet<Cow<str>>) -> String {
         let mut name = base.to_owned();
         let mut may_be_own = is_own;
@@ -51,7 +51,7 @@ impl UniqueNames {
     }
 }
 
-/// Returns the name of something inside of an operator: `OWNER/NAME`.
+/// Returns the name of something inside an operator: `OWNER/NAME`.
 fn inside<'a>(owner: Option<&str>, name: &'a str) -> Cow<'a, str> {
     let Some(owner) = owner else { return Cow::Borrowed(name) };
     let owner = &owner[..owner.floor_char_boundary(MOST_OF_OWNER)];
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(names.of_nodes(Some("If"), &body[..3]), ["If/Add_0_4", "If/encoder/x_2", "If/x_2"]);
     }
 
-    /// A search from the first suffix for every node would take half an hour.
+    /// Searching from the first suffix for every node would take half an hour.
     #[test]
     fn the_time_for_nodes_of_one_name_grows_with_their_number_and_not_its_square() {
         let names = UniqueNames::default().of_nodes(None, &vec![named("same"); 200_000]);

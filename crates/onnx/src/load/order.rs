@@ -6,9 +6,9 @@ use std::collections::{BinaryHeap, HashMap};
 use super::captures::Captures;
 use super::proto::NodeProto;
 
-/// Returns the positions of the nodes in an order in which each node comes after those it depends on. It is the file's
-/// own order if that is valid. A value that no node produces counts as available. `captures` are those of each
-/// node.
+/// Returns the positions of the nodes in an order in which each node comes after those that it depends on. It is the
+/// file's own order if that is valid. A value that no node computes counts as available. `captures` has the captures of
+/// each node.
 pub(crate) fn execution_order(nodes: &[NodeProto], captures: &[Captures<'_>]) -> Result<Vec<usize>, Cycle> {
     let mut maker = HashMap::new();
     for (position, node) in nodes.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(crate) fn execution_order(nodes: &[NodeProto], captures: &[Captures<'_>]) ->
     if order.len() == nodes.len() {
         return Ok(order);
     }
-    // A node that only waits for a cycle is stuck, too, but is not part of it: its outputs lead to no node of a cycle.
+    // A node that only waits for a cycle is also stuck, but not part of it: its outputs lead to no node of a cycle.
     let mut stuck: Vec<bool> = needs.iter().map(|&needs| needs > 0).collect();
     let mut fed_by = vec![Vec::new(); nodes.len()];
     let mut waiting = vec![0usize; nodes.len()];
@@ -63,7 +63,7 @@ pub(crate) fn execution_order(nodes: &[NodeProto], captures: &[Captures<'_>]) ->
     Err(Cycle { positions: (0..nodes.len()).filter(|&node| stuck[node]).collect() })
 }
 
-/// Nodes that wait for each other, by their positions.
+/// The positions of nodes that wait for each other.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Cycle {
     positions: Vec<usize>,

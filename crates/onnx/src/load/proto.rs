@@ -1,4 +1,4 @@
-//! The protobuf messages of an `.onnx` file, with only the fields that are read here. The field numbers are those of
+//! The protobuf messages of an `.onnx` file, with only the fields that this crate reads. The field numbers are those of
 //! ONNX's `onnx.proto`.
 
 use prost::bytes::Bytes;
@@ -59,7 +59,7 @@ pub(crate) struct NodeProto {
     pub metadata: Vec<MetadataProto>,
 }
 
-/// An entry of `NodeProto.metadata_props`. It is not copied, and it may hold text that is not UTF-8.
+/// An entry of `NodeProto.metadata_props`. It is not copied, and may contain text that is not UTF-8.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct MetadataProto {
     #[prost(bytes = "bytes", tag = "1")]
@@ -97,7 +97,7 @@ pub(crate) struct AttributeProto {
 }
 
 impl NodeProto {
-    /// Returns the graphs inside of the node, in the order of the file, each with the name of its attribute.
+    /// Returns the graphs inside the node, in the order of the file, each with the name of its attribute.
     pub(crate) fn graphs(&self) -> impl Iterator<Item = (&str, &GraphProto)> {
         self.attribute.iter().flat_map(|attribute| attribute.graphs().map(|graph| (attribute.name.as_str(), graph)))
     }

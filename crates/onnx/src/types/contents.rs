@@ -9,11 +9,11 @@ pub(super) struct Contents {
     numbers: HashMap<ValueId, Vec<i64>>,
 }
 
-/// Longer tensors are no shapes.
+/// Longer tensors are not shapes.
 const MOST: usize = 64;
 
 impl Contents {
-    /// Reads the constants of the file. One that cannot be read is not known.
+    /// Reads the constants of the file. One that cannot be read stays unknown.
     pub(super) fn of(graph: &Graph) -> Self {
         let mut numbers = HashMap::new();
         let wanted = |id: ValueId| {
@@ -41,7 +41,7 @@ impl Contents {
         self.numbers.get(&value).map(Vec::as_slice)
     }
 
-    /// Adds what an operator computes, if that follows from shapes and constants.
+    /// Adds the output of an operator, if it follows from shapes and constants.
     pub(super) fn add(&mut self, operator: &Operator, inputs: &[Option<TensorInfo>]) {
         let Some(output) = operator.outputs.first().copied().flatten() else { return };
         if operator.domain.is_empty()
@@ -102,7 +102,7 @@ impl Contents {
     }
 }
 
-/// Combines two vectors of the same length, or one with a single number.
+/// Combines two vectors of the same length, or a vector with a single number.
 fn pairs(a: &[i64], b: &[i64], combine: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
     if a.len() != b.len() && a.len() != 1 && b.len() != 1 {
         return None;

@@ -1,13 +1,13 @@
 use opscope_tensor::DType;
 
-use super::given::{Given, Outputs, axis, broadcast, one};
+use super::operator_inputs::{OperatorInputs, Outputs, axis, broadcast, one};
 use crate::TensorInfo;
 
 /// Returns the types of the outputs of an operator that moves, selects or reduces elements.
-pub(super) fn outputs<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
+pub(super) fn outputs<'c>(given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
     let operator = given.operator;
     let op_type = operator.op_type.as_str();
-    // This one alone may have no tensor input that matters.
+    // This operator may have no tensor input that matters.
     if op_type == "ConstantOfShape" {
         let shape = given.contents(0)?.iter().map(|&size| usize::try_from(size).ok()).collect::<Option<_>>()?;
         let dtype = match operator.attributes.get("value") {
@@ -154,9 +154,12 @@ pub(super) fn outputs<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>
     }
 }
 
-/// Returns the axes that the attribute or the second input names; `Some(None)` if there is neither.
+/// Returns the axes in the attribute or the second input; `Some(None)` if there is neither.
 #[expect(clippy::option_option, reason = "unknown axes are not the same as no axes")]
-fn axes<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>, rank: usize) -> Option<Option<Vec<usize>>> {
+fn axes<'c>(
+    given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>,
+    rank: usize,
+) -> Option<Option<Vec<usize>>> {
     let axes = match given.operator.ints("axes") {
         Some(axes) => axes,
         None if given.operator.inputs.get(1).is_some_and(Option::is_some) => given.contents(1)?,
@@ -193,7 +196,7 @@ fn reshaped(shape: &[usize], wanted: &[i64], allow_zero: bool) -> Option<Vec<usi
     Some(sizes)
 }
 
-fn sliced<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>, shape: &[usize]) -> Option<Vec<usize>> {
+fn sliced<'c>(given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>, shape: &[usize]) -> Option<Vec<usize>> {
     let operator = given.operator;
     let listed = |name: &str, slot: usize| operator.ints(name).or_else(|| given.contents(slot));
     let (starts, ends) = (listed("starts", 1)?, listed("ends", 2)?);

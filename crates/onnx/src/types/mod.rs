@@ -1,12 +1,12 @@
 //! Types and shapes of all values of a graph, for inputs of given shapes.
 //!
-//! An engine knows the shapes of what its kernels take and give. Between the operators of a fused kernel are values that no
-//! kernel gives. Their types follow from those of the inputs by the rules of ONNX. Where they follow from the data of a
-//! run, they are unknown.
+//! An engine knows the shapes of its kernels' inputs and outputs. Between the operators of a fused kernel are values
+//! that no kernel returns. Their types follow from those of the inputs by the rules of ONNX. If they depend on the data
+//! of a run, they are unknown.
 
 mod contents;
-mod given;
 mod layout;
+mod operator_inputs;
 mod rules;
 mod windows;
 
@@ -22,9 +22,9 @@ pub struct ValueTypes {
 }
 
 impl ValueTypes {
-    /// Returns the types of the values of a graph. `known` are types that an engine stated: they come first. Then come
-    /// those of initializers, those that follow from the operators, and last those that the file states, if it fits the
-    /// inputs.
+    /// Returns the types of the values of a graph. `known` are types from an engine, which take precedence. Next come
+    /// those of initializers, those that follow from the operators, and last those that the file declares, if it fits
+    /// the inputs.
     pub fn infer(graph: &Graph, known: impl IntoIterator<Item = (ValueId, TensorInfo)>) -> Self {
         let mut types = vec![None; graph.all_values().count()];
         for (value, known) in known {
@@ -40,7 +40,7 @@ impl ValueTypes {
         Self { types: inference.types }
     }
 
-    /// Returns the type of a value, or `None` if it is not known.
+    /// Returns the type of a value, or `None` if it is unknown.
     pub fn get(&self, value: ValueId) -> Option<&TensorInfo> {
         self.types.get(value.index())?.as_ref()
     }
@@ -68,7 +68,7 @@ impl Inference<'_> {
         self.contents.add(operator, &inputs);
     }
 
-    /// Completes what is known of a value by what was inferred, and by what the file states.
+    /// Completes what is known about a value with the inferred type, and with the declared one.
     fn complete(&mut self, value: ValueId, inferred: Option<TensorInfo>) {
         let declared = self.declared.of_value(value);
         let dtype = [&inferred, &declared].into_iter().flatten().find_map(|info| info.dtype);
@@ -77,11 +77,11 @@ impl Inference<'_> {
     }
 }
 
-/// The types that the file states, with the sizes of this plan for the dimensions that it leaves open.
+/// The types that the file declares, with this plan's sizes for the dimensions that it leaves open.
 struct Declared<'a> {
     graph: &'a Graph,
     sizes: HashMap<&'a str, usize>,
-    /// Whether the inputs have the shapes that the file states.
+    /// Whether the inputs have the declared shapes.
     fits: bool,
 }
 

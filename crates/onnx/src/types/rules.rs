@@ -1,6 +1,6 @@
 use opscope_tensor::DType;
 
-use super::given::{Given, Outputs, broadcast, one};
+use super::operator_inputs::{OperatorInputs, Outputs, broadcast, one};
 use super::{layout, windows};
 use crate::einsum::Equation;
 use crate::{Attribute, Operator, TensorInfo};
@@ -11,10 +11,11 @@ pub(super) fn outputs<'c>(
     inputs: &[Option<TensorInfo>],
     contents: impl Fn(usize) -> Option<&'c [i64]>,
 ) -> Outputs {
-    let given = Given { operator, inputs, contents };
+    let given = OperatorInputs { operator, inputs, contents };
     match operator.domain.as_str() {
         "" | "ai.onnx" => {}
-        // Those with ONNX's names there have ONNX's meaning, and a few take and give the same shape.
+        // Operators with the names of ONNX's have the same meaning, and a few have outputs of the same shape as their
+        // input.
         "com.microsoft" => match operator.op_type.as_str() {
             "FastGelu" | "QuickGelu" | "BiasGelu" | "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" => {
                 return one(given.input(0)?.clone());
@@ -131,7 +132,7 @@ pub(super) fn outputs<'c>(
     }
 }
 
-fn matmul<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
+fn matmul<'c>(given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
     let quantized = given.operator.op_type == "QLinearMatMul";
     let (mut a, mut b) = (given.input(0)?.shape.clone(), given.input(if quantized { 3 } else { 1 })?.shape.clone());
     for (name, shape) in [("transA", &mut a), ("transB", &mut b)] {
@@ -161,7 +162,7 @@ fn matmul<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs
     one(TensorInfo { dtype, shape })
 }
 
-fn gemm<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
+fn gemm<'c>(given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
     let (a, b) = (given.input(0)?, given.input(1)?);
     let side = |info: &TensorInfo, flag: &str, side: usize| {
         let side = if given.operator.int(flag).unwrap_or(0) == 0 { side } else { 1 - side };
@@ -170,7 +171,7 @@ fn gemm<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
     one(TensorInfo { dtype: a.dtype, shape: vec![side(a, "transA", 0)?, side(b, "transB", 1)?] })
 }
 
-fn recurrent<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
+fn recurrent<'c>(given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
     let (x, r) = (given.input(0)?, given.input(2)?);
     let (&[a, b, _], &[directions, _, hidden]) = (&x.shape[..], &r.shape[..]) else { return None };
     let batch_first = given.operator.int("layout") == Some(1);

@@ -1,10 +1,10 @@
 use opscope_tensor::DType;
 
-use super::given::{Given, Outputs, one};
+use super::operator_inputs::{OperatorInputs, Outputs, one};
 use crate::TensorInfo;
 
 /// Returns the types of the outputs of a convolution or a pooling.
-pub(super) fn outputs<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
+pub(super) fn outputs<'c>(given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>) -> Outputs {
     let op_type = given.operator.op_type.as_str();
     match op_type {
         "Conv" | "ConvInteger" | "QLinearConv" => {
@@ -47,14 +47,14 @@ pub(super) fn outputs<'c>(given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>
     }
 }
 
-/// Returns a number of an attribute that has one for each axis.
+/// Returns the number for an axis from an attribute with one number per axis.
 fn of_axis(numbers: Option<&[i64]>, axis: usize, otherwise: i64) -> Option<i64> {
     numbers.map_or(Some(otherwise), |numbers| numbers.get(axis).copied())
 }
 
 /// Returns how many windows there are along each axis.
 fn windows<'c>(
-    given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>,
+    given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>,
     sizes: &[usize],
     kernel: &[usize],
 ) -> Option<Vec<usize>> {
@@ -78,7 +78,7 @@ fn windows<'c>(
         let room = padded.checked_sub(covered).filter(|room| *room >= 0)?;
         let mut windows = room / stride + 1;
         if operator.int("ceil_mode") == Some(1) && room % stride != 0 {
-            // A last window that would begin in the padding behind the input does not count.
+            // A last window that would begin in the padding after the input does not count.
             let begins = windows.checked_mul(stride)?;
             windows += i64::from(begins < size.checked_add(of_axis(pads, axis, 0)?)?);
         }
@@ -89,7 +89,7 @@ fn windows<'c>(
 }
 
 fn transposed<'c>(
-    given: &Given<'_, impl Fn(usize) -> Option<&'c [i64]>>,
+    given: &OperatorInputs<'_, impl Fn(usize) -> Option<&'c [i64]>>,
     sizes: &[usize],
     kernel: &[usize],
 ) -> Option<Vec<usize>> {

@@ -9,14 +9,14 @@ use prost::bytes::Bytes;
 
 use crate::wire::{self, Message};
 
-/// A graph of a node, and the types of its inputs.
+/// A graph with one node, and the types of its inputs.
 pub struct Case {
     pub op_type: &'static str,
     pub inputs: &'static [&'static [usize]],
     pub attributes: Vec<Message>,
     pub domain: &'static str,
     pub dtype: DType,
-    /// What it gives, where that does not follow from the shapes of the inputs.
+    /// The shape of its output, if that does not follow from the shapes of the inputs.
     pub output: Option<&'static [usize]>,
 }
 
@@ -24,7 +24,7 @@ pub fn case(op_type: &'static str, inputs: &'static [&'static [usize]]) -> Case 
     Case { op_type, inputs, attributes: Vec::new(), domain: "", dtype: DType::F32, output: None }
 }
 
-/// A node of ONNX Runtime's own operators.
+/// Returns a node of ONNX Runtime's own operators.
 fn of_runtime(op_type: &'static str, inputs: &'static [&'static [usize]], output: &'static [usize]) -> Case {
     Case { domain: "com.microsoft", output: Some(output), ..case(op_type, inputs) }
 }
@@ -48,7 +48,7 @@ impl Case {
 
     pub fn cost(self) -> GroupCost {
         let names: Vec<String> = (0..self.inputs.len()).map(|slot| format!("i{slot}")).collect();
-        // An input without dimensions that is not the only one stands for one that is omitted.
+        // An input without dimensions stands for an omitted one, unless it is the only input.
         let is_given = |slot: &usize| !self.inputs[*slot].is_empty() || self.inputs.len() == 1;
         let slots: Vec<&str> =
             (0..names.len()).map(|slot| if is_given(&slot) { names[slot].as_str() } else { "" }).collect();
@@ -114,7 +114,7 @@ fn recurrent_layers_cost_their_gates_in_every_step() {
     let gru =
         case("GRU", &[&[5, 2, 3], &[2, 12, 3], &[2, 12, 4]]).int("hidden_size", 4).text("direction", "bidirectional");
     assert_eq!(gru.flops(), Some(5 * 2 * 2 * 4 * (3 * (2 * 7 + 1) + 2 * 4 + 1 + 5)));
-    // How long each sequence is, is data.
+    // The length of each sequence depends on data.
     let lengths = case("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4], &[], &[2]]).int("hidden_size", 4);
     assert_eq!(lengths.flops(), None);
 }
@@ -162,7 +162,7 @@ fn attention_costs_its_projection_its_scores_and_what_it_weighs() {
     // Seven keys of earlier runs.
     let past = multi_head(&[&[2, 3, 32], &[2, 5, 32], &[2, 5, 32], &[], &[], &[], &[2, 4, 7, 8], &[2, 4, 7, 8]]);
     assert_eq!(past.flops(), Some(2 * 4 * 3 * 12 * (2 * 8 + 2 * 8 + 6)));
-    // How much of a buffer is used is data.
+    // How much of a buffer is used depends on data.
     let buffer =
         multi_head(&[&[2, 3, 32], &[2, 5, 32], &[2, 5, 32], &[], &[], &[], &[2, 4, 7, 8], &[2, 4, 7, 8], &[1]]);
     assert_eq!(buffer.flops(), None);

@@ -1,4 +1,4 @@
-//! Every case of `models/operators.jsonl`: the types that are inferred are those of the outputs that ONNX Runtime computed.
+//! Every case of `models/operators.jsonl`: the inferred types are those of the outputs that ONNX Runtime computed.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use crate::wire::Message;
 
-/// Operators whose types must follow in every case whose inputs are known: those that models consist of.
+/// Operators whose types must be inferred in every case with known inputs: those that models consist of.
 const ALWAYS: &[&str] = &[
     "Add",
     "ArgMax",
@@ -86,7 +86,7 @@ fn inferred_types_are_those_that_an_engine_computes() {
     assert!(found > 800, "{found}");
 }
 
-/// Returns whether what the first operator does depends on the data of an input of the run.
+/// Returns whether the first operator depends on the data of an input of the run.
 fn is_data(graph: &Graph, case: &Json) -> bool {
     let is_integer = |id| info(&case["inputs"][&graph.value(id).name]).dtype == Some(DType::I64);
     let rest = graph.operators[0].inputs.iter().skip(1).flatten();
@@ -102,7 +102,7 @@ fn shape(tensor: &Json) -> Vec<usize> {
     tensor["shape"].as_array().unwrap().iter().map(|size| size.as_u64().unwrap() as usize).collect()
 }
 
-/// Returns the graph of a case, or `None` for one with attributes that are no numbers or texts.
+/// Returns the graph of a case, or `None` if it has attributes other than numbers or texts.
 fn graph(case: &Json) -> Option<Graph> {
     let mut graph = Message::default();
     for node in case["nodes"].as_array().unwrap() {
@@ -151,7 +151,7 @@ fn code(tensor: &Json) -> i64 {
     i64::from(info(tensor).dtype.unwrap().onnx_code())
 }
 
-/// A tensor of integers has its data; of others, zeros have the right size.
+/// Makes an initializer. A tensor of integers has its data; for others, zeros have the right size.
 fn initializer(name: &str, tensor: &Json) -> Message {
     let dims = shape(tensor).into_iter().fold(Message::default(), |message, size| message.int(1, size as i64));
     let dtype = info(tensor).dtype.unwrap();

@@ -1,4 +1,4 @@
-//! Shapes that a model computes: the integers that follow from the shapes of its inputs.
+//! Shapes that a model computes: integers that follow from the shapes of its inputs.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use prost::bytes::Bytes;
 
 use crate::wire::{self, Message};
 
-/// An operator that makes `s`, with attributes.
+/// An operator that computes `s`, with attributes.
 struct Step(&'static str, &'static [&'static str], &'static [(&'static str, i64)]);
 
-/// Returns the integers that the last of these steps computes from the shape of `x`, [2, 3, 4], which is `s0`. Each step gives the next
-/// one. `c` names constants.
+/// Returns the integers that the last of these steps computes from the shape of `x`, [2, 3, 4], which is `s0`. Each
+/// step computes the next `s`. `c` names constants.
 fn computed(steps: &[Step], constants: &[(&str, &[i64])]) -> Option<Vec<usize>> {
     let mut nodes = vec![wire::node("shape", "Shape", &["x"], &["s0"])];
     for (number, Step(op_type, inputs, attributes)) in steps.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a group of operators costs that one kernel executes.
+//! The cost of a group of operators that one kernel executes.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use prost::bytes::Bytes;
 
 use crate::wire;
 
-/// `x` of 10 floats: `a` and `b` double and negate it, `c` adds both, `d` gives that another shape, and `e` is its root. `y` and `z` are
-/// the outputs of the model.
+/// `x` has 10 floats: `a` and `b` double and negate it, `c` adds both, `d` reshapes that, and `e` is its root. `y` and
+/// `z` are the outputs of the model.
 fn cost(operators: &[&str]) -> GroupCost {
     let nodes = [
         wire::node("a", "Add", &["x", "x"], &["a"]),

@@ -1,4 +1,4 @@
-//! Types that follow from those of the inputs, and what operators cost.
+//! Types that follow from those of the inputs, and the costs of operators.
 
 mod by_hand;
 mod cases;

@@ -25,7 +25,7 @@ fn read(graph: Message) -> Graph {
     Graph::from_bytes(Path::new("shapes.onnx"), Bytes::from(wire::model(graph))).unwrap()
 }
 
-/// Returns the shape of what an operator gives of `x` and of constants.
+/// Returns the shape of an operator's output for `x` and constants.
 fn shape(op_type: &str, x: &[usize], constants: &[&[i64]], attributes: &[(&str, i64)]) -> Option<Vec<usize>> {
     let names: Vec<String> = (0..constants.len()).map(|slot| format!("c{slot}")).collect();
     let inputs: Vec<&str> = ["x"].into_iter().chain(names.iter().map(String::as_str)).collect();

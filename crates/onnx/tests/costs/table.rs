@@ -1,5 +1,5 @@
-//! What each of the 185 operators costs, by its definition: every operation of two numbers and every elementary function is one. The
-//! numbers behind `=` are written out as the definition has them, and not what the program gives.
+//! The cost of each of the 185 operators, by its definition: every operation on two numbers and every elementary
+//! function counts as one. The numbers after `=` are derived from the definition, not from the program.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::by_hand::{Case, case};
 
 const MICROSOFT: &str = "com.microsoft";
 
-/// Operators that cost so much for each element that they give.
+/// Operators with a fixed cost per element of the output.
 const OF_EACH: [(u64, &[&str]); 7] = [
     // They move, select, convert or compare.
     (
@@ -129,8 +129,8 @@ const OF_EACH: [(u64, &[&str]); 7] = [
             "SimplifiedLayerNormalization",
         ],
     ),
-    // x times one of these; x * tanh(log(1 + exp(x))); 0.5 * x * (1 + erf(x / sqrt(2))); maximum, difference, exponential, sum and
-    // division; mean, difference, square, sum and division.
+    // x times one of these; x * tanh(log(1 + exp(x))); 0.5 * x * (1 + erf(x / sqrt(2))); maximum, difference,
+    // exponential, sum and division; mean, difference, square, sum and division.
     (
         5,
         &[
@@ -145,11 +145,12 @@ const OF_EACH: [(u64, &[&str]); 7] = [
             "MeanVarianceNormalization",
         ],
     ),
-    // Two for the extremes, and division, rounding, zero point and bounds; a scale behind a normalisation; a bias before Gelu.
+    // Two for the extremes, and division, rounding, zero point and bounds; a scale behind a normalisation; a bias
+    // before Gelu.
     (6, &["DynamicQuantizeLinear", "LayerNormalization", "BiasGelu"]),
 ];
 
-/// An operator without attributes: its domain, type, inputs, output, and what it costs.
+/// An operator without attributes: its domain, type, inputs, output, and cost.
 type Shapes = &'static [&'static [usize]];
 const OF_SHAPES: [(&str, &str, Shapes, &[usize], u64); 69] = [
     ("", "Sum", &[&[2, 3]], &[2, 3], 0),
@@ -175,7 +176,7 @@ const OF_SHAPES: [(&str, &str, Shapes, &[usize], u64); 69] = [
     ("", "LayerNormalization", &[&[2, 3], &[3], &[3]], &[2, 3], 7 * 6),
     ("", "InstanceNormalization", &[&[1, 2, 3], &[2], &[2]], &[1, 2, 3], 7 * 6),
     ("", "GroupNormalization", &[&[1, 2, 3], &[2], &[2]], &[1, 2, 3], 7 * 6),
-    // Behind one or two sums.
+    // After one or two sums.
     (MICROSOFT, "SkipLayerNormalization", &[&[2, 3], &[2, 3], &[3]], &[2, 3], 7 * 6),
     (MICROSOFT, "SkipLayerNormalization", &[&[2, 3], &[2, 3], &[3], &[3]], &[2, 3], 8 * 6),
     (MICROSOFT, "SkipLayerNormalization", &[&[2, 3], &[2, 3], &[3], &[], &[3]], &[2, 3], 8 * 6),
@@ -258,7 +259,7 @@ fn shaped(domain: &'static str, op_type: &'static str, inputs: Shapes, output: &
     Case { domain, output: Some(output), ..case(op_type, inputs) }
 }
 
-/// Operators with attributes, and what they cost; `None` where that does not follow.
+/// Operators with attributes, and their costs; `None` if a cost does not follow.
 fn of_attributes() -> Vec<(Case, Option<u64>)> {
     let pool = |op_type| shaped("", op_type, &[&[1, 2, 6, 6]], &[1, 2, 3, 3]).ints("kernel_shape", &[2, 4]);
     let quantised_pool =
@@ -313,8 +314,8 @@ fn of_attributes() -> Vec<(Case, Option<u64>)> {
         (shaped("", "Einsum", &[&[5, 3], &[5, 3]], &[5, 3]).text("equation", "ij,ij->ij"), Some(15)),
         (shaped("", "Einsum", &[&[5, 3], &[3, 4]], &[5, 4]).text("equation", "ij,jk->ik"), Some(2 * 5 * 3 * 4)),
         (shaped("", "Einsum", &[&[5], &[5], &[5]], &[5]).text("equation", "i,i,i->i"), None),
-        // Each of 5 steps and 2 sequences has 4 hidden elements. A gate: 3 + 4 products and sums, a sum of both, a bias.
-        // An LSTM has 4 gates, 3 sigmoids (4), 2 tanh, 3 products and a sum.
+        // Each of 5 steps and 2 sequences has 4 hidden elements. A gate: 3 + 4 products and sums, a sum of both, a
+        // bias. An LSTM has 4 gates, 3 sigmoids (4), 2 tanh, 3 products and a sum.
         (
             recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4], &[1, 32]]),
             Some(40 * (4 * (2 * 7 + 2) + 3 * 4 + 2 + 4)),
@@ -332,7 +333,8 @@ fn of_attributes() -> Vec<(Case, Option<u64>)> {
         (recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4], &[], &[], &[], &[], &[1, 12]]), None),
         (recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4]]).int("input_forget", 1), None),
         (recurrent("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4]]).int("clip", 1), None),
-        // For each score: 4 products and sums with a key, a scale, a softmax (5), 4 products and sums with a value; a mask.
+        // For each score: 4 products and sums with a key, a scale, a softmax (5), 4 products and sums with a value; a
+        // mask.
         (heads("", "Attention", queries).int("q_num_heads", 4).int("kv_num_heads", 4), Some(scores * (8 + 1 + 5 + 8))),
         (
             heads("", "Attention", &[&[2, 4, 3, 4], &[2, 4, 5, 4], &[2, 4, 5, 6], &[3, 5]]),
@@ -378,7 +380,7 @@ fn every_operator_costs_what_its_definition_has() {
     for (of_each, names) in OF_EACH {
         for &name in names {
             seen.insert(("", name));
-            // Of 15 elements that it gives, whatever it takes.
+            // 15 elements in the output, whatever the inputs are.
             let inputs: Shapes = &[&[5, 3], &[3]];
             let found = shaped("", name, inputs, &[5, 3]).flops();
             assert_eq!(found, Some(of_each * 15), "{name}");
@@ -404,7 +406,7 @@ fn what_moves_elements_reads_and_writes_bytes_as_its_kind() {
     let views = ["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
     let selections = ["Compress", "Gather", "GatherElements", "GatherND", "Slice"];
     for &name in OF_EACH[0].1 {
-        // Of 24 elements of 4 bytes it gives 6.
+        // The output has 6 of 24 elements of 4 bytes.
         let cost = shaped("", name, &[&[4, 6]], &[2, 3]).cost();
         let expected = match name {
             _ if views.contains(&name) => (0, 0),
@@ -414,7 +416,7 @@ fn what_moves_elements_reads_and_writes_bytes_as_its_kind() {
         };
         assert_eq!((cost.bytes_read, cost.bytes_written), (Some(expected.0), Some(expected.1)), "{name}");
     }
-    // Indices are read as a whole, and a selection that gives more than there is reads what there is.
+    // Indices are read completely, and a selection with more outputs than inputs reads all inputs.
     for name in selections {
         let cost = shaped("", name, &[&[2, 3], &[7]], &[4, 6]).cost();
         assert_eq!(cost.bytes_read, Some(24 + 28), "{name}");

@@ -17,7 +17,7 @@ const REAL: [&str; 6] = [
     "fixtures/loop.onnx",
 ];
 
-/// Checks what a graph guarantees, whatever file it came from.
+/// Checks the guarantees of a graph, whatever file it came from.
 fn assert_sound(graph: &Graph) {
     for (index, operator) in graph.all_operators().enumerate() {
         assert_eq!(operator.id.index(), index);
@@ -91,7 +91,7 @@ proptest! {
     fn a_model_that_is_cut_short_gives_an_error_unless_what_is_left_is_whole(file in 0..REAL.len(), end in any::<Index>()) {
         let bytes = fs::read(models(REAL[file])).unwrap();
         let end = end.index(bytes.len());
-        // A cut between two messages of the outermost level leaves a shorter file that may be whole.
+        // A cut between two messages at the outermost level leaves a shorter file that may be valid.
         match from_bytes(bytes[..end].to_vec()) {
             Err(OnnxError::Empty(_)) => prop_assert_eq!(end, 0),
             Err(_) => {}

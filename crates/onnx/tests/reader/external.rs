@@ -1,4 +1,4 @@
-//! Data beside the model: only in its own directory, and only as much as there is.
+//! External data: only in the model's own directory, and only as much as exists.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::wire::{Message, graph, model, node, subgraph};
 
-/// `TensorProto` of four floats that lie in a file beside the model.
+/// `TensorProto` of four floats in a file beside the model.
 fn tensor(entries: &[(&str, &str)]) -> Message {
     let tensor = Message::default().int(1, 4).int(2, 1).text(8, "w");
     let with_entries = entries
@@ -84,7 +84,7 @@ fn data_in_the_directory_that_a_linked_model_really_lies_in_is_found() {
     fs::write(at("blobs/model.onnx_data"), [0; 16]).unwrap();
     symlink("blobs/1f", at("short.onnx")).unwrap();
     Graph::load(&at("short.onnx")).unwrap();
-    // Nothing else may be reached.
+    // Nothing else may be read.
     fs::write(at("secret"), [0; 16]).unwrap();
     fs::remove_file(&data).unwrap();
     symlink("../../../secret", &data).unwrap();

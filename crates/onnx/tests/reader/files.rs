@@ -12,7 +12,7 @@ pub fn fixture(name: &str) -> Result<Graph, OnnxError> {
     Graph::load(&models(&format!("fixtures/{name}.onnx")))
 }
 
-/// Returns a graph without a file beside it.
+/// Returns a graph without external data.
 pub fn from_bytes(bytes: Vec<u8>) -> Result<Graph, OnnxError> {
     Graph::from_bytes(Path::new("made.onnx"), Bytes::from(bytes))
 }

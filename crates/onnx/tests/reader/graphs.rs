@@ -158,7 +158,7 @@ fn what_is_no_model_is_told_apart() {
     let offline = load("net.om", b"IMOD");
     assert!(offline.to_string().contains("pass the .onnx file that it was converted from"), "{offline}");
     assert!(matches!(Graph::load(directory.path()).unwrap_err(), OnnxError::NotAFile { .. }));
-    // A file of holes takes no room.
+    // A sparse file takes no disk space.
     let large = directory.path().join("large.onnx");
     std::fs::File::create(&large).unwrap().set_len(1 << 31).unwrap();
     assert!(matches!(Graph::load(&large).unwrap_err(), OnnxError::TooLarge(path) if path == large));

@@ -1,4 +1,4 @@
-//! Files from untrusted sources: what is read from them, and the errors for those that are not valid graphs.
+//! Files from untrusted sources: what is read from them, and the errors for invalid graphs.
 
 mod bodies;
 mod damaged;

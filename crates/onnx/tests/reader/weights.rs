@@ -5,7 +5,7 @@ use opscope_onnx::{CodeOrigin, Graph, Module, OnnxError, path_of_operator};
 use crate::files::from_bytes;
 use crate::wire::{Message, graph, model, node};
 
-/// A `TensorProto` of this type and shape. Its data comes to it.
+/// A `TensorProto` of this type and shape, without its data.
 fn tensor(code: i64, shape: &[i64]) -> Message {
     shape.iter().fold(Message::default(), |message, size| message.int(1, *size)).int(2, code).text(8, "w")
 }
@@ -34,8 +34,8 @@ fn varints(numbers: &[i64]) -> Vec<u8> {
     bytes
 }
 
-/// A type's number, the field of the data and its bytes there, and the elements and the bytes of the tensor. Fields: 4 floats, 5 int32,
-/// 7 int64, 10 doubles, 11 uint64.
+/// A type's number, the field of the data and its bytes there, and the elements and the bytes of the tensor. Fields: 4
+/// floats, 5 int32, 7 int64, 10 doubles, 11 uint64.
 type Case = (i64, u32, Vec<u8>, i64, Vec<u8>);
 
 #[test]
@@ -105,7 +105,7 @@ fn the_nearest_name_shares_half_of_its_letters_at_either_end() {
     let nodes = [node("conv_1", "Relu", &["x"], &["a"]), node("MATMUL", "Relu", &["a"], &["y"])];
     let graph = from_bytes(model(graph(&nodes, &["x"], &["y"]))).unwrap();
     let nearest = |name: &str| graph.nearest_operator(name).map(|operator| operator.name.as_str());
-    // Three of six, and two of six; case does not count.
+    // Three of six, and two of six; case is ignored.
     assert_eq!(nearest("conxyz"), Some("conv_1"));
     assert_eq!(nearest("coxxyz"), None);
     assert_eq!(nearest("cxxx_1"), Some("conv_1"), "one at the beginning and two at the end");

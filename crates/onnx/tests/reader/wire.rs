@@ -3,7 +3,7 @@
 
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-/// A message in the making.
+/// A message that is being built.
 #[derive(Clone, Default)]
 pub struct Message(pub Vec<u8>);
 

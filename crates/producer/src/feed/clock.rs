@@ -1,21 +1,21 @@
-//! The calibration with which a producer's ticks become nanoseconds of `CLOCK_BOOTTIME`.
+//! The calibration that converts a producer's ticks into nanoseconds of `CLOCK_BOOTTIME`.
 
 use std::sync::{Mutex, PoisonError};
 
 use opscope_clock::{Calibration, ClockPair, TickSource, Ticks, Timestamp};
 
-/// The distance of the two moments through which a calibration goes, once the process is that old, and how long it is
-/// used, in nanoseconds.
+/// In nanoseconds: the distance of the two readings of a calibration, once the process is old enough for it, and how
+/// long a calibration is used.
 const DISTANCE: u64 = 1_000_000_000;
 
-/// A calibration is discarded if its rate differs by more than this part from the one before. That happens if the
-/// machine slept in between: the counter stops, and the clock does not.
+/// A calibration is discarded if its rate differs from the previous one by more than this fraction. That happens if the
+/// machine slept in between: the counter stops, but the clock continues.
 const SAME_RATE: f64 = 1e-3;
 
 static CLOCK: Mutex<Clock> = Mutex::new(Clock { start: None, current: None });
 
 struct Clock {
-    /// The first moment of the next calibration.
+    /// The first reading of the next calibration.
     start: Option<ClockPair>,
     current: Option<Current>,
 }
@@ -29,18 +29,18 @@ struct Current {
     lasts: f64,
 }
 
-/// Returns the time, in nanoseconds of `CLOCK_BOOTTIME`.
+/// Returns the current time in nanoseconds of `CLOCK_BOOTTIME`.
 pub(crate) fn nanos_now() -> u64 {
     Timestamp::now().as_nanos()
 }
 
-/// Reads both clocks, so that the first calibration later has a moment to start from.
+/// Reads both clocks, as the starting point of the first calibration.
 pub(crate) fn start() {
     CLOCK.lock().unwrap_or_else(PoisonError::into_inner).start.get_or_insert_with(ClockPair::now);
 }
 
 /// Returns the calibration for a run that begins now. It is renewed at least every second, so that it follows the
-/// system clock's corrections; then this takes about a microsecond.
+/// corrections of the system clock; a renewal takes about a microsecond.
 fn calibration(now: Ticks) -> Calibration {
     let mut clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
     match clock.current {
@@ -49,10 +49,10 @@ fn calibration(now: Ticks) -> Calibration {
     }
 }
 
-/// The beginning of a run, and the line through it on which the run's times lie.
+/// The beginning of a run, and the line that converts the run's times.
 pub(super) struct Moment {
     ticks: Ticks,
-    /// The same in nanoseconds of `CLOCK_BOOTTIME`.
+    /// The same time in nanoseconds of `CLOCK_BOOTTIME`.
     pub nanos: u64,
     nanos_per_tick: f64,
 }
@@ -65,8 +65,8 @@ impl Moment {
         Self { ticks, nanos, nanos_per_tick: calibration.nanos_per_tick() }
     }
 
-    /// Returns a time of the run, in nanoseconds of `CLOCK_BOOTTIME`. This is called twice for every dispatch, so it is
-    /// less than [`Calibration::timestamp`]: fractions of a nanosecond are cut off, and no function is called.
+    /// Converts a time of the run into nanoseconds of `CLOCK_BOOTTIME`. It is called twice per dispatch, so it does
+    /// less than [`Calibration::timestamp`]: it truncates fractions of a nanosecond, and calls no function.
     #[inline]
     pub fn nanos(&self, ticks: Ticks) -> u64 {
         let distance = ticks.as_raw().wrapping_sub(self.ticks.as_raw()) as i64;

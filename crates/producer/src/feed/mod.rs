@@ -1,6 +1,6 @@
-//! What a producer tells its consumers.
+//! What a producer reports to its consumers.
 
-mod announced;
+mod announcement;
 mod clock;
 mod model;
 mod run;

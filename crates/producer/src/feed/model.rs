@@ -3,12 +3,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::announced::Announced;
+use super::announcement::Announcement;
 use super::text::Texts;
 use crate::consumers::{self, ConsumerSet};
 use crate::layout::{self, OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED, OPSCOPE_NO_OPERATOR};
 
-/// What a producer says of a model.
+/// A producer's description of a model.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelFacts<'a> {
     /// The name of its graph.
@@ -19,11 +19,11 @@ pub struct ModelFacts<'a> {
     pub engine: &'a str,
     /// The engine's version.
     pub engine_version: &'a str,
-    /// How the engine follows the file.
+    /// How faithfully the engine follows the file.
     pub fidelity: Fidelity,
 }
 
-/// How an engine follows a file.
+/// How faithfully an engine follows a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fidelity {
     /// It may fuse and rewrite operators.
@@ -32,7 +32,7 @@ pub enum Fidelity {
     Exact,
 }
 
-/// What a producer says of an operator.
+/// A producer's description of an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct OperatorFacts<'a> {
     /// Its name.
@@ -43,7 +43,7 @@ pub struct OperatorFacts<'a> {
     pub domain: &'a str,
 }
 
-/// What a producer says of a kernel.
+/// A producer's description of a kernel.
 #[derive(Debug, Clone)]
 pub struct KernelFacts<'a> {
     /// The name of the operator that its time counts for; the engine's own name for a kernel that stands for none.
@@ -54,8 +54,8 @@ pub struct KernelFacts<'a> {
     pub name: &'a str,
     /// The engine's name for what it does.
     pub op: &'a str,
-    /// The indices of the operators that it stands for, and whether the engine states it. Its time counts for the
-    /// first. Empty for a kernel that the engine added on its own.
+    /// The indices of the operators that it stands for, and whether the engine states that. Its time counts for the
+    /// first one. Empty for a kernel that the engine added on its own.
     pub operators: Vec<(u64, bool)>,
     /// The type of the first output's elements; empty for a type of the engine's own.
     pub output_dtype: &'a str,
@@ -63,12 +63,11 @@ pub struct KernelFacts<'a> {
     pub output_shape: Vec<u64>,
 }
 
-/// A model that is loaded, as its consumers see it. It is announced as unloaded when the model and its last plan are
-/// dropped.
+/// A loaded model, as its consumers see it. It is announced as unloaded once the model and its last plan are dropped.
 pub struct LoadedModel {
     description: layout::Model,
-    announced: Announced,
-    /// The plans' descriptions live as long as the model, as consumers expect it.
+    announced: Announcement,
+    /// The plans' descriptions live as long as the model, because consumers rely on that.
     plans: Mutex<Vec<Arc<Plan>>>,
     _operators: Box<[layout::Operator]>,
     _addresses: Box<[*const layout::Operator]>,
@@ -84,7 +83,7 @@ pub struct LoadedPlan {
 
 pub(super) struct Plan {
     pub description: layout::Plan,
-    announced: Announced,
+    announced: Announcement,
     kernels: Box<[layout::Kernel]>,
     _addresses: Box<[*const layout::Kernel]>,
     _operators: Vec<Box<[layout::Attribution]>>,
@@ -92,11 +91,11 @@ pub(super) struct Plan {
     _texts: Texts,
 }
 
-// SAFETY: its pointers lead to memory that it owns and that no thread changes after it was made.
+// SAFETY: its pointers lead to memory that it owns and that never changes after its creation.
 unsafe impl Send for LoadedModel {}
 // SAFETY: as above.
 unsafe impl Sync for LoadedModel {}
-// SAFETY: its pointers lead to memory that it owns and that no thread changes after it was made.
+// SAFETY: its pointers lead to memory that it owns and that never changes after its creation.
 unsafe impl Send for Plan {}
 // SAFETY: as above.
 unsafe impl Sync for Plan {}
@@ -105,7 +104,7 @@ static NEXT_MODEL: AtomicU64 = AtomicU64::new(1);
 static NEXT_PLAN: AtomicU64 = AtomicU64::new(1);
 
 impl LoadedModel {
-    /// Describes a model. It is announced by [`announce`](Self::announce), or with its first run.
+    /// Describes a model. [`announce`](Self::announce) announces it, or else its first run.
     pub fn new<'a>(facts: &ModelFacts<'_>, operators: impl IntoIterator<Item = OperatorFacts<'a>>) -> Arc<Self> {
         let mut texts = Texts::default();
         let operator = |(index, operator): (usize, OperatorFacts<'_>)| layout::Operator {
@@ -133,7 +132,7 @@ impl LoadedModel {
         };
         Arc::new(Self {
             description,
-            announced: Announced::default(),
+            announced: Announcement::default(),
             plans: Mutex::default(),
             _operators: operators,
             _addresses: addresses,
@@ -141,12 +140,12 @@ impl LoadedModel {
         })
     }
 
-    /// Announces the model to the consumers that do not know it yet.
+    /// Announces the model to the consumers that do not know about it yet.
     pub fn announce(&self) {
         self.announce_to(consumers::wanting(|entries| entries.model_loaded.is_some()));
     }
 
-    /// Returns whether these consumers know it now.
+    /// Announces the model to these consumers. Returns whether all of them know about it now.
     pub(super) fn announce_to(&self, wanting: ConsumerSet) -> bool {
         self.announced.to(wanting, |consumer| {
             let entries = consumer.entries();
@@ -154,7 +153,7 @@ impl LoadedModel {
         })
     }
 
-    /// Describes a plan of the model, with its kernels in order of execution. It is announced with its first run.
+    /// Describes a plan of the model, with its kernels in order of execution. The plan's first run announces it.
     pub fn plan<'a>(self: &Arc<Self>, kernels: impl IntoIterator<Item = KernelFacts<'a>>) -> LoadedPlan {
         let plan = Arc::new(Plan::new(self.description.id, kernels));
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&plan));
@@ -208,7 +207,7 @@ impl Plan {
         };
         Self {
             description,
-            announced: Announced::default(),
+            announced: Announcement::default(),
             kernels,
             _addresses: addresses,
             _operators: all_operators,
@@ -224,7 +223,7 @@ impl Plan {
         });
     }
 
-    /// Returns the kernel with this index. The plan has none if the caller confuses plans.
+    /// Returns the kernel with this index; `None` if the caller confuses plans.
     pub fn kernel(&self, index: usize) -> Option<&layout::Kernel> {
         self.kernels.get(index)
     }

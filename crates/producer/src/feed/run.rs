@@ -14,26 +14,27 @@ use crate::layout::{
     OPSCOPE_MEMORY_FREE,
 };
 
-/// A run, as consumers see it. Its end is announced when it is dropped.
+/// A run, as consumers see it. Its end is reported when it is dropped.
 ///
-/// Which functions of a consumer are called is decided when the run begins. The methods may be called from any thread.
+/// When the run begins, it is decided which functions of a consumer are called. The methods may be called from any
+/// thread.
 pub struct RunFeed {
     plan: LoadedPlan,
-    /// The consumers that want to know threads.
+    /// The consumers that want thread announcements.
     threads: ConsumerSet,
     entries: Box<[Entries]>,
     interest: Interest,
     id: u64,
     number: u64,
-    /// The thread on which it began.
+    /// The thread that it began on.
     thread: u64,
     begin: Moment,
     succeeded: AtomicBool,
-    /// The memory that was allocated and not freed: bytes by address.
+    /// Memory that was allocated and not yet freed: bytes by address.
     held: Mutex<HashMap<u64, u64>>,
 }
 
-/// What the consumers of a run want to be called for.
+/// The calls that the consumers of a run want.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Interest {
     /// The beginning of dispatches.
@@ -64,7 +65,7 @@ pub enum Direction {
     DeviceToHost,
 }
 
-/// What happened to memory.
+/// An operation on memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryOperation {
     /// The engine holds memory for one more tensor.
@@ -76,8 +77,8 @@ pub enum MemoryOperation {
 static NEXT_RUN: AtomicU64 = AtomicU64::new(1);
 
 impl RunFeed {
-    /// Begins a run. What its consumers do not know yet is announced first: the model, the plan, the thread. Returns
-    /// `None` if no consumer wants anything of it.
+    /// Begins a run. First announces what its consumers do not know yet: the model, the plan, the thread. Returns
+    /// `None` if no consumer wants any report of the run.
     pub fn begin(plan: &LoadedPlan, number: u64) -> Option<Self> {
         let count = consumers::count();
         if count == 0 {
@@ -123,19 +124,19 @@ impl RunFeed {
         Some(run)
     }
 
-    /// Returns what the consumers want to be called for.
+    /// Returns the calls that the consumers want.
     pub fn interest(&self) -> Interest {
         self.interest
     }
 
-    /// Reports that a kernel, by its index in the plan, is about to be executed on this thread.
+    /// Reports that this thread is about to execute a kernel, given by its index in the plan.
     pub fn dispatch_begin(&self, kernel: usize, path: &[Iteration]) {
         let start = self.nanos(Ticks::now());
         let Some(dispatch) = self.dispatch(kernel, path, start, 0) else { return };
         self.entries.iter().for_each(|entries| entries.call(entries.dispatch_begin, &dispatch));
     }
 
-    /// Reports that a kernel was executed on this thread.
+    /// Reports that this thread has executed a kernel.
     pub fn dispatch_end(&self, kernel: usize, path: &[Iteration], start: Ticks, end: Ticks) {
         let Some(dispatch) = self.dispatch(kernel, path, self.nanos(start), self.nanos(end)) else { return };
         self.entries.iter().for_each(|entries| entries.call(entries.dispatch_end, &dispatch));
@@ -161,7 +162,8 @@ impl RunFeed {
         self.entries.iter().for_each(|entries| entries.call(entries.copy, &copy));
     }
 
-    /// Reports memory for a tensor. What is allocated and not freed is freed when the run ends.
+    /// Reports an operation on memory for a tensor. Memory that is still allocated when the run ends is reported as
+    /// freed then.
     pub fn memory(&self, operation: MemoryOperation, address: u64, bytes: u64, at: Ticks) {
         if !self.interest.allocation {
             return;

@@ -5,12 +5,12 @@ use super::clock::nanos_now;
 use crate::consumers::{self, ConsumerSet};
 use crate::layout;
 
-/// What is known of the current thread.
+/// What is known about the current thread.
 #[derive(Clone, Copy)]
 struct Known {
-    /// Its id, or 0 before it was asked for.
+    /// Its id, or 0 before the first query.
     id: u64,
-    /// The consumers to which it was announced.
+    /// The consumers that know about the thread.
     announced: ConsumerSet,
 }
 
@@ -24,8 +24,8 @@ pub(crate) fn current_thread() -> u64 {
     u64::try_from(unsafe { libc::gettid() }).unwrap_or_default()
 }
 
-/// Asks the system for the current thread's id, which changes only in the child of a fork, and announces the thread to
-/// those of these consumers that do not know it yet. Returns the id.
+/// Queries the current thread's id, which changes only in the child of a fork. Announces the thread to those of these
+/// consumers that do not know about it yet. Returns the id.
 pub(super) fn enter(wanting: ConsumerSet) -> u64 {
     let id = current_thread();
     let known = THREAD.get();
@@ -35,7 +35,7 @@ pub(super) fn enter(wanting: ConsumerSet) -> u64 {
     announced(wanting)
 }
 
-/// Returns the id of the current thread, after it was announced.
+/// Returns the id of the current thread, which has been announced before.
 #[inline]
 pub(super) fn announced(wanting: ConsumerSet) -> u64 {
     let known = THREAD.get();
@@ -50,7 +50,7 @@ fn announce(wanting: ConsumerSet) -> u64 {
     }
     let earlier = known.announced;
     known.announced |= wanting;
-    // Set first: a consumer may come back here from its callback.
+    // Set first, because a consumer may come here again from its callback.
     THREAD.set(known);
     let name = name();
     let thread =
@@ -62,7 +62,7 @@ fn announce(wanting: ConsumerSet) -> u64 {
     known.id
 }
 
-/// Returns the name that the system knows the current thread by, with a NUL at its end.
+/// Returns the system's name of the current thread, with a NUL at its end.
 fn name() -> [c_char; 16] {
     let mut name = [0; 16];
     // SAFETY: PR_GET_NAME writes at most 16 bytes, the last of which is NUL.

@@ -6,11 +6,11 @@ use object::Architecture;
 use object::read::{Object, ObjectKind, ObjectSymbol, ReadCache};
 use opscope_files::open_regular;
 
-/// Returns whether a library exports a symbol of its own under this name. Reads the file and loads nothing, so no code
-/// of the library is executed.
+/// Returns whether a library itself exports a symbol with this name. Reads the file without loading it, so no code of
+/// the library is executed.
 ///
 /// # Errors
-/// Returns the reason if the file cannot be read, or is no library.
+/// Returns the reason if the file cannot be read, or is not a library.
 pub fn exports(path: &Path, name: &CStr) -> Result<bool, String> {
     let cache = ReadCache::new(open_regular(path).map_err(|error| error.to_string())?);
     let file = object::File::parse(&cache).map_err(|error| error.to_string())?;
@@ -20,10 +20,10 @@ pub fn exports(path: &Path, name: &CStr) -> Result<bool, String> {
     Ok(file.dynamic_symbols().any(is_wanted))
 }
 
-/// Checks that a file is a shared library for this processor. Reads the file and loads nothing.
+/// Checks that a file is a shared library for this processor. Reads the file without loading it.
 ///
 /// # Errors
-/// Returns the reason if it is none.
+/// Returns the reason if it is not.
 pub(super) fn check_library(path: &Path) -> Result<(), String> {
     let cache = ReadCache::new(open_regular(path).map_err(|error| error.to_string())?);
     let file = object::File::parse(&cache).map_err(|error| error.to_string())?;
@@ -60,12 +60,12 @@ mod tests {
         std::fs::write(&path, "no library").expect("the disk has room");
         assert!(check_library(&path).is_err());
         assert_eq!(check_library(directory.path()), Err("it is not a regular file but a directory".to_owned()));
-        // The C library is one.
+        // The C library is such a library.
         let map = std::fs::read_to_string("/proc/self/maps").expect("a list of what is mapped");
         let libc = map.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.contains("libc.so"));
         let libc = Path::new(libc.expect("this program has the C library"));
         assert_eq!(check_library(libc), Ok(()));
-        // The machine in its header.
+        // The machine number in its header.
         let mut other = std::fs::read(libc).expect("a file");
         other[18..20].copy_from_slice(&8_u16.to_le_bytes());
         std::fs::write(&path, other).expect("the disk has room");
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_import_is_no_export() {
-        // This program imports malloc, or takes it from a library that does, and defines no such function.
+        // This program imports malloc, or takes it from a library that does; it does not define such a function.
         let program = std::env::current_exe().expect("this is a program");
         assert_eq!(exports(&program, c"opscope_attach_producer"), Ok(false));
         assert_eq!(exports(&program, c"malloc"), Ok(false));

@@ -1,4 +1,4 @@
-//! Finds consumers and attaches them.
+//! Searches for consumers and attaches them.
 
 mod elf;
 mod exporters;
@@ -30,7 +30,7 @@ pub(crate) const ATTACH: &CStr = c"opscope_attach_producer";
 /// The function that a consumer exports if it runs tools.
 const USE_TOOL: &CStr = c"opscope_use_tool";
 
-/// This crate has the version of the workspace, so it is the producer's.
+/// This crate shares the version of the workspace, so it is also the producer's.
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(version) => version,
     Err(_) => panic!("a version has no NUL"),
@@ -54,16 +54,16 @@ thread_local! {
     static ATTACHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Finds consumers and attaches those that are not attached yet, as the producer of this name. First come objects that
-/// the process has loaded and that export `opscope_attach_producer`, then the libraries of `search`. A library that
-/// does not export that function is not loaded.
+/// Searches for consumers, and attaches those that are not attached yet; the producer's name is `producer`. First come
+/// loaded objects that export `opscope_attach_producer`, then the libraries of `search`. A library that does not export
+/// that function is not loaded.
 ///
-/// Before that, each tool of `search` is offered to the consumers that were found and run tools. If one of them is
-/// taken by none, nothing is attached.
+/// Before that, each tool of `search` is offered to those consumers that run tools. If any tool is accepted by none of
+/// them, nothing is attached.
 ///
 /// A consumer cannot be detached: its functions may be called, from any thread, until the process ends. A consumer that
-/// calls this function while it is being attached gets an empty report. So does another thread if a consumer takes more
-/// than 5 seconds to be attached: that one may wait for this thread.
+/// calls this function while it is being attached receives an empty report. So does another thread if a consumer takes
+/// more than 5 seconds to attach, because that consumer may be waiting for this thread.
 pub fn attach(producer: &'static CStr, search: &Search) -> Report {
     if ATTACHING.replace(true) {
         return Report::default();
@@ -89,16 +89,16 @@ pub fn attach(producer: &'static CStr, search: &Search) -> Report {
 struct Attaching {
     producer: &'static CStr,
     report: Report,
-    /// The functions that were called, or belong to attached consumers.
+    /// The functions that were called already, or that belong to attached consumers.
     met: Vec<usize>,
     /// The loaded objects that are consumers.
     consumers: Vec<PathBuf>,
     /// The consumers that are not attached yet.
-    found: Vec<Found>,
+    found: Vec<FoundConsumer>,
 }
 
 /// A consumer that is to be attached.
-struct Found {
+struct FoundConsumer {
     path: PathBuf,
     attach: AttachFunction,
     use_tool: Option<UseToolFunction>,
@@ -132,9 +132,9 @@ impl Attaching {
         }
     }
 
-    /// Looks at a file, and loads it if it is a consumer. Returns whether it is one.
+    /// Inspects a file, and loads it if it is a consumer. Returns whether it is one.
     fn library(&mut self, path: &Path) -> bool {
-        // dlopen takes a path with a slash as it is.
+        // dlopen uses a path with a slash as it is.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let loaded = match elf::exports(&path, ATTACH) {
             Ok(true) => Object::load(&c_path(path.as_os_str())).map_err(SkipReason::NotLoaded),
@@ -150,17 +150,17 @@ impl Attaching {
         }
     }
 
-    /// Remembers an object if it exports the function itself. Returns whether it does.
+    /// Adds an object if it exports the function itself. Returns whether it does.
     fn find(&mut self, object: Object, path: PathBuf) -> bool {
         let Some((attach, use_tool)) = object.into_own_functions(ATTACH, USE_TOOL) else { return false };
         if !self.met.contains(&attach.address()) {
             self.met.push(attach.address());
-            self.found.push(Found { path, attach, use_tool });
+            self.found.push(FoundConsumer { path, attach, use_tool });
         }
         true
     }
 
-    /// Offers each tool to the consumers that run tools. Returns whether all tools are taken.
+    /// Offers each tool to the consumers that run tools. Returns whether all tools were accepted.
     fn offer_tools(&mut self, search: &Search) -> bool {
         let found = self.found.iter();
         let consumers: Vec<_> = found.filter_map(|found| Some((found.path.as_path(), found.use_tool?))).collect();
@@ -169,9 +169,9 @@ impl Attaching {
         self.report.tools.iter().all(|tool| tool.taken_by.is_ok())
     }
 
-    /// Offers a table to each of the consumers that were found.
+    /// Offers a table to each consumer that was found.
     fn attach_found(&mut self) {
-        for Found { path, attach, .. } in std::mem::take(&mut self.found) {
+        for FoundConsumer { path, attach, .. } in std::mem::take(&mut self.found) {
             match self.attach(&attach) {
                 Ok(()) => self.report.attached.push(path),
                 Err(reason) => self.report.skipped.push(Skipped { path, reason }),
@@ -210,7 +210,7 @@ impl Attaching {
     }
 }
 
-/// A path for C. No path of the system contains a NUL.
+/// Returns a path for C. Paths of the system contain no NUL.
 fn c_path(path: &OsStr) -> CString {
     CString::new(path.as_bytes()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Objects that the process has loaded, through the functions of `<dlfcn.h>` and `<link.h>`.
+//! Loaded objects, through the functions of `<dlfcn.h>` and `<link.h>`.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -9,7 +9,7 @@ use std::ptr::{self, NonNull};
 use crate::consumers::SharedTable;
 use crate::layout::{Attach, UseTool};
 
-/// A loaded object. Dropping it undoes what opening it did: an object that was loaded before stays loaded.
+/// An open object. Dropping it undoes the opening: an object that was loaded before stays loaded.
 pub(super) struct Object(NonNull<c_void>);
 
 /// The `opscope_attach_producer` of an object that is never unloaded.
@@ -19,7 +19,7 @@ pub(super) struct AttachFunction(Attach);
 #[derive(Clone, Copy)]
 pub(super) struct UseToolFunction(UseTool);
 
-/// The head of `struct link_map`, which is the same in every libc.
+/// The first fields of `struct link_map`, which are the same in every libc.
 #[repr(C)]
 struct LinkMap {
     address: usize,
@@ -28,7 +28,7 @@ struct LinkMap {
 }
 
 impl Object {
-    /// Opens an object that is loaded, by the name that the loader knows it by; the executable's is empty.
+    /// Opens a loaded object by its name in the loader; the executable's name is empty.
     pub fn loaded(name: &CStr) -> Option<Self> {
         let name = if name.is_empty() { ptr::null() } else { name.as_ptr() };
         // SAFETY: the name is null or a C string. With RTLD_NOLOAD no code of the object is executed.
@@ -37,13 +37,14 @@ impl Object {
 
     /// Loads a library, which executes its constructors.
     pub fn load(path: &CStr) -> Result<Self, String> {
-        // SAFETY: the path is a C string. The library exports opscope_attach_producer, so it is made to be loaded here.
+        // SAFETY: the path is a C string. The library exports opscope_attach_producer, so it is intended to be loaded
+        // here.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         NonNull::new(handle).map(Self).ok_or_else(last_error)
     }
 
-    /// Returns the functions of a consumer if this very object defines `attach`, and keeps the object loaded from then
-    /// on: it may keep its table, or run threads. The second function is there for a consumer that runs tools.
+    /// Returns the functions of a consumer if this object itself defines `attach`, and then keeps the object loaded: it
+    /// may keep its table, or run threads. The second function exists for a consumer that runs tools.
     pub fn into_own_functions(
         self,
         attach: &CStr,
@@ -59,20 +60,20 @@ impl Object {
         Some((attach, use_tool.map(UseToolFunction)))
     }
 
-    /// Returns what this very object defines under a name. The loader also looks into the libraries that an object
-    /// depends on, and those are found by themselves.
+    /// Returns the symbol that this object itself defines under a name. The loader also searches the libraries that an
+    /// object depends on, but those are found separately.
     pub fn own_symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         let symbol = self.symbol(name)?;
         (base_of(symbol.as_ptr())? == base_of(self.dynamic_section()?)?).then_some(symbol)
     }
 
-    /// Returns what this object, or one that it depends on, defines under a name.
+    /// Returns the symbol that this object, or one that it depends on, defines under a name.
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle is open, and the name is a C string.
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
     }
 
-    /// Returns an address that lies in this object and no other.
+    /// Returns an address that is in this object and in no other.
     fn dynamic_section(&self) -> Option<*const c_void> {
         let mut map: *const LinkMap = ptr::null();
         // SAFETY: the handle is open, and RTLD_DI_LINKMAP writes one pointer.
@@ -90,7 +91,7 @@ impl Drop for Object {
 }
 
 impl AttachFunction {
-    /// Returns its address, which tells consumers apart.
+    /// Returns its address, which identifies the consumer.
     pub fn address(&self) -> usize {
         self.0 as usize
     }
@@ -110,10 +111,10 @@ impl UseToolFunction {
     }
 }
 
-/// Returns the names of all loaded objects, as the loader knows them.
+/// Returns the loader's names of all loaded objects.
 pub(super) fn loaded() -> Vec<CString> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
-        // SAFETY: the loader gives a valid struct, and `names` is what was given to dl_iterate_phdr.
+        // SAFETY: the loader passes a valid struct, and `names` as it was given to dl_iterate_phdr.
         let (info, names) = unsafe { (&*info, &mut *names.cast::<Vec<CString>>()) };
         // SAFETY: the loader's names are C strings.
         let name = if info.dlpi_name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.dlpi_name) } };
@@ -121,36 +122,37 @@ pub(super) fn loaded() -> Vec<CString> {
         0
     }
     let mut names: Vec<CString> = Vec::new();
-    // SAFETY: the callback has the type that is asked for, does not unwind but for a lack of memory, which aborts, and
-    // calls nothing of the loader, whose lock is held.
+    // SAFETY: the callback has the required type. It does not unwind, except for a lack of memory, which aborts. It
+    // calls no function of the loader, whose lock is held.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut names).cast()) };
     names
 }
 
-/// Returns the path of an object by the name that the loader knows it by.
+/// Returns the path of an object by its name in the loader.
 pub(super) fn path_of(name: &CStr) -> PathBuf {
     let path = Path::new(OsStr::from_bytes(name.to_bytes()));
     if name.is_empty() { std::env::current_exe().unwrap_or_default() } else { path.to_owned() }
 }
 
-/// Returns the shared library that this code is a part of, or `None` if it is a part of the executable.
+/// Returns the shared library that contains this code, or `None` if the executable does.
 pub(super) fn own_library() -> Option<PathBuf> {
     let here = information((own_library as fn() -> Option<PathBuf>) as *const c_void)?;
     let executable = Object::loaded(c"")?;
     if Some(here.dli_fbase.addr()) == executable.dynamic_section().and_then(base_of) {
         return None;
     }
-    // SAFETY: dladdr gives a C string that lives as long as the object, which this code is a part of.
+    // SAFETY: dladdr returns a C string that lives as long as the object, which contains this code.
     Some(path_of(unsafe { CStr::from_ptr(here.dli_fname) }))
 }
 
-/// Returns whether the process has rights that its user does not have, so that the environment must not steer it.
+/// Returns whether the process has privileges that its user does not have, so that the environment must not influence
+/// it.
 pub(super) fn has_more_rights_than_its_user() -> bool {
     // SAFETY: getauxval has no preconditions.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Returns where the object begins that an address lies in.
+/// Returns the base address of the object that an address is in.
 pub(super) fn base_of(address: *const c_void) -> Option<usize> {
     information(address).map(|information| information.dli_fbase.addr())
 }
@@ -162,7 +164,7 @@ fn information(address: *const c_void) -> Option<libc::Dl_info> {
         dli_sname: ptr::null(),
         dli_saddr: ptr::null_mut(),
     };
-    // SAFETY: the struct is valid; any address may be asked for.
+    // SAFETY: the struct is valid; any address may be looked up.
     let found = unsafe { libc::dladdr(address, &mut information) };
     (found != 0).then_some(information)
 }
@@ -173,6 +175,6 @@ fn last_error() -> String {
     if error.is_null() {
         return "the loader gives no reason".to_owned();
     }
-    // SAFETY: the loader gives a C string that lives until the next call of this thread.
+    // SAFETY: the loader returns a C string that lives until the next call of this thread.
     unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
 }

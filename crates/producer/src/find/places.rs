@@ -9,37 +9,37 @@ pub const LIBRARY_NAMES: [&str; 2] = ["librocprofiler-sdk.so.1", "librocprofiler
 /// The environment variable that names a directory of consumers.
 pub const LIBRARY_DIRECTORY: &str = "OPSCOPE_LIB_DIR";
 
-/// Where an installation has the libraries with vendors' names that were not asked for by name, below its `lib`.
+/// Where an installation has the libraries with vendors' names that were not requested by name, below its `lib`.
 const VENDOR_DIRECTORY: &str = "opscope/vendor";
 
-/// Which libraries are looked for, and where.
+/// The libraries that are searched, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// The names of files. Of each name one library is attached: one that is loaded, or the first that is found.
+    /// File names. For each name one library is attached: a loaded one, or the first that is found.
     pub names: Vec<String>,
-    /// The directory that the user named, which comes first.
+    /// The user's directory, which is searched first.
     pub named: Option<PathBuf>,
-    /// The directories that come with the producer.
+    /// The directories that belong to the producer.
     pub beside: Vec<PathBuf>,
-    /// Tools that the user named: shared libraries that one of the consumers is to load.
+    /// The user's tools: shared libraries that one of the consumers should load.
     pub tools: Vec<PathBuf>,
 }
 
 impl Search {
-    /// The [known names](LIBRARY_NAMES) in the places of this process: the directory that `OPSCOPE_LIB_DIR` names, and
-    /// those beside the producer. Beside an executable these are its directory, `../lib` and `../lib/opscope/vendor`,
-    /// beside a shared library its directory and `opscope/vendor` in it.
+    /// Returns the [known names](LIBRARY_NAMES) and the places of this process: the directory in `OPSCOPE_LIB_DIR`, and
+    /// those beside the producer. For an executable these are its directory, `../lib` and `../lib/opscope/vendor`; for
+    /// a shared library its directory, and `opscope/vendor` in it.
     pub fn of_this_process() -> Self {
         Self { names: LIBRARY_NAMES.map(str::to_owned).to_vec(), named: named(), beside: beside(), tools: Vec::new() }
     }
 
-    /// Returns the directories that are looked into, in this order.
+    /// Returns the directories that are searched, in this order.
     pub fn places(&self) -> impl Iterator<Item = &Path> {
         self.named.iter().chain(&self.beside).map(PathBuf::as_path)
     }
 }
 
-/// Like the loader's own variables, this one does not count in a program with more rights than its user.
+/// As with the loader's own variables, this one is ignored in a program with more privileges than its user.
 fn named() -> Option<PathBuf> {
     let value: OsString = std::env::var_os(LIBRARY_DIRECTORY)?;
     (!value.is_empty() && !objects::has_more_rights_than_its_user()).then(|| PathBuf::from(value))

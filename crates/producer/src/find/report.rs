@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use super::places::LIBRARY_DIRECTORY;
 use super::tools::OfferedTool;
 
-/// What a search for consumers found.
+/// The result of a search for consumers.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// The objects that were attached now.
+    /// The objects that this search has attached.
     pub attached: Vec<PathBuf>,
     /// What was not attached, and why.
     pub skipped: Vec<Skipped>,
-    /// The directories that were looked into, in this order.
+    /// The directories that were searched, in this order.
     pub searched: Vec<PathBuf>,
-    /// The tools of the search. If one of them is taken by no consumer, nothing was attached.
+    /// The tools of the search. If any of them was accepted by no consumer, nothing was attached.
     pub tools: Vec<OfferedTool>,
 }
 
@@ -31,10 +31,10 @@ pub struct Skipped {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// The directory that the user named is none.
+    /// The user's directory does not exist.
     #[error("{LIBRARY_DIRECTORY} names this directory, and it does not exist")]
     NoDirectory,
-    /// A library of this name that is no consumer, such as the vendor's own. It was not loaded.
+    /// A library with this name that is not a consumer, such as the vendor's own. It was not loaded.
     #[error("it is another library of this name (it does not export opscope_attach_producer) and was not loaded")]
     NoConsumer,
     /// The file cannot be read as a library.
@@ -43,7 +43,7 @@ pub enum SkipReason {
     /// The system's loader refused it.
     #[error("it cannot be loaded: {0}")]
     NotLoaded(String),
-    /// The consumer does not know this version of the table.
+    /// The consumer does not support this version of the table.
     #[error("it was made for another version of opscope's producer table")]
     WrongVersion,
     /// The consumer refused.
@@ -55,7 +55,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Returns whether something is wrong. A vendor's library beside the producer is not.
+    /// Returns whether something is wrong. A vendor's library beside the producer is not a fault.
     pub fn is_fault(&self) -> bool {
         !matches!(self, Self::NoConsumer)
     }

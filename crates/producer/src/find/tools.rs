@@ -5,7 +5,7 @@ use super::elf;
 use super::objects::UseToolFunction;
 use crate::layout::{OPSCOPE_TOOL_TAKEN, OPSCOPE_TOOL_TOO_LATE};
 
-/// A tool that the user named, and what became of it.
+/// A tool that the user named, and the result of offering it.
 #[derive(Debug)]
 pub struct OfferedTool {
     /// The file, as the user named it.
@@ -18,24 +18,24 @@ pub struct OfferedTool {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolRefusal {
-    /// There is no file of this name.
+    /// The file does not exist.
     #[error("there is no such file")]
     Missing,
-    /// The file is no shared library that this process could load.
+    /// The file is not a shared library that this process could load.
     #[error("it is no shared library ({0})")]
     NoLibrary(String),
-    /// There is no consumer that runs tools.
+    /// No consumer runs tools.
     #[error("no library that runs tools was found")]
     NoConsumer,
-    /// The consumers that run tools were made for others.
+    /// The tool is not made for any of the consumers that run tools.
     #[error("it is no tool for {}", Paths(.0))]
     NotTaken(Vec<PathBuf>),
-    /// The consumer that it was made for takes no more tools.
+    /// The consumer that it is made for accepts no more tools.
     #[error("{} initialized its tools already", .0.display())]
     TooLate(PathBuf),
 }
 
-/// Returns the consumer among these that loads a tool. No code of the tool is executed.
+/// Returns the consumer among these that will load a tool. Executes no code of the tool.
 pub(super) fn offer(tool: &Path, consumers: &[(&Path, UseToolFunction)]) -> Result<PathBuf, ToolRefusal> {
     if !tool.exists() {
         return Err(ToolRefusal::Missing);
@@ -44,7 +44,7 @@ pub(super) fn offer(tool: &Path, consumers: &[(&Path, UseToolFunction)]) -> Resu
     if consumers.is_empty() {
         return Err(ToolRefusal::NoConsumer);
     }
-    // An absolute path is no name that the loader would look for elsewhere.
+    // With an absolute path, the loader does not search elsewhere.
     let absolute = std::path::absolute(tool).map_err(|error| ToolRefusal::NoLibrary(error.to_string()))?;
     let mut too_late = None;
     for (path, use_tool) in consumers {

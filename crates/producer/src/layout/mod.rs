@@ -1,7 +1,7 @@
-//! The table and the structs that its functions get, as C sees them.
+//! The table and the structs that its functions receive, as C sees them.
 //!
-//! `include/opscope_producer.h` is made of this module, so its comments are written for readers of C. Every field is 8
-//! bytes wide: no struct has padding that a later field could fill without changing `size`.
+//! `include/opscope_producer.h` is generated from this module, so its comments are written for readers of C. Every
+//! field is 8 bytes wide, so no struct has padding that a later field could fill without changing `size`.
 
 mod model;
 mod run;
@@ -16,7 +16,7 @@ pub use table::{OPSCOPE_TOOL_NOT_MINE, OPSCOPE_TOOL_TAKEN, OPSCOPE_TOOL_TOO_LATE
 
 pub(crate) use table::NO_OPERATIONS;
 
-/// Asserts the size of a struct and that its fields follow each other without a gap, 8 bytes each.
+/// Asserts the size of a struct, and that its fields follow each other without gaps, 8 bytes each.
 macro_rules! assert_layout {
     ($struct:ty, $size:literal: $($field:ident),+ $(,)?) => {
         const _: () = {

@@ -34,7 +34,7 @@ pub struct Operator {
     pub size: usize,
     /// Its index in opscope_producer_model_t.operators.
     pub id: u64,
-    /// Its name in the file, or "OpType_index" where it has none. Unique in the model.
+    /// Its name in the file, or "OpType_index" if it has none. Unique in the model.
     pub name: *const c_char,
     /// Its type, such as "Conv".
     pub r#type: *const c_char,
@@ -42,12 +42,13 @@ pub struct Operator {
     pub domain: *const c_char,
 }
 
-/// A model that an engine has loaded. The struct and all that it points to live until model_unloaded has returned.
+/// A model that an engine has loaded. The struct and everything that it points to live until model_unloaded has
+/// returned.
 #[repr(C)]
 pub struct Model {
     /// The size of this struct, in bytes.
     pub size: usize,
-    /// Its id: above 0, and never used again by this producer.
+    /// Its id: above 0, and never reused by this producer.
     pub id: u64,
     /// The name of its graph; may be "".
     pub name: *const c_char,
@@ -61,7 +62,7 @@ pub struct Model {
     pub fidelity: u64,
     /// Its operators, in order of execution.
     pub operators: *const *const Operator,
-    /// How many there are.
+    /// The number of operators.
     pub operator_count: usize,
 }
 
@@ -74,7 +75,7 @@ pub struct Attribution {
     pub exact: u64,
 }
 
-/// A kernel: one step of a plan. The struct and all that it points to live until model_unloaded of its model has
+/// A kernel: one step of a plan. The struct and everything that it points to live until model_unloaded of its model has
 /// returned, so a consumer may keep a pointer to it until then.
 #[repr(C)]
 pub struct Kernel {
@@ -85,9 +86,9 @@ pub struct Kernel {
     /// The operator that its time counts for: an index into opscope_producer_model_t.operators. OPSCOPE_NO_OPERATOR for
     /// a kernel that the engine added on its own, such as a conversion between layouts.
     pub operator_id: u64,
-    /// The name of that operator; the same as kernel where there is none.
+    /// The name of that operator; the same as kernel if there is none.
     pub name: *const c_char,
-    /// The type of that operator; the same as op where there is none.
+    /// The type of that operator; the same as op if there is none.
     pub r#type: *const c_char,
     /// The engine's own name for the kernel.
     pub kernel: *const c_char,
@@ -95,28 +96,28 @@ pub struct Kernel {
     pub op: *const c_char,
     /// All operators that the kernel stands for; the first is that of operator_id.
     pub operators: *const Attribution,
-    /// How many there are; 0 where operator_id is OPSCOPE_NO_OPERATOR.
+    /// The number of operators; 0 if operator_id is OPSCOPE_NO_OPERATOR.
     pub operator_count: usize,
-    /// The type of the first output's elements, such as "float32"; "" for a type of the engine's own.
+    /// The element type of the first output, such as "float32"; "" for one of the engine's own types.
     pub output_dtype: *const c_char,
     /// The sizes of the first output's dimensions.
     pub output_shape: *const u64,
-    /// How many dimensions there are; 0 for a scalar, and for a kernel without outputs.
+    /// The number of dimensions; 0 for a scalar, and for a kernel without outputs.
     pub output_rank: usize,
 }
 
-/// A plan: a model made ready for inputs of given shapes. Lives as long as its kernels do.
+/// A plan: a model prepared for inputs of given shapes. Lives as long as its kernels.
 #[repr(C)]
 pub struct Plan {
     /// The size of this struct, in bytes.
     pub size: usize,
-    /// Its id: above 0, and never used again by this producer.
+    /// Its id: above 0, and never reused by this producer.
     pub id: u64,
     /// The id of its model.
     pub model: u64,
     /// The kernels that every run executes, in order.
     pub kernels: *const *const Kernel,
-    /// How many there are.
+    /// The number of kernels.
     pub kernel_count: usize,
 }
 
@@ -127,7 +128,7 @@ pub struct Thread {
     pub size: usize,
     /// Its id, as gettid() gives it.
     pub id: u64,
-    /// The name that the system knows it by; may be "".
+    /// The system's name of it; may be "".
     pub name: *const c_char,
     /// When the producer first ran something on it, in ns of CLOCK_BOOTTIME.
     pub time: u64,

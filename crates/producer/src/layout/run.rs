@@ -15,15 +15,15 @@ pub const OPSCOPE_MEMORY_FREE: u64 = 2;
 pub struct Run {
     /// The size of this struct, in bytes.
     pub size: usize,
-    /// Its id: above 0, and never used again by this producer.
+    /// Its id: above 0, and never reused by this producer.
     pub id: u64,
-    /// Its number, as the program counts its runs from 0. Several models may have a run of the same number.
+    /// Its number, as the program counts its runs from 0. Runs of several models may have the same number.
     pub number: u64,
     /// The id of its model.
     pub model: u64,
     /// The id of its plan.
     pub plan: u64,
-    /// The thread on which it began, as gettid() gives it.
+    /// The thread that it began on, as gettid() gives it.
     pub thread: u64,
     /// When it began, before its inputs were copied, in ns of CLOCK_BOOTTIME.
     pub begin: u64,
@@ -33,7 +33,7 @@ pub struct Run {
     pub failed: u64,
 }
 
-/// A step of the way to an operator in the body of a control flow operator. This struct never grows.
+/// One level of the path to an operator in the body of a control flow operator. This struct never grows.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Iteration {
@@ -43,7 +43,7 @@ pub struct Iteration {
     pub iteration: u64,
 }
 
-/// A dispatch: one execution of a kernel in a run. Lives until the call has returned, but for its kernel.
+/// A dispatch: one execution of a kernel in a run. Lives until the call has returned, except for its kernel.
 #[repr(C)]
 pub struct Dispatch {
     /// The size of this struct, in bytes.
@@ -56,17 +56,17 @@ pub struct Dispatch {
     pub run: u64,
     /// The kernel. Lives until the model is unloaded.
     pub kernel: *const Kernel,
-    /// For an operator in the body of a control flow operator: the iterations in which it is executed, the outermost
+    /// For an operator in the body of a control flow operator: the iterations that it is executed in, the outermost
     /// first. NULL if path_length is 0.
     pub path: *const Iteration,
-    /// How many there are.
+    /// The number of iterations.
     pub path_length: usize,
-    /// The thread that executes it, or reports it where the engine executes it on a device, as gettid() gives it.
+    /// The thread that executes it, or that reports it if the engine executes it on a device, as gettid() gives it.
     pub thread: u64,
-    /// In dispatch_begin: when this function was about to be called. In dispatch_end: when the kernel began, as the
-    /// engine took the time. In ns of CLOCK_BOOTTIME.
+    /// In dispatch_begin: when this function was about to be called. In dispatch_end: when the kernel began, as
+    /// measured by the engine. In ns of CLOCK_BOOTTIME.
     pub start: u64,
-    /// When the kernel ended, as the engine took the time, in ns of CLOCK_BOOTTIME. 0 in dispatch_begin.
+    /// When the kernel ended, as measured by the engine, in ns of CLOCK_BOOTTIME. 0 in dispatch_begin.
     pub end: u64,
 }
 
@@ -95,7 +95,8 @@ pub struct Copy {
     pub end: u64,
 }
 
-/// Memory for a tensor of a run. What a run allocates is freed before its run_end. Lives until the call has returned.
+/// Memory for a tensor of a run. Everything that a run allocates is freed before its run_end. Lives until the call has
+/// returned.
 #[repr(C)]
 pub struct Allocation {
     /// The size of this struct, in bytes.
@@ -108,9 +109,9 @@ pub struct Allocation {
     pub run: u64,
     /// OPSCOPE_MEMORY_ALLOCATE or OPSCOPE_MEMORY_FREE.
     pub operation: u64,
-    /// The address. It is not allocated again before it was freed.
+    /// The address. It is not allocated again before it is freed.
     pub address: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// The thread on which it happened, as gettid() gives it.
     pub thread: u64,

@@ -1,6 +1,6 @@
 //! A consumer in C, compiled by the test, and the lines that it writes.
 
-// Every test file is a crate of its own and uses a part of this.
+// Each test file is a separate crate, and uses part of this.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -9,26 +9,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The names under which a consumer is found.
+/// The names by which a consumer is found.
 pub const SDK: &str = "librocprofiler-sdk.so.1";
 pub const V2: &str = "librocprofiler64.so.2";
 
 /// Turns every warning into an error.
 pub const C11: [&str; 5] = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"];
 
-/// A call of a consumer's function, as the consumer wrote it down.
+/// A call of a consumer's function, as the consumer recorded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     pub function: String,
     fields: BTreeMap<String, String>,
 }
 
-/// A file of this directory.
+/// Returns a file of this directory.
 pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/producer/tests/support").join(name)
 }
 
-/// Compiles C with the header at hand.
+/// Compiles C with the header in the include path.
 pub fn compile<A: AsRef<OsStr>>(source: &Path, to: &Path, arguments: &[A]) {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/producer/include");
@@ -43,7 +43,7 @@ pub fn consumer(to: &Path, options: &[&str]) {
     compile(&source("consumer.c"), to, &[&["-shared", "-fPIC"], options].concat());
 }
 
-/// Compiles a library of these lines.
+/// Compiles a library from these lines.
 pub fn library(to: &Path, code: &str, options: &[&str]) {
     let source = to.with_extension("c");
     fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -52,12 +52,12 @@ pub fn library(to: &Path, code: &str, options: &[&str]) {
     fs::remove_file(source).unwrap();
 }
 
-/// The lines that consumers have written, in order.
+/// Returns the lines that consumers have written, in order.
 pub fn calls(log: &Path) -> Vec<Call> {
     fs::read_to_string(log).unwrap_or_default().lines().map(Call::of).collect()
 }
 
-/// The calls of one function.
+/// Returns the calls of one function.
 pub fn of<'a>(calls: &'a [Call], function: &str) -> Vec<&'a Call> {
     calls.iter().filter(|call| call.function == function).collect()
 }

@@ -45,7 +45,7 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
             y: &|runs: &f64| count(*runs as u64),
             count: 5.min(most as usize + 1),
         };
-        // The names of the marks stand above the bars and the marks: none crosses another one.
+        // The names of the marks are above the bars and the marks, so that none overlap.
         let above = named.len() as f64 * f64::from(size.font + 4) / f64::from(size.height - size.font - 30);
         let top = most as f64 * 1.05 / (1.0 - above);
         let mut chart = plane(area, size, from..to, 0.0..top, &labels)?;
@@ -68,8 +68,8 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
     Chart::draw("How long runs took", description, hover.collect(), draw)
 }
 
-/// Returns where the names of marked places are written: to the right of the place, or to its left where there is no room, and each in
-/// a line of its own.
+/// Returns where the names of marked positions are written: to the right of the position, or to its left if there is no
+/// room, each in its own line.
 fn in_lines(names: Vec<(String, i32)>, plot: &Range<i32>, size: Size) -> Vec<(String, (i32, i32))> {
     let line = |(index, (name, at)): (usize, (String, i32))| {
         let width = (name.chars().count() as u32 * size.font * 3 / 5) as i32;
@@ -120,7 +120,7 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
         "{} runs in their order, from {at_first} at first to {at_last} at last.{numbered}{parts}{cut}",
         count(latency.runs)
     );
-    // A single run that was held up would press all others to the floor.
+    // A single delayed run would press all others to the floor.
     let limit = latency.usual.min(latency.max);
     let top = limit.max(latency.median * 1.1) * 1.03;
     let bottom = latency.min * 0.97;
@@ -130,7 +130,7 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
             y: &|nanos: &f64| axis_duration(*nanos),
             count: 5,
         };
-        // A run in the middle between two has no number.
+        // A position halfway between two runs has no number.
         let size = Size { x_labels: size.x_labels.min((to - from) as usize + 1), ..size };
         let mut chart = plane(area, size, from..to, bottom..top, &labels)?;
         if several {

@@ -6,13 +6,13 @@ use crate::ReportError;
 use crate::facts::{DumpFacts, ValueRow};
 use crate::units::{count, trimmed, value};
 
-/// The most values that are drawn: beyond that, several share a place of the screen.
+/// How many values are drawn at most. If there are more, several share a position.
 const MOST_VALUES: usize = 600;
 
 /// Draws the largest element of every value, in the order of the graph; `None` if no value has one above zero.
 pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> {
     let width = dump.rows.len().div_ceil(MOST_VALUES).max(1);
-    // Of several values that share a place, the worst is shown.
+    // Of several values that share a position, the worst is shown.
     let worst = |rows: &'_ [ValueRow]| -> Option<(usize, f64, bool)> {
         let sizes = rows.iter().enumerate().map(|(index, row)| (index, size(row), row.nan + row.inf > 0));
         sizes.max_by(|a, b| a.2.cmp(&b.2).then(a.1.total_cmp(&b.1)))
@@ -54,7 +54,7 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
             y: &|size: &f64| if (1e-3..1e5).contains(size) { trimmed(*size) } else { format!("{size:.0e}") },
             count: 6,
         };
-        // Between two values is none.
+        // There is no value halfway between two.
         let size = Size { x_labels: size.x_labels.min(to as usize + 1), ..size };
         let mut chart = plane(area, size, 0.0..to, (bottom..top).log_scale(), &labels)?;
         let stems = points.iter().filter(|point| point.1 > 0.0).map(|(index, size, bad)| {

@@ -7,10 +7,10 @@ use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, Spot, chart_error, 
 use crate::ReportError;
 use crate::units::{axis_duration, duration, trimmed};
 
-/// The most points that are drawn. Of more, the highest of each part is.
+/// How many points are drawn at most. If there are more, the highest of each part is drawn.
 const MOST_POINTS: usize = 1_000;
 
-/// Draws what a run holds in memory from moment to moment.
+/// Draws the memory that a run holds over time.
 pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
     let points = thinned(&memory.points);
     let (from, to) = match (points.first(), points.last()) {
@@ -27,7 +27,7 @@ pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
         shown_size(memory.peak_bytes),
         duration(to - from)
     );
-    // Ticks are round numbers of the unit in which they are written.
+    // Ticks are round numbers of the unit that labels them.
     let (unit, name) = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
         .into_iter()
         .find(|(unit, _)| memory.peak_bytes >= *unit)
@@ -40,7 +40,7 @@ pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
             count: 5,
         };
         let mut chart = plane(area, size, from..to, 0.0..top, &labels)?;
-        // Memory stays what it is until it changes.
+        // The memory stays constant until it changes.
         let mut steps: Vec<(f64, f64)> = Vec::with_capacity(points.len() * 2 + 2);
         for point in &points {
             if let Some(&(_, held)) = steps.last() {

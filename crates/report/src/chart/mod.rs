@@ -1,6 +1,6 @@
-//! The charts: SVG by plotters, drawn twice, for wide and for narrow screens.
+//! The charts: SVG from plotters, drawn twice, for wide and for narrow screens.
 //!
-//! The colours are those of the light theme; the style of the page replaces them by its variables, by the colours themselves.
+//! The colours are those of the light theme. The page's style recognises them, and replaces them by its variables.
 
 mod latency;
 mod magnitude;
@@ -31,34 +31,34 @@ const INK: RGBColor = RGBColor(0x1b, 0x24, 0x30);
 const GRID: RGBColor = RGBColor(0xd9, 0xde, 0xe6);
 /// The data.
 const DATA: RGBColor = RGBColor(0x2f, 0x6f, 0xd0);
-/// What lies around the data, such as from the shortest to the longest.
+/// The range around the data, such as from the shortest to the longest.
 const AROUND: RGBColor = RGBColor(0xa9, 0xc4, 0xec);
-/// What is marked, such as the median.
+/// Marked positions, such as the median.
 const MARKED: RGBColor = RGBColor(0xb4, 0x53, 0x09);
-/// What is wrong.
+/// Errors.
 const WRONG: RGBColor = RGBColor(0xc6, 0x28, 0x28);
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chart {
-    /// What it shows, in a few words.
+    /// The title, in a few words.
     pub title: String,
-    /// What there is to see, for those who do not see it.
+    /// A description for people who do not see it.
     pub description: String,
     /// For wide screens.
     pub wide: Drawing,
     /// For narrow screens.
     pub narrow: Drawing,
-    /// What there is at places.
+    /// The texts that appear at positions.
     pub hover: Vec<Spot>,
 }
 
-/// What there is at a place of a plot.
+/// The text at a position of a plot.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Spot {
     /// From 0 to 1, from left to right.
     pub place: f64,
-    /// From 0 to 1, from bottom to top; `None` where all of a column is one spot.
+    /// From 0 to 1, from bottom to top; `None` if it covers a whole column.
     pub height: Option<f64>,
     pub text: String,
 }
@@ -68,18 +68,18 @@ pub(crate) struct Spot {
 pub(crate) struct Drawing {
     pub width: u32,
     pub height: u32,
-    /// Where the plot begins and ends, from left to right.
+    /// The left and the right end of the plot.
     pub plot: Range<i32>,
-    /// Where it begins and ends, from top to bottom.
+    /// The top and the bottom of the plot.
     pub rows: Range<i32>,
-    /// Markup that plotters wrote.
+    /// The markup that plotters wrote.
     pub content: String,
 }
 
-/// What a chart is drawn on.
+/// The area that a chart is drawn on.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// The sizes of what is written on a chart, in its own units.
+/// The sizes of texts on a chart, in its own units.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     width: u32,
@@ -93,7 +93,7 @@ const WIDE: Size = Size { width: 760, height: 270, font: 15, x_labels: 7, left: 
 const NARROW: Size = Size { width: 340, height: 230, font: 12, x_labels: 4, left: 58 };
 
 impl Chart {
-    /// Draws both forms. `draw` returns where the plot begins and ends.
+    /// Draws both sizes. `draw` returns where the plot begins and ends.
     fn draw(
         title: impl Into<String>,
         description: String,
@@ -108,7 +108,7 @@ impl Chart {
                 area.present().map_err(chart_error).map_err(ReportError::Chart)?;
                 plot
             };
-            // What plotters puts around has a fixed size.
+            // The frame that plotters writes around it has a fixed size.
             let content = text.split_once('>').map_or("", |(_, rest)| rest).trim();
             let content = content.strip_suffix("</svg>").unwrap_or(content).trim().to_owned();
             Ok(Drawing { width: size.width, height: size.height, plot, rows, content })
@@ -123,11 +123,11 @@ impl Spot {
     }
 }
 
-/// What is written at the axes.
+/// The labels at the axes.
 struct Labels<'f> {
     x: &'f dyn Fn(&f64) -> String,
     y: &'f dyn Fn(&f64) -> String,
-    /// About how many there are from bottom to top.
+    /// About how many labels there are from bottom to top.
     count: usize,
 }
 
@@ -148,7 +148,7 @@ where
 {
     let mut plane = ChartBuilder::on(area)
         .margin(8)
-        // The last label stands half beside the plot.
+        // Half of the last label extends beyond the plot.
         .margin_right(size.font * 2)
         .x_label_area_size(size.font + 14)
         .y_label_area_size(size.left)
@@ -178,7 +178,7 @@ impl Size {
 }
 
 impl Size {
-    /// The text of what is marked.
+    /// The style of the text at marked positions.
     fn marked(self) -> TextStyle<'static> {
         (FontFamily::SansSerif, self.font, FontStyle::Normal, &MARKED).into_text_style(&(self.width, self.height))
     }

@@ -7,12 +7,12 @@ use super::{Area, Chart, DATA, GRID, MARKED, Size, Spot, chart_error};
 use crate::ReportError;
 use crate::units::{cut, percent, trimmed};
 
-/// The most operators that are drawn: those that take the most time.
+/// How many operators are drawn at most: those that take the most time.
 const MOST_OPERATORS: usize = 300;
 
-/// The most operators whose names are written.
+/// How many names are written at most.
 const MOST_NAMES: usize = 6;
-/// The most letters of a name.
+/// How many letters a name has at most.
 const MOST_LETTERS: usize = 24;
 
 /// An operator on the roofline.
@@ -23,10 +23,11 @@ struct Point<'a> {
     limit: Option<(Limit, f64)>,
 }
 
-/// Draws how far operators are from what the machine reaches; `None` if of no operator both operations and bytes are known.
+/// Draws how far operators are from the machine's limits; `None` if no operator has both known operations and known
+/// bytes.
 pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Result<Option<Chart>, ReportError> {
     let points: Vec<Point<'_>> = operators.iter().filter_map(point).take(MOST_OPERATORS).collect();
-    // The roof is that of the types in which operators compute; of `float32` if none of them has a peak.
+    // The roof is that of the types that operators compute in; of `float32` if none of these has a peak.
     let dtypes = points.iter().filter_map(|point| point.operator.work.as_ref()?.dtype.as_deref());
     let highest = machine.peaks_of(dtypes).map(|peak| peak.gflops_per_s).reduce(f64::max);
     let Some(peak) = highest.or_else(|| machine.peak("float32")) else { return Ok(None) };
@@ -114,7 +115,7 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
         chart.draw_series(circles).map_err(chart_error)?;
         let (plot, rows) = chart.plotting_area().get_pixel_range();
         let high = |rate: f64| (rate.clamp(bottom, top).ln() - bottom.ln()) / (top.ln() - bottom.ln());
-        // The points that take the most time come first, and their names stay clear of each other.
+        // The points that take the most time come first, and their names do not overlap.
         let mut taken: Vec<(i32, i32, i32)> = Vec::new();
         for point in &points {
             let name = cut(point.operator.display_name(), MOST_LETTERS);

@@ -59,8 +59,8 @@ fn bars_are_told_at_their_middles_and_leave_room_for_the_names_of_three_marks() 
     // 1500 and 3000 from 1000 to 4000.
     assert_near(&places(&chart), &[500.0 / 3_000.0, 2_000.0 / 3_000.0]);
     assert!(chart.hover[1].text.ends_with(": 7\u{202f}500 runs"), "{}", chart.hover[1].text);
-    // Each of three names takes a line of 4 more than its letters, of what the letters and 30 below leave of the height. A twentieth of
-    // the highest bar is above it.
+    // Each of three names takes a line of 4 more than its letters, of what the letters and 30 below leave of the
+    // height. A twentieth of the highest bar is above it.
     for (drawing, font) in [(&chart.wide, 15.0), (&chart.narrow, 12.0)] {
         let names = 3.0 * (font + 4.0) / (f64::from(drawing.height) - font - 30.0);
         let plot = f64::from(drawing.rows.end - drawing.rows.start);

@@ -1,4 +1,4 @@
-//! What a dump's tensors are like.
+//! The tensors of a dump.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,37 +10,37 @@ use opscope_onnx::{CodeOrigin, Graph, Operator, Producer};
 use crate::ReportError;
 use crate::graph::KnownTypes;
 
-/// The most rows of the table of tensors; a page says how many more there are.
+/// How many rows the table of tensors has at most; a page says how many more there are.
 const MOST_ROWS: usize = 4_000;
 
-/// A dump: a row for each value of the model, over all runs.
+/// A dump: one row per value of the model, across all runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct DumpFacts {
-    /// Where it is.
+    /// The path of the dump.
     pub path: PathBuf,
-    /// What it is of: pairs of a word and a text of the dump's.
+    /// Facts about the dump: pairs of a word and a text from the dump.
     pub about: Vec<(&'static str, String)>,
-    /// The model's path, if the dump says it.
+    /// The model's path, if the dump has it.
     pub model: Option<String>,
-    /// What the dump says of its file's contents.
+    /// The dump's hash of the model file.
     pub model_hash: Option<String>,
     /// The types of its tensors, by the names of their values.
     pub types: KnownTypes,
-    /// How many tensors.
+    /// The number of tensors.
     pub tensors: usize,
-    /// Their bytes.
+    /// The size of the tensors in bytes.
     pub bytes: u64,
-    /// The values in the order in which they came first.
+    /// The values in the order of their first tensors.
     pub rows: Vec<ValueRow>,
     /// How many values have no row.
     pub left: usize,
-    /// Whether the values are in the order of execution, and not in that of their files.
+    /// Whether the values are in the order of execution, rather than in that of their files.
     pub is_ordered: bool,
     /// The first tensor that has a NaN or an infinity.
     pub first_bad: Option<FirstBad>,
-    /// What all tensors have of them.
+    /// The NaN and infinite elements of all tensors.
     pub bad: BadElements,
-    /// What is wrong with the dump, a sentence each.
+    /// The problems of the dump, one sentence each.
     pub problems: Vec<String>,
 }
 
@@ -53,14 +53,14 @@ pub(crate) struct BadElements {
     pub inf: u64,
 }
 
-/// A value of the model, over all tensors of it. Numbers are of the finite elements.
+/// A value of the model, across all its tensors. The numbers cover the finite elements.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ValueRow {
     pub value: String,
     pub operator: String,
     pub op_type: String,
     pub code: Option<Arc<CodeOrigin>>,
-    /// The operators whose bodies its operator lies in, the outermost first.
+    /// The operators whose bodies contain its operator, the outermost first.
     pub owners: Vec<String>,
     pub io: &'static str,
     pub dtype: String,
@@ -68,7 +68,7 @@ pub(crate) struct ValueRow {
     pub tensors: u64,
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// Of the tensors' means, the mean.
+    /// The mean of the tensors' means.
     pub mean: Option<f64>,
     means: u64,
     pub nan: u64,
@@ -88,7 +88,7 @@ pub(crate) struct FirstBad {
     pub is_input: bool,
     /// Whether it is an input of the model, which no operator computes.
     pub is_given: bool,
-    /// Inputs of the model that its operator takes, and that may have had the first NaN; `None` if that is not known.
+    /// Inputs of the model that its operator takes, and that may have had the first NaN; `None` if that is unknown.
     pub suspects: Option<Vec<String>>,
     pub nan: u64,
     pub inf: u64,
@@ -96,11 +96,11 @@ pub(crate) struct FirstBad {
 }
 
 impl DumpFacts {
-    /// Reads a dump. Where it does not say what its tensors are like, they are read, too.
+    /// Reads a dump. If it does not contain statistics of its tensors, the tensors are also read.
     pub(crate) fn read(path: &Path) -> Result<Self, ReportError> {
         let mut dump = StoredDump::open(path)?;
         let positions = Positions::of(dump.tensors.iter().map(|tensor| &tensor.place));
-        // An operator takes before it gives.
+        // An operator's inputs come before its outputs.
         dump.tensors.sort_by_cached_key(|StoredTensor { place, .. }| {
             (place.run, positions.place(place), place.io != Some(Io::Input))
         });
@@ -119,13 +119,13 @@ impl DumpFacts {
             let inputs = dump.manifest.iter().flat_map(|manifest| manifest.inputs.iter().flatten());
             inputs.into_iter().any(|input| input.name == value)
         };
-        let mut places: HashMap<Place, usize> = HashMap::new();
+        let mut places: HashMap<ValueKey, usize> = HashMap::new();
         for tensor in &dump.tensors {
             let read = || Details::of(tensor).map(|details| IndexStatistics::from(&details.statistics));
             let statistics = tensor.noted.clone().map_or_else(read, Ok);
             let statistics = statistics.map_err(|error| facts.problems.push(format!("{}: {error}", tensor.place))).ok();
             let next = facts.rows.len();
-            let index = *places.entry(Place::of(tensor)).or_insert(next);
+            let index = *places.entry(ValueKey::of(tensor)).or_insert(next);
             if index == next {
                 facts.rows.push(ValueRow::new(tensor));
                 if let (Some(value), Some(dtype)) = (&tensor.place.value, tensor.dtype) {
@@ -150,7 +150,7 @@ impl DumpFacts {
         facts.left = facts.rows.len().saturating_sub(MOST_ROWS);
         let bad = facts.rows.iter().filter(|row| row.nan + row.inf > 0).count();
         let mut finite = 0;
-        // What has a NaN or an infinity stays, wherever it stands.
+        // Rows with a NaN or an infinity are kept, wherever they are.
         facts.rows.retain(|row| {
             let is_bad = row.nan + row.inf > 0;
             finite += usize::from(!is_bad);
@@ -161,14 +161,14 @@ impl DumpFacts {
         Ok(facts)
     }
 
-    /// Puts the values into the order in which a model computes them, where the dump does not say it, and finds out what the first
-    /// tensor that is not finite was computed from.
+    /// Sorts the values into the order in which the model computes them, if the dump does not have it, and finds out
+    /// what the first tensor that is not finite was computed from.
     pub(crate) fn add_graph(&mut self, graph: &Graph) {
         if !self.is_ordered {
             let order = Order::of(graph);
             self.rows.sort_by_cached_key(|row| order.place(row));
             let bad = self.rows.iter().filter_map(|row| row.first_bad.as_ref());
-            // The runs follow each other, and `min_by_key` takes the first of several.
+            // The runs are in order, and `min_by_key` returns the first of several.
             self.first_bad = bad.min_by_key(|bad| bad.run).cloned();
             self.is_ordered = true;
         }
@@ -178,7 +178,8 @@ impl DumpFacts {
         self.find_suspects(Some(graph));
     }
 
-    /// Finds the inputs of the model that the operator of the first tensor that is not finite takes, and that are not in the dump.
+    /// Finds the inputs of the model that the operator of the first non-finite tensor takes, and that are not in the
+    /// dump.
     fn find_suspects(&mut self, graph: Option<&Graph>) {
         let Some(bad) = self.first_bad.as_ref().filter(|bad| !bad.is_input && !bad.is_given) else { return };
         let is_dumped = |value: &str| self.rows.iter().any(|row| row.value == value);
@@ -217,8 +218,9 @@ impl<'g> Order<'g> {
         Self { graph, operators, values }
     }
 
-    /// Returns what a value is sorted by: when the operator in the main graph is executed that computes it or that has it in a body, and
-    /// when it is computed there. What is not known comes last, inputs come first.
+    /// Returns the key that a value is sorted by: when the operator in the main graph that computes it, or that
+    /// contains it in a body, is executed, and when it is computed inside that body. Unknown values come last, inputs
+    /// first.
     fn place(&self, row: &ValueRow) -> (usize, usize) {
         let operator = match self.operators.get(row.operator.as_str()) {
             Some(operator) => operator.id,
@@ -229,22 +231,22 @@ impl<'g> Order<'g> {
             },
         };
         let outermost = self.graph.owners_of(operator).first().copied().unwrap_or(operator);
-        // What is in a body comes before what its owner gives.
+        // Values in a body come before the outputs of its owner.
         let within = if outermost == operator { usize::MAX } else { operator.index() };
         (outermost.index() + 1, within)
     }
 }
 
-/// What tells the values of a dump apart.
+/// The identity of a value in a dump.
 #[derive(PartialEq, Eq, Hash)]
-struct Place {
+struct ValueKey {
     value: Option<String>,
     operator: Option<String>,
     is_input: bool,
     slot: Option<usize>,
 }
 
-impl Place {
+impl ValueKey {
     fn of(tensor: &StoredTensor) -> Self {
         let place = &tensor.place;
         Self {

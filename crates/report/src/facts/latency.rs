@@ -1,13 +1,13 @@
-//! How long runs took: distribution, and over time.
+//! How long runs took: their distribution, and the course over time.
 
 use opscope_profile::{MedianEstimate, Rank};
 
-/// How long the runs took. Memory for a part of the runs is needed, and for a fixed number of buckets.
+/// How long the runs took. Needs memory for part of the runs, and for a fixed number of buckets.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Latency {
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// Whether the numbers of the runs are those of a recording. Otherwise they are their places among the measured ones.
+    /// Whether the numbers of the runs are those of a recording, rather than their positions among the measured runs.
     pub is_recorded: bool,
     /// The 95 % confidence interval of the median; `None` for too few independent runs.
     pub interval: Option<(f64, f64)>,
@@ -21,17 +21,17 @@ pub(crate) struct Latency {
     pub p90: f64,
     /// The 99th percentile.
     pub p99: f64,
-    /// What is longer than this was held up: three medians, or half more than the 90th percentile.
+    /// Runs that took longer than this were delayed: three medians, or half more than the 90th percentile.
     pub usual: f64,
-    /// The distribution up to the 99.5th percentile, or to what is usual.
+    /// The distribution up to the 99.5th percentile, or up to `usual`.
     pub bars: Vec<Bar>,
-    /// How many runs were longer than the last bar.
+    /// How many runs took longer than the last bar.
     pub beyond: u64,
-    /// The runs in their order, put together where they are many.
+    /// The runs in order, merged if there are many.
     pub steps: Vec<Step>,
 }
 
-/// How many runs took from so long to so long, in nanoseconds.
+/// How many runs took a time in this range, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bar {
     pub from: f64,
@@ -39,30 +39,30 @@ pub(crate) struct Bar {
     pub runs: u64,
 }
 
-/// Some runs that followed each other. Durations are nanoseconds.
+/// Consecutive runs. Durations are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
     /// The number of the first one.
     pub first: u64,
     /// The number of the last one.
     pub last: u64,
-    /// How many.
+    /// How many runs.
     pub runs: u64,
     pub min: f64,
     pub median: f64,
     pub max: f64,
 }
 
-/// The most bars of a distribution.
+/// How many bars a distribution has at most.
 const BARS: usize = 64;
-/// The most steps over time.
+/// How many steps there are over time at most.
 const STEPS: u64 = 400;
 /// Buckets between a duration and its double.
 const BUCKETS: f64 = 256.0;
 /// More doublings than any duration has.
 const DOUBLINGS: usize = 64;
 
-/// Adds up how long runs took.
+/// Accumulates how long runs took.
 pub(crate) struct LatencySum {
     runs_of_step: u64,
     buckets: Vec<u64>,
@@ -77,7 +77,7 @@ pub(crate) struct LatencySum {
 }
 
 impl LatencySum {
-    /// `expected` is how many runs are going to be added, as far as it is known.
+    /// `expected` is how many runs will be added, as far as that is known.
     pub(crate) fn new(expected: u64) -> Self {
         Self {
             runs_of_step: expected.div_ceil(STEPS).max(1),
@@ -94,7 +94,7 @@ impl LatencySum {
 
     /// Adds a run with its number, of this many nanoseconds.
     pub(crate) fn add(&mut self, run: u64, nanos: f64) {
-        // A damaged file says anything.
+        // A damaged file may contain any number.
         let nanos = if nanos.is_finite() { nanos.max(1.0) } else { 1.0 };
         self.buckets[bucket(nanos)] += 1;
         self.min = self.min.min(nanos);
@@ -125,7 +125,7 @@ impl LatencySum {
             return None;
         }
         let (median, p90) = (self.percentile(50.0), self.percentile(90.0));
-        // A few runs that were held up would press all others into one bar.
+        // A few delayed runs would press all others into one bar.
         let usual = (1.5 * p90).max(3.0 * median);
         let last = self.percentile(99.5).min(usual).max(self.min * 1.02);
         let (bars, beyond) = self.bars(last);
@@ -145,7 +145,8 @@ impl LatencySum {
         })
     }
 
-    /// Returns a [percentile](opscope_profile::percentile) of the runs, each of which stands in the middle of its bucket.
+    /// Returns a [percentile](opscope_profile::percentile) of the runs, each of which is represented by the middle of
+    /// its bucket.
     fn percentile(&self, percent: f64) -> f64 {
         let rank = Rank::of(percent, usize::try_from(self.runs).unwrap_or(usize::MAX));
         rank.between(self.time(rank.below as u64), self.time(rank.below as u64 + 1))

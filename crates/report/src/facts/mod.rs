@@ -1,4 +1,4 @@
-//! What a page shows, as plain data: read once, in bounded memory.
+//! The content of a page as plain data: read once, in bounded memory.
 
 mod dump;
 mod latency;
@@ -20,7 +20,7 @@ pub(crate) use self::latency::Bar;
 pub(crate) use self::latency::{Latency, LatencySum, Step};
 pub(crate) use self::operators::{OperatorRow, Operators, TypeRow};
 pub(crate) use self::surroundings::Surroundings;
-pub(crate) use self::timeline::{Lane, Slot, Timeline, What};
+pub(crate) use self::timeline::{Lane, Slot, SlotContent, Timeline};
 pub(crate) use self::values::{FirstDifference, ValueDifference, ValuesComparison};
 use crate::ReportError;
 use crate::graph::Picture;
@@ -31,21 +31,21 @@ use crate::source::{RunPaths, Summary};
 pub(crate) struct RunFacts {
     /// Its name.
     pub name: String,
-    /// Where its parts are.
+    /// The paths of its parts.
     pub paths: RunPaths,
     /// The model's file, as the user gave it.
     pub model: Option<String>,
-    /// The directory in which the run was started; `None` if its model is not found any more.
+    /// The directory in which the run was started; `None` if its model cannot be found any more.
     pub started_in: Option<PathBuf>,
-    /// How many plans the recorded runs have: each set of shapes has one.
+    /// How many plans the recorded runs have: one per set of shapes.
     pub plans: usize,
-    /// The operators whose bodies operators lie in, the outermost first, by the names of those operators.
+    /// The operators whose bodies contain an operator, the outermost first, by that operator's name.
     pub bodies: BTreeMap<String, Vec<String>>,
     /// The model, the engine, the machine.
     pub surroundings: Surroundings,
-    /// What is missing, a sentence each.
+    /// What is missing, one sentence each.
     pub problems: Vec<String>,
-    /// What the engine says of how it ran the model.
+    /// The engine's notes on how it ran the model.
     pub notes: Vec<String>,
     /// The summary's numbers.
     pub summary: Option<Summary>,
@@ -61,22 +61,22 @@ pub(crate) struct RunFacts {
     pub layers: Option<Layer>,
     /// One run in full.
     pub timeline: Option<Timeline>,
-    /// What a run holds in memory.
+    /// The memory that a run holds.
     pub memory: Option<MemoryOverTime>,
-    /// What the recording says of itself.
+    /// The recording's manifest.
     pub manifest: Option<Manifest>,
     /// The dump.
     pub dump: Option<DumpFacts>,
     /// XXH3 (64 bit) of the model's file, 16 hexadecimal digits.
     pub model_hash: Option<String>,
-    /// The model as a picture, or why there is none, as a sentence; `None` if nobody asked for it.
+    /// The drawing of the model, or the reason why there is none, as a sentence; `None` if it was not requested.
     pub picture: Option<Result<Picture, String>>,
-    /// How far what operators give is from another dump, by the operators' names.
+    /// How much the outputs of operators differ from another dump, by the operators' names.
     pub errors: HashMap<String, f64>,
 }
 
 impl RunFacts {
-    /// Reads everything that there is of a run.
+    /// Reads all parts of a run.
     pub(crate) fn read(paths: &RunPaths) -> Result<Self, ReportError> {
         let summary = paths.summary.as_deref().map(Summary::read).transpose()?;
         let recording = paths.recording.as_ref().map(Recording::open).transpose()?;
@@ -126,8 +126,8 @@ impl RunFacts {
         Ok(facts)
     }
 
-    /// Adds what a recording holds. It is read four times: for the account, for the run in the middle, for the marks around
-    /// that one, and for the memory.
+    /// Adds the content of a recording. It is read four times: for the account, for the run with the median time, for
+    /// the marks around that one, and for the memory.
     fn add(&mut self, recording: &Recording) -> Result<(), ReportError> {
         self.problems.extend(recording.problems().iter().map(|problem| format!("recording: {problem}")));
         let account = recording.account()?;
@@ -173,7 +173,7 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Adds what a summary says, where no recording says it better.
+    /// Adds the content of a summary, as far as a recording does not provide it better.
     fn add_summary(&mut self, summary: Summary) {
         if !summary.complete && summary.incomplete_because.is_empty() {
             self.problems.push("summary: it says that it is incomplete".to_owned());
@@ -206,27 +206,27 @@ fn nanos(recording: &Recording, run: &RunFact) -> f64 {
     recording.calibration().nanos(run.span.start, run.span.end)
 }
 
-/// Takes over what the account knows exactly.
+/// Takes over the values that the account has exactly.
 fn exact(latency: Latency, account: &Account) -> Latency {
     if latency.runs == account.runs.measured { Latency { median: account.run.median_ns, ..latency } } else { latency }
 }
 
 impl RunFacts {
-    /// Returns the files that the run was given as inputs, as far as the summary says it.
+    /// Returns the run's input files, as far as the summary names them.
     fn given_files(&self) -> Vec<PathBuf> {
         let words = self.summary.iter().flat_map(|summary| &summary.again);
         let files = words.filter_map(|word| word.strip_prefix("--input=")).flat_map(|files| files.split(','));
         files.map(|file| PathBuf::from(file.rsplit('=').next().unwrap_or(file))).collect()
     }
 
-    /// Takes from the dump which operators lie in the bodies of others.
+    /// Takes from the dump which operators are in the bodies of others.
     fn add_bodies_of_dump(&mut self) {
         for row in self.dump.iter().flat_map(|dump| &dump.rows).filter(|row| !row.owners.is_empty()) {
             self.bodies.entry(row.operator.clone()).or_insert_with(|| row.owners.clone());
         }
     }
 
-    /// Takes from the model which operators lie in the bodies of others.
+    /// Takes from the model which operators are in the bodies of others.
     pub(crate) fn add_graph(&mut self, graph: &Graph) {
         for operator in graph.all_operators() {
             let owners = graph.owners_of(operator.id);
@@ -240,7 +240,7 @@ impl RunFacts {
         }
     }
 
-    /// Returns in whose body an operator lies, in words; `None` for one of the main graph.
+    /// Returns in words in whose body an operator is; `None` for one in the main graph.
     pub(crate) fn body_of(&self, operator: &str) -> Option<String> {
         self.bodies
             .get(operator)
@@ -248,13 +248,13 @@ impl RunFacts {
             .map(|owners| format!("in the body of {}", owners.join(" / ")))
     }
 
-    /// Returns what people call an operator, by its name in the file.
+    /// Returns an operator's name for people, by its name in the file.
     pub(crate) fn display_name<'a>(&'a self, operator: &'a str) -> &'a str {
         let rows = self.account.iter().flat_map(|account| &account.operators);
         rows.into_iter().find(|row| row.operator == operator).map_or(operator, |row| row.display_name())
     }
 
-    /// Returns whether its times say how long the model takes: a dump makes runs longer.
+    /// Returns whether its times represent those of the model: a dump slows runs down.
     pub(crate) fn is_timed(&self) -> bool {
         self.paths.recording.is_some() || self.dump.is_none()
     }

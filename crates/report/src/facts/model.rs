@@ -1,4 +1,4 @@
-//! The model as a picture: what a run says of its operators.
+//! The drawing of the model, with a run's facts about its operators.
 
 use opscope_onnx::Graph;
 

@@ -5,10 +5,10 @@ use opscope_profile::{Account, TypeTimes, carries_percentile};
 
 use crate::source::{SavedOperator, SavedType};
 
-/// The most rows of the table of operators; a page says how many more there are.
+/// How many rows the table of operators has at most; a page says how many more there are.
 const MOST_ROWS: usize = 1_000;
 
-/// The operators by time, the first of them.
+/// The operators by time, those with the most time first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Operators {
     /// The rows.
@@ -22,36 +22,36 @@ pub(crate) struct Operators {
 pub(crate) struct OperatorRow {
     /// Its name in the file; the engine's name for a kernel that the engine added.
     pub name: String,
-    /// Where it lies in the program that the file was exported from, if the file says so.
+    /// Its origin in the program that the file was exported from, if the file says so.
     pub origin: Option<CodeOrigin>,
     /// Its type.
     pub op_type: String,
     /// Whether the engine added it.
     pub added: bool,
-    /// What the engine executes for it.
+    /// The names of the engine's operators that execute it.
     pub kernels: Vec<String>,
     /// The other operators that its kernels execute.
     pub fused: Vec<String>,
-    /// Whether the engine itself says that these kernels are this operator.
+    /// Whether the engine itself states that these kernels are this operator.
     pub exact: bool,
-    /// Dispatches of all runs together.
+    /// The number of dispatches of all runs.
     pub dispatches: u64,
-    /// Of all runs together.
+    /// The total time of all runs.
     pub total: f64,
-    /// Of a run, the mean.
+    /// The mean per run.
     pub mean: f64,
-    /// Of a run in which it was executed, the median.
+    /// The median of the runs in which it was executed.
     pub median: f64,
-    /// Likewise the 90th percentile; `None` in a summary of an earlier version, or if the runs do not carry it.
+    /// The 90th percentile of the same; `None` in a summary of an earlier version, or if there are too few runs.
     pub p90: Option<f64>,
-    /// Likewise the 99th percentile.
+    /// The 99th percentile of the same.
     pub p99: Option<f64>,
-    /// Of a run that takes the median time.
+    /// Its share of a run that takes the median time.
     pub percent: f64,
 }
 
 impl OperatorRow {
-    /// Returns what people call it: `layers.0.c1 (Conv)` if the file says in which module it lies, and its name otherwise.
+    /// Returns its name for people: `layers.0.c1 (Conv)` if the file says which module it is in, else its name.
     pub(crate) fn display_name(&self) -> &str {
         self.origin.as_ref().map_or(&self.name, |origin| &origin.display_name)
     }
@@ -66,9 +66,9 @@ pub(crate) struct TypeRow {
     pub added: bool,
     /// How many operators of this type were executed.
     pub operators: u64,
-    /// Of a run in which one was executed, the median.
+    /// The median of the runs in which one was executed.
     pub median: f64,
-    /// Of a run that takes the median time.
+    /// Their share of a run that takes the median time.
     pub percent: f64,
 }
 

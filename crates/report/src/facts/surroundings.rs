@@ -8,12 +8,12 @@ use super::DumpFacts;
 use crate::source::Summary;
 use crate::units::{count, trimmed};
 
-/// Pairs of a word and what there is to say. The texts are the files' own.
+/// Pairs of a word and a fact. The texts come from the files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Surroundings(pub Vec<(String, String)>);
 
 impl Surroundings {
-    /// Describes a run by all of its parts; what several say is said once.
+    /// Describes a run from all of its parts. A fact that several parts have appears once.
     pub(crate) fn of(summary: Option<&Summary>, recording: Option<&Recording>, dump: Option<&DumpFacts>) -> Self {
         let mut about = Self::default();
         if let Some(recording) = recording {
@@ -71,7 +71,7 @@ impl Surroundings {
         }
     }
 
-    /// Adds a line, unless there is one of this word.
+    /// Adds a line, unless there is one for this word.
     fn add(&mut self, word: &str, text: String) {
         if !text.is_empty() && self.0.iter().all(|(known, _)| known != word) {
             self.push(word, text);

@@ -1,4 +1,4 @@
-//! One run in full: what every thread did, and when.
+//! One run in full: what each thread did, and when.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use opscope_trace::MarkerOperation;
 
 use crate::ReportError;
 
-/// One run. All times are nanoseconds since its beginning, which is that of its upload if that was recorded.
+/// One run. All times are nanoseconds since its beginning, which is the beginning of its upload if that was recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Timeline {
     /// The number of the run.
@@ -16,44 +16,44 @@ pub(crate) struct Timeline {
     pub nanos: f64,
     /// From the beginning to the end of the engine's run.
     pub engine: (f64, f64),
-    /// The rows, those of a thread together.
+    /// The rows. Those of one thread are adjacent.
     pub lanes: Vec<Lane>,
     /// How many dispatches the run has.
     pub dispatches: usize,
 }
 
-/// A row of a timeline, whose slots follow each other.
+/// A row of a timeline with consecutive slots.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lane {
-    /// The thread, or what the row holds.
+    /// The thread, or the content of the row.
     pub name: String,
     /// What happened, by time.
     pub slots: Vec<Slot>,
 }
 
-/// Something that took time.
+/// A period in which something happened.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slot {
     pub start: f64,
     pub nanos: f64,
-    pub what: What,
+    pub what: SlotContent,
 }
 
-/// What took time.
+/// What happened in a slot.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum SlotContent {
     /// An operator.
     Operator {
-        /// What people call it, or the kernel's name if the engine added it.
+        /// Its name for people, or the kernel's name if the engine added it.
         name: String,
         /// Its type.
         op_type: String,
-        /// What the engine executes.
+        /// The name of the engine's operator.
         kernel: String,
         /// How many more operators the kernel stands for.
         fused: usize,
     },
-    /// Short dispatches that follow each other, put together because the run has too many.
+    /// Consecutive short dispatches, merged because the run has too many.
     Several(usize),
     /// Nothing was executed.
     Gap,
@@ -63,32 +63,32 @@ pub(crate) enum What {
     Download,
     /// A range of the user's code.
     Range(String),
-    /// A moment that the user's code marked.
+    /// A mark of the user's code.
     Mark(String),
 }
 
-/// The most slots of dispatches that a page shows. Of a run that has more, the longest are shown as they are.
+/// How many slots of dispatches a page shows at most. If a run has more, the longest remain single.
 const MOST_SLOTS: usize = 3_000;
-/// The most ranges and marks.
+/// How many ranges and marks a page shows at most.
 const MOST_MARKS: usize = 500;
 
 impl Timeline {
-    /// Describes a run. `marks` are those of the run's time.
+    /// Describes a run. `marks` are those during the run.
     pub(crate) fn new(recording: &Recording, group: &RunGroup, marks: &[MarkerFact]) -> Option<Self> {
         let run = group.record?;
         let window = window(group)?;
         let at = |span: Span| Times::new(recording, window, span);
         let mut lanes: Vec<Lane> = Vec::new();
-        let mut threads: BTreeMap<u32, Vec<(Times, What)>> = BTreeMap::new();
+        let mut threads: BTreeMap<u32, Vec<(Times, SlotContent)>> = BTreeMap::new();
         for dispatch in &group.dispatches {
             let what = match recording.kernel(dispatch.plan, dispatch.kernel) {
-                Some(names) => What::Operator {
+                Some(names) => SlotContent::Operator {
                     name: names.display_name().to_owned(),
                     op_type: names.op_type.clone(),
                     kernel: names.op.clone(),
                     fused: names.fused.len(),
                 },
-                None => What::Operator {
+                None => SlotContent::Operator {
                     name: format!("kernel {} of plan {}", dispatch.kernel, dispatch.plan),
                     op_type: "?".to_owned(),
                     kernel: "?".to_owned(),
@@ -97,7 +97,7 @@ impl Timeline {
             };
             threads.entry(dispatch.thread).or_default().push((at(dispatch.span), what));
         }
-        let copies = [(run.upload, What::Upload), (run.download, What::Download)];
+        let copies = [(run.upload, SlotContent::Upload), (run.download, SlotContent::Download)];
         let copies = copies.into_iter().filter_map(|(span, what)| Some((at(span?), what)));
         threads.entry(run.thread).or_default().extend(copies);
         for (thread, mut slots) in threads {
@@ -106,7 +106,7 @@ impl Timeline {
             let rows = in_rows(slots);
             let several = rows.len() > 1;
             for (depth, row) in rows.into_iter().enumerate() {
-                // What lies within an operator, or beside it, leaves gaps that are none.
+                // Slots inside an operator, or beside it, leave gaps that are not idle time.
                 let slots = if several || depth > 0 { row } else { with_gaps(row) };
                 lanes.push(Lane { name: if depth == 0 { name.clone() } else { String::new() }, slots });
             }
@@ -120,7 +120,7 @@ impl Timeline {
     }
 }
 
-/// Returns from when to when a run is shown.
+/// Returns the span in which a run is shown.
 pub(crate) fn window(group: &RunGroup) -> Option<Span> {
     let run = group.record?;
     let spans = [Some(run.span), run.upload, run.download].into_iter().flatten();
@@ -128,7 +128,7 @@ pub(crate) fn window(group: &RunGroup) -> Option<Span> {
     spans.chain(dispatches).reduce(|a, b| Span { start: a.start.min(b.start), end: a.end.max(b.end) })
 }
 
-/// Returns the marks that lie in a span, at most so many that a page can show them.
+/// Returns the marks in a span, as many as a page can show.
 pub(crate) fn marks_within(recording: &Recording, window: Span) -> Result<Vec<MarkerFact>, ReportError> {
     let mut marks = Vec::new();
     for item in recording.groups()? {
@@ -150,7 +150,7 @@ struct Times {
 }
 
 impl Times {
-    /// Returns a span within a window, in nanoseconds since the window's beginning.
+    /// Returns a span inside a window, in nanoseconds since the window's beginning.
     fn new(recording: &Recording, window: Span, span: Span) -> Self {
         let nanos = |start, end| recording.calibration().nanos(start, end).max(0.0);
         let (start, end) = (span.start.max(window.start), span.end.min(window.end));
@@ -165,8 +165,8 @@ fn thread_name(recording: &Recording, thread: u32) -> String {
     }
 }
 
-/// Puts slots that overlap into rows: each into the first one that is free.
-fn in_rows(slots: Vec<(Times, What)>) -> Vec<Vec<Slot>> {
+/// Distributes overlapping slots to rows: each goes into the first row that is free.
+fn in_rows(slots: Vec<(Times, SlotContent)>) -> Vec<Vec<Slot>> {
     /// Readings of a coarse clock overlap by their resolution.
     const TOLERANCE_NS: f64 = 1.0;
     const MOST_ROWS: usize = 24;
@@ -177,21 +177,21 @@ fn in_rows(slots: Vec<(Times, What)>) -> Vec<Vec<Slot>> {
         match rows.iter().position(is_free) {
             Some(row) => rows[row].push(slot),
             None if rows.len() < MOST_ROWS => rows.push(vec![slot]),
-            // A damaged file shows anything.
+            // A damaged file may contain anything.
             None => {}
         }
     }
     rows
 }
 
-/// Adds what lies between slots.
+/// Adds the gaps between slots.
 fn with_gaps(slots: Vec<Slot>) -> Vec<Slot> {
     let mut all: Vec<Slot> = Vec::with_capacity(slots.len() * 2);
     for slot in slots {
         if let Some(before) = all.last() {
             let end = before.start + before.nanos;
             if slot.start - end >= 1.0 {
-                all.push(Slot { start: end, nanos: slot.start - end, what: What::Gap });
+                all.push(Slot { start: end, nanos: slot.start - end, what: SlotContent::Gap });
             }
         }
         all.push(slot);
@@ -199,7 +199,7 @@ fn with_gaps(slots: Vec<Slot>) -> Vec<Slot> {
     all
 }
 
-/// Puts the shortest slots of a lane together with what lies beside them, so that about `most` remain.
+/// Merges the shortest slots of a lane with their neighbours, so that about `most` remain.
 fn shortened(slots: Vec<Slot>, most: usize) -> Vec<Slot> {
     if slots.len() <= 2 * most {
         return slots;
@@ -210,14 +210,14 @@ fn shortened(slots: Vec<Slot>, most: usize) -> Vec<Slot> {
     by_length.iter().take(most / 2).for_each(|index| is_long[*index] = true);
     let mut kept: Vec<Slot> = Vec::new();
     for (slot, is_long) in slots.into_iter().zip(is_long) {
-        let is_short = !is_long && matches!(slot.what, What::Operator { .. } | What::Gap);
-        let dispatches = usize::from(slot.what != What::Gap);
+        let is_short = !is_long && matches!(slot.what, SlotContent::Operator { .. } | SlotContent::Gap);
+        let dispatches = usize::from(slot.what != SlotContent::Gap);
         match kept.last_mut() {
-            Some(Slot { start, nanos, what: What::Several(count) }) if is_short => {
+            Some(Slot { start, nanos, what: SlotContent::Several(count) }) if is_short => {
                 *nanos = slot.start + slot.nanos - *start;
                 *count += dispatches;
             }
-            _ if is_short => kept.push(Slot { what: What::Several(dispatches), ..slot }),
+            _ if is_short => kept.push(Slot { what: SlotContent::Several(dispatches), ..slot }),
             _ => kept.push(slot),
         }
     }
@@ -225,12 +225,12 @@ fn shortened(slots: Vec<Slot>, most: usize) -> Vec<Slot> {
 }
 
 fn mark_lanes(recording: &Recording, marks: &[MarkerFact], at: impl Fn(Span) -> Times) -> Vec<Lane> {
-    let mut threads: BTreeMap<u32, Vec<(Times, What)>> = BTreeMap::new();
+    let mut threads: BTreeMap<u32, Vec<(Times, SlotContent)>> = BTreeMap::new();
     for mark in marks {
         let name = recording.marker(mark.name).map_or_else(|| format!("marker {}", mark.name), str::to_owned);
         let what = match mark.operation {
-            MarkerOperation::Mark => What::Mark(name),
-            _ => What::Range(name),
+            MarkerOperation::Mark => SlotContent::Mark(name),
+            _ => SlotContent::Range(name),
         };
         threads.entry(mark.thread).or_default().push((at(mark.span), what));
     }
@@ -250,18 +250,18 @@ mod tests {
     use super::*;
 
     fn operator(start: f64, nanos: f64) -> Slot {
-        let what = What::Operator { name: "a".into(), op_type: "Add".into(), kernel: "add".into(), fused: 0 };
+        let what = SlotContent::Operator { name: "a".into(), op_type: "Add".into(), kernel: "add".into(), fused: 0 };
         Slot { start, nanos, what }
     }
 
     #[test]
     fn what_overlaps_has_rows_of_its_own_and_gaps_are_shown() {
-        let times = |start, nanos| (Times { start, nanos }, What::Upload);
+        let times = |start, nanos| (Times { start, nanos }, SlotContent::Upload);
         let rows = in_rows(vec![times(0.0, 10.0), times(2.0, 3.0), times(5.0, 2.0), times(10.0, 1.0)]);
         let starts: Vec<Vec<f64>> = rows.iter().map(|row| row.iter().map(|slot| slot.start).collect()).collect();
         assert_eq!(starts, [vec![0.0, 10.0], vec![2.0, 5.0]]);
         let slots = with_gaps(vec![operator(0.0, 10.0), operator(15.0, 5.0), operator(20.5, 1.0)]);
-        assert_eq!(slots[1], Slot { start: 10.0, nanos: 5.0, what: What::Gap });
+        assert_eq!(slots[1], Slot { start: 10.0, nanos: 5.0, what: SlotContent::Gap });
         assert_eq!(slots.len(), 4, "half a nanosecond is no gap");
     }
 
@@ -272,9 +272,9 @@ mod tests {
             .collect();
         let kept = shortened(with_gaps(slots), 400);
         assert!(kept.len() < 900, "{}", kept.len());
-        let long = kept.iter().filter(|slot| matches!(slot.what, What::Operator { .. })).count();
+        let long = kept.iter().filter(|slot| matches!(slot.what, SlotContent::Operator { .. })).count();
         let put_together: usize =
-            kept.iter().map(|slot| if let What::Several(count) = slot.what { count } else { 0 }).sum();
+            kept.iter().map(|slot| if let SlotContent::Several(count) = slot.what { count } else { 0 }).sum();
         assert_eq!((long, put_together), (200, 19_800));
     }
 }

@@ -1,4 +1,4 @@
-//! Two dumps of a model, tensor by tensor.
+//! The comparison of two dumps of a model, tensor by tensor.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,21 +9,21 @@ use opscope_onnx::{CodeOrigin, Graph};
 
 use crate::ReportError;
 
-/// The most rows of the table; those that differ come first in the choice.
+/// How many rows the table has at most; those that differ are chosen first.
 const MOST_ROWS: usize = 1_000;
-/// The most names of tensors that were not compared.
+/// How many names of tensors that were not compared are listed at most.
 const MOST_NAMES: usize = 10;
 
-/// How far the tensors of a dump are from those of another one, the reference.
+/// How much the tensors of a dump differ from those of another one, the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ValuesComparison {
-    /// The dump's run, and where the dump is.
+    /// The dump's run, and the path of the dump.
     pub run: (String, PathBuf),
     /// The reference's.
     pub reference: (String, PathBuf),
     /// Whether all tensors agree, and all were compared.
     pub verdict: Verdict,
-    /// How many pairs were compared, how many of them differ, and of how many that cannot be told.
+    /// How many pairs were compared, how many of them differ, and how many are undecided.
     pub compared: usize,
     pub different: usize,
     pub unknown: usize,
@@ -33,11 +33,11 @@ pub(crate) struct ValuesComparison {
     pub rows: Vec<ValueDifference>,
     /// How many pairs have no row.
     pub left: usize,
-    /// What was not compared: a sentence each.
+    /// The tensors that were not compared, one sentence each.
     pub not_compared: Vec<String>,
-    /// What limits the comparison, a sentence each.
+    /// The limits of the comparison, one sentence each.
     pub notes: Vec<String>,
-    /// How far what operators give is from the reference, by their names.
+    /// How much the outputs of operators differ from the reference, by the operators' names.
     pub errors: HashMap<String, f64>,
 }
 
@@ -46,11 +46,12 @@ pub(crate) struct ValuesComparison {
 pub(crate) struct FirstDifference {
     pub value: String,
     pub operator: Option<(String, Option<String>)>,
-    /// Whether the operator only shows the difference behind it: those in between only move values.
+    /// Whether the difference arose earlier and the operator is only the first that shows it: those in between only
+    /// move values.
     pub is_before: bool,
     pub code: Option<CodeOrigin>,
     pub run: Option<u64>,
-    /// What differs.
+    /// The difference, in words.
     pub outcome: String,
     /// Where the difference comes from, as a sentence.
     pub blame: String,
@@ -60,23 +61,23 @@ pub(crate) struct FirstDifference {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ValueDifference {
     pub value: String,
-    /// The name of the reference's tensor, where it is another one.
+    /// The name of the reference's tensor, if it differs.
     pub reference: Option<String>,
     pub operator: String,
     pub op_type: String,
     pub code: Option<Arc<CodeOrigin>>,
     pub run: Option<u64>,
     pub verdict: Verdict,
-    /// What was found, in words.
+    /// The result, in words.
     pub outcome: String,
-    /// The largest difference, as a part of the reference's largest element: infinite where it has no size.
+    /// The largest difference relative to the reference's largest element: infinite if it has no magnitude.
     pub error: Option<f64>,
     pub cosine: Option<f64>,
 }
 
 impl ValuesComparison {
-    /// Compares the dump of a run with that of another one. `graphs` are their models, as far as they are known: they have the order
-    /// of execution.
+    /// Compares the dump of a run with that of another one. `graphs` are their models, if they are known; they provide
+    /// the order of execution.
     pub(crate) fn of(
         (name, path): (&str, &PathBuf),
         (other_name, other_path): (&str, &PathBuf),
@@ -90,7 +91,7 @@ impl ValuesComparison {
         let mut rows: Vec<&Row> = comparison.rows.iter().collect();
         let left = rows.len().saturating_sub(MOST_ROWS);
         if left > 0 {
-            // The first that differ matter most, and what agrees the least.
+            // The first ones that differ matter most, and those that agree least.
             let mut chosen: Vec<usize> = (0..rows.len()).collect();
             chosen.sort_by_key(|index| std::cmp::Reverse(rows[*index].verdict()));
             chosen.truncate(MOST_ROWS);
@@ -117,7 +118,7 @@ impl ValuesComparison {
     }
 }
 
-/// Returns that the two sides were given different inputs, as a sentence.
+/// Returns a sentence if the two sides had different inputs.
 fn given(comparison: &Comparison) -> Option<String> {
     (!comparison.inputs.is_empty())
         .then(|| format!("The two runs were given different inputs: {}.", comparison.inputs.join(", ")))
@@ -147,7 +148,7 @@ fn first(comparison: &Comparison) -> Option<FirstDifference> {
     })
 }
 
-/// Returns which tensors only one side has, a sentence each.
+/// Returns the tensors that only one side has, one sentence each.
 fn not_compared(comparison: &Comparison, [name, other]: [&str; 2]) -> Vec<String> {
     let sentence = |places: &[StoredOrigin], only: &str| -> Option<String> {
         let (first, more) = (places.iter().take(MOST_NAMES), places.len().saturating_sub(MOST_NAMES));
@@ -174,7 +175,8 @@ fn not_compared(comparison: &Comparison, [name, other]: [&str; 2]) -> Vec<String
     sentences
 }
 
-/// Returns for each operator how far its worst output is from the reference. One that was not compared has no number.
+/// Returns for each operator how much its worst output differs from the reference; nothing for one that was not
+/// compared.
 fn errors(comparison: &Comparison) -> HashMap<String, f64> {
     let mut errors: HashMap<String, f64> = HashMap::new();
     for row in comparison.rows.iter().filter(|row| row.place.io == Some(Io::Output)) {
@@ -185,12 +187,12 @@ fn errors(comparison: &Comparison) -> HashMap<String, f64> {
     errors
 }
 
-/// Returns how far a tensor is from the reference, as a part of the reference's largest element. It is infinite where the difference
-/// has no size, as with a NaN on one side only; `None` where nothing is known.
+/// Returns how much a tensor differs from the reference, relative to the reference's largest element. It is infinite if
+/// the difference has no magnitude, as with a NaN on one side only; `None` if nothing is known.
 fn error(row: &Row) -> Option<f64> {
     match &row.outcome {
         Outcome::Compared { difference, .. } if difference.mismatches() > 0 => Some(f64::INFINITY),
-        // Nothing is far from zero: what differs from zeros differs as a whole.
+        // Nothing is close to zero: a value that differs from all zeros differs completely.
         Outcome::Compared { difference, .. } => Some(match difference.max_reference {
             largest if largest > 0.0 => difference.max_absolute / largest,
             _ => f64::from(difference.max_absolute > 0.0),
@@ -201,7 +203,7 @@ fn error(row: &Row) -> Option<f64> {
     }
 }
 
-/// Returns what was found of a pair, in words.
+/// Returns the result for a pair, in words.
 fn outcome(row: &Row) -> String {
     match &row.outcome {
         Outcome::Compared { difference, .. } => {

@@ -1,13 +1,13 @@
-//! Divides modules with too many members into groups of members that follow each other, cut where few values pass.
+//! Divides modules with too many members into groups of consecutive members, cut where few values pass.
 
 use std::collections::BTreeMap;
 
 use super::model::{ModelGraph, NodeKind};
 use super::tree::{MOST_MEMBERS, Member, Module, places};
 
-/// How many members a group has at least, about.
+/// About how many members a group has at least.
 const LEAST: usize = 12;
-/// How many groups a level has, about.
+/// About how many groups a level has.
 const GROUPS: usize = 20;
 
 /// Returns a module whose levels, at any depth, have at most [`MOST_MEMBERS`] members.
@@ -23,7 +23,7 @@ pub(super) fn divided(mut module: Module, graph: &ModelGraph) -> Module {
     module
 }
 
-/// How many inputs and outputs of the model stay beside groups.
+/// How many inputs and outputs of the model stay outside groups.
 const MOST_ENDS: usize = 8;
 
 fn grouped(members: Vec<Member>, graph: &ModelGraph) -> Vec<Member> {
@@ -95,7 +95,7 @@ fn cut(passing: &[usize], start: usize, size: usize) -> usize {
 fn as_one(members: Vec<Member>, graph: &ModelGraph) -> Member {
     let label = |member: Option<&Member>| member.map_or("", |member| member.label(&graph.nodes)).to_owned();
     let (first, last) = (label(members.first()), label(members.last()));
-    // The name of a group is that of what it begins with, and of what it ends with.
+    // A group is named after its first and its last part.
     let begin = first.split(" … ").next().unwrap_or_default();
     let end = last.split(" … ").last().unwrap_or_default();
     let name = format!("{begin} … {end}");
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::graph::model::{Edge, Node};
 
-    /// Returns a graph of blocks of ten operators that follow each other; within a block, everything takes what the first gave.
+    /// Returns a graph of blocks of ten consecutive operators; inside a block, all take the output of the first.
     fn blocks(count: usize) -> ModelGraph {
         let node = |place: usize| Node {
             name: format!("n{place}"),
@@ -148,7 +148,7 @@ mod tests {
         let graph = blocks(12);
         let module = divided(Module::tree(&graph), &graph);
         for member in &module.members {
-            // One value passes in front of a block's first operator, and behind it; elsewhere there are two.
+            // One value passes before a block's first operator, and after it; elsewhere there are two.
             assert!(member.first() % 10 < 2, "a group begins with operator {} of a block", member.first() % 10);
             assert!(member.label(&graph.nodes).contains(" … "));
         }

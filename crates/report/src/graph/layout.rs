@@ -1,26 +1,26 @@
-//! Where the members of a level stand, and how the edges between them run.
+//! The positions of a level's members, and the course of the edges between them.
 
 use std::collections::HashMap;
 
 use dagre::graph::{Graph, GraphOptions};
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 
-/// A place on a drawing.
+/// A point on a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     pub x: i32,
     pub y: i32,
 }
 
-/// What is laid out: the sizes of nodes, and edges between them with the widths of their labels. Two levels that are alike have
-/// equal sketches.
+/// The input of a layout: the sizes of nodes, and edges between them with the widths of their labels. Two levels of the
+/// same form have equal sketches.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Sketch {
     pub sizes: Vec<(u32, u32)>,
     pub edges: Vec<(usize, usize, u32)>,
 }
 
-/// A sketch with places.
+/// A sketch with positions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Layout {
     pub width: i32,
@@ -34,7 +34,7 @@ pub(super) struct Layout {
 /// The height of an edge's label.
 const LABEL: f64 = 12.0;
 
-/// Layouts of sketches: models repeat their modules.
+/// The layouts of sketches, cached because models repeat their modules.
 #[derive(Debug, Default)]
 pub(super) struct Layouts(HashMap<Sketch, Layout>);
 
@@ -99,7 +99,7 @@ fn point(x: f64, y: f64) -> Point {
     Point { x: x.round() as i32, y: y.round() as i32 }
 }
 
-/// Returns points without those that lie on the line between their neighbours.
+/// Returns points without those that are on the line between their neighbours.
 fn straightened(points: Vec<Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::with_capacity(points.len());
     for point in points {
@@ -107,7 +107,7 @@ fn straightened(points: Vec<Point>) -> Vec<Point> {
             let area =
                 i64::from(b.x - a.x) * i64::from(point.y - a.y) - i64::from(point.x - a.x) * i64::from(b.y - a.y);
             let length = f64::from(point.x - a.x).hypot(f64::from(point.y - a.y));
-            // Half a pixel beside the line is on it.
+            // A point within half a pixel of the line counts as on it.
             if (area.abs() as f64) > length {
                 break;
             }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn nodes_do_not_overlap_lines_end_at_their_nodes_and_the_same_sketch_has_the_same_places() {
-        // A diamond with a line past it, and a way back.
+        // A diamond with an edge past it, and an edge back.
         let edges = vec![(0, 1, 48), (0, 2, 0), (1, 3, 0), (2, 3, 60), (0, 3, 24), (3, 1, 0)];
         let sketch = Sketch { sizes: vec![(84, 40), (120, 40), (64, 40), (96, 40)], edges };
         let found = layout(&sketch);

@@ -1,10 +1,10 @@
-//! What a run says of the nodes of its model.
+//! The facts of a run about the nodes of its model.
 
 use std::collections::HashMap;
 
 use super::model::{ModelGraph, Node, NodeKind};
 
-/// What colours a drawing can have.
+/// The facts by which a drawing can be coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colouring {
     /// The share of a run's time.
@@ -15,52 +15,54 @@ pub(crate) enum Colouring {
     Finite,
 }
 
-/// What is known of a node, or of all nodes of a module together.
+/// What is known about a node, or about all nodes of a module together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Mark {
-    /// Of a run in which it was executed, the median; of a module its share of a run that takes the median time.
+    /// For an operator, the median of the runs in which it was executed; for a module, its share of a run that takes
+    /// the median time.
     pub nanos: Option<f64>,
-    /// Its share of a run that takes the median time, in nanoseconds: less than the median if not every run executes it.
+    /// Its share of a run that takes the median time, in nanoseconds: less than the median if not every run executes
+    /// it.
     pub(super) part: f64,
     /// The same in percent.
     pub percent: f64,
     /// The operator that its time counts for.
     pub fused_into: Option<String>,
-    /// The NaN elements of what it gives.
+    /// The NaN elements of its outputs.
     pub nan: u64,
-    /// The infinite elements of what it gives.
+    /// The infinite elements of its outputs.
     pub inf: u64,
-    /// The smallest and the largest element of what it gives; `None` if that is not known.
+    /// The smallest and the largest element of its outputs; `None` if that is unknown.
     pub range: Option<(f64, f64)>,
-    /// The largest difference from the reference, as a part of the reference's largest element. It is infinite where the difference has
-    /// no size, as with a NaN on one side only; `None` where it was not compared.
+    /// The largest difference from the reference, relative to the reference's largest element. It is infinite if the
+    /// difference has no magnitude, as with a NaN on one side only; `None` if it was not compared.
     pub error: Option<f64>,
-    /// Whether it is of an input or an output of the model.
+    /// Whether it belongs to an input or an output of the model.
     pub is_end: bool,
 }
 
-/// What a run says of operators, by their names.
+/// The facts of a run about operators, by name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Marks {
-    /// The median, its part of the median run, and that in percent.
+    /// The median, its share of the median run, and that in percent.
     times: HashMap<String, ((f64, f64), f64)>,
     /// Operators whose time counts for another one.
     fused: HashMap<String, String>,
-    /// What their values are like.
+    /// The facts about their outputs.
     values: HashMap<String, Mark>,
-    /// What values are like that are taken: those of the model's inputs among them.
+    /// The facts about their inputs, including those of the model.
     inputs: HashMap<String, Mark>,
-    /// The largest difference from the reference, as a part of its largest element.
+    /// The largest difference from the reference, relative to its largest element.
     errors: HashMap<String, f64>,
 }
 
 impl Marks {
-    /// Begins with the differences of operators from the reference.
+    /// Starts with the differences of operators from the reference.
     pub(crate) fn new(errors: HashMap<String, f64>) -> Self {
         Self { errors, ..Self::default() }
     }
 
-    /// Adds the time of an operator and of those that are fused with it: the median, and its part of the median run.
+    /// Adds the time of an operator and of those that are fused with it: the median, and its share of the median run.
     pub(crate) fn add_times(&mut self, operator: &str, nanos: (f64, f64), percent: f64, fused: &[String]) {
         self.times.insert(operator.to_owned(), (nanos, percent));
         for other in fused {
@@ -68,18 +70,18 @@ impl Marks {
         }
     }
 
-    /// Adds what one of the values is like that an operator gives.
+    /// Adds facts about one of an operator's outputs.
     pub(crate) fn add_values(&mut self, operator: &str, nan: u64, inf: u64, range: Option<(f64, f64)>) {
         let values = Mark { nan, inf, range, ..Mark::default() };
         self.values.entry(operator.to_owned()).or_default().add(&values);
     }
 
-    /// Adds what a value is like that an operator takes. Several operators take the same.
+    /// Adds facts about one of an operator's inputs, which several operators may share.
     pub(crate) fn add_input(&mut self, value: &str, nan: u64, inf: u64, range: Option<(f64, f64)>) {
         self.inputs.entry(value.to_owned()).or_insert(Mark { nan, inf, range, ..Mark::default() });
     }
 
-    /// Returns what is known of each node of a graph.
+    /// Returns what is known about each node of a graph.
     pub(super) fn of(&self, graph: &ModelGraph) -> Vec<Mark> {
         graph.nodes.iter().map(|node| self.of_node(node)).collect()
     }
@@ -98,7 +100,7 @@ impl Marks {
         Mark { nanos, part, percent, fused_into, error: self.errors.get(&node.name).copied(), ..values }
     }
 
-    /// Returns the colourings for which there are data, the first one first.
+    /// Returns the colourings that have data, the first one first.
     pub(crate) fn colourings(&self) -> Vec<Colouring> {
         let all = [
             (Colouring::Time, self.times.is_empty()),
@@ -110,7 +112,7 @@ impl Marks {
 }
 
 impl Mark {
-    /// Adds what is known of another node of the same module.
+    /// Adds what is known about another node of the same module.
     pub(super) fn add(&mut self, other: &Self) {
         self.part += other.part;
         if self.nanos.is_some() || other.nanos.is_some() {
@@ -126,7 +128,7 @@ impl Mark {
         };
     }
 
-    /// Returns the step of the scale of a colouring, 0 for the least.
+    /// Returns the step in the scale of a colouring, from 0.
     pub(crate) fn step(&self, colouring: Colouring) -> usize {
         let above = |limits: &[f64], value: f64| limits.iter().take_while(|limit| value >= **limit).count();
         match colouring {
@@ -146,7 +148,7 @@ fn joined(a: Option<(f64, f64)>, b: Option<(f64, f64)>) -> Option<(f64, f64)> {
 }
 
 impl Colouring {
-    /// Returns where the steps of its scale begin.
+    /// Returns the lower limits of the steps of its scale.
     pub(crate) fn limits(self) -> &'static [f64] {
         match self {
             Self::Time => &[0.1, 0.5, 2.0, 10.0, 30.0],
@@ -189,7 +191,7 @@ mod tests {
         module.add(&node(Some(40.0), 10.0, 5.0, 1, 20, Some((-2.0, 3.0)), Some(0.5)));
         module.add(&node(None, 0.0, 0.0, 0, 0, None, None));
         module.add(&node(Some(7.0), 7.0, 3.5, 4, 300, Some((-1.0, 8.0)), Some(0.25)));
-        // Of 40 ns in a quarter of the runs, and 7 in each.
+        // Of 40 ns in a quarter of the runs, and 7 in each run.
         assert_eq!(module, node(Some(17.0), 17.0, 8.5, 5, 320, Some((-2.0, 8.0)), Some(0.5)));
         let mut empty = Mark::default();
         empty.add(&Mark::default());

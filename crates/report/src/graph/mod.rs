@@ -1,12 +1,12 @@
-//! The model as a picture: its graph in layers, folded by module.
+//! The drawing of a model: its graph in layers, folded by module.
 //!
 //! | room | what |
 //! |---|---|
-//! | `picture` | the drawing: levels within each other |
-//! | `layout` | where the members of a level stand |
+//! | `picture` | the drawing: levels inside each other |
+//! | `layout` | the positions of a level's members |
 //! | `tree` | the modules |
 //! | `chains` | modules that are too large, divided |
-//! | `marks` | what a run says of operators |
+//! | `marks` | the facts of a run about operators |
 //! | `model` | the operators and edges that are drawn |
 
 mod chains;
@@ -19,4 +19,4 @@ mod tree;
 pub(crate) use self::layout::Point;
 pub(crate) use self::marks::{Colouring, Marks};
 pub(crate) use self::model::{KnownTypes, ModelGraph};
-pub(crate) use self::picture::{Drawn, Level, Line, PORT, Picture, What};
+pub(crate) use self::picture::{Drawn, DrawnKind, Level, Line, PORT, Picture};

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, HashMap};
 use opscope_onnx::{Dim, Graph, Operator, Producer, TensorInfo, ValueId, ValueTypes, path_of_operator};
 use opscope_tensor::DType;
 
-/// What a run says of the types of values, by their names: the element type and the shape.
+/// A run's types of values, by name: the element type and the shape.
 pub(crate) type KnownTypes = BTreeMap<String, (DType, Vec<usize>)>;
 
-/// The part of a model that depends on its inputs: what computes constants only is done before a run.
+/// The part of a model that depends on its inputs. Operators that only compute constants are executed before a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ModelGraph {
-    /// In an order in which each stands behind what it takes from.
+    /// In an order in which each node comes after those whose outputs it takes.
     pub nodes: Vec<Node>,
-    /// The values between them, once for each node that takes one.
+    /// The values between them, one edge for each node that takes a value.
     pub edges: Vec<Edge>,
-    /// How many operators compute constants only, and are not drawn.
+    /// How many operators only compute constants, and are not drawn.
     pub constant: usize,
 }
 
@@ -28,15 +28,15 @@ pub(crate) struct Node {
     /// Its type; `Input` or `Output`.
     pub op_type: String,
     pub kind: NodeKind,
-    /// The modules that it lies in, the outermost first. All in a row are its path: `/encoder`, `/layer.3`.
+    /// The modules that it is in, the outermost first. Concatenated, they are its path: `/encoder`, `/layer.3`.
     pub modules: Vec<String>,
     /// The line of the source that it comes from.
     pub source: Option<String>,
-    /// The shapes that it takes, without those of what the file holds.
+    /// The shapes of its inputs, without those of constants in the file.
     pub takes: Vec<String>,
-    /// The shapes that it gives, with the element type.
+    /// The shapes of its outputs, with the element type.
     pub gives: Vec<String>,
-    /// The names of the values that it gives.
+    /// The names of its outputs.
     pub values: Vec<String>,
 }
 
@@ -52,14 +52,14 @@ pub(crate) enum NodeKind {
 pub(crate) struct Edge {
     pub from: usize,
     pub to: usize,
-    /// Its place among the values that are drawn: the same for all edges of one value.
+    /// Its index among the drawn values: the same for all edges of one value.
     pub value: usize,
-    /// The value's shape, as in `1×64×56×56`; empty if it is not known.
+    /// The value's shape, as in `1×64×56×56`; empty if it is unknown.
     pub shape: String,
 }
 
 impl ModelGraph {
-    /// Takes what is drawn from a model. `known` are the types that a run had.
+    /// Takes the parts of a model that are drawn. `known` are the types in a run.
     pub(crate) fn of(graph: &Graph, known: &KnownTypes) -> Self {
         let values = graph.values.iter();
         let stated = values.filter_map(|value| {
@@ -81,7 +81,7 @@ struct Drawing<'a> {
 impl Drawing<'_> {
     fn draw(&mut self) {
         let graph = self.graph;
-        // The node that gives a value, and the value's place.
+        // The node that computes a value, and the value's index.
         let mut given: HashMap<ValueId, (usize, usize)> = HashMap::new();
         for input in &graph.inputs {
             let node = Node { gives: vec![self.kind(*input)], ..self.end(*input, NodeKind::Input) };
@@ -89,7 +89,7 @@ impl Drawing<'_> {
             given.insert(*input, (self.drawn.nodes.len(), next));
             self.drawn.nodes.push(node);
         }
-        // A model without inputs computes constants only, and they are what there is to see.
+        // A model without inputs only computes constants, so these are drawn.
         let draws_all = graph.inputs.is_empty();
         for operator in &graph.operators {
             let taken: Vec<ValueId> = operator.inputs.iter().flatten().chain(&operator.captures).copied().collect();
@@ -156,7 +156,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns a shape as in `1×64×56×56`; empty if it is not known.
+    /// Returns a shape as in `1×64×56×56`; empty if it is unknown.
     fn shape(&self, value: ValueId) -> String {
         let sizes: Option<Vec<String>> = match self.types.get(value) {
             Some(info) => Some(info.shape.iter().map(usize::to_string).collect()),
@@ -179,13 +179,13 @@ fn modules(operator: &Operator) -> Vec<String> {
 }
 
 impl Node {
-    /// Returns the path of its modules, without what parts it from a path around it.
+    /// Returns the path of its modules, without the leading separator.
     pub(super) fn path(&self) -> String {
         without_separator(&self.modules.concat()).to_owned()
     }
 }
 
-/// Returns a path, or a part of one, without the separator that it begins with.
+/// Returns a path, or part of one, without its leading separator.
 pub(super) fn without_separator(path: &str) -> &str {
     path.trim_start_matches(['/', '.'])
 }

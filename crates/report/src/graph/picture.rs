@@ -1,4 +1,4 @@
-//! The drawing of a model: levels within each other.
+//! The drawing of a model: levels inside each other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,15 +9,15 @@ use super::model::{Edge, ModelGraph, Node, NodeKind, without_separator};
 use super::tree::{Member, Module, places};
 use crate::units::{cut, duration, percent, value};
 
-/// The height of a node; the style has it, too.
+/// The height of a node, which the style repeats.
 const HEIGHT: u32 = 40;
 /// The width and the height of a port.
 pub(crate) const PORT: u32 = 10;
-/// The most letters on a node.
+/// How many letters a node has at most.
 const MOST_LETTERS: usize = 28;
-/// The most letters of what stands below.
+/// How many letters the note below has at most.
 const MOST_NOTE: usize = 40;
-/// The most ports at each end of a module: more become one.
+/// How many ports each end of a module has at most. More are merged into one.
 const MOST_PORTS: usize = 5;
 
 /// A drawing.
@@ -27,7 +27,7 @@ pub(crate) struct Picture {
     pub colourings: Vec<Colouring>,
     /// How many operators are drawn.
     pub operators: usize,
-    /// How many compute constants only, and are not drawn.
+    /// How many operators only compute constants, and are not drawn.
     pub constant: usize,
 }
 
@@ -46,25 +46,25 @@ pub(crate) struct Drawn {
     /// Its top left corner.
     pub corner: Point,
     pub width: u32,
-    pub what: What,
-    /// What stands on it.
+    pub what: DrawnKind,
+    /// The text on it.
     pub label: String,
-    /// What stands below that.
+    /// The text below that.
     pub note: String,
-    /// What there is to say of it, a line each.
+    /// The facts about it, one line each.
     pub about: Vec<String>,
     pub mark: Mark,
-    /// Whether it is the operator that stands out most in a colouring.
+    /// The colourings in which it is the operator that stands out most.
     pub most: Vec<Colouring>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum DrawnKind {
     Operator,
     /// An input or an output of the model.
     End,
     Module(Level),
-    /// Where values enter or leave a module.
+    /// A point where values enter or leave a module.
     Port,
 }
 
@@ -74,12 +74,12 @@ pub(crate) struct Line {
     pub from: usize,
     pub to: usize,
     pub points: Vec<Point>,
-    /// What stands on it, and where the middle of that is.
+    /// The text on it, and the middle of that text.
     pub label: Option<(Point, String)>,
 }
 
 impl Picture {
-    /// Draws a model with what a run says of it.
+    /// Draws a model with the facts of a run.
     pub(crate) fn of(graph: &ModelGraph, marks: &Marks) -> Self {
         let colourings = marks.colourings();
         let marks = marks.of(graph);
@@ -92,7 +92,8 @@ impl Picture {
     }
 }
 
-/// Returns the node that stands out most: the slowest, that with the largest error, or the first that has a NaN or an infinity.
+/// Returns the node that stands out most: the slowest, the one with the largest error, or the first with a NaN or an
+/// infinity.
 fn most(colouring: Colouring, marks: &[Mark]) -> Option<usize> {
     let largest = |of: &dyn Fn(&Mark) -> f64| {
         let sizes = marks.iter().map(of).enumerate().filter(|(_, size)| *size > 0.0);
@@ -113,7 +114,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws the inside of a module. `edges` are those that have an end in it.
+    /// Draws the inside of a module. `edges` are those with an end in it.
     fn level(&mut self, module: &Module, edges: &[&Edge]) -> Level {
         let places = places(&module.members);
         let mut nodes: Vec<Drawn> = Vec::with_capacity(module.members.len());
@@ -148,7 +149,7 @@ impl Drawing<'_> {
 
     fn node(&self, place: usize) -> Drawn {
         let (node, mark) = (&self.graph.nodes[place], &self.marks[place]);
-        let what = if node.kind == NodeKind::Operator { What::Operator } else { What::End };
+        let what = if node.kind == NodeKind::Operator { DrawnKind::Operator } else { DrawnKind::End };
         let note = match node.kind {
             NodeKind::Operator => note(mark).unwrap_or_default(),
             NodeKind::Input if mark.nan + mark.inf > 0 => note(mark).unwrap_or_default(),
@@ -168,27 +169,27 @@ impl Drawing<'_> {
         let name = without_separator(&module.name);
         let mut lines = vec![name.to_owned(), operators];
         lines.extend(facts(&mark));
-        Drawn { mark, ..Drawn::new(What::Module(level), name, note, lines) }
+        Drawn { mark, ..Drawn::new(DrawnKind::Module(level), name, note, lines) }
     }
 }
 
 impl Drawn {
-    fn new(what: What, label: &str, note: String, about: Vec<String>) -> Self {
+    fn new(what: DrawnKind, label: &str, note: String, about: Vec<String>) -> Self {
         let label = cut(label, MOST_LETTERS);
         let note = cut(&note, MOST_NOTE);
         let width = (letters(&label, 7.6).max(letters(&note, 6.4)) + 22.0).max(64.0);
-        // Levels that differ in a letter or two are alike.
+        // Levels whose names differ in only a letter or two get the same layout.
         let width = (width / 12.0).ceil() as u32 * 12;
         Self { corner: Point { x: 0, y: 0 }, width, what, label, note, about, mark: Mark::default(), most: Vec::new() }
     }
 
     fn size(&self) -> (u32, u32) {
-        if self.what == What::Port { (PORT, PORT) } else { (self.width, HEIGHT) }
+        if self.what == DrawnKind::Port { (PORT, PORT) } else { (self.width, HEIGHT) }
     }
 }
 
-/// Returns about how wide a text is whose usual letters are so wide: capitals and what is as wide as `m` are wider, and those of
-/// Chinese, Japanese and Korean, and pictures, twice as wide.
+/// Returns the approximate width of a text whose usual letters have this width: capitals and letters as wide as `m` are
+/// wider; Chinese, Japanese and Korean characters and pictures are twice as wide.
 fn letters(text: &str, usual: f64) -> f64 {
     let width = |letter: char| match letter {
         'A'..='Z' | 'm' | 'w' | '%' | '@' => 1.3,
@@ -204,7 +205,7 @@ impl Line {
     }
 }
 
-/// Returns the lines of a level. Where a value enters or leaves, a port is added.
+/// Returns the lines of a level. Adds a port where a value enters or leaves.
 fn joined(edges: &[&Edge], places: &HashMap<usize, usize>, nodes: &mut Vec<Drawn>) -> Vec<Line> {
     let inside = |place: usize| places.get(&place).copied();
     let outer = |is_out: bool| {
@@ -231,7 +232,7 @@ fn joined(edges: &[&Edge], places: &HashMap<usize, usize>, nodes: &mut Vec<Drawn
                     (true, false) => "a value that leaves the module".to_owned(),
                     (false, false) => "a value that enters the module".to_owned(),
                 };
-                nodes.push(Drawn { width: PORT, ..Drawn::new(What::Port, "", String::new(), vec![what]) });
+                nodes.push(Drawn { width: PORT, ..Drawn::new(DrawnKind::Port, "", String::new(), vec![what]) });
             }
             ports.insert(*value, nodes.len() - 1);
         }
@@ -259,7 +260,7 @@ fn joined(edges: &[&Edge], places: &HashMap<usize, usize>, nodes: &mut Vec<Drawn
     shapes.into_iter().map(line).collect()
 }
 
-/// Returns what stands below the label of a node.
+/// Returns the text below the label of a node.
 fn note(mark: &Mark) -> Option<String> {
     if let Some(nanos) = mark.nanos {
         return Some(format!("{} · {}", duration(nanos), percent(mark.percent)));
@@ -281,7 +282,7 @@ fn note(mark: &Mark) -> Option<String> {
     mark.fused_into.as_ref().map(|_| "fused".to_owned())
 }
 
-/// Returns what there is to say of an operator, an input or an output.
+/// Returns the facts about an operator, an input or an output.
 fn about(node: &Node, mark: &Mark) -> Vec<String> {
     let mut lines = vec![node.name.clone()];
     lines.push(match node.modules.is_empty() {
@@ -298,7 +299,7 @@ fn about(node: &Node, mark: &Mark) -> Vec<String> {
     lines
 }
 
-/// Returns what a run says of a node, a line each.
+/// Returns the facts of a run about a node, one line each.
 fn facts(mark: &Mark) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(nanos) = mark.nanos {

@@ -1,32 +1,33 @@
-//! The modules of a model as a tree whose levels are small enough to be drawn.
+//! The modules of a model as a tree whose levels are small enough to draw.
 
 use std::collections::HashMap;
 
 use super::model::{ModelGraph, Node, NodeKind, without_separator};
 
-/// The most members of a level: more become groups.
+/// How many members a level has at most. More are grouped.
 pub(super) const MOST_MEMBERS: usize = 36;
 
-/// A module of the model, or a group of what follows each other.
+/// A module of the model, or a group of consecutive members.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Module {
-    /// Its path within the module around it, with its separator, as in `/layer.3`; of a group, its label, as in `Conv … Add`.
+    /// Its path inside the module around it, with its separator, as in `/layer.3`; for a group, its label, as in `Conv
+    /// … Add`.
     pub name: String,
-    /// What it holds, in the order of the graph.
+    /// Its content, in the order of the graph.
     pub members: Vec<Member>,
 }
 
-/// What a module holds.
+/// A member of a module.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Member {
-    /// A node of the graph, by its place.
+    /// A node of the graph, by its index.
     Node(usize),
     /// A module.
     Module(Module),
 }
 
 impl Module {
-    /// Returns the modules of a graph. Those with a single member are joined with it.
+    /// Returns the modules of a graph. Modules with a single member are merged with it.
     pub(crate) fn tree(graph: &ModelGraph) -> Self {
         let mut root = Self::default();
         for (place, node) in graph.nodes.iter().enumerate() {
@@ -37,7 +38,7 @@ impl Module {
     }
 
     fn add(&mut self, modules: &[String], place: usize) {
-        // Modules at the end of a list are looked at first: what follows each other mostly lies in the same one.
+        // The last modules of a list are checked first, because consecutive operators are mostly in the same module.
         let mut module = self;
         for name in modules {
             let known = module
@@ -54,7 +55,7 @@ impl Module {
         module.members.push(Member::Node(place));
     }
 
-    /// Puts members into the order of the first node of each.
+    /// Sorts members by the first node of each.
     fn sort(&mut self) {
         for member in &mut self.members {
             if let Member::Module(module) = member {
@@ -64,13 +65,13 @@ impl Module {
         self.members.sort_by_cached_key(Member::first);
     }
 
-    /// Replaces modules that hold a single member by that member.
+    /// Replaces modules with a single member by that member.
     fn joined(mut self) -> Self {
         self.members = self.members.into_iter().map(Member::joined).collect();
         self
     }
 
-    /// Opens modules that hold most of the model, so that the first picture shows its parts.
+    /// Opens modules that contain most of the model, so that the first picture shows their parts.
     fn opened(mut self, nodes: usize) -> Self {
         loop {
             let large = self.members.iter().position(|member| match member {
@@ -93,7 +94,7 @@ impl Module {
         }
     }
 
-    /// Returns how many nodes it holds.
+    /// Returns how many nodes it contains.
     pub(crate) fn nodes(&self) -> usize {
         self.members.iter().map(|member| if let Member::Module(module) = member { module.nodes() } else { 1 }).sum()
     }
@@ -118,7 +119,7 @@ impl Member {
         }
     }
 
-    /// Returns what stands on it.
+    /// Returns the text on it.
     pub(super) fn label<'a>(&'a self, nodes: &'a [Node]) -> &'a str {
         match self {
             Self::Module(module) => without_separator(&module.name),
@@ -143,13 +144,13 @@ impl Member {
 }
 
 impl Node {
-    /// Returns what stands on it: an operator's type, or the name of an input or output.
+    /// Returns the text on it: an operator's type, or the name of an input or output.
     pub(crate) fn label(&self) -> &str {
         if self.kind == NodeKind::Operator { &self.op_type } else { &self.name }
     }
 }
 
-/// Returns for each node the place of the member of a level that holds it.
+/// Returns for each node the index of the level's member that contains it.
 pub(super) fn places(members: &[Member]) -> HashMap<usize, usize> {
     let mut places = HashMap::new();
     for (index, member) in members.iter().enumerate() {

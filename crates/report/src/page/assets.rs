@@ -1,9 +1,9 @@
-/// The style. It is the only one that the page's policy allows.
+/// The only style that the page's policy allows.
 pub(super) const STYLE: &str = include_str!("style.css");
-/// The script. It is the only one that the page's policy allows.
+/// The only script that the page's policy allows.
 pub(super) const SCRIPT: &str = include_str!("script.js");
 
-/// The policy: nothing is loaded, and no style and no script applies but the two above, which it knows by their SHA-256.
+/// The policy: nothing is loaded, and only the style and the script above are allowed, by their SHA-256.
 pub(super) const POLICY: &str = "default-src 'none'; \
      style-src 'sha256-0krm15ADVRFwFFeBIfJ7MTQEml/8JsqCNB7K+eeFPaM='; \
      script-src 'sha256-wJJujy4PrG+ltTDM6pVGe+QeT7Y3c056T0Dwtk50vOM='; \

@@ -4,12 +4,12 @@ use std::path::{Component, Path, PathBuf};
 
 use opscope_text::{shell_path, shell_word};
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use crate::ReportError;
 use crate::facts::{RunFacts, ValuesComparison};
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let run = place.run;
     let is_missing = run.model.as_ref().is_some_and(|model| !model.is_empty()) && run.started_in.is_none();
     let text = match is_missing {
@@ -67,7 +67,7 @@ fn commands(run: &RunFacts, directory: &Path) -> Vec<(&'static str, String)> {
     }
     if let (Some(model), Some(home)) = (run.model.as_deref().filter(|model| !model.is_empty()), &run.started_in) {
         let relative = relative(directory, home);
-        // The inputs of the run are named as from the directory in which it was started.
+        // The inputs of the run are named relative to the directory in which it was started.
         let there = |command: String| match relative.as_os_str().is_empty() {
             true => command,
             false => format!("(cd {} && {command})", shell_path(&relative)),
@@ -94,18 +94,19 @@ fn commands(run: &RunFacts, directory: &Path) -> Vec<(&'static str, String)> {
     commands
 }
 
-/// Returns the options that give a command the run's own inputs and engine, to be added to it.
+/// Returns the options that give a command the inputs and the engine of the run.
 fn given(run: &RunFacts) -> String {
     let words = run.summary.iter().flat_map(|summary| &summary.again);
     words.map(|word| format!(" {}", shell_word(word))).collect()
 }
 
-/// Returns a path as a word of a shell that runs in a directory.
+/// Returns a path as a word for a shell that runs in a directory.
 fn shown(directory: &Path, path: &Path) -> String {
     shell_path(relative(directory, path))
 }
 
-/// Returns the path from a directory to what exists; empty for the directory itself. A path that is not there stays as it is.
+/// Returns the path from a directory to an existing file or directory; empty for the directory itself. A path that does
+/// not exist stays unchanged.
 fn relative(directory: &Path, path: &Path) -> PathBuf {
     let (Ok(from), Ok(to)) = (directory.canonicalize(), path.canonicalize()) else { return path.to_owned() };
     let (mut from, mut to) = (from.components().peekable(), to.components().peekable());

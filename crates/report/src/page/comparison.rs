@@ -1,4 +1,4 @@
-//! A against B.
+//! The comparison of run A with run B.
 
 use opscope::compare::times::{Change, OperatorChange, Side, TimesComparison};
 
@@ -6,7 +6,7 @@ use super::html::Html;
 use super::operators::{Column, number, table};
 use crate::units::{count, duration, trimmed};
 
-/// The most rows of the table; the comparison has those that cost the most first.
+/// How many rows the table has at most; the comparison lists those with the highest cost first.
 const MOST_ROWS: usize = 2_000;
 
 pub(super) fn section(html: &mut Html, comparison: &TimesComparison) {
@@ -60,10 +60,10 @@ fn in_words(change: &Change) -> (&'static str, String) {
     }
 }
 
-/// Returns what is to be said of a machine that was slower on one side: `slowdown` is how many times longer a fixed piece of work took
-/// during B, the least and the most.
+/// Returns a note on a machine that was slower on one side. `slowdown` is by which factor a fixed piece of work took
+/// longer during B: the smallest and the largest.
 fn machine((least, most): (f64, f64)) -> Option<String> {
-    /// What a machine differs by from one moment to the next.
+    /// The usual variation of a machine from one moment to the next.
     const USUAL: f64 = 1.05;
     let middle = (least * most).sqrt();
     let (side, times) = match middle {
@@ -108,7 +108,7 @@ fn total(html: &mut Html, what: &'static str, change: &Change) {
     });
 }
 
-/// Returns the class of a change: whether the whole interval lies on one side of no change.
+/// Returns the class of a change: whether the whole interval is on one side of no change.
 fn verdict(change: &Change) -> &'static str {
     match (change.is_significant(), change.difference_ns > 0.0) {
         (false, _) => "same",
@@ -206,7 +206,7 @@ fn row(html: &mut Html, row: &OperatorChange, most: f64) {
     });
 }
 
-/// A bar to the left of the middle for what became faster, to the right for what became slower.
+/// Writes a bar: to the left of the middle for what became faster, to the right for what became slower.
 fn bar(html: &mut Html, difference: f64, most: f64) {
     let width = if most > 0.0 { (difference.abs() / most * 50.0).clamp(0.0, 50.0) } else { 0.0 };
     let (x, width) =

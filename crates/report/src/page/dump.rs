@@ -1,8 +1,8 @@
-//! What a dump's tensors are like, and where the first one is that is not finite.
+//! The section on the tensors of a dump, and on the first one that is not finite.
 
 use opscope_text::shown_size;
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use super::operators::{Column, number, table};
 use crate::ReportError;
@@ -10,7 +10,7 @@ use crate::chart;
 use crate::facts::{DumpFacts, FirstBad, ValueRow};
 use crate::units::{count, trimmed, value};
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let Some(dump) = &place.run.dump else { return Ok(()) };
     let text = format!(
         "{} tensors of {} values, {}.",
@@ -51,7 +51,7 @@ fn first_bad(html: &mut Html, bad: &FirstBad) {
             });
             html.element("code", &[], bad.code.as_ref().map_or(operator, |code| &code.display_name));
         }
-        // What people call an operator has its type.
+        // An operator's name for people contains its type.
         let is_named = bad.code.as_ref().is_some_and(|code| code.module().is_some());
         if let Some(op_type) = bad.op_type.as_ref().filter(|_| !is_named) {
             html.text(format!(" ({op_type})"));
@@ -81,7 +81,7 @@ fn first_bad(html: &mut Html, bad: &FirstBad) {
     });
 }
 
-fn values(html: &mut Html, place: &Place<'_>, dump: &DumpFacts) {
+fn values(html: &mut Html, place: &RunOnPage<'_>, dump: &DumpFacts) {
     let columns: &[Column] = &[
         Column { title: "Value", is_number: false },
         Column { title: "Operator", is_number: false },
@@ -103,19 +103,19 @@ fn values(html: &mut Html, place: &Place<'_>, dump: &DumpFacts) {
         }
     };
     let id = format!("{}-values", place.prefix);
-    // What is wrong is not looked for.
+    // Wrong values are listed first, so that they need not be searched.
     let (bad, good): (Vec<_>, Vec<_>) = dump.rows.iter().partition(|row| row.nan + row.inf > 0);
     table(html, &id, &caption, columns, dump.rows.len(), |html| {
         bad.into_iter().chain(good).for_each(|value| row(html, place, value));
     });
 }
 
-fn row(html: &mut Html, place: &Place<'_>, row: &ValueRow) {
+fn row(html: &mut Html, place: &RunOnPage<'_>, row: &ValueRow) {
     let class = if row.nan + row.inf > 0 { "bad" } else { "" };
     html.within("tr", &[("class", class)], |html| {
         html.element("th", &[("scope", "row")], &row.value);
         html.within("td", &[], |html| {
-            // What people call it has its type.
+            // Its name for people contains its type.
             html.text(row.code.as_ref().map_or(&row.operator, |code| &code.display_name));
             let is_named = row.code.as_ref().is_some_and(|code| code.module().is_some());
             let of = if is_named { &row.operator } else { &row.op_type };
@@ -138,7 +138,7 @@ fn row(html: &mut Html, place: &Place<'_>, row: &ValueRow) {
     });
 }
 
-/// Writes a number of a tensor's elements.
+/// Writes a number computed from a tensor's elements.
 fn element(html: &mut Html, element: Option<f64>) {
     let sorted =
         element.map_or_else(

@@ -1,14 +1,14 @@
-//! The model as a picture: its graph, folded by module.
+//! The section with the drawing of the model: its graph, folded by module.
 
 use std::fmt::Write;
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use crate::ReportError;
-use crate::graph::{Colouring, Drawn, Level, Line, PORT, Picture, Point, What};
+use crate::graph::{Colouring, Drawn, DrawnKind, Level, Line, PORT, Picture, Point};
 use crate::units::{count, trimmed};
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     match &place.run.picture {
         Some(Ok(picture)) => figure(html, place, picture),
         Some(Err(reason)) => html.element("p", &[("class", "description")], reason),
@@ -17,7 +17,7 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
     Ok(())
 }
 
-fn figure(html: &mut Html, place: &Place<'_>, picture: &Picture) {
+fn figure(html: &mut Html, place: &RunOnPage<'_>, picture: &Picture) {
     let hint = format!("{}-graph-hint", place.prefix);
     html.element("p", &[("class", "description")], about(picture));
     let first = picture.colourings.first().map_or("", |colouring| colouring.id());
@@ -52,7 +52,7 @@ fn about(picture: &Picture) -> String {
     text
 }
 
-fn controls(html: &mut Html, place: &Place<'_>, picture: &Picture) {
+fn controls(html: &mut Html, place: &RunOnPage<'_>, picture: &Picture) {
     html.within("div", &[("class", "controls")], |html| {
         if picture.colourings.len() > 1 {
             let name = format!("{}-graph-by", place.prefix);
@@ -76,7 +76,7 @@ fn controls(html: &mut Html, place: &Place<'_>, picture: &Picture) {
     });
 }
 
-fn drawing(html: &mut Html, place: &Place<'_>, picture: &Picture) {
+fn drawing(html: &mut Html, place: &RunOnPage<'_>, picture: &Picture) {
     let (width, height) = (picture.level.width.to_string(), picture.level.height.to_string());
     let view = format!("0 0 {width} {height}");
     let arrow = format!("{}-arrow", place.prefix);
@@ -96,7 +96,8 @@ fn drawing(html: &mut Html, place: &Place<'_>, picture: &Picture) {
     });
 }
 
-/// Writes a level. The attributes are short, and the sizes that all nodes have are in the style, since there are thousands.
+/// Writes a level. The attributes are short, and sizes that all nodes share are in the style, since there are thousands
+/// of nodes.
 fn level(html: &mut Html, level: &Level, colourings: &[Colouring]) {
     let size = format!("{} {}", level.width, level.height);
     html.within("g", &[("class", "v"), ("data-s", &size)], |html| {
@@ -132,9 +133,9 @@ fn node(html: &mut Html, node: &Drawn, colourings: &[Colouring]) {
                 html.text(line);
             }
         });
-        let width = if node.what == What::Port { PORT } else { node.width };
+        let width = if node.what == DrawnKind::Port { PORT } else { node.width };
         html.within("rect", &[("width", &width.to_string())], |_| {});
-        if node.what == What::Port {
+        if node.what == DrawnKind::Port {
             return;
         }
         let (first, second) = if node.note.is_empty() { ("24", "") } else { ("17", "32") };
@@ -142,22 +143,26 @@ fn node(html: &mut Html, node: &Drawn, colourings: &[Colouring]) {
         if !node.note.is_empty() {
             html.element("text", &[("class", "k"), ("x", &middle), ("y", second)], &node.note);
         }
-        if let What::Module(inner) = &node.what {
+        if let DrawnKind::Module(inner) = &node.what {
             level(html, inner, colourings);
         }
     });
 }
 
-/// Returns the classes of a node: what it is, and its step in each colouring.
+/// Returns the classes of a node: its kind, and its step in each colouring.
 fn class(node: &Drawn, colourings: &[Colouring]) -> String {
     let mut class = String::from(match node.what {
-        What::Operator => "n",
-        What::End => "n i",
-        What::Module(_) => "n m",
-        What::Port => "n p",
+        DrawnKind::Operator => "n",
+        DrawnKind::End => "n i",
+        DrawnKind::Module(_) => "n m",
+        DrawnKind::Port => "n p",
     });
     for colouring in colourings {
-        if *colouring == Colouring::Error && node.mark.error.is_none() && !node.mark.is_end && node.what != What::Port {
+        if *colouring == Colouring::Error
+            && node.mark.error.is_none()
+            && !node.mark.is_end
+            && node.what != DrawnKind::Port
+        {
             class.push_str(" eu");
         }
         let step = node.mark.step(*colouring);
@@ -168,7 +173,7 @@ fn class(node: &Drawn, colourings: &[Colouring]) -> String {
     class
 }
 
-/// Returns a smooth line through the middles between points, from the first one to the last one.
+/// Returns a smooth line through the midpoints between points, from the first point to the last one.
 fn curve(points: &[Point]) -> String {
     let [first, between @ .., last] = points else { return String::new() };
     let mut text = format!("M{},{}", first.x, first.y);
@@ -215,7 +220,7 @@ impl Colouring {
         }
     }
 
-    /// Returns what the classes of its steps begin with.
+    /// Returns the prefix of the classes of its steps.
     fn letter(self) -> &'static str {
         match self {
             Self::Time => "t",
@@ -232,7 +237,7 @@ impl Colouring {
         }
     }
 
-    /// Returns the text of the button that shows what stands out most.
+    /// Returns the text of the button that shows the node which stands out most.
     fn find(self) -> &'static str {
         match self {
             Self::Time => "Slowest operator",
@@ -241,7 +246,7 @@ impl Colouring {
         }
     }
 
-    /// Returns what its scale is of.
+    /// Returns what its scale measures.
     fn of(self) -> &'static str {
         match self {
             Self::Time => "Share of a run's time:",

@@ -4,8 +4,8 @@ use opscope_text::shown_text;
 
 use crate::chart::{Chart, Spot};
 
-/// The page while it is written. Markup comes from string literals only; every other text is escaped, so that no name of a model
-/// can become markup.
+/// The page while it is being written. Markup comes only from string literals; every other text is escaped, so that no
+/// name of a model can become markup.
 #[derive(Debug, Default)]
 pub(crate) struct Html {
     text: String,
@@ -15,19 +15,19 @@ pub(crate) struct Html {
 pub(crate) type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 impl Html {
-    /// Writes an element with what `content` writes in it.
+    /// Writes an element, and inside it what `content` writes.
     pub(crate) fn within(&mut self, tag: &'static str, attributes: Attributes<'_>, content: impl FnOnce(&mut Self)) {
         self.open(tag, attributes);
         content(self);
         let _ = write!(self.text, "</{tag}>");
     }
 
-    /// Writes an element that holds a text.
+    /// Writes an element that contains a text.
     pub(crate) fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, text: impl fmt::Display) {
         self.within(tag, attributes, |html| html.text(text));
     }
 
-    /// Writes an element that has no content and no end.
+    /// Writes an element without content and end tag.
     pub(crate) fn void(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.open(tag, attributes);
     }
@@ -37,14 +37,14 @@ impl Html {
         let _ = write!(Escape(&mut self.text), "{}", shown_text(&text.to_string()));
     }
 
-    /// Writes markup of the program's own.
+    /// Writes the program's own markup.
     pub(crate) fn raw(&mut self, markup: &'static str) {
         self.text.push_str(markup);
     }
 
-    /// Writes a chart, which draws numbers and words of the program's own.
+    /// Writes a chart, which contains only the program's own numbers and words.
     pub(crate) fn chart(&mut self, chart: &Chart, id: &str) {
-        // What is not seen is escaped before: JSON has other escapes.
+        // Invisible characters are escaped before, because JSON has other escapes.
         let rounded = |place: f64| (place * 1e4).round() / 1e4;
         let spot = |spot: &Spot| (rounded(spot.place), shown_text(&spot.text).into_owned(), spot.height.map(rounded));
         let hover: Vec<_> = chart.hover.iter().map(spot).collect();
@@ -93,7 +93,7 @@ impl Html {
     }
 }
 
-/// Escapes what has a meaning in HTML, in texts and in attributes.
+/// Escapes characters with a meaning in HTML, in texts and in attributes.
 struct Escape<'a>(&'a mut String);
 
 impl Write for Escape<'_> {

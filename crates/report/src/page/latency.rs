@@ -1,6 +1,6 @@
 //! How long runs took.
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use crate::ReportError;
 use crate::chart;
@@ -12,7 +12,7 @@ pub(super) fn is_there(run: &RunFacts) -> bool {
     run.latency.as_ref().is_some_and(|latency| latency.runs >= LEAST_RUNS)
 }
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let Some(latency) = &place.run.latency else { return Ok(()) };
     let charts = [("distribution", chart::distribution(latency)?), ("over-time", chart::over_time(latency)?)];
     html.within("div", &[("class", "charts")], |html| {

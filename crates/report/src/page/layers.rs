@@ -2,18 +2,18 @@
 
 use opscope_profile::Layer;
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use super::overview::bar;
 use crate::ReportError;
 use crate::units::{count, duration, percent, trimmed};
 
-/// The most layers that a page shows: of each layer those that take the most time.
+/// How many layers a page shows at most: of each layer those that take the most time.
 const MOST_LAYERS: usize = 1_500;
-/// Layers that take less than this part of the time are not opened at first, in percent.
+/// Layers that take less than this share of the time, in percent, are closed at first.
 const OPENED: f64 = 25.0;
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let Some(tree) = &place.run.layers else { return Ok(()) };
     let text = "Operators by the paths in their names, the slowest layer first. A layer holds what lies in it. Its time is the sum of medians.";
     html.element("p", &[("class", "description")], text);

@@ -1,19 +1,19 @@
-//! What a run holds in memory.
+//! The section on the memory that a run holds.
 
 use opscope_profile::MemoryOfOperator;
 use opscope_text::shown_size;
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use super::operators::{Column, number, table};
 use crate::ReportError;
 use crate::chart;
 use crate::units::count;
 
-/// The most rows of the table: the operators that hold the most at the peak.
+/// How many rows the table has at most: the operators that hold the most at the peak.
 const MOST_ROWS: usize = 500;
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let Some(memory) = &place.run.memory else { return Ok(()) };
     let chart = chart::memory(memory)?;
     html.within("div", &[("class", "charts")], |html| html.chart(&chart, &format!("{}-memory-chart", place.prefix)));

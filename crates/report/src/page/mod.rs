@@ -24,26 +24,26 @@ use crate::ReportError;
 use crate::facts::{RunFacts, ValuesComparison};
 
 /// A run on the page.
-struct Place<'a> {
+struct RunOnPage<'a> {
     run: &'a RunFacts,
-    /// What the ids of its sections begin with.
+    /// The prefix of the ids of its sections.
     prefix: String,
     /// The directory that its commands are for.
     directory: &'a Path,
 }
 
-/// A section of a run: the end of its id, its title, and what writes it.
+/// A section of a run: the suffix of its id, its title, and the function that writes it.
 struct Section {
     id: &'static str,
     title: &'static str,
-    /// Whether it needs the whole width.
+    /// Whether it needs the full width.
     is_wide: bool,
-    write: fn(&mut Html, &Place<'_>) -> Result<(), ReportError>,
+    write: fn(&mut Html, &RunOnPage<'_>) -> Result<(), ReportError>,
     /// Returns whether there is anything to show.
     is_there: fn(&RunFacts) -> bool,
 }
 
-/// The sections of a run, in their order. A new one is a line here and a file beside this one.
+/// The sections of a run, in order. A new one is a line here and a file beside this one.
 const SECTIONS: &[Section] = &[
     Section { id: "summary", title: "Summary", is_wide: true, write: overview::summary, is_there: |_| true },
     Section { id: "latency", title: "Latency", is_wide: true, write: latency::section, is_there: latency::is_there },
@@ -100,18 +100,18 @@ const SECTIONS: &[Section] = &[
     Section { id: "commands", title: "See more", is_wide: false, write: commands::section, is_there: |_| true },
 ];
 
-/// Two runs that were compared, or why they cannot be.
+/// The comparison of two runs, or why they cannot be compared.
 type Compared<'a> = Option<&'a Result<TimesComparison, TimesError>>;
 
-/// Returns the page of some runs, and of two of them compared, that lies in a directory.
+/// Returns the page for a directory, with some runs and the comparison of two of them.
 pub(crate) fn page(
     runs: &[RunFacts],
     compared: Compared<'_>,
     values: Option<&ValuesComparison>,
     directory: &Path,
 ) -> Result<String, ReportError> {
-    let place = |(index, run)| Place { run, prefix: format!("r{}", index + 1), directory };
-    let places: Vec<Place<'_>> = runs.iter().enumerate().map(place).collect();
+    let place = |(index, run)| RunOnPage { run, prefix: format!("r{}", index + 1), directory };
+    let places: Vec<RunOnPage<'_>> = runs.iter().enumerate().map(place).collect();
     let mut html = Html::default();
     html.raw("<!doctype html>\n<html lang=\"en\">\n");
     html.within("head", &[], |html| head(html, runs));
@@ -148,7 +148,7 @@ fn head(html: &mut Html, runs: &[RunFacts]) {
     html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
     html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
     html.void("meta", &[("name", "generator"), ("content", concat!("opscope ", env!("CARGO_PKG_VERSION")))]);
-    // A browser asks for an icon where there is none.
+    // Without this, a browser would request an icon.
     html.void("link", &[("rel", "icon"), ("href", "data:,")]);
     html.element("title", &[], title(runs));
     html.within("style", &[], |html| html.raw(assets::STYLE));
@@ -162,7 +162,7 @@ fn title(runs: &[RunFacts]) -> String {
     }
 }
 
-/// Returns the model's file name, or the run's name if the model is not known.
+/// Returns the model's file name, or the run's name if the model is unknown.
 fn model_name(run: &RunFacts) -> &str {
     let model = run.model.as_deref().unwrap_or(&run.name);
     model.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(model)
@@ -176,7 +176,7 @@ fn header(html: &mut Html, runs: &[RunFacts]) {
     });
 }
 
-/// The section of two runs that were compared.
+/// Writes the section that compares two runs.
 fn a_against_b(html: &mut Html, compared: &Result<TimesComparison, TimesError>) {
     let class = [("id", "comparison"), ("class", "compared"), ("aria-labelledby", "comparison-title")];
     html.within("section", &class, |html| {
@@ -188,7 +188,7 @@ fn a_against_b(html: &mut Html, compared: &Result<TimesComparison, TimesError>) 
     });
 }
 
-/// The section of two dumps that were compared.
+/// Writes the section that compares two dumps.
 fn against_reference(html: &mut Html, values: &ValuesComparison, directory: &Path) {
     let class = [("id", "values"), ("class", "compared"), ("aria-labelledby", "values-title")];
     html.within("section", &class, |html| {
@@ -198,7 +198,7 @@ fn against_reference(html: &mut Html, values: &ValuesComparison, directory: &Pat
     });
 }
 
-fn navigation(html: &mut Html, places: &[Place<'_>], compared: Compared<'_>, values: Option<&ValuesComparison>) {
+fn navigation(html: &mut Html, places: &[RunOnPage<'_>], compared: Compared<'_>, values: Option<&ValuesComparison>) {
     if compared.is_some() {
         html.raw("<a class=\"run\" href=\"#comparison\">A against B</a>");
     }
@@ -220,12 +220,12 @@ fn navigation(html: &mut Html, places: &[Place<'_>], compared: Compared<'_>, val
     }
 }
 
-fn sections<'a>(place: &Place<'a>) -> impl Iterator<Item = &'static Section> + use<'a> {
+fn sections<'a>(place: &RunOnPage<'a>) -> impl Iterator<Item = &'static Section> + use<'a> {
     let run = place.run;
     SECTIONS.iter().filter(move |section| (section.is_there)(run))
 }
 
-fn article(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+fn article(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let run = place.run;
     let mut outcome = Ok(());
     let heading = format!("{}-heading", place.prefix);
@@ -257,7 +257,7 @@ fn article(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
     outcome
 }
 
-/// The most problems that are shown.
+/// How many problems are shown at most.
 const MOST_PROBLEMS: usize = 20;
 
 fn problems(html: &mut Html, run: &RunFacts) {

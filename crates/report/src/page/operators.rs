@@ -1,13 +1,13 @@
 //! The table of operators.
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use super::overview::bar;
 use crate::ReportError;
 use crate::facts::OperatorRow;
 use crate::units::{count, duration, percent, trimmed};
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let operators = &place.run.operators;
     let columns: &[Column] = &[
         Column { title: "Operator", is_number: false },
@@ -75,11 +75,11 @@ pub(super) fn table(
             html.within("tbody", &[], rows);
         });
     });
-    // Beside a table that is wider than the screen, its caption would be, too.
+    // Outside the table, because a caption would become as wide as a table that is wider than the screen.
     html.element("p", &[("class", "hint"), ("id", &caption_id)], caption);
 }
 
-fn row(html: &mut Html, place: &Place<'_>, operator: &OperatorRow) {
+fn row(html: &mut Html, place: &RunOnPage<'_>, operator: &OperatorRow) {
     html.within("tr", &[], |html| {
         html.within("th", &[("scope", "row")], |html| {
             html.text(operator.display_name());
@@ -121,7 +121,7 @@ fn row(html: &mut Html, place: &Place<'_>, operator: &OperatorRow) {
     });
 }
 
-/// Writes a number and what it is sorted by.
+/// Writes a number, and the value that it is sorted by.
 pub(super) fn number(html: &mut Html, value: f64, text: String) {
     let sorted = trimmed(value);
     html.element("td", &[("class", "n"), ("data-v", &sorted)], text);

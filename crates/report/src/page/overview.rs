@@ -1,19 +1,19 @@
-//! The summary: the numbers that matter first. And what the run ran on.
+//! The summary: the most important numbers first, and then what the run ran on.
 
 use opscope_profile::{Share, carries_percentile};
 use opscope_text::shown_size;
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use crate::ReportError;
 use crate::facts::{Latency, RunFacts};
 use crate::source::{SavedInput, Summary, Times};
 use crate::units::{count, duration, percent, trimmed};
 
-/// A number of the summary: what it is, the number, and what belongs to it, a line each.
+/// A number of the summary: its title, the number, and additional lines.
 struct Tile(&'static str, String, Vec<String>);
 
-pub(super) fn summary(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn summary(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let run = place.run;
     html.within("dl", &[("class", "tiles")], |html| {
         for Tile(what, number, notes) in tiles(run) {
@@ -54,7 +54,7 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
         tiles.push(Tile(what, count(latency.runs), vec![excluded(run)]));
     }
     let timed = summary.filter(|_| run.is_timed());
-    // Beside the median stands its own throughput; older summaries have only that of the mean.
+    // The throughput of the median belongs to the median; older summaries have only that of the mean.
     if let Some(summary) = timed
         && let Some(throughput) = summary.throughput_at_median.or(summary.throughput)
     {
@@ -109,14 +109,14 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
     tiles
 }
 
-/// Returns what the times of a latency are of.
+/// Returns what the times of a latency refer to.
 fn of_runs(latency: &Latency) -> String {
     let runs = if latency.runs == 1 { "run" } else { "runs" };
     let recorded = if latency.is_recorded { "recorded " } else { "" };
     format!("of {} {recorded}{runs}", count(latency.runs))
 }
 
-/// Returns what the times of a summary are of.
+/// Returns what the times of a summary refer to.
 fn of_summary(summary: &Summary) -> String {
     match summary.compute.as_ref().and_then(|times| times.count) {
         Some(1) => "the 1 run of the summary".to_owned(),
@@ -125,7 +125,7 @@ fn of_summary(summary: &Summary) -> String {
     }
 }
 
-/// The times of each shape, where runs have several.
+/// Writes the times of each shape, if runs have several.
 fn shapes(html: &mut Html, run: &RunFacts) {
     let shapes = run.summary.as_ref().filter(|_| run.is_timed()).map_or(&[][..], Summary::shapes);
     let is_of_first = run.summary.as_ref().is_some_and(Summary::is_of_first_shape);
@@ -172,7 +172,7 @@ fn shapes(html: &mut Html, run: &RunFacts) {
     }
 }
 
-/// The most sets of shapes that are shown.
+/// How many sets of shapes are shown at most.
 const MOST_SHAPES: usize = 100;
 
 fn shown_inputs(inputs: &[SavedInput]) -> String {
@@ -183,7 +183,7 @@ fn shown_inputs(inputs: &[SavedInput]) -> String {
     inputs.iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
-/// Returns which runs do not count.
+/// Returns which runs are excluded.
 fn excluded(run: &RunFacts) -> String {
     let Some(account) = &run.account else { return String::new() };
     let counts = &account.runs;
@@ -193,10 +193,10 @@ fn excluded(run: &RunFacts) -> String {
     if excluded.is_empty() { String::new() } else { format!("{} not counted", excluded.join(", ")) }
 }
 
-/// The most operator types that are shown.
+/// How many operator types are shown at most.
 const MOST_TYPES: usize = 12;
 
-/// The operator types by time, as a table whose rows have bars.
+/// Writes the operator types by time, as a table whose rows have bars.
 fn types(html: &mut Html, run: &RunFacts) {
     if run.types.is_empty() {
         return;
@@ -228,12 +228,13 @@ fn types(html: &mut Html, run: &RunFacts) {
     }
 }
 
-/// The parts that are there only where an engine has them.
+/// The parts that exist only if an engine adds them.
 const ADDED: &str = "Added by the engine";
 const PROFILE: &str = "The engine's own profile";
 const REST: &str = "In none of these parts";
 
-/// Where the time of a run goes, as a table whose rows have bars. The shares are those of medians, as in all tables.
+/// Writes where the time of a run goes, as a table whose rows have bars. The shares are those of medians, as in all
+/// tables.
 fn shares(html: &mut Html, run: &RunFacts) {
     let Some(account) = &run.account else { return };
     let Some(shares) = &account.shares else { return };
@@ -281,7 +282,7 @@ fn shares(html: &mut Html, run: &RunFacts) {
     }
 }
 
-/// A bar of this many percent. The number stands beside it, so it is hidden from readers of the screen.
+/// Writes a bar of this many percent. The number is beside it, so the bar is hidden from screen readers.
 pub(super) fn bar(html: &mut Html, percent: f64, class: &str) {
     let width = format!("{}%", trimmed(percent.clamp(0.0, 100.0)));
     html.within("svg", &[("class", "bar"), ("aria-hidden", "true")], |html| {
@@ -289,7 +290,7 @@ pub(super) fn bar(html: &mut Html, percent: f64, class: &str) {
     });
 }
 
-pub(super) fn surroundings(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn surroundings(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     html.within("dl", &[("class", "surroundings")], |html| {
         for (word, text) in &place.run.surroundings.0 {
             html.element("dt", &[], word);

@@ -1,8 +1,8 @@
-//! How far operators are from what the machine reaches.
+//! The section on how far operators are from the machine's limits.
 
 use opscope_profile::{Account, OperatorTimes};
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use super::operators::{Column, number, table};
 use super::overview::bar;
@@ -11,7 +11,7 @@ use crate::chart;
 use crate::facts::RunFacts;
 use crate::units::{count, duration, percent, trimmed, value};
 
-/// The most rows of the table.
+/// How many rows the table has at most.
 const MOST_ROWS: usize = 1_000;
 
 pub(super) fn is_there(run: &RunFacts) -> bool {
@@ -22,7 +22,7 @@ fn rows(account: &Account) -> impl Iterator<Item = &OperatorTimes> {
     account.operators.iter().filter(|operator| operator.work.is_some())
 }
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let Some(account) = &place.run.account else { return Ok(()) };
     let chart = account.roofline.as_ref().map(|machine| chart::roofline(machine, &account.operators)).transpose()?;
     match chart.flatten() {

@@ -1,9 +1,9 @@
-//! One run in full: zoomable rows of what every thread did.
+//! The section with one run in full: zoomable rows of what each thread did.
 
-use super::Place;
+use super::RunOnPage;
 use super::html::Html;
 use crate::ReportError;
-use crate::facts::{Lane, Slot, Timeline, What};
+use crate::facts::{Lane, Slot, SlotContent, Timeline};
 use crate::units::{count, cut, duration, trimmed};
 
 /// The height of a row, in em.
@@ -13,7 +13,7 @@ const AXIS: f64 = 1.6;
 /// How many colours operator types have.
 const COLOURS: usize = 8;
 
-pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
     let Some(timeline) = &place.run.timeline else { return Ok(()) };
     let colours = Colours::of(timeline);
     let id = format!("{}-timeline-hint", place.prefix);
@@ -82,7 +82,7 @@ fn slots(html: &mut Html, timeline: &Timeline, lane: &Lane, y: &str, colours: &C
                 html.element("title", &[], title(slot));
                 html.raw("<rect width=\"100%\" height=\"100%\"/>");
                 if width >= 3.0 && !label.is_empty() {
-                    // About as many letters as fit; the script knows the width.
+                    // About as many letters as fit; only the script knows the actual width.
                     html.element("text", &[("x", "4"), ("y", "1.25em")], cut(label, (width * 1.3) as usize));
                 }
             });
@@ -90,7 +90,7 @@ fn slots(html: &mut Html, timeline: &Timeline, lane: &Lane, y: &str, colours: &C
     });
 }
 
-/// Returns a place in percent with as many digits as the closest zoom shows.
+/// Returns a position in percent, with as many digits as the closest zoom shows.
 fn place(percent: f64) -> String {
     let text = format!("{percent:.5}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -98,39 +98,39 @@ fn place(percent: f64) -> String {
 
 fn label(slot: &Slot) -> &str {
     match &slot.what {
-        What::Operator { name, .. } => name,
-        What::Several(_) => "several",
-        What::Gap => "",
-        What::Upload => "copy in",
-        What::Download => "copy out",
-        What::Range(name) | What::Mark(name) => name,
+        SlotContent::Operator { name, .. } => name,
+        SlotContent::Several(_) => "several",
+        SlotContent::Gap => "",
+        SlotContent::Upload => "copy in",
+        SlotContent::Download => "copy out",
+        SlotContent::Range(name) | SlotContent::Mark(name) => name,
     }
 }
 
 fn title(slot: &Slot) -> String {
     let times = format!("{} at {}", duration(slot.nanos), duration(slot.start));
     match &slot.what {
-        What::Operator { name, op_type, kernel, fused: 0 } => format!("{name} ({op_type}, {kernel}): {times}"),
-        What::Operator { name, op_type, kernel, fused } => {
+        SlotContent::Operator { name, op_type, kernel, fused: 0 } => format!("{name} ({op_type}, {kernel}): {times}"),
+        SlotContent::Operator { name, op_type, kernel, fused } => {
             format!("{name} +{fused} fused ({op_type}, {kernel}): {times}")
         }
-        What::Several(dispatches) => format!("{} short dispatches: {times}", count(*dispatches as u64)),
-        What::Gap => format!("nothing was executed: {times}"),
-        What::Upload => format!("inputs were copied in: {times}"),
-        What::Download => format!("outputs were copied out: {times}"),
-        What::Range(name) => format!("range {name}: {times}"),
-        What::Mark(name) => format!("mark {name} at {}", duration(slot.start)),
+        SlotContent::Several(dispatches) => format!("{} short dispatches: {times}", count(*dispatches as u64)),
+        SlotContent::Gap => format!("nothing was executed: {times}"),
+        SlotContent::Upload => format!("inputs were copied in: {times}"),
+        SlotContent::Download => format!("outputs were copied out: {times}"),
+        SlotContent::Range(name) => format!("range {name}: {times}"),
+        SlotContent::Mark(name) => format!("mark {name} at {}", duration(slot.start)),
     }
 }
 
-/// The colours of the operator types: those that take the most time have one each.
+/// The colours of the operator types: those that take the most time have their own.
 struct Colours(Vec<String>);
 
 impl Colours {
     fn of(timeline: &Timeline) -> Self {
         let mut types: Vec<(String, f64)> = Vec::new();
         for slot in timeline.lanes.iter().flat_map(|lane| &lane.slots) {
-            if let What::Operator { op_type, .. } = &slot.what {
+            if let SlotContent::Operator { op_type, .. } = &slot.what {
                 match types.iter_mut().find(|(known, _)| known == op_type) {
                     Some((_, nanos)) => *nanos += slot.nanos,
                     None => types.push((op_type.clone(), slot.nanos)),
@@ -141,17 +141,19 @@ impl Colours {
         Self(types.into_iter().map(|(op_type, _)| op_type).collect())
     }
 
-    fn class(&self, what: &What) -> String {
+    fn class(&self, what: &SlotContent) -> String {
         match what {
-            What::Operator { op_type, .. } => match self.0.iter().take(COLOURS).position(|known| known == op_type) {
-                Some(colour) => format!("s c{colour}"),
-                None => "s other".to_owned(),
-            },
-            What::Several(_) => "s several".to_owned(),
-            What::Gap => "s gap".to_owned(),
-            What::Upload | What::Download => "s copy".to_owned(),
-            What::Range(_) => "s range".to_owned(),
-            What::Mark(_) => "s mark".to_owned(),
+            SlotContent::Operator { op_type, .. } => {
+                match self.0.iter().take(COLOURS).position(|known| known == op_type) {
+                    Some(colour) => format!("s c{colour}"),
+                    None => "s other".to_owned(),
+                }
+            }
+            SlotContent::Several(_) => "s several".to_owned(),
+            SlotContent::Gap => "s gap".to_owned(),
+            SlotContent::Upload | SlotContent::Download => "s copy".to_owned(),
+            SlotContent::Range(_) => "s range".to_owned(),
+            SlotContent::Mark(_) => "s mark".to_owned(),
         }
     }
 }
@@ -165,7 +167,7 @@ fn legend(html: &mut Html, timeline: &Timeline, colours: &Colours) {
         if colours.0.len() > COLOURS {
             item(html, "key other", "other types");
         }
-        if timeline.lanes.iter().flat_map(|lane| &lane.slots).any(|slot| matches!(slot.what, What::Several(_))) {
+        if timeline.lanes.iter().flat_map(|lane| &lane.slots).any(|slot| matches!(slot.what, SlotContent::Several(_))) {
             item(html, "key several", "short dispatches of any type, put together");
         }
         item(html, "key gap", "nothing executed");

@@ -1,4 +1,4 @@
-//! The tensors of a dump against those of another one.
+//! The section that compares the tensors of a dump with those of another one.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(super) fn section(html: &mut Html, values: &ValuesComparison, directory: &Pa
     commands::of_values(html, values, directory);
 }
 
-/// Returns what the comparison says as a whole, with the class of its colour.
+/// Returns the verdict of the comparison, with the class of its colour.
 fn verdict(values: &ValuesComparison) -> (&'static str, String) {
     let (run, reference) = (&values.run.0, &values.reference.0);
     let tensors = |number: usize| match number {
@@ -141,7 +141,7 @@ fn row(html: &mut Html, row: &ValueDifference) {
         );
         html.element("td", &[], format!("{word}{}", row.outcome));
         let error = row.error.map(|error| if error.is_finite() { value(error) } else { "no size".to_owned() });
-        // What has no size stands above everything that has one.
+        // Differences without a magnitude are sorted above all others.
         let sorted = row.error.map_or_else(|| "-1".to_owned(), |error| format!("{:e}", error.min(f64::MAX)));
         html.element("td", &[("class", "n"), ("data-v", &sorted)], error.unwrap_or_else(|| "–".to_owned()));
         number(

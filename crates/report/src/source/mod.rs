@@ -1,4 +1,4 @@
-//! What a path holds, and which paths belong to one run.
+//! What a path contains, and which paths belong to one run.
 
 mod summary;
 
@@ -12,13 +12,13 @@ use opscope_dump::INDEX;
 pub(crate) use self::summary::{SavedInput, SavedOperator, SavedType, Summary, Times};
 use crate::ReportError;
 
-/// The most runs of a page.
+/// How many runs a page has at most.
 const MOST_RUNS: usize = 16;
 
-/// How the name of a summary ends.
+/// The suffix of a summary's name.
 const SUMMARY: &str = "_summary.json";
 
-/// One run of the benchmark: what of it was found.
+/// One run of the benchmark: those of its parts that were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunPaths {
     /// The run's name.
@@ -33,31 +33,31 @@ pub(crate) struct RunPaths {
 
 /// A part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum RunPart {
     Summary,
     Recording,
     Dump,
 }
 
-/// What a path holds.
-enum Held {
-    Part(Part),
+/// The content of a path.
+enum PathContent {
+    Part(RunPart),
     /// The output directory of runs.
-    Output(Vec<(Part, PathBuf)>),
+    Output(Vec<(RunPart, PathBuf)>),
 }
 
-/// Returns the runs that paths hold, in the order of the paths, and how many runs of output directories were left out. What one output
-/// directory holds of a run is one run, also where its parts are given by paths of their own.
+/// Returns the runs in paths, in the order of the paths, and how many runs in output directories were omitted. The
+/// parts of a run in one output directory are one run, even if each part is given by its own path.
 pub(crate) fn runs(paths: &[PathBuf]) -> Result<(Vec<RunPaths>, usize), ReportError> {
     let mut runs: Vec<(PathBuf, RunPaths)> = Vec::new();
     let mut named = 0;
     for path in paths {
         match held(path)? {
-            Held::Part(part) => {
+            PathContent::Part(part) => {
                 named += 1;
                 add(&mut runs, part, path.clone());
             }
-            Held::Output(parts) => parts.into_iter().for_each(|(part, path)| add(&mut runs, part, path)),
+            PathContent::Output(parts) => parts.into_iter().for_each(|(part, path)| add(&mut runs, part, path)),
         }
     }
     let mut runs: Vec<RunPaths> = runs.into_iter().map(|(_, run)| run).collect();
@@ -75,8 +75,8 @@ pub(crate) fn runs(paths: &[PathBuf]) -> Result<(Vec<RunPaths>, usize), ReportEr
     Ok((runs, left_out))
 }
 
-/// Adds a part to its run, or a new run where that has such a part.
-fn add(runs: &mut Vec<(PathBuf, RunPaths)>, part: Part, path: PathBuf) {
+/// Adds a part to its run, or to a new run if that has such a part already.
+fn add(runs: &mut Vec<(PathBuf, RunPaths)>, part: RunPart, path: PathBuf) {
     let (directory, name) = home(part, &path);
     let key = directory.join(&name);
     let fits = |(known, run): &mut (PathBuf, RunPaths)| *known == key && run.part(part).is_none();
@@ -88,8 +88,8 @@ fn add(runs: &mut Vec<(PathBuf, RunPaths)>, part: Part, path: PathBuf) {
 }
 
 impl RunPaths {
-    /// Returns the directory in which the run was started: the one from which its model is found, and each of `files`. It is the current
-    /// directory or one around the run's results. `None` if the model is not there any more.
+    /// Returns the directory in which the run was started: the one from which its model and each of `files` is found.
+    /// It is the current directory or one above the run's results. `None` if the model does not exist any more.
     pub(crate) fn started_in(&self, model: &Path, files: &[PathBuf]) -> Option<PathBuf> {
         let parts = [&self.summary, &self.recording, &self.dump].into_iter().flatten();
         let around = parts.filter_map(|part| part.canonicalize().ok());
@@ -100,74 +100,76 @@ impl RunPaths {
         with_model().find(has_all).or_else(|| with_model().next()).cloned()
     }
 
-    /// Returns when the last part of it was written, as far as the file system knows.
+    /// Returns when its last part was written, as far as the file system knows.
     fn written(&self) -> Option<SystemTime> {
         let parts = [&self.summary, &self.recording, &self.dump].into_iter().flatten();
         parts.filter_map(|part| part.metadata().ok()?.modified().ok()).max()
     }
 
-    fn part(&mut self, part: Part) -> &mut Option<PathBuf> {
+    fn part(&mut self, part: RunPart) -> &mut Option<PathBuf> {
         match part {
-            Part::Summary => &mut self.summary,
-            Part::Recording => &mut self.recording,
-            Part::Dump => &mut self.dump,
+            RunPart::Summary => &mut self.summary,
+            RunPart::Recording => &mut self.recording,
+            RunPart::Dump => &mut self.dump,
         }
     }
 }
 
-/// Returns the output directory that a part lies in, and its run's name.
-fn home(part: Part, path: &Path) -> (PathBuf, String) {
+/// Returns the output directory that contains a part, and the name of its run.
+fn home(part: RunPart, path: &Path) -> (PathBuf, String) {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned());
     let parent = whole.parent().unwrap_or(&whole);
     let is_in = |folder: &str| parent.file_name().is_some_and(|name| name == folder);
     let output = match part {
-        Part::Recording if is_in("profiler") => parent.parent(),
-        Part::Dump if is_in("dump") => parent.parent(),
+        RunPart::Recording if is_in("profiler") => parent.parent(),
+        RunPart::Dump if is_in("dump") => parent.parent(),
         _ => None,
     };
     let name = match part {
-        Part::Summary => name.strip_suffix(SUMMARY).unwrap_or(&name).to_owned(),
-        Part::Recording | Part::Dump => name.strip_suffix(".partial").unwrap_or(&name).to_owned(),
+        RunPart::Summary => name.strip_suffix(SUMMARY).unwrap_or(&name).to_owned(),
+        RunPart::Recording | RunPart::Dump => name.strip_suffix(".partial").unwrap_or(&name).to_owned(),
     };
     (output.unwrap_or(parent).to_owned(), name)
 }
 
-fn held(path: &Path) -> Result<Held, ReportError> {
+fn held(path: &Path) -> Result<PathContent, ReportError> {
     let wrong = |reason: String| ReportError::NotASource { path: path.to_owned(), reason };
     if let Some(StoredRun { summary, recording, dump, .. }) = StoredRun::find(path) {
-        let parts = [(Part::Summary, summary), (Part::Recording, recording), (Part::Dump, dump)];
-        return Ok(Held::Output(parts.into_iter().filter_map(|(part, path)| Some((part, path?))).collect()));
+        let parts = [(RunPart::Summary, summary), (RunPart::Recording, recording), (RunPart::Dump, dump)];
+        return Ok(PathContent::Output(parts.into_iter().filter_map(|(part, path)| Some((part, path?))).collect()));
     }
     let metadata = path.metadata().map_err(|error| wrong(format!("cannot be read ({error})")))?;
     if metadata.is_file() {
         let is_json = path.extension().is_some_and(|extension| extension == "json");
-        return Ok(Held::Part(if is_json { Part::Summary } else { Part::Dump }));
+        return Ok(PathContent::Part(if is_json { RunPart::Summary } else { RunPart::Dump }));
     }
     if !metadata.is_dir() {
         return Err(wrong("is no directory and no regular file but a pipe or a device".to_owned()));
     }
     if path.join("records.bin").is_file() {
-        return Ok(Held::Part(Part::Recording));
+        return Ok(PathContent::Part(RunPart::Recording));
     }
     if path.join(INDEX).is_file() {
-        return Ok(Held::Part(Part::Dump));
+        return Ok(PathContent::Part(RunPart::Dump));
     }
     let parts = output(path).map_err(|error| wrong(format!("cannot be read ({error})")))?;
-    // What is left are directories of AscendCL's or numpy's files; whoever opens them says so if they are not.
-    Ok(if parts.is_empty() { Held::Part(Part::Dump) } else { Held::Output(parts) })
+    // The rest are directories with AscendCL's or numpy's files; opening them reports it if they are not.
+    Ok(if parts.is_empty() { PathContent::Part(RunPart::Dump) } else { PathContent::Output(parts) })
 }
 
-/// Returns the parts of all runs in an output directory, by the runs' names; none if it is no output directory.
-fn output(path: &Path) -> std::io::Result<Vec<(Part, PathBuf)>> {
+/// Returns the parts of all runs in an output directory, by the runs' names; none if it is not an output directory.
+fn output(path: &Path) -> std::io::Result<Vec<(RunPart, PathBuf)>> {
     let mut parts = Vec::new();
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().ends_with(SUMMARY) && entry.path().is_file() {
-            parts.push((Part::Summary, entry.path()));
+            parts.push((RunPart::Summary, entry.path()));
         }
     }
-    for (part, folder, mark) in [(Part::Recording, "profiler", "records.bin"), (Part::Dump, "dump", "manifest.json")] {
+    for (part, folder, mark) in
+        [(RunPart::Recording, "profiler", "records.bin"), (RunPart::Dump, "dump", "manifest.json")]
+    {
         let folder = path.join(folder);
         if folder.is_dir() {
             for entry in fs::read_dir(folder)? {
@@ -229,7 +231,7 @@ mod tests {
         let named: Vec<PathBuf> = many.iter().map(|name| root.path().join(name)).collect();
         let error = runs(&named).expect_err("they are too many").to_string();
         assert_eq!(error, "there are 17 runs, and a page shows at most 16; name those to show");
-        // Of an output directory, the newest are shown.
+        // Of an output directory, the newest runs are shown.
         let long_ago = fs::File::options().write(true).open(&named[3]).expect("a file");
         long_ago.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
         let (shown, left_out) = runs(&[root.path().to_owned()]).expect("an output directory");

@@ -9,11 +9,11 @@ use crate::ReportError;
 /// The largest summary that is read, in bytes: about ten million runs.
 const LARGEST: u64 = 256 << 20;
 
-/// What a page takes from `NAME_summary.json`. Times are milliseconds.
+/// The parts of `NAME_summary.json` that a page uses. Times are in milliseconds.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Summary {
     pub opscope: String,
-    /// The options with which another command runs the model in the same way.
+    /// The options that make another command run the model in the same way.
     #[serde(default)]
     pub again: Vec<String>,
     pub model: SavedModel,
@@ -42,7 +42,7 @@ pub(crate) struct Summary {
     /// The times of each shape, if the input files have several.
     #[serde(default)]
     by_shape: Vec<SavedShape>,
-    /// The measurements of a table of shapes. What stands at the top is the first of them.
+    /// The measurements of a table of shapes. The fields above are those of the first one.
     dym_shape_range: Option<Vec<SavedShape>>,
     #[serde(default, rename = "npu_compute_time_list")]
     pub times: Vec<f64>,
@@ -177,7 +177,7 @@ impl Summary {
         self.dym_shape_range.as_deref().unwrap_or(&self.by_shape)
     }
 
-    /// Returns whether its own times are those of the first of its shapes alone.
+    /// Returns whether its times are only those of the first of its shapes.
     pub(crate) fn is_of_first_shape(&self) -> bool {
         self.dym_shape_range.is_some()
     }

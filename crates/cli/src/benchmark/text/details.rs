@@ -1,4 +1,4 @@
-//! All numbers.
+//! The report with all numbers.
 
 use std::fmt::Write;
 
@@ -12,12 +12,12 @@ use opscope::verify::Verification;
 use super::View;
 use super::inputs::{inputs, made_up, timed_plan};
 use super::shapes::{shapes_of_files, table_of_shapes};
-use super::six::six;
+use super::short_number::six;
 use crate::benchmark::millis;
 use crate::options::TextForm;
 use crate::terminal::shown_path;
 
-/// The report as text, with all that is known.
+/// Formats the report as text with all details.
 pub fn render(report: &Report, view: View) -> String {
     let mut text = String::new();
     head(&mut text, report);
@@ -92,7 +92,8 @@ fn head(text: &mut String, report: &Report) {
     let _ = writeln!(text, "load      {}, plan {}, peak memory {peak}", millis(report.load_ms), millis(plan));
 }
 
-/// How an engine is set up, without the path of its library and what is as always; `None` for an engine without settings.
+/// Formats the settings of an engine, without the path of its library and without defaults; `None` for an engine
+/// without settings.
 fn settings(engine: &EngineInfo) -> Option<String> {
     const AS_ALWAYS: [(&str, &str); 2] = [("allow_spinning", "true"), ("execution_mode", "sequential")];
     let is_shown = |name: &str, value: &str| name != "library" && !AS_ALWAYS.contains(&(name, value));
@@ -101,7 +102,7 @@ fn settings(engine: &EngineInfo) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-/// The memory of a run: `208.0 KiB of tensors at once in a run, at /conv1/Conv`.
+/// Formats the memory of a run: `208.0 KiB of tensors at once in a run, at /conv1/Conv`.
 fn memory(memory: &MemorySummary) -> String {
     let mut line = format!("{} of tensors at once in a run", shown_size(memory.bytes));
     if let Some(operator) = &memory.operator {
@@ -149,7 +150,7 @@ fn measured(text: &mut String, measured: &Measured, report: &Report, view: View)
     }
 }
 
-/// The table of times. Other tools print all percentiles of any number of runs.
+/// Makes the table of times. In other tools' command lines, it has all percentiles for any number of runs.
 fn times(measured: &Measured, view: View) -> TextTable {
     type Statistic = (&'static str, f64, fn(&Latency) -> f64);
     const STATISTICS: [Statistic; 8] = [
@@ -187,7 +188,8 @@ fn throughput(measured: &Measured, report: &Report, view: View) -> String {
         let rate = shown_number(measured.throughput_at_median);
         return format!("throughput {rate} samples/s {of}, {batch} in a run\n");
     }
-    // What they take for the mean of runs that overlap is the time in which any was in progress, divided by their number.
+    // For runs that overlap, these tools use as mean the time in which any run was in progress, divided by the number
+    // of runs.
     let mean = if together > 1 { 1000.0 * batch / measured.throughput } else { measured.compute.mean };
     let rate = measured.throughput;
     format!("throughput 1000*batchsize.mean({batch})/NPU_compute_time.mean({mean:.4}): {rate:.4}\n")

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use opscope::dump::Estimate;
 use opscope::text::{counted, shown_size};
 
-/// The estimated dumps, one for each set of shapes, as JSON.
+/// Formats the estimated dumps as JSON, one for each set of shapes.
 pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
     let all = estimates.iter().map(|estimate| {
         serde_json::json!({
@@ -16,7 +16,7 @@ pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
     serde_json::json!({ "schema": "opscope.dump-estimate/1", "dumps": all.collect::<Vec<_>>() })
 }
 
-/// The estimated dumps as text.
+/// Formats the estimated dumps as text.
 pub fn estimates(estimates: &[Estimate]) -> String {
     let line = |estimate: &Estimate| {
         let at_most = if estimate.at_most { "at most " } else { "" };

@@ -1,20 +1,20 @@
-//! What a model was given, and what ran it.
+//! A model's inputs, and what ran it.
 
 use opscope::benchmark::{InputSummary, Measured, Report};
 use opscope::text::shown_text;
 use opscope::verify::Outcome;
 
-/// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
+/// Formats the inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
 pub fn inputs(inputs: &[InputSummary]) -> String {
     inputs.iter().map(input).collect::<Vec<_>>().join("; ")
 }
 
-/// One input: `ids int64 [1, 8]`.
+/// Formats one input: `ids int64 [1, 8]`.
 pub fn input(input: &InputSummary) -> String {
     format!("{} {} {:?}", shown_text(&input.name), input.dtype, input.shape)
 }
 
-/// Which dimensions are 1 only because nothing sets them, and what would.
+/// Names the dimensions that are 1 only because nothing sets them, and the options that would.
 pub fn made_up(measured: &Measured) -> Option<String> {
     let open = &measured.made_up_dimensions;
     let (names, are) = (open.join(", "), if open.len() == 1 { "is" } else { "are" });
@@ -24,7 +24,7 @@ pub fn made_up(measured: &Measured) -> Option<String> {
     (!open.is_empty()).then(|| format!("{names} {are} open in the file and 1 here; {option} sets more"))
 }
 
-/// The plan that was timed: the engine's own by its fidelity, and another one by its form.
+/// Names the timed plan: by its fidelity if it is the engine's own, else by its form.
 pub fn timed_plan(report: &Report) -> String {
     let verification = report.measurements.first().and_then(|measured| measured.verification.as_ref());
     match verification.map(|verification| (&verification.outcome, &verification.wrong[..])) {

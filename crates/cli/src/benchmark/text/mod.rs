@@ -5,7 +5,7 @@ mod estimates;
 mod inputs;
 mod screen;
 mod shapes;
-mod six;
+mod short_number;
 
 use opscope::benchmark::{Job, Report};
 use opscope::text::BarStyle;
@@ -13,10 +13,10 @@ use opscope::text::BarStyle;
 pub use self::estimates::{estimates, estimates_json};
 use crate::options::TextForm;
 
-/// How a report is shown.
+/// Settings for showing a report.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// What of it.
+    /// How much is shown.
     pub form: TextForm,
     /// The most rows of the tables of a profile.
     pub rows: usize,
@@ -26,7 +26,7 @@ pub struct View {
     pub bars: BarStyle,
 }
 
-/// The report as text. A screen also says how much faster another engine is.
+/// Formats the report as text. On one screen, it also says how much faster another engine is.
 pub fn render(report: &Report, job: &Job, faster: Option<&str>, view: View) -> String {
     match view.form {
         TextForm::Screen => screen::render(report, job, faster, view),

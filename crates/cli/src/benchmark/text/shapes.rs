@@ -1,4 +1,4 @@
-//! Tables of several shapes.
+//! Tables over several shapes.
 
 use opscope::benchmark::{InputSummary, Latency, Measured, Report};
 use opscope::profile::carries_percentile;
@@ -7,10 +7,11 @@ use opscope::text::{TextTable, shown_number};
 
 use super::View;
 use super::inputs::inputs;
-use super::six::six;
+use super::short_number::six;
 use crate::options::TextForm;
 
-/// One line for each set of shapes: by throughput, the highest first, then those that failed. At most so many rows.
+/// Makes a table with one line per set of shapes: by throughput, the highest first, then the failed ones; `most` rows
+/// at most.
 pub fn table_of_shapes(report: &Report, view: View, most: usize) -> TextTable {
     let row = |measured: &Measured| Row {
         shapes: inputs(&measured.inputs),
@@ -27,7 +28,7 @@ pub fn table_of_shapes(report: &Report, view: View, most: usize) -> TextTable {
     table
 }
 
-/// One line for each of the shapes that input files have.
+/// Makes a table with one line for each shape of the input files.
 pub fn shapes_of_files(measured: &Measured, view: View, most: usize) -> TextTable {
     let row =
         |shapes: &[InputSummary], times: Latency, throughput: f64| Row { shapes: inputs(shapes), times, throughput };
@@ -44,7 +45,8 @@ struct Row {
     throughput: f64,
 }
 
-/// Other tools compute the throughput of the mean; beside a median stands that of the median.
+/// Returns the throughput that is shown. Other tools compute it from the mean; beside a median, it is that of the
+/// median.
 fn throughput(view: View, of_mean: f64, of_median: f64) -> f64 {
     if view.form == TextForm::OtherTools { of_mean } else { of_median }
 }

@@ -10,7 +10,7 @@ use opscope::tensor::Slice;
 
 use super::Number;
 
-/// Parses a number; an empty text is `otherwise`.
+/// Parses a number. An empty text stands for `otherwise`.
 pub fn number<T: FromStr>(text: &str, otherwise: T, what: &str) -> Result<T> {
     match text {
         "" => Ok(otherwise),
@@ -122,7 +122,7 @@ pub fn events(text: &str) -> Result<EventSet> {
     Ok(names.into_iter().collect())
 }
 
-/// A path; quotation marks keep spaces together.
+/// Parses a path. Quotation marks enclose one with spaces.
 pub fn path(text: &str) -> Result<PathBuf> {
     match unquoted(text.trim()) {
         "" => bail!("the name of a file is missing"),
@@ -130,7 +130,7 @@ pub fn path(text: &str) -> Result<PathBuf> {
     }
 }
 
-/// Paths with spaces between them.
+/// Parses paths with spaces between them.
 pub fn paths(mut text: &str) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     while !text.trim().is_empty() {
@@ -141,7 +141,7 @@ pub fn paths(mut text: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// What stands before and after the first `=` outside of brackets and quotation marks.
+/// Splits a text at the first `=` outside of brackets and quotation marks.
 pub fn assignment(text: &str) -> Result<(&str, &str)> {
     let (mut depth, mut quoted) = (0usize, false);
     let sign = text.char_indices().find(|(_, letter)| {

@@ -95,8 +95,8 @@ impl Console {
         Ok(())
     }
 
-    /// Requests something of a tensor where the run is stopped. While no run is stopped, the outputs of the run that ended last
-    /// can be read. A value that neither of them holds may be a weight of the model's file.
+    /// Makes a request about a tensor where the run is stopped. While no run is stopped, the outputs of the run that
+    /// ended last can be read. A value that neither of them holds may be a weight of the model's file.
     pub(super) fn at<R>(&self, part: &TensorPart, request: impl Fn(At) -> Result<R, DebugError>) -> Result<(At, R)> {
         let stop = self.stop_in_run();
         let refused = match &stop {

@@ -123,8 +123,8 @@ impl Console {
         self.execute(command)
     }
 
-    /// Runs the commands of a file. Lines that begin with `#` are comments; the first command that fails ends it, unless
-    /// its line begins with `-`.
+    /// Runs the commands of a file. Lines that begin with `#` are comments; the first command that fails ends it,
+    /// unless its line begins with `-`.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or a command failed; its error was reported already.

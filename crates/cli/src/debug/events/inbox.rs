@@ -9,8 +9,8 @@ use opscope::model::RunId;
 
 use super::console_event::{ConsoleEvent, DroppedCounts};
 
-/// How many console events are kept, not counting stops and others that must not be lost: runs may continue for days while
-/// the prompt waits for a line.
+/// How many console events are kept, not counting stops and others that must not be lost: runs may continue for days
+/// while the prompt waits for a line.
 const KEPT: usize = 1024;
 
 /// The console events that wait to be reported, and the runs that are stopped.
@@ -144,7 +144,8 @@ impl Inbox {
         self.changed.notify_all();
     }
 
-    /// Waits until the program is gone while the prompt waits for a line. Takes that console event and returns the reason.
+    /// Waits until the program is gone while the prompt waits for a line. Takes that console event and returns the
+    /// reason.
     pub fn gone_while_reading(&self) -> String {
         let mut state = self.lock();
         loop {
@@ -186,8 +187,8 @@ impl State {
         event
     }
 
-    /// Returns whether there is no room for this event. After one was dropped, later ones are dropped, too, so that they
-    /// are never reported before it.
+    /// Returns whether there is no room for this event. After one was dropped, later ones are dropped, too, so that
+    /// they are never reported before it.
     fn is_full_for(&self, event: &ConsoleEvent) -> bool {
         let is_full = self.events.len() >= KEPT || self.dropped != DroppedCounts::default();
         match event {

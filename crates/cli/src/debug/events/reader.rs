@@ -11,8 +11,8 @@ use opscope::debug::{DebugError, EventName, Queue, Resume, Sequence};
 use super::console_event::ConsoleEvent;
 use super::inbox::Inbox;
 
-/// The thread that reads the program's events. It acknowledges at once the events at which no run has to stay stopped, and
-/// renews the leases of the others.
+/// The thread that reads the program's events. It immediately acknowledges the events at which no run has to stay
+/// stopped, and renews the leases of the others.
 pub struct EventReader {
     client: Arc<Client>,
     thread: JoinHandle<()>,

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::number::element_json;
 
-/// Returns the result of a function of a tensor with these statistics, as JSON and as text. Without a finite element there
-/// is no range, mean or norm.
+/// Returns the result of a function of a tensor with these statistics, as JSON and as text. Without a finite element
+/// there is no range, mean or norm.
 pub fn applied(function: Function, numbers: &StatisticsSummary) -> (Value, String) {
     let quantity = match function {
         Function::Quantity(quantity) => quantity,

@@ -86,7 +86,7 @@ fn wrapped(text: &mut String, names: &[&str]) {
     }
 }
 
-/// Says what the engine made of an operator.
+/// Describes how the engine executes an operator.
 pub fn mapping(mapping: &OperatorMapping) -> String {
     match mapping {
         OperatorMapping::Kernel { kernel } => format!("kernel {kernel}"),
@@ -134,7 +134,7 @@ fn described(info: &BreakpointInfo) -> String {
     text
 }
 
-/// Says what the engine made of the operators of a breakpoint that have no kernel of their own, a line for each.
+/// Describes how the engine executes those operators of a breakpoint that have no kernel of their own, one line each.
 pub fn mappings(info: &BreakpointInfo) -> Vec<String> {
     const MOST: usize = 8;
     if info.locations.len() < 2 || matches!(info.spec.target, Target::First(_)) {

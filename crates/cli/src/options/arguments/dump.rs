@@ -54,7 +54,8 @@ pub struct DumpArguments {
     /// The memory for tensors that wait to be written [default: 224M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = DUMPED)]
     pub dump_cap: Option<Bytes>,
-    /// What happens when it is full: the run waits, the tensor is left out and named, or it waits in a file [default: block]
+    /// What happens when it is full: the run waits, the tensor is left out and named, or it waits in a file [default:
+    /// block]
     #[arg(long, value_parser = one_of(Policy::all(), Policy::name), value_name = "POLICY", help_heading = DUMPED)]
     pub dump_policy: Option<Policy>,
     /// Only say how many tensors and bytes the dump would have
@@ -64,7 +65,7 @@ pub struct DumpArguments {
 }
 
 impl DumpArguments {
-    /// The first option that was given; for a command line without `--dump`.
+    /// Returns the first option that was given, for a command line without `--dump`.
     pub(in crate::options) fn first_given(&self) -> Option<&'static str> {
         [
             ("--dump-operator", !self.dump_operator.is_empty()),
@@ -86,7 +87,7 @@ impl DumpArguments {
         .find_map(|(option, given)| given.then_some(option))
     }
 
-    /// What captures the runs.
+    /// Returns the capture of the runs, into this directory.
     pub(in crate::options) fn capture(&self, directory: PathBuf) -> Result<CaptureSpec, Refusal> {
         let format = self.dump_format.unwrap_or(DumpFormat::ALL[0]);
         let histograms = self.dump_histograms.unwrap_or(false);
@@ -97,7 +98,7 @@ impl DumpArguments {
         Ok(CaptureSpec::Dump { directory, request: Box::new(self.request()?), format, histograms })
     }
 
-    /// Which tensors are dumped, and how they get to the files.
+    /// Returns which tensors are dumped, and how they reach the files.
     fn request(&self) -> Result<Request, Refusal> {
         let selection = self.selection()?;
         if let Some(cap) = self.dump_cap.filter(|cap| cap.get() < Flow::SMALLEST_CAP as u64) {

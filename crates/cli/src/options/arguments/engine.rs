@@ -49,7 +49,7 @@ pub struct EngineArguments {
 pub struct ProviderArguments(Vec<Provider>);
 
 impl EngineArguments {
-    /// Returns the engine that is meant.
+    /// Returns the chosen engine.
     ///
     /// # Errors
     /// Returns an error if an option does not belong to that engine, or cannot be read.
@@ -65,7 +65,7 @@ impl EngineArguments {
         self.engine.map_or_else(|| environment.engine(), Ok)
     }
 
-    /// Returns the words with which another call of the command gets the same engine, whose name is given.
+    /// Returns the options that make another command use the same engine, which is called `name`.
     pub fn words(&self, name: EngineName) -> Vec<String> {
         let engine = Some(name).filter(|name| *name != EngineName::Tract || self.engine.is_some());
         let mode = self.execution_mode.map(|mode| mode.name().to_owned());
@@ -86,7 +86,7 @@ impl EngineArguments {
         words.chain(providers).collect()
     }
 
-    /// Returns these engines, each with the options that are its own.
+    /// Returns these engines, each with its own options.
     ///
     /// # Errors
     /// Returns an error if an option belongs to none of them, or cannot be read.
@@ -122,7 +122,7 @@ impl EngineArguments {
         Ok(EngineSpec { name: EngineName::OnnxRuntime, library: self.engine_library.clone(), onnxruntime })
     }
 
-    /// Returns the first option that was given of those that only ONNX Runtime takes.
+    /// Returns the first given option that only ONNX Runtime has.
     fn first_of_onnxruntime(&self) -> Option<&'static str> {
         let options = [
             ("--engine-library", self.engine_library.is_some()),
@@ -189,7 +189,7 @@ impl FromArgMatches for ProviderArguments {
     }
 }
 
-/// Returns the values of an argument that the command line gave, with their positions on it.
+/// Returns the values of an argument on the command line, with their positions.
 fn indexed<'m, T: Clone + Send + Sync + 'static>(
     matches: &'m ArgMatches,
     id: &str,

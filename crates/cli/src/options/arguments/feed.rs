@@ -14,8 +14,8 @@ const SHAPES: &str = "Shapes of dynamic inputs";
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[allow(missing_docs)]
 pub struct FeedArguments {
-    /// The inputs: NAME=FILE for one of them, an .npz file or a directory with all of them by name, or files and directories in
-    /// their order, with commas between them; may be given several times [also: -i]
+    /// The inputs: NAME=FILE for one of them, an .npz file or a directory with all of them by name, or files and
+    /// directories in their order, with commas between them; may be given several times [also: -i]
     #[arg(long, value_name = "FILES", help_heading = MODEL)]
     pub input: Vec<OsString>,
     /// The generated data if there is no --input [default: zero] [also: -pdt]
@@ -51,7 +51,7 @@ pub struct FeedArguments {
 }
 
 impl FeedArguments {
-    /// The inputs of the model. Several files make a batch, unless each has its own shape.
+    /// Returns the inputs of the model. Several files make a batch, unless each has its own shape.
     ///
     /// # Errors
     /// Returns an error if `--input` is not a list of files.
@@ -64,7 +64,7 @@ impl FeedArguments {
         Ok(InputSpec::Files { paths: given_files(&self.input)?, join: !self.shape_of_each_file() })
     }
 
-    /// The shapes of its dynamic inputs: one choice, or several for a table.
+    /// Returns the shapes of its dynamic inputs: one set, or several for a table.
     ///
     /// # Errors
     /// Returns an error if two options set shapes, or one cannot be read.
@@ -104,7 +104,7 @@ impl FeedArguments {
         }])
     }
 
-    /// Returns the words with which another call of the command gets the same inputs.
+    /// Returns the options that give another command the same inputs.
     pub fn words(&self) -> Vec<String> {
         let seed = self.seed.map(|seed| seed.to_string());
         let data = self.pure_data_type.map(|data| data.name().to_owned());
@@ -136,7 +136,7 @@ impl FeedArguments {
 /// # Errors
 /// Returns an error if an entry is empty, or there are too many.
 pub fn given_files(lists: &[OsString]) -> Result<GivenFiles, Refusal> {
-    /// As in the original.
+    /// As in the original tool.
     const MOST: usize = 1024;
     let refuse = |what| {
         let right = "write files or directories with commas between them, such as a.npy,b.npy, or NAME=FILE";

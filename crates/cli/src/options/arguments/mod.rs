@@ -24,18 +24,18 @@ const MODEL: &str = "Model and input";
 const MEASURING: &str = "Measuring";
 const INSTRUMENTS: &str = "Profile, dump and debug";
 const OUTPUT: &str = "Output";
-/// The heading of options that do nothing here.
+/// The heading of options without an effect here.
 pub const NOTED: &str = "Accepted for scripts of other tools, with a note";
 /// The heading of options that are refused.
 pub const REFUSED: &str = "Known and refused, with the reason";
 
-/// Where a run's inputs lie, in the original.
+/// Where a run's inputs are, in the original tool.
 const RUN_MODES: [&str; 4] = ["array", "files", "tensor", "full"];
 
 /// The options of `opscope benchmark` as they stand on the command line, after [`expand`](super::expand).
 ///
-/// Of an option that is given twice the last one counts. The defaults are not here but where options are resolved, because
-/// that must distinguish what was given.
+/// Of an option that is given twice the last one counts. The defaults are not here but where options are resolved,
+/// because that must distinguish what was given.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(args_override_self = true)]
 #[allow(missing_docs)]
@@ -54,7 +54,8 @@ pub struct BenchmarkArguments {
     /// Measured runs per set of inputs [default: as many as fit into two seconds]
     #[arg(long = "loop", value_name = "N", help_heading = MEASURING)]
     pub loops: Option<NonZeroU64>,
-    /// Warm-up runs before those [default: as many as fit into 0.2 seconds before two measured ones; with --loop, 1] [also: -wcount]
+    /// Warm-up runs before those [default: as many as fit into 0.2 seconds before two measured ones; with --loop, 1]
+    /// [also: -wcount]
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub warmup_count: Option<u64>,
     /// Repeat until the confidence interval of the median is at most this wide
@@ -76,8 +77,8 @@ pub struct BenchmarkArguments {
     #[arg(long, value_parser = one_of(Verify::ALL, |verify| verify.name()), ignore_case = true, value_name = "WHEN")]
     #[arg(help_heading = MEASURING)]
     pub verify: Option<Verify>,
-    /// The engine whose outputs are the reference of --verify: tract or onnxruntime (short: ort); exit code 4 if no form of
-    /// the plan gives them [default: the same engine, exactly as the file says]
+    /// The engine whose outputs are the reference of --verify: tract or onnxruntime (short: ort); exit code 4 if no
+    /// form of the plan gives them [default: the same engine, exactly as the file says]
     #[arg(long, value_name = "ENGINE", value_parser = engine_name(), help_heading = MEASURING)]
     pub reference_engine: Option<EngineName>,
     /// Samples in a run: sets the batch dimension that the model leaves open [also: --batch]
@@ -106,12 +107,12 @@ pub struct BenchmarkArguments {
     /// Run a tool over the model: a shared library that was made for AMD's rocprofiler-sdk; may be given several times
     #[arg(long, value_name = "LIBRARY", help_heading = INSTRUMENTS)]
     pub tool: Vec<PathBuf>,
-    /// Let a debugger attach while the model runs, with `opscope debug --attach`; at this socket, or at one that the number
-    /// of the process leads to
+    /// Let a debugger attach while the model runs, with `opscope debug --attach`; at this socket, or at one that the
+    /// number of the process leads to
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "SOCKET", help_heading = INSTRUMENTS)]
     pub debug_server: Option<Option<PathBuf>>,
-    /// Run the job in a process of its own: a crash of the engine's library is then an error of this command, and what was
-    /// captured until then is kept
+    /// Run the job in a process of its own: a crash of the engine's library is then an error of this command, and what
+    /// was captured until then is kept
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub isolate: Option<bool>,

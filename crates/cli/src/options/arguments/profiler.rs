@@ -19,8 +19,8 @@ pub struct ProfilerArguments {
     /// How much of it fills before it is written [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::INSTRUMENTS)]
     pub profiler_watermark: Option<Bytes>,
-    /// What happens to a record when it is full: lossless, it waits; discard, it is dropped and counted; overwrite, the oldest
-    /// records are dropped and counted [default: lossless]
+    /// What happens to a record when it is full: lossless, it waits; discard, it is dropped and counted; overwrite, the
+    /// oldest records are dropped and counted [default: lossless]
     #[arg(long, value_parser = one_of(POLICIES, policy_name), ignore_case = true, value_name = "POLICY")]
     #[arg(help_heading = super::INSTRUMENTS)]
     pub profiler_policy: Option<Policy>,
@@ -44,7 +44,7 @@ fn policy_name(policy: &Policy) -> &'static str {
 }
 
 impl ProfilerArguments {
-    /// The first option that was given; for a command line without `--profiler`.
+    /// Returns the first option that was given, for a command line without `--profiler`.
     pub(in crate::options) fn first_given(&self) -> Option<&'static str> {
         [
             ("--profiler-option", !self.profiler_option.is_empty()),
@@ -58,7 +58,7 @@ impl ProfilerArguments {
         .find_map(|(option, given)| given.then_some(option))
     }
 
-    /// The options of a profile; the profiler's own defaults for what was not given.
+    /// Returns the options of a profile, with the profiler's defaults for those that were not given.
     pub(in crate::options) fn options(&self, notes: &mut Notes) -> Result<ProfilerOptions, Refusal> {
         let mut options = self.memory()?;
         for setting in &self.profiler_option {
@@ -71,7 +71,7 @@ impl ProfilerArguments {
         Ok(options)
     }
 
-    /// The options of a profile whose switches are set elsewhere.
+    /// Returns the options of a profile whose switches are set elsewhere.
     pub(in crate::options) fn memory(&self) -> Result<ProfilerOptions, Refusal> {
         let (size, watermark) = (self.profiler_size, self.profiler_watermark);
         if let Some((size, watermark)) = size.zip(watermark).filter(|(size, watermark)| watermark > size) {

@@ -31,7 +31,7 @@ enum Command {
     Benchmark(Box<BenchmarkArguments>),
 }
 
-/// What a command line gives, or its error as text.
+/// Returns the result of a command line, or its error as text.
 fn run_words(words: Vec<OsString>, environment: &Environment) -> Result<Resolved, String> {
     let Command::Benchmark(arguments) = Program::try_parse_from(expand(words)).map_err(|e| e.to_string())?.command;
     resolve(*arguments, environment).map_err(|refusal| refusal.to_string())

@@ -1,19 +1,19 @@
-//! Every option of a benchmark, and what becomes of it.
+//! Every option of a benchmark, and its effect.
 
 use super::*;
 
-/// What becomes of an option.
+/// The effect of an option.
 pub(super) enum Fate {
-    /// It changes the request, and nothing is to be said.
+    /// It changes the request, without a note.
     Works(fn(&BenchmarkRequest) -> bool),
-    /// It is accepted, and a note says this.
+    /// It is accepted with this note.
     Noted(&'static str),
-    /// It is refused, and the message says this.
+    /// It is refused with this message.
     Refused(&'static str),
 }
 use Fate::*;
 
-/// Every option: its name, an example of its value, what else the line must hold, and what becomes of it.
+/// Every option: its name, an example of its value, what else the command line needs, and its effect.
 pub(super) const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("model", "m.onnx", "", Works(|r| r.job.model.as_os_str() == "m.onnx")),
     (
@@ -240,7 +240,7 @@ fn the_page_of_options_names_every_option_in_every_spelling() {
     let page = include_str!("../../../../../docs/options.md");
     let names = OPTIONS.iter().map(|(option, ..)| format!("--{option}"));
     let others = SPELLINGS.iter().flat_map(|spelling| spelling.others);
-    // The page writes the other tools' names as they do, with `_`.
+    // The page spells the other tools' names as they do, with `_`.
     let hyphened = page.replace('_', "-");
     for name in names.chain(others.map(|name| (*name).to_owned())) {
         assert!(hyphened.contains(&format!("`{name}")), "{name}");

@@ -13,8 +13,8 @@ use super::{refusal::Refusal, spellings};
 pub use shapes::shape_set;
 pub(super) use shapes::{height_width, shape_range};
 
-/// Makes a parser that takes one of these values by its name. A refusal lists the names. Upper and lower case are the same
-/// if the argument says `ignore_case`.
+/// Makes a parser that accepts one of these values by its name. A refusal lists the names. Case is ignored if the
+/// argument says `ignore_case`.
 pub fn one_of<T: Clone + Send + Sync + 'static>(
     values: impl IntoIterator<Item = T>,
     name: fn(&T) -> &'static str,
@@ -62,7 +62,7 @@ pub fn size(text: &str) -> Result<Bytes, String> {
     bytes.filter(|bytes| *bytes > 0).map(Bytes::new).ok_or_else(|| right.to_owned())
 }
 
-/// A size that something may reach; `None` if it has no limit.
+/// A size limit; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget(pub Option<Bytes>);
 
@@ -74,7 +74,7 @@ pub fn budget(text: &str) -> Result<Budget, String> {
     size(text).map(|size| Budget(Some(size))).map_err(|right| format!("{right}, or none"))
 }
 
-/// Checks a number of threads: a system slows to a halt before it refuses a very large one.
+/// Checks a number of threads: a system becomes unusable before it refuses a very large one.
 pub fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option<NonZeroUsize>, Refusal> {
     const MOST: usize = 256;
     match threads.filter(|threads| threads.get() > MOST) {

@@ -11,7 +11,7 @@ use crate::options::refusal::Refusal;
 /// Shapes of some of the model's inputs.
 type ShapeSet = Vec<NamedShape>;
 
-/// The largest number of sets of shapes that a range may stand for.
+/// How many sets of shapes a range may stand for.
 const MOST_SETS: usize = 10_000;
 
 /// The largest file of ranges.
@@ -39,8 +39,8 @@ pub fn height_width(text: &str) -> Result<ShapeSpec, Refusal> {
     Ok(ShapeSpec::HeightWidth(height.get(), width.get()))
 }
 
-/// Reads a range such as `a:1,3,200~224,224-300;b:1~4`, or a `.info` file with one on each line, and returns every set of
-/// shapes that it stands for, each once: the last dimension varies fastest.
+/// Reads a range such as `a:1,3,200~224,224-300;b:1~4`, or a `.info` file with one on each line. Returns every set of
+/// shapes that it stands for, each once; the last dimension varies fastest.
 pub fn shape_range(text: &str) -> Result<Vec<Vec<NamedShape>>, Refusal> {
     let refuse = |what| Refusal::Value { option: "--dym-shape-range", what, right: RANGE };
     if !text.ends_with(".info") {
@@ -80,7 +80,7 @@ fn expand_range(text: &str) -> Result<Vec<ShapeSet>, String> {
         return Err(too_many());
     }
     let set = |number: usize| {
-        // A number whose digits, from the right, choose one alternative of each dimension.
+        // The digits of this number, from the right, choose one alternative of each dimension.
         let mut rest = number;
         let mut shapes: Vec<NamedShape> = inputs
             .iter()
@@ -111,7 +111,7 @@ type Alternatives = Vec<(String, Vec<Vec<usize>>)>;
 fn inputs(text: &str, dims: impl Fn(&str) -> Result<Vec<Vec<usize>>, String>) -> Result<Alternatives, String> {
     let mut inputs: Alternatives = Vec::new();
     for part in text.trim_end_matches(';').split(';') {
-        // ONNX names may have a colon in them, as in "input:0".
+        // ONNX names may contain a colon, as in "input:0".
         let (name, shape) = part.rsplit_once(':').ok_or_else(|| format!("'{part}' has no ':' behind a name"))?;
         if name.is_empty() {
             return Err(format!("'{part}' names no input"));
@@ -157,7 +157,7 @@ fn number(text: &str) -> Result<NonZeroUsize, String> {
 mod tests {
     use super::*;
 
-    /// The set as it is written on the command line.
+    /// Formats the set in the notation of the command line.
     fn written(set: &[NamedShape]) -> String {
         let shape = |shape: &NamedShape| {
             let dims: Vec<_> = shape.dims.iter().map(usize::to_string).collect();

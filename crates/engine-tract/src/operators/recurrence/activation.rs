@@ -1,4 +1,4 @@
-//! The functions between the sums of a cell.
+//! The activation functions of a cell.
 
 use opscope_model::Fidelity;
 use tract_onnx::pb::NodeProto;
@@ -24,8 +24,8 @@ pub(super) enum Activation {
     ThresholdedRelu(f32),
 }
 
-/// Returns what the file asks for, or the default, for each direction. Quotients of polynomials stand for sigmoid and tanh where
-/// that is allowed: they are many times faster.
+/// Returns the functions in the file, or the defaults, for each direction. Where allowed, quotients of polynomials
+/// replace sigmoid and tanh, because they are many times faster.
 pub(super) fn activations(
     node: &NodeProto,
     kind: Kind,
@@ -57,8 +57,8 @@ pub(super) fn activations(
     let (mut alphas, mut betas) = (floats("activation_alpha").into_iter(), floats("activation_beta").into_iter());
     let mut alpha = |default| alphas.next().unwrap_or(default);
     let mut beta = |default| betas.next().unwrap_or(default);
-    // DynamicQuantizeLSTM is ONNX Runtime's operator. The least difference in a state may become another step of the
-    // quantization, and from there grow.
+    // DynamicQuantizeLSTM is ONNX Runtime's operator. The smallest difference in a state may change a step of the
+    // quantization, and grow from there.
     let is_rational = fidelity == Fidelity::Optimised || node.op_type == "DynamicQuantizeLSTM";
     let activation = |name: String| {
         Ok(match name.as_str() {
@@ -82,7 +82,7 @@ pub(super) fn activations(
 }
 
 impl Activation {
-    /// Replaces each value by that of the function.
+    /// Applies the function to each value.
     pub(super) fn apply(self, values: &mut [f32]) {
         match self {
             Self::RationalSigmoid => sigmoids(values),

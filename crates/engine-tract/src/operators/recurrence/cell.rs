@@ -1,11 +1,11 @@
-//! A step of one direction.
+//! One step of one direction.
 
 use super::activation::Activation;
+use super::directions::Direction;
 use super::kind::Kind;
 use super::node::Recurrence;
-use super::prepared::Direction;
 
-/// One direction, and what it needs for a step.
+/// One direction, and the buffers for a step.
 pub(super) struct Cell<'a> {
     pub recurrence: &'a Recurrence,
     pub activations: &'a [Activation],
@@ -17,7 +17,7 @@ pub(super) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Computes a step of every row that has a place in the sequence.
+    /// Computes one step of every row that has a position in the sequence.
     pub(super) fn step(&mut self, projected: &[f32], places: &[Option<usize>], states: &mut [Vec<f32>; 2]) {
         let (hidden, batch) = (self.recurrence.hidden, places.len());
         let columns = self.recurrence.kind.gates() * hidden;
@@ -61,7 +61,7 @@ impl Cell<'_> {
         self.gates = gates;
     }
 
-    /// Returns what comes from the input and from the state, before the biases.
+    /// Returns the parts from the input and from the state, before the biases.
     fn row<'a>(&'a self, projected: &'a [f32], place: usize, row: usize, batch: usize) -> [&'a [f32]; 2] {
         let columns = self.direction.bias.len();
         [&projected[(place * batch + row) * columns..][..columns], &self.recurrent[row * columns..][..columns]]
@@ -98,8 +98,8 @@ impl Cell<'_> {
         state.iter_mut().zip(&*let_out).for_each(|(state, let_out)| *state *= let_out);
     }
 
-    /// Takes what comes from the input and from the state for the new state, and the product with the reset state if it is
-    /// reset before that.
+    /// Computes the new state from the parts of the input and of the state; and from the product with the reset state,
+    /// if the reset comes before the product.
     fn gru(&self, gates: &mut [f32], [x, h]: [&[f32]; 2], of_reset: Option<&[f32]>, state: &mut [f32]) {
         let hidden = self.recurrence.hidden;
         let (kept, rest) = gates.split_at_mut(hidden);

@@ -1,4 +1,4 @@
-/// The operators that recur.
+/// The recurrent operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Rnn,

@@ -1,13 +1,13 @@
-//! LSTM, GRU and RNN with what tract does not read: lengths that a run computes, other activations, clips and coupled
-//! gates. And `DynamicQuantizeLSTM`, which tract does not have.
+//! LSTM, GRU and RNN with the features that tract ignores: lengths that a run computes, other activations, clips and
+//! coupled gates. Also `DynamicQuantizeLSTM`, which tract does not have.
 //!
-//! One product has the inputs of all steps; then the steps are computed one by one.
+//! One product covers the inputs of all steps; then the steps are computed one by one.
 
 mod activation;
 mod cell;
+mod directions;
 mod kind;
 mod node;
-mod prepared;
 mod products;
 mod weights;
 
@@ -45,7 +45,8 @@ fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     general(context, node, Fidelity::Exact)
 }
 
-/// Ours for fp32. tract's runs a plan for each step, and its activations are approximations, whose errors add up over the steps.
+/// This crate's operator for fp32. tract's runs a plan for each step, and its activations are approximations whose
+/// errors add up.
 fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> TractResult<Built> {
     let is_default = rnn_directions::refuse_what_is_not_read(node).is_ok();
     let lengths = optional_inputs(node).nth(4).flatten();
@@ -70,8 +71,8 @@ fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> Tr
     Ok((Box::new(wired.on(inner)), closures))
 }
 
-/// tract's LSTM, with states that it does not take for one: where state and cell start with the same numbers, its optimiser
-/// makes one value of them, and then gets their axes wrong.
+/// tract's LSTM with states that its optimiser keeps apart: if state and cell start with the same numbers, it would
+/// merge them into one value, and then get its axes wrong.
 fn with_states(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     const STATES: std::ops::Range<usize> = 5..7;
     let (op, closures) = rnn_directions::built(context, node)?;
@@ -106,7 +107,7 @@ fn with_states(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
     Ok((Box::new(wired.on(inner)), closures))
 }
 
-/// A value as it is, which the optimiser does not take for another that is equal.
+/// A value that is passed on unchanged, and that the optimiser does not merge with an equal one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Apart;
 
@@ -136,7 +137,7 @@ impl TypedOp for Apart {
     as_op!();
 }
 
-/// Returns whether a value is known to be one number in all places.
+/// Returns whether all elements of a value are known to be one number.
 fn is_everywhere(model: &TypedModel, outlet: OutletId, number: &TDim) -> bool {
     let Ok(Some(numbers)) = model.outlet_fact(outlet).map(|fact| fact.konst.clone()) else { return false };
     let expected = number.to_i64();
@@ -256,7 +257,7 @@ impl Recurrence {
             };
             let mut states = [state(self.initial[0])?, state(self.initial[1])?];
             for step in 0..time {
-                // The place of this step in each row. A row that is over keeps its state.
+                // The position of this step in each row. A row that has ended keeps its state.
                 let place = |length: i32| {
                     let length = length as usize;
                     let place = if direction.is_reversed { length.wrapping_sub(step + 1) } else { step };
@@ -275,7 +276,7 @@ impl Recurrence {
             }
             for (last, mut state) in last.iter_mut().zip(states) {
                 for row in lengths.iter().enumerate().filter(|(_, length)| **length == 0).map(|(row, _)| row) {
-                    // ONNX Runtime has no state of a row without steps.
+                    // In ONNX Runtime, the state of a row without steps is zero.
                     state[row * hidden..][..hidden].fill(0.0);
                 }
                 last[index * batch * hidden..][..batch * hidden].copy_from_slice(&state);

@@ -1,4 +1,4 @@
-//! What a node of the file asks for.
+//! The parameters of a recurrent node in the file.
 
 use opscope_model::Fidelity;
 use tract_onnx::model::{optional_inputs, optional_outputs};
@@ -7,17 +7,17 @@ use tract_onnx::prelude::{TDim, TVec, tvec};
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
 use super::activation::{Activation, activations};
+use super::directions::DirectionCache;
 use super::kind::Kind;
-use super::prepared::Prepared;
 
-/// Where an input or output is, counting those that are there.
+/// The index of an input or output among those that are present.
 pub(super) type Slot = Option<usize>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Recurrence {
     pub kind: Kind,
     pub hidden: usize,
-    /// One or two.
+    /// One or two directions.
     pub directions: Vec<Direction>,
     pub clip: Option<f32>,
     /// Whether the forget gate is one minus the input gate (`input_forget`).
@@ -28,11 +28,11 @@ pub(super) struct Recurrence {
     pub lengths: Slot,
     pub initial: [Slot; 2],
     pub peepholes: Slot,
-    /// Scale and zero point of the weights, and of those of the recurrence.
+    /// The scale and zero point of the weights, and those of the recurrence weights.
     pub scales: Option<[[Slot; 2]; 2]>,
-    /// All steps, the last state, the last cell.
+    /// The outputs: all steps, the last state, the last cell.
     pub outputs: [Slot; 3],
-    pub prepared: Prepared,
+    pub prepared: DirectionCache,
 }
 
 impl Eq for Recurrence {}
@@ -81,7 +81,7 @@ impl Recurrence {
             peepholes: if kind == Kind::Lstm { input() } else { None },
             scales: is_quantized.then(|| [[input(), input()], [input(), input()]]),
             outputs: [output(), output(), output()],
-            prepared: Prepared::default(),
+            prepared: DirectionCache::default(),
         })
     }
 

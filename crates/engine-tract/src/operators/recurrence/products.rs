@@ -1,4 +1,4 @@
-//! Products with weights, which `DynamicQuantizeLSTM` has in 8 bits.
+//! Products with weights, which are bytes in `DynamicQuantizeLSTM`.
 
 use tract_onnx::prelude::{DatumType, Tensor};
 use tract_onnx::tract_core::internal::TractResult;
@@ -9,12 +9,12 @@ use crate::arithmetic::{ByteMatrix, FloatMatrix, Quantised};
 #[derive(Debug)]
 pub(super) enum Weights {
     Floats(FloatMatrix),
-    /// Bytes, and their scales, one or as many as columns.
+    /// Bytes with their scales: one scale, or one for each column.
     Bytes(ByteMatrix, Vec<f32>),
 }
 
 impl Weights {
-    /// Adds the products of some rows with the weights. Rows are quantised together.
+    /// Adds the products of some rows with the weights. The rows are quantised together.
     pub(super) fn add_product(&self, values: &[f32], out: &mut [f32]) {
         match self {
             Self::Floats(weights) => weights.add_product(values, out),

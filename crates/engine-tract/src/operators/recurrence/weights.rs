@@ -1,18 +1,18 @@
-//! The weights of a node, as its inputs have them.
+//! The weights of a node in the form of its inputs.
 
 use std::sync::Arc;
 
 use tract_onnx::prelude::{Datum, DatumType, TValue, Tensor};
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
+use super::directions::Direction;
 use super::kind::Kind;
 use super::node::{Recurrence, Slot};
-use super::prepared::Direction;
 use super::products::{Weights, floats, whole_numbers};
 use crate::arithmetic::{ByteMatrix, FloatMatrix};
 
 impl Recurrence {
-    /// Returns what each direction is computed with.
+    /// Returns the weights of each direction.
     pub(super) fn prepared(&self, inputs: &[TValue]) -> TractResult<Arc<Vec<Direction>>> {
         let scales = self.scales.iter().flatten().flatten();
         let slots = [Some(1), Some(2), self.bias, self.peepholes].into_iter().chain(scales.copied()).flatten();
@@ -48,7 +48,8 @@ impl Recurrence {
         })
     }
 
-    /// Returns some columns of the weights of a direction. ONNX has a row for each gate; quantized weights have a column.
+    /// Returns some columns of the weights of a direction. ONNX has one row per gate; quantized weights have one column
+    /// per gate.
     fn weights(
         &self,
         tensor: &Tensor,

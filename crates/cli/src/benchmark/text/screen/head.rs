@@ -1,19 +1,19 @@
-//! What was measured: the model, the engine, and whether the outputs were checked.
+//! The head of a screen: the model, the engine, and whether the outputs were checked.
 
 use opscope::benchmark::{Measured, Report};
 use opscope::model::Fidelity;
 use opscope::text::{display_width, shortened, shown_text};
 use opscope::verify::{Outcome, Verification};
 
-use super::{Most, labelled, sentence};
+use super::{LineLimits, labelled, sentence};
 use crate::benchmark::text::View;
 use crate::benchmark::text::inputs::{input, made_up, timed_plan};
 use crate::terminal::shown_path;
 
-/// How short a model's path may become before inputs are left out.
+/// A model's path is shortened to this length at most, before inputs are left out instead.
 const COMFORTABLE_PATH: usize = 14;
 
-pub fn lines(report: &Report, view: View, most: Most) -> Vec<String> {
+pub fn lines(report: &Report, view: View, most: LineLimits) -> Vec<String> {
     let first = report.measurements.first();
     let mut lines = vec![model(report, first, view)];
     let (checked, because) = first.and_then(|measured| measured.verification.as_ref()).map(checked).unzip();
@@ -33,7 +33,7 @@ fn model(report: &Report, first: Option<&Measured>, view: View) -> String {
         1 => "1 operator".to_owned(),
         count => format!("{count} operators"),
     };
-    // A table has the inputs of each set of shapes.
+    // With several sets of shapes, a table lists the inputs.
     let one = first.filter(|one| report.dym_shape_range.is_none() && one.by_shape.len() <= 1);
     let inputs = one.map(|one| &one.inputs[..]).unwrap_or_default();
     let with = |shown: usize| {
@@ -73,7 +73,7 @@ fn engine(report: &Report, first: Option<&Measured>, checked: Option<&str>) -> S
     text
 }
 
-/// Whether the outputs were compared with the exact plan's, and what else there is to say of it.
+/// Says whether the outputs were compared with the exact plan's, and returns a note if there is more to say.
 fn checked(verification: &Verification) -> (&'static str, Option<String>) {
     let sentence = || Some(shown_text(&verification.sentence()).into_owned());
     match &verification.outcome {
@@ -84,7 +84,7 @@ fn checked(verification: &Verification) -> (&'static str, Option<String>) {
     }
 }
 
-/// The first of what else should be known.
+/// Returns the most important other note.
 fn note(report: &Report, measured: &Measured) -> Option<String> {
     let left_out = report.left_out_shapes;
     let left_out =

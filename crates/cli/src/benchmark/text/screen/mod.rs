@@ -1,7 +1,7 @@
-//! What matters of a benchmark, on one screen.
+//! The important parts of a benchmark, on one screen.
 
 mod head;
-mod next;
+mod next_steps;
 mod operators;
 mod times;
 
@@ -12,35 +12,35 @@ use opscope::text::{display_width, shortened, wrapped_within};
 use super::View;
 use super::shapes::{shapes_of_files, table_of_shapes};
 
-/// The most lines of a screen.
+/// How many lines a screen has at most.
 const LINES: usize = 15;
 
-/// Where the text of a line begins, behind what it is about.
+/// The column in which the text of a line begins, after its label.
 const LABEL: usize = 11;
 
-/// How many lines the parts of a screen may take.
+/// How many lines each part of a screen may take.
 #[derive(Debug, Clone, Copy)]
-struct Most {
-    /// The engine, and what its check found.
+struct LineLimits {
+    /// The engine, and the result of its check.
     engine: usize,
-    /// Another sentence.
+    /// Any other sentence.
     sentence: usize,
-    /// The paths of what was written.
+    /// The paths of written files.
     paths: usize,
-    /// Kept free for where the time goes: the longest bars, and the slowest operators.
+    /// Kept free for the parts of the time: the longest bars, and the slowest operators.
     operators: usize,
 }
 
-/// From the most on, until everything has room.
-const MOST: [Most; 5] = [
-    Most { engine: 2, sentence: 2, paths: 3, operators: 7 },
-    Most { engine: 2, sentence: 2, paths: 1, operators: 7 },
-    Most { engine: 2, sentence: 1, paths: 1, operators: 7 },
-    Most { engine: 2, sentence: 1, paths: 1, operators: 5 },
-    Most { engine: 1, sentence: 1, paths: 1, operators: 5 },
+/// From the most generous on, until everything fits.
+const LIMITS: [LineLimits; 5] = [
+    LineLimits { engine: 2, sentence: 2, paths: 3, operators: 7 },
+    LineLimits { engine: 2, sentence: 2, paths: 1, operators: 7 },
+    LineLimits { engine: 2, sentence: 1, paths: 1, operators: 7 },
+    LineLimits { engine: 2, sentence: 1, paths: 1, operators: 5 },
+    LineLimits { engine: 1, sentence: 1, paths: 1, operators: 5 },
 ];
 
-/// The report as text of at most 15 lines.
+/// Formats the report as text of at most 15 lines.
 pub fn render(report: &Report, job: &Job, faster: Option<&str>, view: View) -> String {
     let one = match &report.measurements[..] {
         [one] if report.dym_shape_range.is_none() => Some(one),
@@ -49,12 +49,12 @@ pub fn render(report: &Report, job: &Job, faster: Option<&str>, view: View) -> S
     let has_operators = account(report).is_some();
     let mut lines = Vec::new();
     let (mut times, mut end) = (Vec::new(), Vec::new());
-    for most in MOST {
+    for most in LIMITS {
         lines = head::lines(report, view, most);
         lines.extend(faster.into_iter().flat_map(|text| sentence("faster", text, view, most.sentence)));
         lines.push(String::new());
         times = one.map(|one| times::lines(one, report, job, view, most)).unwrap_or_default();
-        end = next::lines(report, job, view, most);
+        end = next_steps::lines(report, job, view, most);
         let operators = if has_operators { most.operators } else { 0 };
         if lines.len() + times.len() + operators + end.len() <= LINES {
             break;
@@ -69,13 +69,13 @@ pub fn render(report: &Report, job: &Job, faster: Option<&str>, view: View) -> S
             lines.extend(cut_table(&table.text(), count, room, "sets of shapes"));
         }
     }
-    // What was written, and what to do next, is there to be copied.
+    // Paths and next steps, in `end`, are there to be copied, so they are not shortened.
     lines.iter_mut().for_each(|line| *line = shortened(line.trim_end(), view.width));
     lines.extend(end);
     lines.join("\n")
 }
 
-/// `lines` are those of the times.
+/// Adds the lines of one measurement. `lines` are those of the times.
 fn one_measurement(
     measured: &Measured,
     mut lines: Vec<String>,
@@ -95,19 +95,19 @@ fn one_measurement(
     lines
 }
 
-/// Where the time of a run goes: in the measured runs if they were recorded, otherwise in those beside them.
+/// Returns where the time of a run goes: in the measured runs if they were recorded, else in extra runs.
 fn account(report: &Report) -> Option<&Account> {
     let recorded = report.profile.as_ref().and_then(|profile| profile.account.as_ref());
     recorded.or(report.beside.as_ref())
 }
 
-/// How many rows of a table have room, beside its title and its rule, and beside a line that names those that have not.
+/// Returns how many rows of a table fit, beside its title and rule, and beside the line that counts the missing rows.
 fn fitting(rows: usize, room: usize) -> usize {
     let room = room.saturating_sub(2);
     if rows > room { room.saturating_sub(1) } else { rows }
 }
 
-/// The lines of a table, and how many rows it lacks.
+/// Returns the lines of a table, and how many rows are missing.
 fn cut_table(table: &str, rows: usize, room: usize, what: &str) -> Vec<String> {
     let mut lines: Vec<String> = table.lines().map(str::to_owned).collect();
     let shown = fitting(rows, room);
@@ -117,12 +117,12 @@ fn cut_table(table: &str, rows: usize, room: usize, what: &str) -> Vec<String> {
     lines
 }
 
-/// A line: what it is about, and the text.
+/// Formats a line: its label, and the text.
 fn labelled(label: &str, text: &str) -> String {
     format!("{label}{}{text}", " ".repeat(LABEL.saturating_sub(display_width(label)).max(1)))
 }
 
-/// A sentence behind what it is about, on at most so many lines.
+/// Formats a sentence after its label, on `most` lines at most.
 fn sentence(label: &str, text: &str, view: View, most: usize) -> Vec<String> {
     let lines = wrapped_within(text, view.width.saturating_sub(LABEL), most);
     lines.iter().enumerate().map(|(at, line)| labelled(if at == 0 { label } else { "" }, line)).collect()

@@ -1,4 +1,4 @@
-//! Where the time of a run goes: a bar for each operator type, and the slowest operators.
+//! The parts of a run's time: a bar for each operator type, and the slowest operators.
 
 use opscope::profile::{Account, OperatorTimes};
 use opscope::text::Column::{Middles, Numbers, Words};
@@ -13,17 +13,18 @@ const SLOWEST: usize = 3;
 const BAR: usize = 40;
 /// The most columns of an operator type.
 const TYPE: usize = 20;
-/// The columns of a share and a time behind a bar, with the blanks before them.
+/// The columns of a share and a time after a bar, with the spaces before them.
 const NUMBERS: usize = 22;
-/// A path that is shorter than this is not worth being left out.
+/// Shorter common paths are not worth removing.
 const SHORT_PATH: usize = 4;
 
-/// `unprofiled` is what a run takes without the profiler that the account comes from, in nanoseconds, where that is known.
+/// Returns the lines. `unprofiled` is the time of a run without the profiler that made the account, in nanoseconds, if
+/// known.
 pub fn lines(account: &Account, unprofiled: Option<f64>, view: View, room: usize) -> Vec<String> {
     if account.op_types.is_empty() {
         return Vec::new();
     }
-    let outside = Outside::of(account, unprofiled);
+    let outside = OutsideTime::of(account, unprofiled);
     let slowest = slowest(account, &outside, view);
     let room = room.saturating_sub(slowest.len());
     let blank = (room > 4).then(String::new);
@@ -31,15 +32,15 @@ pub fn lines(account: &Account, unprofiled: Option<f64>, view: View, room: usize
     blank.into_iter().chain(bars).chain(slowest).collect()
 }
 
-/// The time of a run in which no operator is executed, without what the profiler adds to it.
-struct Outside {
-    /// In percent of a run without that.
+/// The time of a run in which no operator is executed, without the time that the profiler adds.
+struct OutsideTime {
+    /// In percent of a run without the profiler.
     percent: f64,
-    /// What a share of a run becomes that is a share of one without that.
+    /// The factor from a share of a profiled run to a share of a run without the profiler.
     factor: f64,
 }
 
-impl Outside {
+impl OutsideTime {
     fn of(account: &Account, unprofiled: Option<f64>) -> Self {
         let run = account.run.median_ns;
         let Some(shares) = account.shares.filter(|_| run > 0.0) else { return Self { percent: 0.0, factor: 1.0 } };
@@ -52,19 +53,19 @@ impl Outside {
 }
 
 /// A part of a run's time.
-struct Part {
+struct TimeShare {
     name: String,
     percent: f64,
-    /// Of a run, in nanoseconds, where it is known.
+    /// The median time in nanoseconds, if it is known.
     median: Option<f64>,
 }
 
-/// The operator types by their shares, the largest first, and what is left of a run. At most so many.
-fn shares(account: &Account, outside: &Outside, most: usize) -> Vec<Part> {
-    let mut parts: Vec<Part> = account
+/// Returns the operator types by their shares, the largest first, and the rest of a run; `most` parts at most.
+fn shares(account: &Account, outside: &OutsideTime, most: usize) -> Vec<TimeShare> {
+    let mut parts: Vec<TimeShare> = account
         .op_types
         .iter()
-        .map(|row| Part {
+        .map(|row| TimeShare {
             name: if row.added { format!("{} (engine)", row.op_type) } else { row.op_type.clone() },
             percent: row.percent * outside.factor,
             median: Some(row.median_ns),
@@ -74,22 +75,22 @@ fn shares(account: &Account, outside: &Outside, most: usize) -> Vec<Part> {
     let between = outside.percent;
     if between >= 0.05 {
         let at = parts.partition_point(|part| part.percent >= between);
-        parts.insert(at, Part { name: "(between)".to_owned(), percent: between, median: None });
+        parts.insert(at, TimeShare { name: "(between)".to_owned(), percent: between, median: None });
     }
     if parts.len() > most.max(1) {
         let others = parts.split_off(most.max(1) - 1);
         let percent = others.iter().map(|part| part.percent).sum();
-        parts.push(Part { name: format!("{} others", others.len()), percent, median: None });
+        parts.push(TimeShare { name: format!("{} others", others.len()), percent, median: None });
     }
     parts
 }
 
-fn bars(parts: &[Part], view: View) -> Vec<String> {
+fn bars(parts: &[TimeShare], view: View) -> Vec<String> {
     let names: Vec<String> = parts.iter().map(|part| shortened(&shown_text(&part.name), TYPE)).collect();
     let label = names.iter().map(|name| display_width(name) + 1).max().unwrap_or(0).max(LABEL);
     let columns = BAR.min(view.width.saturating_sub(label + NUMBERS));
     let longest = parts.iter().map(|part| part.percent).fold(0.0, f64::max);
-    let line = |(part, name): (&Part, &String)| {
+    let line = |(part, name): (&TimeShare, &String)| {
         let bar = view.bars.draw(part.percent / longest, columns);
         let [after_name, after_bar] =
             [label - display_width(name), columns - display_width(&bar)].map(|n| " ".repeat(n));
@@ -99,8 +100,8 @@ fn bars(parts: &[Part], view: View) -> Vec<String> {
     parts.iter().zip(&names).map(line).collect()
 }
 
-/// The slowest operators, below the path that all of them have in common.
-fn slowest(account: &Account, outside: &Outside, view: View) -> Vec<String> {
+/// Returns the slowest operators, without the path that all of them share.
+fn slowest(account: &Account, outside: &OutsideTime, view: View) -> Vec<String> {
     let rows: Vec<&OperatorTimes> = account.operators.iter().take(SLOWEST).collect();
     let names: Vec<&str> = rows.iter().map(|row| row.display_name()).collect();
     let path = Some(common_path(&names)).filter(|path| path.len() >= SHORT_PATH).unwrap_or_default();
@@ -111,7 +112,7 @@ fn slowest(account: &Account, outside: &Outside, view: View) -> Vec<String> {
         let peak = row.work.as_ref().and_then(|work| work.bound.as_ref());
         table.row([
             format!("{}{fused}", &name[path.len()..]),
-            // The name of an operator whose module is known has the type.
+            // If an operator's module is known, its name contains the type.
             match row.origin.as_ref().and_then(|origin| origin.module()) {
                 Some(_) => String::new(),
                 None if row.added => format!("{} (engine)", row.op_type),

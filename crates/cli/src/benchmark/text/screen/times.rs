@@ -1,16 +1,16 @@
-//! How long a run takes, and how many there were.
+//! How long a run takes, and how many runs there were.
 
 use opscope::benchmark::{Job, Measured, Report};
 use opscope::profile::carries_percentile;
 use opscope::text::{TimeScale, display_width, grouped, shown_number, shown_time};
 
-use super::{LABEL, Most, labelled, sentence};
+use super::{LABEL, LineLimits, labelled, sentence};
 use crate::benchmark::text::View;
 
-/// From which part of the inference on copies are worth a word.
+/// The share of an inference from which copies are mentioned.
 const WORTH_A_WORD: f64 = 0.05;
 
-pub fn lines(measured: &Measured, report: &Report, job: &Job, view: View, most: Most) -> Vec<String> {
+pub fn lines(measured: &Measured, report: &Report, job: &Job, view: View, most: LineLimits) -> Vec<String> {
     let copies = measured.upload.median + measured.download.median;
     let copies = (copies > WORTH_A_WORD * measured.compute.median)
         .then(|| format!(", each with {} more to copy in and out", shown_time(copies * 1e6)));
@@ -24,7 +24,7 @@ pub fn lines(measured: &Measured, report: &Report, job: &Job, view: View, most: 
     lines
 }
 
-/// `3.73 ms (3.70 to 3.79)  P99 8.40 ms  1,070 samples/s`, without the last of it where that has no room.
+/// `3.73 ms (3.70 to 3.79)  P99 8.40 ms  1,070 samples/s`, without the last parts if they do not fit.
 fn inference(measured: &Measured, view: View) -> String {
     let times = &measured.compute;
     let nanos = |millis: f64| millis * 1e6;
@@ -49,7 +49,7 @@ fn inference(measured: &Measured, view: View) -> String {
     text
 }
 
-/// How many times slower runs with a profiler are said to be.
+/// The factor from which runs are called slower with a profiler.
 const SLOWER: f64 = 1.5;
 
 /// `1,000, 2 at a time; then 50 with a profiler, for the operators below`

@@ -106,8 +106,8 @@ impl Decimal {
     }
 }
 
-/// Returns the shortest decimal number. Of two that are equally near to the exact one it is that with the even last digit,
-/// as in numpy.
+/// Returns the shortest decimal number. Of two that are equally near to the exact one, it is the one with the even last
+/// digit, as in numpy.
 fn even(short: &str, exact: f64, is_same: impl Fn(f64) -> bool) -> f64 {
     let digits = short.split_once('e').and_then(|(digits, _)| digits.split_once('.')).map_or(0, |(_, it)| it.len());
     let rounded = format!("{exact:.digits$e}").parse().ok();

@@ -1,0 +1,85 @@
+//! The batches that callbacks of buffers are currently called with.
+
+use std::ffi::c_int;
+use std::mem::offset_of;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_border::In;
+
+use crate::border::Status;
+use crate::kinds::size_of_kind;
+use crate::layout::{Handle, RecordHeader};
+use crate::threads;
+
+/// A session and a buffer of it.
+pub type SessionBuffer = (Handle, Handle);
+
+/// The batch of a callback: where its records are, and their kinds.
+pub(super) struct Batch {
+    of: SessionBuffer,
+    thread: usize,
+    begin: usize,
+    end: usize,
+    /// The offset of each record, and its kind.
+    records: Vec<(usize, c_int)>,
+}
+
+static BATCHES: Mutex<Vec<Batch>> = Mutex::new(Vec::new());
+
+pub(super) fn lock() -> MutexGuard<'static, Vec<Batch>> {
+    BATCHES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins a callback on this thread, with its memory and the records in it. Takes over the records until [`end`].
+pub fn begin(of: SessionBuffer, begin: usize, end: usize, records: &mut Vec<(usize, c_int)>) {
+    let records = std::mem::take(records);
+    lock().push(Batch { of, thread: threads::identity(), begin, end, records });
+}
+
+/// Ends a callback that was begun with `words`. Returns whether the records still have their kinds, so the tool has not
+/// overwritten them.
+pub fn end(of: SessionBuffer, words: &[u64], records: &mut Vec<(usize, c_int)>) -> bool {
+    const { assert!(offset_of!(RecordHeader, kind) == 0) };
+    let mut batches = lock();
+    let Some(index) = batches.iter().position(|batch| batch.of == of) else { return true };
+    let batch = batches.swap_remove(index);
+    drop(batches);
+    *records = batch.records;
+    // The kind is the first half of a record's first word in memory.
+    let kind_of = |word: &u64| word.to_ne_bytes().first_chunk().copied().map(c_int::from_ne_bytes);
+    records.iter().all(|&(offset, kind)| words.get(offset / 8).and_then(kind_of) == Some(kind))
+}
+
+/// Returns whether the callback of a buffer is being called.
+pub fn is_called(of: SessionBuffer) -> bool {
+    lock().iter().any(|batch| batch.of == of)
+}
+
+/// Returns what follows a record, whichever callback is being called with it. For a record elsewhere, which the tool
+/// has copied, the kind determines the next address.
+pub fn next(record: In<'_, RecordHeader>) -> Result<*const RecordHeader, Status> {
+    // Only if it is found, because the end of a batch is not readable.
+    let kind = || record.given().map(|header| header.kind);
+    let address = record.as_ptr().addr();
+    let batches = lock();
+    let Some(batch) = batches.iter().find(|batch| (batch.begin..=batch.end).contains(&address)) else {
+        drop(batches);
+        let size = kind().and_then(size_of_kind).ok_or(Status::RecordCorrupted)?;
+        return Ok(record.as_ptr().wrapping_byte_add(size));
+    };
+    // The end of the batch is not a record.
+    let offset = address - batch.begin;
+    let found = batch.records.binary_search_by_key(&offset, |(offset, _)| *offset);
+    let index = found.map_err(|_| Status::RecordCorrupted)?;
+    if kind() != Some(batch.records[index].1) {
+        return Err(Status::RecordCorrupted);
+    }
+    let next = batch.records.get(index + 1).map_or(batch.end, |(offset, _)| batch.begin + offset);
+    Ok(next as *const RecordHeader)
+}
+
+/// Removes the callbacks of the parent's other threads.
+pub(super) fn reset_in_child() {
+    let this = threads::identity();
+    lock().retain(|batch| batch.thread == this);
+}

@@ -1,0 +1,66 @@
+//! Questions about a library that has not been tried yet. Another process answers them: if the library crashes, hangs,
+//! uses up the memory or ends the process, only the answer is missing.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use opscope::machine;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// More bytes than any answer has.
+const MOST: u64 = 1 << 20;
+/// The last line of a complete answer. It is missing if a library ends the process.
+pub const END: &str = "opscope has answered";
+
+/// Starts another opscope with this command line, and returns what it prints.
+///
+/// # Errors
+/// If there is no answer, returns how the process ended.
+pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String, String> {
+    ask_within(words, PATIENCE)
+}
+
+/// As [`ask`], with a time limit for the answer.
+///
+/// # Errors
+/// If there is no answer, returns how the process ended.
+pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience: Duration) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("no process can be started: {error}");
+    let program = std::env::current_exe().map_err(cannot)?;
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(cannot)?;
+    let most = Some(machine::available_memory());
+    let _ = prlimit(Pid::from_child(&child).into(), Resource::As, Rlimit { current: most, maximum: most });
+    let (printed, status) = end(&mut child, patience).map_err(cannot)?;
+    let Some(status) = status else { return Err(format!("it did not answer within {} s", patience.as_secs())) };
+    match printed.strip_suffix(END).filter(|_| status.success()) {
+        Some(answer) => Ok(answer.to_owned()),
+        None => Err(format!("the process that looked at it ended with {status}")),
+    }
+}
+
+/// Waits for a process. Returns its output and its exit status. A process that takes too long is killed, and its status
+/// is `None`.
+fn end(child: &mut Child, patience: Duration) -> std::io::Result<(String, Option<ExitStatus>)> {
+    let stdout = child.stdout.take();
+    let (done, ended) = mpsc::channel();
+    thread::Builder::new().name("answer".to_owned()).spawn(move || {
+        let mut printed = Vec::new();
+        let _ = stdout.map(|stdout| stdout.take(MOST).read_to_end(&mut printed));
+        let _ = done.send(printed);
+    })?;
+    match ended.recv_timeout(patience) {
+        Ok(printed) => Ok((String::from_utf8_lossy(&printed).trim_end().to_owned(), Some(child.wait()?))),
+        Err(_) => {
+            let _ = child.kill();
+            child.wait().map(|_| (String::new(), None))
+        }
+    }
+}

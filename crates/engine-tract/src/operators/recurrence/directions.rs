@@ -1,0 +1,57 @@
+//! Weights in the form that the steps need. They are built in the first run, and again if a run receives other tensors.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tract_onnx::prelude::Tensor;
+use tract_onnx::tract_core::internal::TractResult;
+
+use super::products::Weights;
+
+/// The weights of one direction.
+#[derive(Debug)]
+pub(super) struct Direction {
+    pub w: Weights,
+    pub r: Weights,
+    /// For a GRU with the reset before its product (`linear_before_reset` is 0): the weights of the new state.
+    pub r_of_new: Option<Weights>,
+    /// The biases of the input and of the state, for each column; and their sum.
+    pub biases: [Vec<f32>; 2],
+    pub bias: Vec<f32>,
+    /// The peepholes of the input, output and forget gates.
+    pub peepholes: Option<Vec<f32>>,
+}
+
+/// The tensors that the weights were built from, and the result.
+type CachedDirections = (Vec<Weak<Tensor>>, Arc<Vec<Direction>>);
+
+/// A cache of the last result.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DirectionCache(Arc<Mutex<Option<CachedDirections>>>);
+
+impl PartialEq for DirectionCache {
+    /// Always equal: the cache affects the speed of an operator, not its result.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl DirectionCache {
+    /// Returns the last result if it was built from these tensors, else a new one.
+    pub(super) fn of(
+        &self,
+        tensors: &[&Arc<Tensor>],
+        make: impl FnOnce() -> TractResult<Vec<Direction>>,
+    ) -> TractResult<Arc<Vec<Direction>>> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((from, made)) = &*last {
+            // A tensor that still exists has not been written to, because it has never had a single owner.
+            let is_same = |(from, tensor): (&Weak<Tensor>, &&Arc<Tensor>)| Weak::as_ptr(from) == Arc::as_ptr(tensor);
+            if from.len() == tensors.len() && from.iter().zip(tensors).all(is_same) {
+                return Ok(made.clone());
+            }
+        }
+        let made = Arc::new(make()?);
+        *last = Some((tensors.iter().map(|tensor| Arc::downgrade(tensor)).collect(), made.clone()));
+        Ok(made)
+    }
+}
