@@ -1,5 +1,5 @@
 //! Text for people: names from elsewhere made safe to show, sizes and other numbers, cells of tables for spreadsheets, words
-//! of commands for a shell, and tables and bars for a terminal.
+//! of commands for a shell, tables and bars for a terminal, and suggestions for misspelt words.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod file_text;
 mod prefix;
 mod shell;
 mod shown;
+mod spelling;
 mod table;
 mod wrap;
 
@@ -20,5 +21,6 @@ pub use file_text::file_text;
 pub use prefix::common_path;
 pub use shell::{shell_path, shell_word};
 pub use shown::{shown_duration, shown_size, shown_text};
+pub use spelling::did_you_mean;
 pub use table::{Column, TextTable, display_width, shortened};
 pub use wrap::{wrapped, wrapped_within};

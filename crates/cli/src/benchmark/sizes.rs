@@ -1,8 +1,8 @@
 //! What the user is told of the size of a recording, and of what is not in it or in its exports.
 
-use opscope::benchmark::{CaptureSpec, Job, ProfileSummary};
 use opscope::text::{shell_path, shown_size};
 use opscope::trace::Bytes;
+use opscope_job::benchmark::{CaptureSpec, Job, ProfileSummary};
 
 use crate::options::Action;
 

@@ -1,6 +1,6 @@
 //! A against B.
 
-use opscope::compare::times::{Change, OperatorChange, Side, TimesComparison};
+use opscope_job::compare::times::{Change, OperatorChange, Side, TimesComparison};
 
 use super::html::Html;
 use super::operators::{Column, number, table};

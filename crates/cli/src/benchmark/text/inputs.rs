@@ -1,8 +1,8 @@
 //! What a model was given, and what ran it.
 
-use opscope::benchmark::{InputSummary, Measured, Report};
 use opscope::text::shown_text;
-use opscope::verify::Outcome;
+use opscope_job::benchmark::{InputSummary, Measured, Report};
+use opscope_job::verify::Outcome;
 
 /// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
 pub fn inputs(inputs: &[InputSummary]) -> String {

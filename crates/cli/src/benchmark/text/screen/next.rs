@@ -1,7 +1,7 @@
 //! What was written, and what to do next.
 
-use opscope::benchmark::{CaptureSpec, Job, Report};
 use opscope::text::{counted, display_width, shell_path, shown_size};
+use opscope_job::benchmark::{CaptureSpec, Job, Report};
 
 use super::{LABEL, Most, labelled, sentence};
 use crate::benchmark::text::View;
