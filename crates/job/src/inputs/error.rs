@@ -1,7 +1,38 @@
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use opscope_tensor::DType;
+use opscope_tensor::npy::NpyError;
+use opscope_tensor::npz::NpzError;
+use opscope_tensor::{DType, TensorError};
 use opscope_text::counted;
+
+/// Why a file of inputs cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputFileError {
+    /// The file system refuses.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is no right `.npy` file.
+    #[error(transparent)]
+    Npy(#[from] NpyError),
+    /// It is no right `.npz` file.
+    #[error(transparent)]
+    Npz(#[from] NpzError),
+    /// What it holds is no tensor of that shape.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// A file of bytes alone, for an input without a type.
+    #[error("the model does not say the input's type")]
+    UnknownType,
+}
+
+impl InputFileError {
+    /// Returns what makes an [`InputError`] of the reason why a file cannot be read.
+    pub(super) fn of<E: Into<Self>>(path: &Path) -> impl Fn(E) -> InputError {
+        move |error| InputError::Read { path: path.to_owned(), source: error.into() }
+    }
+}
 
 /// Why inputs cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -130,12 +161,12 @@ pub enum InputError {
     )]
     Mixed,
     /// A file that cannot be read.
-    #[error("the input file {path:?} cannot be read: {reason}")]
+    #[error("the input file {path:?} cannot be read: {source}")]
     Read {
         /// The file.
         path: PathBuf,
         /// The reason.
-        reason: String,
+        source: InputFileError,
     },
     /// A file with another element type.
     #[error("{path:?} holds {found}, input '{name}' takes {expected}")]

@@ -9,7 +9,7 @@ use opscope_tensor::{DType, Tensor};
 
 use super::given::{Assigned, GivenFiles, Source};
 use super::shapes::join;
-use super::{Batch, InputError, ShapeSpec, concrete_shapes};
+use super::{Batch, InputError, InputFileError, ShapeSpec, concrete_shapes};
 use crate::machine::available_memory;
 
 /// Files for every input of a model, and how many of them make one run.
@@ -155,11 +155,10 @@ impl<'a> Opened<'a> {
 
     /// Opens a file of bytes alone, which is the target or, along its first axis, a part of it.
     fn raw(path: &Path, input: &Value, target: Option<&[usize]>) -> Result<Self, InputError> {
-        let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
         let name = || input.name.clone();
         let opened = open_regular(path).and_then(|file| Ok((file.metadata()?.len() as usize, file)));
-        let (length, file) = opened.map_err(|error| unreadable(error.to_string()))?;
-        let dtype = input.dtype.ok_or_else(|| unreadable("the model does not say the input's type".to_owned()))?;
+        let (length, file) = opened.map_err(InputFileError::of(path))?;
+        let dtype = input.dtype.ok_or(InputFileError::UnknownType).map_err(InputFileError::of(path))?;
         let shape = target.ok_or_else(|| InputError::OpenShape {
             path: path.to_owned(),
             name: name(),
@@ -188,16 +187,15 @@ impl<'a> Opened<'a> {
 impl Piece {
     fn read(source: &Source, input: &Value, target: Option<&[usize]>) -> Result<Self, InputError> {
         let path = source.path();
-        let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
         let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
         match source {
             Source::Array { name, .. } => {
-                let npz = Npz::open(path).map_err(|error| unreadable(error.to_string()))?;
-                let (header, data) = npz.array(name).map_err(|error| unreadable(error.to_string()))?;
+                let npz = Npz::open(path).map_err(InputFileError::of(path))?;
+                let (header, data) = npz.array(name).map_err(InputFileError::of(path))?;
                 Self::of(path, input, Opened::of(header, data))
             }
             Source::File(_) if is_npy => {
-                let (header, file) = npy::open(path).map_err(|error| unreadable(error.to_string()))?;
+                let (header, file) = npy::open(path).map_err(InputFileError::of(path))?;
                 Self::of(path, input, Opened::of(header, Box::new(file)))
             }
             Source::File(_) => Self::of(path, input, Opened::raw(path, input, target)?),
@@ -206,7 +204,6 @@ impl Piece {
 
     /// Reads the data if it fits the input.
     fn of(path: &Path, input: &Value, opened: Opened<'_>) -> Result<Self, InputError> {
-        let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
         let name = || input.name.clone();
         let Opened { header, data, dtype, shape, bytes: size } = opened;
         if let Some(expected) = input.dtype.filter(|&expected| expected != dtype) {
@@ -226,14 +223,14 @@ impl Piece {
             return Err(InputError::TooLarge { name: name(), shape });
         }
         let tensor = match header {
-            Some(header) => npy::read_opened(header, data).map_err(|error| unreadable(error.to_string()))?,
+            Some(header) => npy::read_opened(header, data).map_err(InputFileError::of(path))?,
             None => {
                 let mut bytes = Vec::with_capacity(size);
-                data.take(size as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-                Tensor::new(dtype, shape, bytes).map_err(|error| unreadable(error.to_string()))?
+                data.take(size as u64).read_to_end(&mut bytes).map_err(InputFileError::of(path))?;
+                Tensor::new(dtype, shape, bytes).map_err(InputFileError::of(path))?
             }
         };
-        let tensor = tensor.reshaped(fitting).map_err(|error| unreadable(error.to_string()))?;
+        let tensor = tensor.reshaped(fitting).map_err(InputFileError::of(path))?;
         Ok(Self { path: path.to_owned(), tensor })
     }
 

@@ -9,8 +9,8 @@ use opscope_onnx::Graph;
 use opscope_tensor::npz::Npz;
 use opscope_text::file_text;
 
-use super::InputError;
 use super::shapes::describe;
+use super::{InputError, InputFileError};
 
 /// Files, directories and archives as they are given, before the model is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -279,7 +279,7 @@ fn sources_of(path: &Path, input: &str) -> Result<Vec<Source>, InputError> {
 }
 
 fn open_archive(path: &Path) -> Result<Npz, InputError> {
-    Npz::open(path).map_err(|error| InputError::Read { path: path.to_owned(), reason: error.to_string() })
+    Npz::open(path).map_err(InputFileError::of(path))
 }
 
 fn missing_entry(names: &[&str], given: &[PathBuf]) -> Option<InputError> {
@@ -330,10 +330,10 @@ fn is_data(path: &Path) -> bool {
 
 /// The files of data and the directories in a directory, `image2` before `image10`.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
-    let unreadable = |error: std::io::Error| InputError::Read { path: directory.to_owned(), reason: error.to_string() };
+    let unreadable = InputFileError::of(directory);
     let mut found = Vec::new();
-    for entry in fs::read_dir(directory).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
+    for entry in fs::read_dir(directory).map_err(&unreadable)? {
+        let path = entry.map_err(&unreadable)?.path();
         if is_data(&path) || path.is_dir() {
             found.push(path);
         }

@@ -10,7 +10,7 @@ mod spec;
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
-pub use error::InputError;
+pub use error::{InputError, InputFileError};
 pub use files::InputFiles;
 pub use generate::{Data, generate};
 pub use given::GivenFiles;

@@ -2,6 +2,26 @@ use std::path::PathBuf;
 
 use opscope_profile::ProfileError;
 
+use super::summary_file::SummaryError;
+
+/// Why a path is no measurement.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoMeasurement {
+    /// Nothing is there.
+    #[error("it does not exist")]
+    Missing,
+    /// A directory of something else.
+    #[error("it has no manifest of a recording")]
+    NoManifest,
+    /// A file that is too large for a summary.
+    #[error(transparent)]
+    TooLarge(std::io::Error),
+    /// A file that is no right summary.
+    #[error(transparent)]
+    Summary(#[from] SummaryError),
+}
+
 /// Why times cannot be compared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,7 +46,7 @@ pub enum TimesError {
         /// The path.
         path: PathBuf,
         /// What was found.
-        reason: String,
+        reason: NoMeasurement,
     },
     /// An output directory with several measurements.
     #[error("{path:?} has several measurements, give one of them: {}", found.join(", "))]

@@ -7,7 +7,7 @@ use opscope_profile::{Load, MedianEstimate, Recording};
 use serde_json::Value;
 
 use super::comparison::{MeasurementKind, Side};
-use super::error::TimesError;
+use super::error::{NoMeasurement, TimesError};
 use super::summary_file::SummaryFile;
 use super::surroundings::Surroundings;
 
@@ -80,8 +80,8 @@ impl Times {
         }
         match &recordings_in(path)[..] {
             [] => {
-                let reason = if path.exists() { "it has no manifest of a recording" } else { "it does not exist" };
-                Err(TimesError::Neither { path: path.to_owned(), reason: reason.to_owned() })
+                let reason = if path.exists() { NoMeasurement::NoManifest } else { NoMeasurement::Missing };
+                Err(TimesError::Neither { path: path.to_owned(), reason })
             }
             [one] => Self::open(one),
             several => {
@@ -130,12 +130,12 @@ impl Times {
 
     fn of_summary(path: &Path) -> Result<Self, TimesError> {
         let io = |source| TimesError::Io { path: path.to_owned(), source };
-        let neither = |reason: String| TimesError::Neither { path: path.to_owned(), reason };
+        let neither = |reason| TimesError::Neither { path: path.to_owned(), reason };
         let text = opscope_files::read_text(path, MOST_BYTES).map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge => neither(error.to_string()),
+            ErrorKind::FileTooLarge => neither(NoMeasurement::TooLarge(error)),
             _ => io(error),
         })?;
-        let summary = SummaryFile::read(&text).map_err(neither)?;
+        let summary = SummaryFile::read(&text).map_err(|error| neither(error.into()))?;
         let runs: Vec<f64> = summary.times_ms.iter().map(|millis| millis * 1e6).collect();
         let side = Side {
             path: path.to_owned(),

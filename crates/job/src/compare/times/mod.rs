@@ -42,8 +42,9 @@ pub use comparison::{
     Baseline, Change, Judgement, MeasurementKind, OperatorChange, Presence, Side, SurroundingDifference,
     TimesComparison, TypeChange,
 };
-pub use error::TimesError;
+pub use error::{NoMeasurement, TimesError};
 pub use measurement::Times;
+pub use summary_file::SummaryError;
 pub use threshold::{Threshold, ThresholdError};
 
 use comparison::SCHEMA;

@@ -98,25 +98,52 @@ impl SummaryMedian {
 /// The schema that this version reads.
 const SCHEMA: &str = "opscope.summary/1";
 
+/// What is wrong with a summary.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SummaryError {
+    /// The text.
+    #[error("it is no JSON: {0}")]
+    Json(serde_json::Error),
+    /// It has the schema of something else.
+    #[error("its schema is {0:?}, that of a summary is {SCHEMA:?}")]
+    OtherSchema(String),
+    /// It has no schema.
+    #[error("it has no schema; a summary has {SCHEMA:?}")]
+    NoSchema,
+    /// A key is missing, or has a value of another type.
+    #[error(transparent)]
+    Content(serde_json::Error),
+    /// A time, in milliseconds, that no run takes.
+    #[error("one of its times is {0} ms")]
+    Time(f64),
+    /// An operator's or a type's.
+    #[error("the median time of {0:?} lies outside of its interval")]
+    Median(String),
+}
+
 impl SummaryFile {
-    /// Reads the text of a summary. Returns what is wrong with it, if anything is.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    /// Reads the text of a summary.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it.
+    pub fn read(text: &str) -> Result<Self, SummaryError> {
+        let value: Value = serde_json::from_str(text).map_err(SummaryError::Json)?;
         match value.get("schema").and_then(Value::as_str) {
             Some(SCHEMA) => {}
-            Some(other) => return Err(format!("its schema is {other:?}, that of a summary is {SCHEMA:?}")),
-            None => return Err(format!("it has no schema; a summary has {SCHEMA:?}")),
+            Some(other) => return Err(SummaryError::OtherSchema(other.to_owned())),
+            None => return Err(SummaryError::NoSchema),
         }
-        let summary: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let summary: Self = serde_json::from_value(value).map_err(SummaryError::Content)?;
         if let Some(time) = summary.times_ms.iter().find(|time| !time.is_finite() || **time < 0.0) {
-            return Err(format!("one of its times is {time} ms"));
+            return Err(SummaryError::Time(*time));
         }
         let operators = summary.operators().map(|one| (&one.operator, one.median));
         let medians = operators.chain(summary.op_types().map(|one| (&one.op_type, one.median)));
         let outside =
             medians.filter(|(_, median)| !median.is_inside_of_its_interval()).map(|(name, _)| name.clone()).next();
         match outside {
-            Some(name) => Err(format!("the median time of {name:?} lies outside of its interval")),
+            Some(name) => Err(SummaryError::Median(name)),
             None => Ok(summary),
         }
     }

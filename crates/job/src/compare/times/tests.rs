@@ -105,7 +105,8 @@ fn summary(times: &[f64], median: f64, interval: [f64; 2]) -> Value {
 #[test]
 fn a_summary_has_no_negative_time_and_no_median_outside_of_its_interval() {
     let read = |times: &[f64], median: f64, interval: [f64; 2]| {
-        SummaryFile::read(&summary(times, median, interval).to_string()).map(|summary| summary.times_ms)
+        let summary = SummaryFile::read(&summary(times, median, interval).to_string());
+        summary.map(|summary| summary.times_ms).map_err(|error| error.to_string())
     };
     assert_eq!(read(&[0.0, 2.5], 2.0, [1.0, 3.0]), Ok(vec![0.0, 2.5]), "a clock of few ticks says 0");
     assert_eq!(read(&[1.0, -0.5], 2.0, [1.0, 3.0]), Err("one of its times is -0.5 ms".to_owned()));
