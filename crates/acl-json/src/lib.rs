@@ -31,8 +31,8 @@ mod profiler;
 use std::path::{Path, PathBuf};
 
 pub use dump::{
-    AclError, DumpContent, DumpLevel, DumpSection, DumpedModel, Excluded, ModelNames, NameRange, SelectedSlots,
-    Statistic,
+    AclError, DumpContent, DumpLevel, DumpSection, DumpedModel, Excluded, ModelNames, NameRange, NamedOperator,
+    SelectedSlots, Statistic,
 };
 pub use problem::{Location, Note, NoteKind, Problem, ProblemKind};
 pub use profiler::{HostUsage, ProfilerSection, SampleRate, TaskTime};

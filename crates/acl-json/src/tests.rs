@@ -5,8 +5,12 @@ use std::path::PathBuf;
 use opscope_dump::{Io, IoSelection, Position};
 use proptest::prelude::*;
 
-const OPERATORS: &[(&str, &str)] =
-    &[("/conv1/Conv", "Conv"), ("/relu/Relu", "Relu"), ("/pool/MaxPool", "MaxPool"), ("/fc/Gemm", "Gemm")];
+const OPERATORS: &[NamedOperator<'static>] = &[
+    NamedOperator { name: "/conv1/Conv", op_type: "Conv" },
+    NamedOperator { name: "/relu/Relu", op_type: "Relu" },
+    NamedOperator { name: "/pool/MaxPool", op_type: "MaxPool" },
+    NamedOperator { name: "/fc/Gemm", op_type: "Gemm" },
+];
 const MODEL: ModelNames<'static> = ModelNames { file_stem: "digits_cnn", graph: "main_graph", operators: OPERATORS };
 
 fn position(io: Io, slot: usize) -> Position {

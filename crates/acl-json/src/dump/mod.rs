@@ -7,7 +7,7 @@ mod selected_slots;
 mod selection;
 
 pub use list::{DumpedModel, Excluded, NameRange};
-pub use model_names::ModelNames;
+pub use model_names::{ModelNames, NamedOperator};
 pub use section::{DumpContent, DumpLevel, DumpSection, Statistic};
 pub use selected_slots::SelectedSlots;
 pub use selection::AclError;

@@ -15,8 +15,17 @@ pub struct ModelNames<'a> {
     pub file_stem: &'a str,
     /// The graph's name.
     pub graph: &'a str,
-    /// Name and type of every operator, in execution order.
-    pub operators: &'a [(&'a str, &'a str)],
+    /// Every operator, in execution order.
+    pub operators: &'a [NamedOperator<'a>],
+}
+
+/// An operator of a model.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedOperator<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its type.
+    pub op_type: &'a str,
 }
 
 impl ModelNames<'_> {
@@ -28,7 +37,7 @@ impl ModelNames<'_> {
 
     /// The index of every operator by its name.
     pub(crate) fn indices(&self) -> HashMap<&str, usize> {
-        self.operators.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect()
+        self.operators.iter().enumerate().map(|(at, operator)| (operator.name, at)).collect()
     }
 }
 
@@ -47,7 +56,7 @@ impl DumpSection {
     pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
         let mut report = Report::default();
         let index = model.indices();
-        let types: HashSet<&str> = model.operators.iter().map(|(_, op_type)| *op_type).collect();
+        let types: HashSet<&str> = model.operators.iter().map(|operator| operator.op_type).collect();
         let any_matches = self.models.iter().any(|entry| entry.matches(model));
         for entry in &self.models {
             if entry.matches(model) {
@@ -78,7 +87,7 @@ fn check_entry(
     types: &HashSet<&str>,
     report: &mut Report,
 ) {
-    let names = || model.operators.iter().map(|(name, _)| *name);
+    let names = || model.operators.iter().map(|operator| operator.name);
     let operator = |name: &str, pointer: String, report: &mut Report| {
         let at = index.get(name).copied();
         if at.is_none() {
@@ -104,7 +113,7 @@ fn check_entry(
     for (number, excluded) in entry.optype_blacklist.iter().enumerate() {
         if !types.contains(excluded.name.as_str()) {
             let pointer = format!("{}/optype_blacklist/{number}/name", entry.pointer);
-            let near = did_you_mean(&excluded.name, model.operators.iter().map(|(_, op_type)| *op_type));
+            let near = did_you_mean(&excluded.name, model.operators.iter().map(|operator| operator.op_type));
             unknown("type of operator", &excluded.name, &pointer, near, report);
         }
     }

@@ -176,10 +176,10 @@ pub(crate) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     let mut models = models?;
     // Either switch without a list means every model, as with the vendor.
     if models.is_empty()
-        && let Some(switch) =
+        && let Some((key, _)) =
             [("dump_debug", overflow), ("dump_op_switch", single_operators)].iter().find(|(_, on)| *on)
     {
-        models.push(DumpedModel { pointer: object.pointer_of(switch.0), ..DumpedModel::default() });
+        models.push(DumpedModel { pointer: object.pointer_of(key), ..DumpedModel::default() });
     }
     if models.is_empty() {
         let pointer = object.pointer_of("dump_list");

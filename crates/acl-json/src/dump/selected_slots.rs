@@ -45,7 +45,8 @@ impl DumpSection {
                 if !chosen {
                     continue;
                 }
-                let excluded = by_operator.get(operator.0).into_iter().chain(by_type.get(operator.1)).flatten();
+                let excluded =
+                    by_operator.get(operator.name).into_iter().chain(by_type.get(operator.op_type)).flatten();
                 let Some(slots) = excluded_slots(excluded) else { continue };
                 *selected = match std::mem::replace(selected, OfOperator::Nothing) {
                     OfOperator::Nothing => OfOperator::AllBut(slots),

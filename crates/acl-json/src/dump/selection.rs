@@ -7,7 +7,7 @@ use opscope_dump::{BlacklistEntry, Io, Pattern, Position, Selection};
 use opscope_onnx::Graph;
 
 use super::list::Excluded;
-use super::model_names::ModelNames;
+use super::model_names::{ModelNames, NamedOperator};
 use super::section::DumpSection;
 use crate::problem::{Location, Note, Problem, ProblemKind};
 
@@ -96,12 +96,11 @@ fn with_operators_of_modules(dump: &DumpSection, graph: &Graph) -> DumpSection {
     dump
 }
 
-/// Returns the name and the type of every operator.
-fn operators(graph: &Graph) -> Vec<(&str, &str)> {
-    graph.operators.iter().map(|operator| (operator.name.as_str(), operator.op_type.as_str())).collect()
+fn operators(graph: &Graph) -> Vec<NamedOperator<'_>> {
+    graph.operators.iter().map(|operator| NamedOperator { name: &operator.name, op_type: &operator.op_type }).collect()
 }
 
-fn names<'a>(graph: &'a Graph, operators: &'a [(&'a str, &'a str)]) -> ModelNames<'a> {
+fn names<'a>(graph: &'a Graph, operators: &'a [NamedOperator<'a>]) -> ModelNames<'a> {
     ModelNames { file_stem: ModelNames::file_stem(&graph.source.path), graph: &graph.name, operators }
 }
 
@@ -120,7 +119,7 @@ fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Selection, Ac
     let slots: Vec<Position> = sides.flat_map(|io| (0..MOST_SLOTS).map(move |slot| Position { io, slot })).collect();
     let mut operators = Vec::new();
     let mut blacklist = Vec::new();
-    for (index, (name, _)) in model.operators.iter().enumerate() {
+    for (index, NamedOperator { name, .. }) in model.operators.iter().enumerate() {
         let (inside, positions): (Vec<_>, Vec<_>) = slots.iter().partition(|slot| selected.contains(index, **slot));
         if inside.is_empty() {
             continue;

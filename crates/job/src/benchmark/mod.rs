@@ -22,8 +22,8 @@ pub use measure::MeasureError;
 pub use not_finite::{NotFinite, NotFiniteOutput};
 pub use opscope_profile::median_interval;
 pub use output::{
-    KeptCapture, NoRecording, OutputPathError, StoredRun, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs,
-    unfinished_outputs,
+    ForeignReason, KeptCapture, NoRecording, OutputPathError, StoredRun, UnfinishedError, UnfinishedOutput,
+    remove_unfinished_outputs, unfinished_outputs,
 };
 pub use report::{
     DebuggerSummary, DumpSummary, FailedShapes, FileInfo, InputSummary, Measured, MemorySummary, ModelSummary,

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use opscope::{Inference, Session};
 use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_dump::InputEntry;
-use opscope_model::{EngineError, Kernel, Plan, RunId, RunInfo, RunMemory};
-use opscope_onnx::{Graph, OperatorId};
+use opscope_model::{EngineError, Kernel, Plan, RunId, RunInfo};
+use opscope_onnx::Graph;
 use opscope_profile::{RunKind, median_interval};
 use opscope_tensor::{Tensor, TensorError};
 
 use super::engine_end::EngineEnd;
-use super::{MeasureContext, MeasureError, Measurement};
+use super::{MeasureContext, MeasureError, Measurement, NotFiniteRun, PeakMemory};
 use crate::benchmark::job::{Goal, Repetition, Stage};
 use crate::benchmark::not_finite::NotFiniteOutput;
 use crate::inputs::{Batch, Inputs};
@@ -71,12 +71,12 @@ struct Samples {
     numbers: u64,
     /// The kernels of the plans that ran.
     plans: Vec<Arc<[Kernel]>>,
-    /// The memory that a run of those plans needs for tensors, and the operator that is executed when it needs the most.
-    memory: Option<(RunMemory, Option<OperatorId>)>,
+    /// The memory that a run of those plans needs for tensors.
+    memory: Option<PeakMemory>,
     /// The notes of those plans.
     notes: Vec<String>,
-    /// The first set of inputs whose outputs have NaN or infinite elements, by its number, and these outputs.
-    not_finite: Option<(usize, Vec<NotFiniteOutput>)>,
+    /// The first set of inputs whose outputs have NaN or infinite elements.
+    not_finite: Option<NotFiniteRun>,
     /// The different shapes of the inputs.
     shapes: Vec<Vec<Vec<usize>>>,
 }
@@ -340,8 +340,8 @@ impl<'a> Bench<'a> {
 
     fn note_not_finite(&self, index: usize, outputs: Vec<NotFiniteOutput>) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        if !outputs.is_empty() && samples.not_finite.as_ref().is_none_or(|(first, _)| index < *first) {
-            samples.not_finite = Some((index, outputs));
+        if !outputs.is_empty() && samples.not_finite.as_ref().is_none_or(|first| index < first.set) {
+            samples.not_finite = Some(NotFiniteRun { set: index, outputs });
         }
     }
 
@@ -363,9 +363,9 @@ impl<'a> Bench<'a> {
             samples.planning += end.as_raw().saturating_sub(start.as_raw());
             let memory = plan.memory();
             let is_known = self.session.engine().capabilities(self.session.model().fidelity()).memory;
-            if is_known && samples.memory.is_none_or(|(most, _)| memory.peak > most.peak) {
+            if is_known && samples.memory.is_none_or(|most| memory.peak > most.memory.peak) {
                 let operator = memory.at.and_then(|kernel| plan.kernels()[kernel.index()].operator());
-                samples.memory = Some((memory, operator));
+                samples.memory = Some(PeakMemory { memory, operator });
             }
             for note in plan.notes() {
                 if !samples.notes.contains(note) {

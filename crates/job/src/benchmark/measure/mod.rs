@@ -54,15 +54,32 @@ pub(super) struct Measurement {
     pub shapes: Vec<Vec<Vec<usize>>>,
     /// For every inference time, the index of its inputs' shapes in `shapes`.
     pub shape_of: Vec<usize>,
-    /// The memory that a run needs for tensors, and the operator that is executed when it needs the most; with several plans,
-    /// of the one that needs the most.
-    pub memory: Option<(RunMemory, Option<OperatorId>)>,
+    /// The memory that a run needs for tensors; with several plans, of the one that needs the most.
+    pub memory: Option<PeakMemory>,
     /// How the plans run the model, a note each.
     pub notes: Vec<String>,
-    /// The first set of inputs whose outputs have NaN or infinite elements, by its number, and these outputs.
-    pub not_finite: Option<(usize, Vec<NotFiniteOutput>)>,
+    /// The first set of inputs whose outputs have NaN or infinite elements.
+    pub not_finite: Option<NotFiniteRun>,
     /// Whether it reached its limit before the median was as stable as wanted.
     pub unstable: bool,
+}
+
+/// The memory that a run of a plan needs for tensors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeakMemory {
+    /// What the engine says of it.
+    pub memory: RunMemory,
+    /// The operator that is executed when the run needs the most.
+    pub operator: Option<OperatorId>,
+}
+
+/// A run whose outputs have NaN or infinite elements.
+#[derive(Debug)]
+pub(super) struct NotFiniteRun {
+    /// The number of its set of inputs.
+    pub set: usize,
+    /// These outputs.
+    pub outputs: Vec<NotFiniteOutput>,
 }
 
 /// Why a measurement ended before its time.

@@ -7,6 +7,33 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+/// How it is known that no run wrote what stands at the place of one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForeignReason {
+    /// A directory without the manifest of a recording or a dump.
+    #[error("it has no manifest.json of {schema}")]
+    NoManifest {
+        /// The beginning of the manifest's schema.
+        schema: &'static str,
+    },
+    /// A file that is no summary.
+    #[error("it is no JSON document of {schema}")]
+    NoSummary {
+        /// The beginning of a summary's schema.
+        schema: &'static str,
+    },
+    /// Not a directory.
+    #[error("it is no directory of outputs")]
+    NoDirectory,
+    /// It has a file that the run did not write.
+    #[error("it holds {0:?}, which its run did not write")]
+    Holds(PathBuf),
+    /// It has a file, and nothing says that a run wrote it.
+    #[error("it holds {0:?}, and there is no summary of a run that wrote it")]
+    WithoutSummary(PathBuf),
+}
+
 /// Why results cannot be written to a path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -33,7 +60,7 @@ pub enum OutputPathError {
         /// What is there.
         path: PathBuf,
         /// How that is known.
-        reason: String,
+        reason: ForeignReason,
     },
     /// A link, which another user may have made.
     #[error(

@@ -7,7 +7,7 @@ mod stored_run;
 mod tensors;
 mod unfinished;
 
-pub use disk::OutputPathError;
+pub use disk::{ForeignReason, OutputPathError};
 pub use stored_run::{NoRecording, StoredRun};
 pub use unfinished::{KeptCapture, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs};
 

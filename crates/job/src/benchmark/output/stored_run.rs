@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::disk::OutputPathError;
+use super::disk::{ForeignReason, OutputPathError};
 use super::path::partial_of;
 
 /// What exists of one run. `OUT/RUN` names all of it: the summary is `OUT/RUN_summary.json`, the outputs are `OUT/RUN`, the
@@ -115,11 +115,11 @@ impl StoredRun {
     /// # Errors
     /// Returns an error that names the first thing that no benchmark wrote.
     pub(super) fn check_is_ours(&self) -> Result<(), OutputPathError> {
-        let foreign = |path: &Path, reason: String| Err(OutputPathError::Foreign { path: path.to_owned(), reason });
+        let foreign = |path: &Path, reason| Err(OutputPathError::Foreign { path: path.to_owned(), reason });
         let captured = [(&self.recording, RECORDING), (&self.dump, DUMP)];
         for (path, schema) in captured.into_iter().filter_map(|(path, schema)| Some((path.as_deref()?, schema))) {
             if !has_schema(&path.join("manifest.json"), schema) {
-                return foreign(path, format!("it has no manifest.json of {schema}"));
+                return foreign(path, ForeignReason::NoManifest { schema });
             }
             let other = match schema {
                 RECORDING => first_other(path, |file| file.to_str().is_some_and(opscope_profile::is_written_name)),
@@ -129,24 +129,22 @@ impl StoredRun {
                 }
             };
             if let Some(file) = other {
-                return foreign(path, format!("it holds {file:?}, which its run did not write"));
+                return foreign(path, ForeignReason::Holds(file));
             }
         }
         let summary = self.summary.as_deref();
         if let Some(path) = summary.filter(|path| !has_schema(path, SUMMARY)) {
-            return foreign(path, format!("it is no JSON document of {SUMMARY}"));
+            return foreign(path, ForeignReason::NoSummary { schema: SUMMARY });
         }
         let Some(outputs) = self.outputs.as_deref() else { return Ok(()) };
         if outputs.is_symlink() || !outputs.is_dir() {
-            return foreign(outputs, "it is no directory of outputs".to_owned());
+            return foreign(outputs, ForeignReason::NoDirectory);
         }
         let written = summary.and_then(document).map(|summary| outfiles(&summary)).unwrap_or_default();
         match first_other(outputs, |file| written.contains(file)) {
             None => Ok(()),
-            Some(file) if summary.is_none() => {
-                foreign(outputs, format!("it holds {file:?}, and there is no summary of a run that wrote it"))
-            }
-            Some(file) => foreign(outputs, format!("it holds {file:?}, which its run did not write")),
+            Some(file) if summary.is_none() => foreign(outputs, ForeignReason::WithoutSummary(file)),
+            Some(file) => foreign(outputs, ForeignReason::Holds(file)),
         }
     }
 }

@@ -15,6 +15,17 @@ use crate::benchmark::output::{OutputPath, OutputPathError, RunPaths};
 use crate::benchmark::report::{ModelSummary, Report};
 use crate::machine::Machine;
 
+/// Why a run does not take the place of the one that exists.
+#[derive(Debug, thiserror::Error)]
+enum NotReplaced {
+    /// It failed, or was ended too early.
+    #[error("the run that it should replace stays as it was")]
+    Incomplete,
+    /// The other one is not as a run leaves it.
+    #[error(transparent)]
+    Existing(OutputPathError),
+}
+
 /// Closes what was captured, gives all files their names, and writes the summary.
 ///
 /// # Errors
@@ -43,8 +54,8 @@ pub(super) fn close(
     // meanwhile.
     let is_whole = failure.is_none() && measurements.incomplete_because.is_empty() && !measurements.measured.is_empty();
     let replaced = paths.replaces.then(|| match is_whole {
-        false => Err("the run that it should replace stays as it was".to_owned()),
-        true => RunPaths::replaceable(job).map_err(|error| error.to_string()),
+        false => Err(NotReplaced::Incomplete),
+        true => RunPaths::replaceable(job).map_err(NotReplaced::Existing),
     });
     if let Some(Err(_)) = replaced {
         paths.outputs.iter_mut().chain(&mut paths.captured).for_each(OutputPath::leave_existing);

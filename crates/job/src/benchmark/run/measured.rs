@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 
-use opscope_model::RunMemory;
-use opscope_onnx::{Graph, OperatorId};
+use opscope_onnx::Graph;
 use opscope_profile::median_interval;
 
 use crate::benchmark::latency::Latency;
-use crate::benchmark::measure::Measurement;
+use crate::benchmark::measure::{Measurement, PeakMemory};
 use crate::benchmark::report::{FileInfo, InputSummary, Measured, MemorySummary, ShapeTimes};
 
 impl Measured {
@@ -46,7 +45,7 @@ impl Measured {
 }
 
 impl MemorySummary {
-    fn of((memory, operator): (RunMemory, Option<OperatorId>), graph: &Graph) -> Self {
+    fn of(PeakMemory { memory, operator }: PeakMemory, graph: &Graph) -> Self {
         let operator = operator.map(|id| graph.operator(id).name.clone());
         Self { bytes: memory.peak, operator, unknown: memory.unknown }
     }

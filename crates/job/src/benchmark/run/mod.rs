@@ -41,6 +41,14 @@ struct Written {
     formless: BTreeSet<String>,
 }
 
+/// What was measured with the inputs of one set of shapes.
+struct MeasuredSet {
+    measurement: Measurement,
+    written: Written,
+    /// The error that ended it early.
+    outcome: Result<(), MeasureError>,
+}
+
 impl Job {
     /// Loads the model and does everything.
     ///
@@ -77,9 +85,9 @@ impl Job {
         for (set, (shapes, inputs)) in sets.fitting.into_iter().enumerate() {
             let (verification, other) = self.verified(session, reference.as_ref(), &inputs, hooks).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
-            let context = (&instruments, hooks, measurements.runs);
-            let (measurement, written, outcome) =
-                self.measure(session, &inputs, self.writer(&paths, graph, several, set), context);
+            let writer = self.writer(&paths, graph, several, set);
+            let MeasuredSet { measurement, written, outcome } =
+                self.measure(session, &inputs, writer, &instruments, hooks, measurements.runs);
             measurements.note(&measurement, set, all);
             instruments.note(verification.as_ref(), &measurement.notes);
             measurements.formless.extend(written.formless);
@@ -103,7 +111,7 @@ impl Job {
                             not_finite: measurement
                                 .not_finite
                                 .as_ref()
-                                .map(|(run, outputs)| NotFinite::new(*run, outputs.clone(), &self.model, &again)),
+                                .map(|found| NotFinite::new(found.set, found.outputs.clone(), &self.model, &again)),
                             again,
                             ..measured
                         }
@@ -177,8 +185,10 @@ impl Job {
         session: &Session,
         inputs: &Inputs,
         writer: Option<OutputWriter>,
-        (instruments, hooks, first_run): (&Instruments, &JobHooks<'_>, u64),
-    ) -> (Measurement, Written, Result<(), MeasureError>) {
+        instruments: &Instruments,
+        hooks: &JobHooks<'_>,
+        first_run: u64,
+    ) -> MeasuredSet {
         let written = Mutex::new(Written::default());
         let outputs = |index: usize, batch: &Batch, outputs: &[Option<Tensor>]| {
             let Some(writer) = &writer else { return Ok(()) };
@@ -192,7 +202,8 @@ impl Job {
         (hooks.stage)(Stage::Planning);
         let context = MeasureContext { instruments, hooks: *hooks, outputs: &outputs, first_run };
         let (measurement, outcome) = measure(session, inputs, &self.repetition, &context);
-        (measurement, written.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
+        let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
+        MeasuredSet { measurement, written, outcome }
     }
 }
 
