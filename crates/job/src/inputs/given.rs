@@ -330,7 +330,7 @@ fn is_data(path: &Path) -> bool {
 
 /// The files of data and the directories in a directory, `image2` before `image10`.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
-    let unreadable = InputFileError::of(directory);
+    let unreadable = InputFileError::of::<std::io::Error>(directory);
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).map_err(&unreadable)? {
         let path = entry.map_err(&unreadable)?.path();
