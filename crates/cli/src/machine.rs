@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use clap::Args;
-use opscope::roofline::{Roofline, keep, kept_or_measured, measure};
 use opscope::text::Column::{Numbers, Words};
 use opscope::text::{TextTable, shown_size, shown_text};
+use opscope_job::roofline::{Roofline, keep, kept_or_measured, measure};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope::profile::Manifest;
-use opscope::roofline::{Roofline, Unmeasured, of_recording};
 use opscope::text::{counted, shell_path};
+use opscope_job::roofline::{Roofline, Unmeasured, of_recording};
 use opscope_report::{Report, ReportError};
 use serde_json::json;
 

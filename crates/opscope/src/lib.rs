@@ -2,17 +2,10 @@
 //! (dumps), **stop and look** (events).
 //!
 //! A Rust program depends on this crate. [`Session`] loads a model into an engine, the embedded one unless another one is
-//! [chosen](engine::EngineSpec); [`benchmark::Job`] is what `opscope benchmark` does, from inputs to a report, with a profiler or a dumper if asked for.
+//! [chosen](engine::EngineSpec), and runs it with instruments: a profiler, a dumper, a debugger. What the command `opscope` does
+//! with a model, from inputs to a report, is in `opscope-job`.
 //!
-//! ```no_run
-//! use opscope::benchmark::{Job, JobHooks};
-//!
-//! let report = Job::new("resnet50.onnx").run(&JobHooks::default())?;
-//! println!("{} ms", report.measurements[0].compute.mean);
-//! # Ok::<(), opscope::benchmark::JobError>(())
-//! ```
-//!
-//! ONNX Runtime runs a model where its library is found. The job's field `engine` chooses it, too:
+//! ONNX Runtime runs a model where its library is found:
 //!
 //! ```no_run
 //! use opscope::engine::{EngineName, EngineSpec};
@@ -38,8 +31,6 @@
 //! let outputs = session.run(&inputs, &[&debugger])?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! A [job](benchmark::Job) takes the debugger in its field `debugger`, beside a profiler or a dumper.
 //!
 //! A program receives the records of its runs, those of all sessions, from a context:
 //!
@@ -73,34 +64,17 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `benchmark` | a job from its inputs to its report |
-//! | `compare` | two ways to run a model |
-//! | `verify` | the fastest plan that is right |
-//! | `acl_json` | AscendCL's configuration file |
-//! | `inputs` | what a model is given: files, shapes, generated data |
-//! | `engine` | the engines, and the choice of one |
 //! | `session` | a model that is loaded, its runs, several observers of one run |
+//! | `engine` | the engines, and the choice of one |
 //! | `consumers` | feeds libraries that receive what this program runs |
-//! | `roofline` | what this machine reaches |
-//! | `machine` | the processor and the system |
 //! | `local_time` | names of runs by date and time |
-//! | `spelling` | the most similar name |
 
 #![forbid(unsafe_code)]
 
-pub mod acl_json;
-pub mod benchmark;
-pub mod compare;
 pub mod consumers;
 pub mod engine;
-pub mod inputs;
-mod json_path;
 mod local_time;
-pub mod machine;
-pub mod roofline;
 mod session;
-pub mod spelling;
-pub mod verify;
 
 pub use local_time::local_time;
 pub use opscope_clock as clock;
@@ -114,4 +88,4 @@ pub use opscope_tensor as tensor;
 pub use opscope_text as text;
 pub use opscope_trace as trace;
 pub use opscope_trace::{mark, range};
-pub use session::{Chain, Session, SessionError};
+pub use session::{Chain, Inference, Session, SessionError};

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope::compare::times::{Times, TimesComparison, TimesError};
+use opscope_job::compare::times::{Times, TimesComparison, TimesError};
 use opscope_onnx::Graph;
 use opscope_profile::{Manifest, write_whole};
 use opscope_roofline::Roofline;

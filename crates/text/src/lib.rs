@@ -1,5 +1,5 @@
 //! Text for people: untrusted names in a safe form, sizes and other numbers, cells of tables for spreadsheets, words of
-//! commands for a shell, and tables and bars for a terminal.
+//! commands for a shell, tables and bars for a terminal, and suggestions for misspelt words.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod figures;
 mod file_text;
 mod prefix;
 mod shell;
+mod spelling;
 mod table;
 mod wrap;
 
@@ -20,5 +21,6 @@ pub use figures::{TimeScale, counted, grouped, shown_number, shown_time};
 pub use file_text::file_text;
 pub use prefix::common_path;
 pub use shell::{shell_path, shell_word};
+pub use spelling::did_you_mean;
 pub use table::{Column, TextTable, display_width, shortened};
 pub use wrap::{wrapped, wrapped_within};

@@ -3,7 +3,7 @@
 
 #[path = "../../../roctx/benches/support/linked.rs"]
 mod linked;
-#[path = "../../../../crates/opscope/benches/support/mod.rs"]
+#[path = "../../../../crates/job/benches/support/mod.rs"]
 mod support;
 
 use std::ffi::{CString, c_char, c_int};

@@ -3,7 +3,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use opscope::acl_json::{AclConfig, LARGEST_FILE, Location, Problem, ProblemKind};
+use opscope_acl_json::{AclConfig, LARGEST_FILE, Location, Problem, ProblemKind};
 
 use crate::border::{Failure, codes};
 

@@ -1,7 +1,7 @@
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 
-use opscope::acl_json::AclConfig;
+use opscope_acl_json::AclConfig;
 use opscope_border::{Text, exported};
 
 use super::settings::{SETTINGS, Settings};

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use opscope::Session;
-use opscope::acl_json::{DumpContent, DumpSection};
-use opscope::benchmark::selection_as_vendor;
 use opscope::dump::ascend::AscendSink;
 use opscope::dump::{Delivery, Dumper, IoSelection, Request, Selection, Sink, SubscriptionReport};
 use opscope::model::{EngineError, Instrument};
 use opscope::tensor::Tensor;
+use opscope_acl_json::{DumpContent, DumpSection};
 
 use super::queue::{piece_size, wait_for_runs};
 use super::settings::{SETTINGS, Settings};
@@ -120,7 +119,7 @@ fn request(settings: &Settings, session: &Session) -> Option<Request> {
     let selection = match &settings.section {
         None => Selection { io: IoSelection::Outputs, ..Selection::default() },
         Some(section) => {
-            let (selection, problems) = selection_as_vendor(section, session.graph());
+            let (selection, problems) = section.selection_as_vendor(session.graph());
             let what = if selection.is_some() {
                 "the file names what the model does not have"
             } else {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use opscope::acl_json::{AclConfig, DumpSection};
 use opscope::local_time;
+use opscope_acl_json::{AclConfig, DumpSection};
 
 use crate::forks::Shared;
 

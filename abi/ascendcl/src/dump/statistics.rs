@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use opscope::acl_json::Statistic;
 use opscope::dump::ascend::{ChunkTarget, FileName, data_type_name, directory};
 use opscope::dump::{Answer, Closed, Ending, Io, Piece, Sink, Stream};
 use opscope::model::{Iteration, RunId};
 use opscope::onnx::OperatorId;
 use opscope::tensor::{Accumulator, Statistics};
+use opscope_acl_json::Statistic;
 
 /// The ending of these files' names.
 pub const STATISTICS: &str = ".csv";

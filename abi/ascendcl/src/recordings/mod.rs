@@ -8,10 +8,9 @@ use std::path::Path;
 use std::sync::{Arc, Once};
 
 use opscope::Session;
-use opscope::acl_json::AclConfig;
-use opscope::benchmark::{CaptureSpec, apply_acl_json};
 use opscope::model::{Capabilities, Instrument, RunInfo, RunObserver};
-use opscope::profile::{Call, Profiler, ProfilerOptions};
+use opscope::profile::{Call, ProfileError, Profiler, ProfilerOptions};
+use opscope_acl_json::{AclConfig, ProfilerSection};
 use opscope_border::system;
 
 use crate::border::{note, say};
@@ -50,26 +49,25 @@ impl Instrument for Recording {
 
 #[derive(Default)]
 struct State {
-    /// The configuration file, without its dump section.
-    config: Option<AclConfig>,
+    /// The profiler section of the file.
+    section: Option<ProfilerSection>,
     models: BTreeMap<u32, Arc<Recording>>,
 }
 
 /// In the child of a fork, the open recordings belong to the parent, which writes them.
-static RECORDINGS: Shared<State> = Shared::new(State { config: None, models: BTreeMap::new() }, || {
+static RECORDINGS: Shared<State> = Shared::new(State { section: None, models: BTreeMap::new() }, || {
     RECORDINGS.held(|state| std::mem::forget(std::mem::take(&mut state.models)))
 });
 
 /// Sets whether models that are loaded from now on are recorded.
 pub fn configure(config: Option<&AclConfig>) {
-    let config = config.filter(|config| config.profiler.is_some());
-    RECORDINGS.lock().config = config.map(|config| AclConfig { dump: None, ..config.clone() });
+    RECORDINGS.lock().section = config.and_then(|config| config.profiler.clone());
 }
 
 /// Begins to record a model that was just loaded.
 pub fn loaded(model_id: u32, session: &Session) {
-    let Some(config) = RECORDINGS.read().config.clone() else { return };
-    match create(model_id, &config, session) {
+    let Some(section) = RECORDINGS.read().section.clone() else { return };
+    match create(model_id, &section, session) {
         Ok(recording) => {
             drop(RECORDINGS.lock().models.insert(model_id, Arc::new(recording)));
             close_at_exit();
@@ -78,13 +76,10 @@ pub fn loaded(model_id: u32, session: &Session) {
     }
 }
 
-fn create(model_id: u32, config: &AclConfig, session: &Session) -> Result<Recording, String> {
-    let name = name::of(model_id);
-    let (capture, _) = apply_acl_json(config, session.graph(), Path::new(&name), &ProfilerOptions::default())
-        .map_err(|error| error.to_string())?;
-    let CaptureSpec::Profile { directory, options, .. } = capture else { return Err("it is switched off".into()) };
-    let created = Profiler::create(&directory, &session.recording_info(1), &options);
-    let profiler = created.map_err(|error| error.to_string())?;
+fn create(model_id: u32, section: &ProfilerSection, session: &Session) -> Result<Recording, ProfileError> {
+    let directory = section.directory(Path::new(&name::of(model_id)));
+    let options = section.options(&ProfilerOptions::default());
+    let profiler = Profiler::create(&directory, &session.recording_info(1), &options)?;
     let (start, end) = session.loading();
     profiler.called(Call::Load, start, end);
     Ok(Recording(Some(profiler)))

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use opscope::benchmark::{Stage, remove_unfinished_outputs};
 use opscope::engine::EngineName;
+use opscope_job::benchmark::{Stage, remove_unfinished_outputs};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level;
 

@@ -11,16 +11,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opscope::SessionError;
-use opscope::acl_json::{self, AclConfig};
-use opscope::benchmark::{
-    AclError, CaptureSpec, InstrumentError, Job, JobError, JobHooks, MeasureError, Measured, Report, Stage,
-    apply_acl_json,
-};
 use opscope::dump::Estimate;
 use opscope::model::{EngineError, LoadBudget};
 use opscope::onnx::Graph;
 use opscope::profile::ProfilerOptions;
 use opscope::text::shown_text;
+use opscope_acl_json::{self as acl_json, AclConfig, AclError};
+use opscope_job::benchmark::{
+    CaptureSpec, InstrumentError, Job, JobError, JobHooks, MeasureError, Measured, Report, Stage, apply_acl_json,
+};
 use serde_json::json;
 
 use self::debug_server::DebugServer;

@@ -1,8 +1,8 @@
 //! Notes on the size of a recording, and on what it or its exports lack.
 
-use opscope::benchmark::{CaptureSpec, Job, ProfileSummary};
 use opscope::text::{shell_path, shown_size};
 use opscope::trace::Bytes;
+use opscope_job::benchmark::{CaptureSpec, Job, ProfileSummary};
 
 use crate::options::Action;
 

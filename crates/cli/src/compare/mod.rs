@@ -9,10 +9,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope::compare::times::{Threshold, Times};
 use opscope::dump::{MatchBy, Order};
 use opscope::engine::EngineName;
 use opscope::model::{Fidelity, LoadBudget};
+use opscope_job::compare::times::{Threshold, Times};
 
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;

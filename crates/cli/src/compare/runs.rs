@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use opscope::benchmark::StoredRun;
-use opscope::compare::times::Times;
+use opscope_job::benchmark::StoredRun;
+use opscope_job::compare::times::Times;
 
 use super::{CompareArguments, Sides};
 use crate::exit::Failure;

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope::SessionError;
-use opscope::compare::{CompareError, Reference, RunSpec, compare_runs};
 use opscope::dump::{
     CompareOptions, Comparison, Mapping, StoredDump, StoredOrigin, Tolerances, Verdict, differing_initializers,
 };
 use opscope::engine::EngineSpec;
-use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tolerance};
 use opscope::text::counted;
+use opscope_job::compare::{CompareError, Reference, RunSpec, compare_runs};
+use opscope_job::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
 use super::{CompareArguments, Sides, write_new};
 use crate::consumers;

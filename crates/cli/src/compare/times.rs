@@ -2,9 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use opscope::compare::times::{Times, TimesComparison, TimesError};
 use opscope::dump::{MatchBy, Order};
 use opscope::model::Fidelity;
+use opscope_job::compare::times::{Times, TimesComparison, TimesError};
 
 use super::{CompareArguments, Sides, write_new};
 use crate::exit::{Exit, Failure};

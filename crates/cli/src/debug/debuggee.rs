@@ -10,10 +10,10 @@ use std::thread;
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::engine::EngineSpec;
-use opscope::inputs::{InputSpec, Inputs, ShapeSpec};
 use opscope::model::{EngineError, LoadOptions, RunId, RunInfo};
 use opscope::tensor::{ScanQuery, ScanResult};
 use opscope::{Session, SessionError};
+use opscope_job::inputs::{InputSpec, Inputs, ShapeSpec};
 
 use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
 use crate::engines::with_hint;
@@ -162,7 +162,7 @@ impl Loaded {
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error(transparent)]
-    Input(#[from] opscope::inputs::InputError),
+    Input(#[from] opscope_job::inputs::InputError),
     #[error(transparent)]
     Engine(#[from] EngineError),
 }

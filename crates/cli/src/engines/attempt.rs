@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use opscope::Session;
-use opscope::inputs::ShapeSpec;
 use opscope::model::{Fidelity, LoadOptions};
+use opscope_job::inputs::ShapeSpec;
 use rustix::process::Pid;
 
 use super::question::END;

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use opscope::machine;
+use opscope_job::machine;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// How long an answer may take.

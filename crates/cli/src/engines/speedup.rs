@@ -7,12 +7,12 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use opscope::benchmark::{CaptureSpec, Job, Report};
 use opscope::engine::{EngineName, Library};
 use opscope::files::open_regular;
 use opscope::local_time;
 use opscope::profile::replace_whole;
 use opscope::text::shown_time;
+use opscope_job::benchmark::{CaptureSpec, Job, Report};
 use serde_json::{Value, json};
 
 use super::question::ask_within;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use opscope::benchmark::{Stage, StoredRun};
 use opscope::profile::{Exported, Format, ProfileError, Recording, ShownRuns, TimelineRuns};
+use opscope_job::benchmark::{Stage, StoredRun};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};

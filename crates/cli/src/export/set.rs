@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use opscope::benchmark::StoredRun;
 use opscope::profile::Recording;
 use opscope::text::{counted, shown_size};
+use opscope_job::benchmark::StoredRun;
 use opscope_tables::{Appended, TableSet};
 use serde_json::json;
 

@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use opscope::engine::EngineSpec;
-use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope::model::{Engine, Fidelity, LoadOptions};
 use opscope::onnx::Graph;
 use opscope::{Session, SessionError};
+use opscope_job::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use serde_json::json;
 
 use crate::exit::Failure;

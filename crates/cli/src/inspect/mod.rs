@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use opscope::benchmark::StoredRun;
 use opscope::dump::Inspection;
 use opscope::onnx::Graph;
 use opscope::text::shell_path;
+use opscope_job::benchmark::StoredRun;
 
 use self::engine::Verdict;
 pub use self::model::signature;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use opscope::inputs::{ShapeSpec, concrete_shapes};
 use opscope::onnx::{CostGraph, Dim, Graph, Producer, TensorInfo, Value, ValueId, ValueTypes};
 use opscope::text::Column::{Numbers, Words};
 use opscope::text::{TextTable, counted, shown_size, shown_text};
+use opscope_job::inputs::{ShapeSpec, concrete_shapes};
 use serde_json::json;
 
 use crate::terminal::{shown_path, table_width};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope::profile::{Distribution, Layer, MemoryOverTime, Recording, carries_percentile};
-use opscope::roofline::{Unmeasured, of_recording};
 use opscope::text::Column::{Ends, Numbers, Words};
 use opscope::text::{TextTable, counted, shown_size, shown_text};
+use opscope_job::roofline::{Unmeasured, of_recording};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};

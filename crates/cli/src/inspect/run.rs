@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use opscope::benchmark::StoredRun;
+use opscope_job::benchmark::StoredRun;
 use serde_json::json;
 
 use crate::artifact::{described, read};

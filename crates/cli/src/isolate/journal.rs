@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 
-use opscope::benchmark::{UnfinishedOutput, unfinished_outputs};
+use opscope_job::benchmark::{UnfinishedOutput, unfinished_outputs};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 

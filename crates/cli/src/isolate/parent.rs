@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::thread;
 
-use opscope::benchmark::UnfinishedOutput;
+use opscope_job::benchmark::UnfinishedOutput;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGKILL, SIGSEGV, SIGSYS, SIGTRAP};

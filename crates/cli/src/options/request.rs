@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
-use opscope::benchmark::Job;
 use opscope::profile::ProfilerOptions;
+use opscope_job::benchmark::Job;
 
 use super::notes::Note;
 

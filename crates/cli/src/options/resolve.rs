@@ -2,11 +2,11 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use opscope::benchmark::{CaptureSpec, Job, OutputFormat, OutputNames, OutputSpec, Repetition, TakenName};
 use opscope::engine::EngineSpec;
-use opscope::inputs::{InputSpec, ShapeSpec};
 use opscope::profile::Format;
-use opscope::verify::{Verify, VerifyOptions};
+use opscope_job::benchmark::{CaptureSpec, Job, OutputFormat, OutputNames, OutputSpec, Repetition, TakenName};
+use opscope_job::inputs::{InputSpec, ShapeSpec};
+use opscope_job::verify::{Verify, VerifyOptions};
 
 use super::arguments::BenchmarkArguments;
 use super::environment::Environment;

@@ -1,9 +1,9 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use opscope::inputs::Inputs;
 use opscope::onnx::Graph;
 use opscope::text::shown_text;
+use opscope_job::inputs::Inputs;
 
 /// Messages for the person at the terminal.
 #[derive(Debug, Clone, Copy)]

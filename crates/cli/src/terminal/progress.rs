@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use opscope::benchmark::{Goal, Stage};
+use opscope_job::benchmark::{Goal, Stage};
 
 /// The progress of long work, shown if stderr is a terminal.
 pub struct Progress(ProgressBar);

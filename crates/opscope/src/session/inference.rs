@@ -4,7 +4,7 @@ use opscope_tensor::{Tensor, TensorError};
 use opscope_trace::correlate;
 
 /// One run of a plan: its inputs are copied into the engine's memory, the plan runs, and its outputs are copied out.
-pub(crate) struct Inference {
+pub struct Inference {
     /// The outputs by slot. An output of strings has no form as bytes and cannot be copied.
     pub outputs: Vec<Result<Tensor, TensorError>>,
     /// When the inputs were copied.
@@ -19,6 +19,9 @@ impl Inference {
     /// Runs on the calling thread. What the thread records meanwhile has a correlation id of its own, which is retired
     /// after the last record of the run. The observer is made when the thread has that id, and dropped before it is
     /// retired.
+    ///
+    /// # Errors
+    /// Returns an error if the inputs do not fit the plan, the engine fails, or an observer stopped the run.
     pub fn run<'a>(
         plan: &dyn Plan,
         run: RunId,

@@ -20,7 +20,7 @@ use opscope_profile::{Call, EngineInfo, RecordingInfo, Tracer};
 use opscope_tensor::Tensor;
 
 pub use self::chain::Chain;
-pub(crate) use self::inference::Inference;
+pub use self::inference::Inference;
 use crate::consumers::FedModel;
 use crate::engine::{LibraryError, embedded};
 
@@ -217,7 +217,7 @@ impl Session {
     }
 
     /// Makes the observer of a run of these observers and of the attached consumers.
-    pub(crate) fn observed_by<'a>(
+    pub fn observed_by<'a>(
         &self,
         run: &RunInfo<'a>,
         observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>,
@@ -227,12 +227,12 @@ impl Session {
 
     /// Returns whether the engine takes the times of kernels itself, which then are coarser than the clock, and cost a part of the
     /// run.
-    pub(crate) fn takes_times_from_a_profile(&self) -> bool {
+    pub fn takes_times_from_a_profile(&self) -> bool {
         self.engine.time_resolution(self.model.fidelity()) > CLOCK_RESOLUTION
     }
 
     /// Returns whether other libraries are told of the runs.
-    pub(crate) fn feeds_consumers(&self) -> bool {
+    pub fn feeds_consumers(&self) -> bool {
         is_any_attached()
     }
 

@@ -1,6 +1,6 @@
 //! The operators of a run, by time.
 
-use opscope::onnx::CodeOrigin;
+use opscope_onnx::CodeOrigin;
 use opscope_profile::{Account, TypeTimes, carries_percentile};
 
 use crate::source::{SavedOperator, SavedType};

@@ -1,6 +1,6 @@
 //! The comparison of run A with run B.
 
-use opscope::compare::times::{Change, OperatorChange, Side, TimesComparison};
+use opscope_job::compare::times::{Change, OperatorChange, Side, TimesComparison};
 
 use super::html::Html;
 use super::operators::{Column, number, table};

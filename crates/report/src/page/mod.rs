@@ -17,7 +17,7 @@ mod values;
 
 use std::path::Path;
 
-use opscope::compare::times::{TimesComparison, TimesError};
+use opscope_job::compare::times::{TimesComparison, TimesError};
 
 use self::html::Html;
 use crate::ReportError;

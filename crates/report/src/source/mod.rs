@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use opscope::benchmark::StoredRun;
 use opscope_dump::INDEX;
+use opscope_job::benchmark::StoredRun;
 
 pub(crate) use self::summary::{SavedInput, SavedOperator, SavedType, Summary, Times};
 use crate::ReportError;

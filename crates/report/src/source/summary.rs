@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use opscope::onnx::CodeOrigin;
+use opscope_onnx::CodeOrigin;
 use opscope_profile::EngineInfo;
 use serde::Deserialize;
 

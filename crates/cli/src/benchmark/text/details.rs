@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use opscope::benchmark::{Latency, Measured, MemorySummary, Report};
 use opscope::model::Fidelity;
 use opscope::profile::{Account, EngineInfo, carries_percentile};
 use opscope::text::Column::{Numbers, Words};
 use opscope::text::{TextTable, counted, grouped, shell_path, shown_number, shown_size, shown_text, wrapped};
-use opscope::verify::Verification;
+use opscope_job::benchmark::{Latency, Measured, MemorySummary, Report};
+use opscope_job::verify::Verification;
 
 use super::View;
 use super::inputs::{inputs, made_up, timed_plan};

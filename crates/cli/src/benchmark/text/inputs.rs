@@ -1,8 +1,8 @@
 //! A model's inputs, and what ran it.
 
-use opscope::benchmark::{InputSummary, Measured, Report};
 use opscope::text::shown_text;
-use opscope::verify::Outcome;
+use opscope_job::benchmark::{InputSummary, Measured, Report};
+use opscope_job::verify::Outcome;
 
 /// Formats the inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
 pub fn inputs(inputs: &[InputSummary]) -> String {

@@ -7,8 +7,8 @@ mod screen;
 mod shapes;
 mod short_number;
 
-use opscope::benchmark::{Job, Report};
 use opscope::text::BarStyle;
+use opscope_job::benchmark::{Job, Report};
 
 pub use self::estimates::{estimates, estimates_json};
 use crate::options::TextForm;

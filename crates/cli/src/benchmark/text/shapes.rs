@@ -1,9 +1,9 @@
 //! Tables over several shapes.
 
-use opscope::benchmark::{InputSummary, Latency, Measured, Report};
 use opscope::profile::carries_percentile;
 use opscope::text::Column::{Beginnings, Numbers};
 use opscope::text::{TextTable, shown_number};
+use opscope_job::benchmark::{InputSummary, Latency, Measured, Report};
 
 use super::View;
 use super::inputs::inputs;

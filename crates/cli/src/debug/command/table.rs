@@ -1,7 +1,7 @@
 //! The table of commands: names, arguments, and help.
 
 use anyhow::{Result, bail};
-use opscope::spelling::did_you_mean;
+use opscope::text::did_you_mean;
 
 /// A command's names and help.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use opscope::debug::{BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, ErrorCode, EventSet, Target};
 use opscope::onnx::Pattern;
-use opscope::spelling::did_you_mean;
+use opscope::text::did_you_mean;
 use serde_json::json;
 
 use super::Console;

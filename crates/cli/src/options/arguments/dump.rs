@@ -1,9 +1,9 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use opscope::benchmark::CaptureSpec;
 use opscope::dump::{Delivery, DumpFormat, Flow, IoSelection, OperatorRange, Pattern, Policy, Request, Selection};
 use opscope::trace::Bytes;
+use opscope_job::benchmark::CaptureSpec;
 
 use crate::options::refusal::Refusal;
 use crate::options::values::{one_of, size, truth};

@@ -2,7 +2,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use opscope::inputs::{Data, GivenFiles, InputSpec, ShapeSpec};
+use opscope_job::inputs::{Data, GivenFiles, InputSpec, ShapeSpec};
 
 use super::MODEL;
 use crate::options::refusal::Refusal;

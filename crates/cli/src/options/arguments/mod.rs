@@ -9,10 +9,10 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use opscope::benchmark::OutputFormat;
 use opscope::engine::EngineName;
 use opscope::model::LoadBudget;
-use opscope::verify::Verify;
+use opscope_job::benchmark::OutputFormat;
+use opscope_job::verify::Verify;
 
 pub use self::dump::DumpArguments;
 pub use self::engine::{EngineArguments, engine_name};

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use opscope::benchmark::{CaptureSpec, OutputFormat, OutputNames, Repetition, TakenName};
 use opscope::dump::{Delivery, DumpFormat, IoSelection, Pattern, Policy, Request, Runs};
 use opscope::engine::{EngineName, ExecutionMode, GraphOptimizationLevel};
-use opscope::inputs::{Data, InputSpec, NamedShape, ShapeSpec};
 use opscope::profile::{ProfilerOptions, Switches, TimelineRuns};
 use opscope::trace::{self, Bytes};
-use opscope::verify::Verify;
+use opscope_job::benchmark::{CaptureSpec, OutputFormat, OutputNames, Repetition, TakenName};
+use opscope_job::inputs::{Data, InputSpec, NamedShape, ShapeSpec};
+use opscope_job::verify::Verify;
 use proptest::prelude::*;
 
 use self::table::OPTIONS;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use opscope::inputs::{NamedShape, ShapeSpec};
+use opscope_job::inputs::{NamedShape, ShapeSpec};
 
 use crate::options::refusal::Refusal;
 

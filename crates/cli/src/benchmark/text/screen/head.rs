@@ -1,9 +1,9 @@
 //! The head of a screen: the model, the engine, and whether the outputs were checked.
 
-use opscope::benchmark::{Measured, Report};
 use opscope::model::Fidelity;
 use opscope::text::{display_width, shortened, shown_text};
-use opscope::verify::{Outcome, Verification};
+use opscope_job::benchmark::{Measured, Report};
+use opscope_job::verify::{Outcome, Verification};
 
 use super::{LineLimits, labelled, sentence};
 use crate::benchmark::text::View;

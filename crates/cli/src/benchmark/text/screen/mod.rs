@@ -5,9 +5,9 @@ mod next_steps;
 mod operators;
 mod times;
 
-use opscope::benchmark::{Job, Measured, Report};
 use opscope::profile::Account;
 use opscope::text::{display_width, shortened, wrapped_within};
+use opscope_job::benchmark::{Job, Measured, Report};
 
 use super::View;
 use super::shapes::{shapes_of_files, table_of_shapes};

@@ -1,7 +1,7 @@
 //! The written files, and the next steps.
 
-use opscope::benchmark::{CaptureSpec, Job, Report};
 use opscope::text::{counted, display_width, shell_path, shown_size};
+use opscope_job::benchmark::{CaptureSpec, Job, Report};
 
 use super::{LABEL, LineLimits, labelled, sentence};
 use crate::benchmark::text::View;

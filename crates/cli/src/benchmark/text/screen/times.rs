@@ -1,8 +1,8 @@
 //! How long a run takes, and how many runs there were.
 
-use opscope::benchmark::{Job, Measured, Report};
 use opscope::profile::carries_percentile;
 use opscope::text::{TimeScale, display_width, grouped, shown_number, shown_time};
+use opscope_job::benchmark::{Job, Measured, Report};
 
 use super::{LABEL, LineLimits, labelled, sentence};
 use crate::benchmark::text::View;

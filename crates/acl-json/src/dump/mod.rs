@@ -1,0 +1,15 @@
+//! The section `dump`: which tensors of which models, and what it selects of a model.
+
+mod list;
+mod model_names;
+mod section;
+mod selected_slots;
+mod selection;
+
+pub use list::{DumpedModel, Excluded, NameRange};
+pub use model_names::{ModelNames, NamedOperator};
+pub use section::{DumpContent, DumpLevel, DumpSection, Statistic};
+pub use selected_slots::SelectedSlots;
+pub use selection::AclError;
+
+pub(crate) use section::{Captured, local_directory, read};

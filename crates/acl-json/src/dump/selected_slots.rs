@@ -1,0 +1,97 @@
+use std::collections::{HashMap, HashSet};
+
+use opscope_dump::{IoSelection, Position};
+
+use super::list::{DumpedModel, Excluded};
+use super::model_names::ModelNames;
+use super::section::DumpSection;
+
+/// The inputs and outputs of a model that a [`DumpSection`] selects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectedSlots {
+    sides: IoSelection,
+    /// One per operator, in execution order.
+    operators: Vec<OfOperator>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum OfOperator {
+    Nothing,
+    AllBut(HashSet<Position>),
+}
+
+impl SelectedSlots {
+    /// Returns whether this input or output of the operator with this index is selected.
+    pub fn contains(&self, operator: usize, slot: Position) -> bool {
+        match self.operators.get(operator) {
+            Some(OfOperator::AllBut(excluded)) => self.sides.contains(slot.io) && !excluded.contains(&slot),
+            _ => false,
+        }
+    }
+}
+
+impl DumpSection {
+    /// The inputs and outputs that are selected of a model: for every entry that matches it, those of the operators of its
+    /// `layer` and `opname_range` (all if it has neither), without those of its blacklists. What one entry selects, another
+    /// does not take away.
+    pub fn selected_slots(&self, model: &ModelNames<'_>) -> SelectedSlots {
+        let mut operators = vec![OfOperator::Nothing; model.operators.len()];
+        let index = model.indices();
+        for entry in self.models.iter().filter(|entry| entry.matches(model)) {
+            let chosen = entry.chosen(model, &index);
+            let by_type: HashMap<&str, Vec<&Excluded>> = by_name(&entry.optype_blacklist);
+            let by_operator = by_name(&entry.opname_blacklist);
+            for (selected, (operator, chosen)) in operators.iter_mut().zip(model.operators.iter().zip(chosen)) {
+                if !chosen {
+                    continue;
+                }
+                let excluded =
+                    by_operator.get(operator.name).into_iter().chain(by_type.get(operator.op_type)).flatten();
+                let Some(slots) = excluded_slots(excluded) else { continue };
+                *selected = match std::mem::replace(selected, OfOperator::Nothing) {
+                    OfOperator::Nothing => OfOperator::AllBut(slots),
+                    OfOperator::AllBut(before) => OfOperator::AllBut(before.intersection(&slots).copied().collect()),
+                };
+            }
+        }
+        SelectedSlots { sides: self.mode, operators }
+    }
+}
+
+impl DumpedModel {
+    fn chosen(&self, model: &ModelNames<'_>, index: &HashMap<&str, usize>) -> Vec<bool> {
+        let all = self.layers.is_empty() && self.ranges.is_empty();
+        let mut chosen = vec![all; model.operators.len()];
+        for layer in &self.layers {
+            if let Some(at) = index.get(layer.as_str()) {
+                chosen[*at] = true;
+            }
+        }
+        for range in &self.ranges {
+            if let (Some(begin), Some(end)) = (index.get(range.begin.as_str()), index.get(range.end.as_str())) {
+                chosen.iter_mut().take(end + 1).skip(*begin).for_each(|chosen| *chosen = true);
+            }
+        }
+        chosen
+    }
+}
+
+/// The slots that entries of a blacklist leave out; `None` if one leaves out the whole operator.
+fn excluded_slots<'e>(entries: impl Iterator<Item = &'e &'e Excluded>) -> Option<HashSet<Position>> {
+    let mut slots = HashSet::new();
+    for entry in entries {
+        if entry.slots.is_empty() {
+            return None;
+        }
+        slots.extend(entry.slots.iter().copied());
+    }
+    Some(slots)
+}
+
+fn by_name(entries: &[Excluded]) -> HashMap<&str, Vec<&Excluded>> {
+    let mut by_name: HashMap<&str, Vec<&Excluded>> = HashMap::new();
+    for entry in entries {
+        by_name.entry(&entry.name).or_default().push(entry);
+    }
+    by_name
+}

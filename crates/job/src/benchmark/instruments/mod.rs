@@ -1,0 +1,152 @@
+//! The instruments of a job: made before the first run, closed after the last.
+
+mod capture;
+mod interruptible;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use opscope::Session;
+use opscope_debug::{Debugger, LoadedModelHandle};
+use opscope_dump::{DumpError, InputEntry};
+use opscope_model::{Instrument, MissingCapability, Model, Plan, RunId, RunInfo, RunObserver};
+use opscope_profile::{Load, LoadMeter, ProfileError, RunKind};
+
+use self::capture::Capture;
+use super::job::{Job, JobHooks};
+use super::output::OutputPath;
+use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
+use crate::verify::Verification;
+
+/// The instruments of a job.
+pub(super) struct Instruments {
+    /// Called first: what it replaces is what is captured.
+    debugging: Option<Debugging>,
+    capture: Capture,
+    load: LoadMeter,
+}
+
+/// A debugger that outlives the job.
+struct Debugging {
+    debugger: Debugger,
+    /// How many runs it had stopped before the job.
+    stopped_runs: u64,
+    /// Announces the model as loaded until it is dropped.
+    _model: LoadedModelHandle,
+}
+
+/// What the instruments left.
+#[derive(Default)]
+pub(super) struct Finished {
+    pub debugger: Option<DebuggerSummary>,
+    pub profile: Option<ProfileSummary>,
+    pub dump: Option<DumpSummary>,
+    pub incomplete_because: Vec<String>,
+}
+
+/// Why an instrument cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstrumentError {
+    /// The dump.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    /// The profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The engine lacks a capability.
+    #[error(transparent)]
+    Capability(#[from] Box<MissingCapability>),
+}
+
+impl Instruments {
+    /// Makes the instruments of a job. Captured data goes to `directory`.
+    pub fn create(job: &Job, session: &Session, directory: Option<&Path>) -> Result<Self, InstrumentError> {
+        let capture = Capture::create(job, session, directory.unwrap_or(Path::new(".")))?;
+        let debugging = job.debugger.as_ref().map(|debugger| Debugging {
+            stopped_runs: debugger.stopped_runs(),
+            _model: session.shown_to(debugger),
+            debugger: debugger.clone(),
+        });
+        Ok(Self { debugging, capture, load: LoadMeter::begin() })
+    }
+
+    /// Checks that the engine can do what the instruments need.
+    pub fn check(&self, session: &Session) -> Result<(), InstrumentError> {
+        let debugger = self.debugger().map(|debugger| debugger as &dyn Instrument);
+        let mut instruments = debugger.into_iter().chain(self.capture.instrument());
+        Ok(instruments.try_for_each(|instrument| session.check(instrument))?)
+    }
+
+    /// Sets what the runs that follow are for.
+    pub fn set_run_kind(&self, kind: RunKind) {
+        self.capture.set_run_kind(kind);
+    }
+
+    /// Returns whether the times of dispatches are taken.
+    pub fn takes_times(&self) -> bool {
+        self.capture.takes_times()
+    }
+
+    /// Returns how many bytes a run takes in a recording, as soon as that is known.
+    pub fn bytes_per_run(&self) -> Option<f64> {
+        self.capture.bytes_per_run()
+    }
+
+    /// Announces a plan before its first run.
+    pub fn planned(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
+        if let Some(debugger) = self.debugger() {
+            debugger.planned(model.graph(), model.fidelity(), plan.kernels());
+        }
+        self.capture.planned(model, plan)
+    }
+
+    /// Sets the inputs of a run, if they are captured.
+    pub fn set_inputs(&self, run: RunId, inputs: impl FnOnce() -> Arc<[InputEntry]>) {
+        self.capture.set_inputs(run, inputs);
+    }
+
+    /// Returns the observers of a run, in the order in which they are called. A run that is dumped ends between two operators
+    /// when `cancel` is set. A run that is profiled continues to its end, because half of its times say nothing.
+    pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Vec<Box<dyn RunObserver + 'a>> {
+        let debugger = self.debugger().map(|debugger| debugger.observe(run));
+        debugger.into_iter().chain(self.capture.observe(run, cancel)).collect()
+    }
+
+    /// Writes into a recording how the plan runs the model.
+    pub fn note(&self, verification: Option<&Verification>, notes: &[String]) {
+        self.capture.note(verification, notes);
+    }
+
+    /// Looks how busy the machine is, between two runs.
+    pub fn measure_load(&self) {
+        self.load.measure();
+    }
+
+    /// Returns how busy the machine was, and writes it into a recording.
+    pub fn end_load(&self) -> Load {
+        let load = self.load.end();
+        self.capture.set_load(load);
+        load
+    }
+
+    /// Closes what was captured and gives it its name. `shortfalls` say what the runs lack; they go into its manifest.
+    pub fn finish(self, job: &Job, path: Option<OutputPath>, shortfalls: &[String], hooks: &JobHooks<'_>) -> Finished {
+        let debugger = self.debugging.map(|debugging| DebuggerSummary {
+            stopped_runs: debugging.debugger.stopped_runs() - debugging.stopped_runs,
+        });
+        let finished = path.map(|path| self.capture.finish(job, path, shortfalls, hooks)).unwrap_or_default();
+        Finished { debugger, ..finished }
+    }
+
+    fn debugger(&self) -> Option<&Debugger> {
+        self.debugging.as_ref().map(|debugging| &debugging.debugger)
+    }
+}
+
+impl Finished {
+    fn fall_short(&mut self, reason: String) {
+        self.incomplete_because.push(reason);
+    }
+}

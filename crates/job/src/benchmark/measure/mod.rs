@@ -1,0 +1,129 @@
+//! The measured runs of a benchmark.
+
+mod bench;
+mod engine_end;
+
+use std::io;
+
+use opscope::Session;
+use opscope_model::{EngineError, RunMemory};
+use opscope_onnx::OperatorId;
+use opscope_tensor::{Tensor, TensorError};
+
+use self::bench::Bench;
+use super::instruments::Instruments;
+use super::job::{JobHooks, Repetition};
+use super::not_finite::NotFiniteOutput;
+use crate::inputs::{Batch, InputError, Inputs};
+
+/// Takes the outputs of a run, with the number of its set of inputs; `None` for outputs that have no form as bytes.
+pub(super) type TakeOutputs<'a> = dyn Fn(usize, &Batch, &[Option<Tensor>]) -> io::Result<()> + Sync + 'a;
+
+/// What observes a measurement, and what takes its outputs.
+pub(super) struct MeasureContext<'a> {
+    /// The instruments of its runs.
+    pub instruments: &'a Instruments,
+    /// The caller's hooks.
+    pub hooks: JobHooks<'a>,
+    /// Called with the outputs of the first run of each set of inputs.
+    pub outputs: &'a TakeOutputs<'a>,
+    /// The number of the first run.
+    pub first_run: u64,
+}
+
+/// The times of a benchmark's measured runs, in order of their end.
+#[derive(Debug, Default)]
+pub(super) struct Measurement {
+    /// Milliseconds in which inputs were copied to the engine.
+    pub upload: Vec<f64>,
+    /// Milliseconds of the inferences themselves.
+    pub compute: Vec<f64>,
+    /// Milliseconds in which outputs were copied back.
+    pub download: Vec<f64>,
+    /// Milliseconds in which at least one inference was in progress: shorter than their sum where runs overlapped.
+    pub busy: f64,
+    /// Milliseconds that preparing the plans took.
+    pub planning: f64,
+    /// Samples in a run: the first dimension of the first input, averaged over the runs.
+    pub batch_size: f64,
+    /// Whether it was cancelled.
+    pub cancelled: bool,
+    /// How many runs began, warm-ups among them.
+    pub runs: u64,
+    /// The different shapes of the inputs, in the order in which they came.
+    pub shapes: Vec<Vec<Vec<usize>>>,
+    /// For every inference time, the index of its inputs' shapes in `shapes`.
+    pub shape_of: Vec<usize>,
+    /// The memory that a run needs for tensors; with several plans, of the one that needs the most.
+    pub memory: Option<PeakMemory>,
+    /// How the plans run the model, a note each.
+    pub notes: Vec<String>,
+    /// The first set of inputs whose outputs have NaN or infinite elements.
+    pub not_finite: Option<NotFiniteRun>,
+    /// Whether it reached its limit before the median was as stable as wanted.
+    pub unstable: bool,
+}
+
+/// The memory that a run of a plan needs for tensors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeakMemory {
+    /// What the engine says of it.
+    pub memory: RunMemory,
+    /// The operator that is executed when the run needs the most.
+    pub operator: Option<OperatorId>,
+}
+
+/// A run whose outputs have NaN or infinite elements.
+#[derive(Debug)]
+pub(super) struct NotFiniteRun {
+    /// The number of its set of inputs.
+    pub set: usize,
+    /// These outputs.
+    pub outputs: Vec<NotFiniteOutput>,
+}
+
+/// Why a measurement ended before its time.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// The inputs.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The dump.
+    #[error(transparent)]
+    Dump(#[from] opscope_dump::DumpError),
+    /// An output that cannot be copied.
+    #[error("output '{name}' cannot be copied: {source}")]
+    Output {
+        /// The output.
+        name: String,
+        /// Why.
+        source: TensorError,
+    },
+    /// Outputs that could not be written.
+    #[error("the outputs cannot be written: {0}")]
+    Write(#[from] io::Error),
+}
+
+impl MeasureError {
+    /// Returns whether other inputs may succeed: the cause is not where results go.
+    pub(super) fn is_of_these_inputs(&self) -> bool {
+        match self {
+            Self::Input(_) | Self::Engine(_) | Self::Output { .. } => true,
+            Self::Dump(_) | Self::Write(_) => false,
+        }
+    }
+}
+
+/// Runs a model over its inputs and takes the times. Returns what was measured, and the error that ended it early.
+pub(super) fn measure(
+    session: &Session,
+    inputs: &Inputs,
+    repetition: &Repetition,
+    context: &MeasureContext<'_>,
+) -> (Measurement, Result<(), MeasureError>) {
+    Bench::new(session, inputs, repetition, context).run()
+}

@@ -1,0 +1,147 @@
+//! What the file system does for outputs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+/// How it is known that no run wrote what stands at the place of one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForeignReason {
+    /// A directory without the manifest of a recording or a dump.
+    #[error("it has no manifest.json of {schema}")]
+    NoManifest {
+        /// The beginning of the manifest's schema.
+        schema: &'static str,
+    },
+    /// A file that is no summary.
+    #[error("it is no JSON document of {schema}")]
+    NoSummary {
+        /// The beginning of a summary's schema.
+        schema: &'static str,
+    },
+    /// Not a directory.
+    #[error("it is no directory of outputs")]
+    NoDirectory,
+    /// It has a file that the run did not write.
+    #[error("it holds {0:?}, which its run did not write")]
+    Holds(PathBuf),
+    /// It has a file, and nothing says that a run wrote it.
+    #[error("it holds {0:?}, and there is no summary of a run that wrote it")]
+    WithoutSummary(PathBuf),
+}
+
+/// Why results cannot be written to a path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputPathError {
+    /// The path exists.
+    #[error(
+        "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
+    )]
+    Exists(PathBuf),
+    /// A run of that name exists.
+    #[error(
+        "a run named {name:?} exists already: {}; --overwrite replaces it when the new one is whole, or choose another \
+         --output-dirname", listed(.found)
+    )]
+    Taken {
+        /// The name.
+        name: PathBuf,
+        /// What is there.
+        found: Vec<PathBuf>,
+    },
+    /// What stands at the place of a run was not written by one.
+    #[error("{path:?} is not replaced: {reason}; move it away, or choose another --output-dirname")]
+    Foreign {
+        /// What is there.
+        path: PathBuf,
+        /// How that is known.
+        reason: ForeignReason,
+    },
+    /// A link, which another user may have made.
+    #[error(
+        "{0:?} is a link, and inside of the directory of results no link is followed; give the directory that it leads to \
+         with --output"
+    )]
+    Link(PathBuf),
+    /// The directory of results is none.
+    #[error("{0:?} is not a directory; give another one with --output, which is made if it does not exist")]
+    NotADirectory(PathBuf),
+    /// Another process writes a run of that name.
+    #[error(
+        "a run of that name is in progress: {0:?} is being written; wait until it ends, or choose another --output-dirname"
+    )]
+    InProgress(PathBuf),
+    /// The file system refuses.
+    #[error("{path:?} cannot be written: {source}")]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+impl OutputPathError {
+    pub(in crate::benchmark) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("{path:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Removes as far as possible: what cannot be removed keeps a name that says what it is.
+pub(super) fn remove(partial: &Path) {
+    let _ = match fs::symlink_metadata(partial) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
+        Ok(_) => fs::remove_file(partial),
+        Err(_) => Ok(()),
+    };
+}
+
+/// Removes directories from the deepest up to the first one that is not empty.
+pub(super) fn remove_empty(directories: &[PathBuf]) {
+    let _ = directories.iter().try_for_each(fs::remove_dir);
+}
+
+/// Renames, but never replaces what exists.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot refuse an existing name in the same step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.symlink_metadata().is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::ErrorKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Gives what is whole its final name.
+pub(super) fn give_name(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
+    rename_new(partial, target).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => OutputPathError::Exists(target.to_owned()),
+        _ => OutputPathError::io(target)(error),
+    })
+}
+
+/// Gives what is whole a name that something else may have, and removes that. Nobody sees the name without content, where the file
+/// system can exchange two names.
+pub(super) fn take_place(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
+    match renameat_with(CWD, partial, CWD, target, RenameFlags::EXCHANGE) {
+        Ok(()) => remove(partial),
+        Err(Errno::NOENT) => return give_name(partial, target),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            let mut aside = target.to_owned().into_os_string();
+            aside.push(".replaced");
+            rename_new(target, Path::new(&aside)).map_err(OutputPathError::io(target))?;
+            give_name(partial, target)?;
+            remove(Path::new(&aside));
+        }
+        Err(error) => return Err(OutputPathError::io(target)(error.into())),
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! The files that a job writes: written beside their path first, and renamed when they are whole.
+
+mod disk;
+mod path;
+mod run_paths;
+mod stored_run;
+mod tensors;
+mod unfinished;
+
+pub use disk::{ForeignReason, OutputPathError};
+pub use stored_run::{NoRecording, StoredRun};
+pub use unfinished::{KeptCapture, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs};
+
+pub(super) use path::OutputPath;
+pub(super) use run_paths::RunPaths;
+pub(super) use tensors::{FileNames, OutputWriter};

@@ -1,0 +1,70 @@
+//! A model's inputs: generated, or read from files.
+
+mod error;
+mod files;
+mod generate;
+mod given;
+mod shapes;
+mod spec;
+
+use opscope_onnx::Graph;
+use opscope_tensor::Tensor;
+
+pub use error::{InputError, InputFileError};
+pub use files::InputFiles;
+pub use generate::{Data, generate};
+pub use given::GivenFiles;
+pub use shapes::{NamedShape, ShapeSpec, concrete_shapes, made_up_dimensions};
+pub use spec::InputSpec;
+
+/// The inputs of one run after the other.
+#[derive(Debug)]
+pub enum Inputs {
+    /// The same generated tensors for every run.
+    Generated(Vec<Tensor>),
+    /// Files, read for the run that needs them.
+    Files(InputFiles),
+}
+
+/// The inputs of one run.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// One tensor for every input of the model.
+    pub tensors: Vec<Tensor>,
+    /// For every input, the files that were joined; empty for generated data.
+    pub sources: Vec<Vec<std::path::PathBuf>>,
+}
+
+impl Inputs {
+    /// How many different runs there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Inputs::Generated(_) => 1,
+            Inputs::Files(files) => files.batches(),
+        }
+    }
+
+    /// Returns whether there is nothing to run.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the files, if they are read from some.
+    pub fn files(&self) -> Option<&InputFiles> {
+        match self {
+            Inputs::Generated(_) => None,
+            Inputs::Files(files) => Some(files),
+        }
+    }
+
+    /// The inputs of a run.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read or does not fit the model.
+    pub fn batch(&self, graph: &Graph, index: usize) -> Result<Batch, InputError> {
+        match self {
+            Inputs::Generated(tensors) => Ok(Batch { tensors: tensors.clone(), sources: Vec::new() }),
+            Inputs::Files(files) => files.batch(graph, index),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Finds the fastest plan that is right.
+//!
+//! An engine's optimiser can silently change what a model computes. So before a model is timed, it runs once as the file has
+//! it, and the outputs of the optimised plan are compared with that run's. If they differ, the engine's weaker forms of the
+//! plan are tried until one is right. The values of the kernels are compared, too, which shows what each fused kernel stands
+//! for. The result is kept in a cache, so that the next benchmark of the same file does not repeat the search.
+
+mod cache;
+mod deadline;
+mod difference;
+mod fingerprint;
+mod random;
+mod scale;
+mod search;
+mod steps;
+mod trial;
+mod value_steps;
+mod values;
+mod verification;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use opscope::Session;
+use opscope::engine::EngineSpec;
+use opscope_model::{Engine, EngineError, Fidelity, LoadOptions};
+use opscope_tensor::Tensor;
+
+pub use difference::OutputDifference;
+pub use value_steps::ValueSteps;
+pub use values::{FoundOutput, FoundValue, find_values, with_random_numbers};
+pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
+
+use cache::Cache;
+use random::random_operator;
+use search::Search;
+
+/// Whether an optimised plan is compared with the exact one before it is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// If it takes no longer than the timed runs and two seconds, and is not in the cache.
+    #[default]
+    Auto,
+    /// Always, however long it takes.
+    On,
+    /// Never: the engine's own plan runs.
+    Off,
+}
+
+/// When to verify, and where results are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VerifyOptions {
+    /// When.
+    pub when: Verify,
+    /// A directory of results, one file for each model and shapes; nothing is kept if `None`.
+    pub cache_directory: Option<PathBuf>,
+    /// The engine whose exact plan is the reference; the same engine's if `None`.
+    pub reference: Option<EngineSpec>,
+    /// How long runs are timed at least, however short one is.
+    pub timed: Duration,
+}
+
+impl Verify {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::On, Self::Off];
+
+    /// `auto`, `on` or `off`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// As [`verify_against`], with the same engine's exact plan as the reference.
+pub fn verify(
+    session: &Session,
+    inputs: &[Tensor],
+    runs: u64,
+    options: &VerifyOptions,
+) -> Option<(Verification, Option<Session>)> {
+    verify_against(None, session, inputs, runs, options)
+}
+
+/// Compares the session's optimised plan with the exact one of the `reference`, on `inputs`; those whose elements are all equal get random
+/// numbers. `runs` is how many runs will be timed at least. Returns the result, and the session to run if that is another one.
+///
+/// Returns `None` if the model does not run at all; the benchmark then reports why.
+pub fn verify_against(
+    reference: Option<&Arc<dyn Engine>>,
+    session: &Session,
+    inputs: &[Tensor],
+    runs: u64,
+    options: &VerifyOptions,
+) -> Option<(Verification, Option<Session>)> {
+    let when = options.when;
+    if when == Verify::Off || (session.model().fidelity() == Fidelity::Exact && reference.is_none()) {
+        return None;
+    }
+    let named = reference.map(|engine| format!("{} {}", engine.name(), engine.version()));
+    if let Some(operator) = random_operator(session.graph()) {
+        let because = format!("{} ({}) draws random numbers", operator.name, operator.op_type);
+        let skipped = Verification::of(Outcome::Skipped { because }, Vec::new());
+        return Some((Verification { reference: named, ..skipped }, None));
+    }
+    let cache = Cache::of(session, reference, inputs, options.cache_directory.as_deref());
+    if when == Verify::Auto
+        && let Some(found) = cache.read()
+    {
+        let other = search::session_for(session, &found)?;
+        return Some((found, other));
+    }
+    let start = Instant::now();
+    let mut verification = Search::begin(session, reference, inputs, runs, options).run()?;
+    verification.reference = named;
+    verification.seconds = start.elapsed().as_secs_f64();
+    if !matches!(verification.outcome, Outcome::Skipped { .. }) {
+        cache.write(&verification);
+    }
+    let other = search::session_for(session, &verification)?;
+    Some((verification, other))
+}
+
+/// Loads the model of an optimised session again with what running `inputs` shows of its kernels. Its plans then name values
+/// that the engine's own plan does not. An engine that does not show the values of optimised plans cannot do this.
+pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<Session, EngineError> {
+    let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads()))?;
+    let runs = [inputs.to_vec(), with_random_numbers(inputs, 2)];
+    let (kernels, outputs) = find_values(session, &exact, &runs, &ValueSteps::default())?;
+    let known = verification::known(&values::kernel_outputs(session.graph(), &kernels, &outputs));
+    session.with_options(&LoadOptions { known, ..LoadOptions::new(Fidelity::Optimised, session.threads()) })
+}

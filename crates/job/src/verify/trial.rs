@@ -1,0 +1,106 @@
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use opscope::Session;
+use opscope_model::{Action, Dispatch, EngineError, Interest, KernelSet, Plan, RunId, RunObserver};
+use opscope_onnx::ValueId;
+use opscope_tensor::{Tensor, TensorView};
+
+use super::deadline::Deadline;
+
+/// One run of a plan.
+pub(super) struct Trial {
+    /// Its outputs; `None` for those that have no form as bytes.
+    pub outputs: Vec<Option<Tensor>>,
+    /// The values that were asked for, as far as the plan shows them; maybe in another shape or order.
+    pub values: HashMap<ValueId, Tensor>,
+    /// The time that making the plan took; zero if there was one.
+    pub planning: Duration,
+    /// The time of the run.
+    pub time: Duration,
+}
+
+/// How a plan is tried.
+#[derive(Clone)]
+pub(super) struct Trying<'a> {
+    /// The runs, of which the last counts: an engine may fail to reset its state between runs.
+    pub runs: u64,
+    /// The values to keep.
+    pub values: &'a BTreeSet<ValueId>,
+    /// When it stops, between two operators.
+    pub deadline: Deadline,
+}
+
+/// Makes a plan and runs it.
+///
+/// # Errors
+/// The engine's error, or [`EngineError::Stopped`] at the deadline.
+pub(super) fn run_until(session: &Session, inputs: &[Tensor], trying: Trying<'_>) -> Result<Trial, EngineError> {
+    let start = Instant::now();
+    let plan = session.model().plan(inputs)?;
+    let planning = start.elapsed();
+    let deadline = trying.deadline;
+    if deadline.has_passed() {
+        return Err(EngineError::Stopped("the deadline has passed".to_owned()));
+    }
+    let observer = TrialObserver { deadline, wanted: Wanted::of(&*plan, trying.values), values: Mutex::default() };
+    let resident = plan.upload(inputs)?;
+    for earlier in 1..trying.runs {
+        plan.run(RunId(earlier - 1), &*resident, &observer)?;
+    }
+    let start = Instant::now();
+    let outputs = plan.run(RunId(trying.runs - 1), &*resident, &observer)?;
+    let time = start.elapsed();
+    let outputs = (0..outputs.len()).map(|slot| outputs.view(slot).to_tensor().ok()).collect();
+    let values = observer.values.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Trial { outputs, values, planning, time })
+}
+
+/// The values to keep of a plan: by kernel, with the output's slot.
+struct Wanted(Vec<Vec<(usize, ValueId)>>);
+
+impl Wanted {
+    fn of(plan: &dyn Plan, values: &BTreeSet<ValueId>) -> Self {
+        let of_kernel = |kernel: &opscope_model::Kernel| {
+            let named = kernel.outputs.iter().enumerate();
+            let held = |slot: usize| kernel.holds.get(slot).into_iter().flatten();
+            let named = named.flat_map(|(slot, named)| named.iter().chain(held(slot)).map(move |&value| (slot, value)));
+            named.filter(|(_, value)| values.contains(value)).collect()
+        };
+        Self(plan.kernels().iter().map(of_kernel).collect())
+    }
+
+    fn kernels(&self) -> KernelSet {
+        match self.0.iter().all(Vec::is_empty) {
+            true => KernelSet::Empty,
+            false => KernelSet::Mask(self.0.iter().map(|values| !values.is_empty()).collect()),
+        }
+    }
+}
+
+struct TrialObserver {
+    deadline: Deadline,
+    wanted: Wanted,
+    values: Mutex<HashMap<ValueId, Tensor>>,
+}
+
+impl RunObserver for TrialObserver {
+    fn interest(&self) -> Interest {
+        Interest { after: self.wanted.kernels(), ..self.deadline.interest() }
+    }
+
+    fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
+        self.deadline.before(dispatch, inputs)
+    }
+
+    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        for &(slot, value) in &self.wanted.0[dispatch.kernel.id.index()] {
+            if let Some(tensor) = outputs.get(slot).and_then(|output| output.to_tensor().ok()) {
+                values.insert(value, tensor);
+            }
+        }
+        Action::Continue
+    }
+}
