@@ -1,8 +1,6 @@
 //! What does C cost? A record that a C program emits through libopscope.so, and a piece of a dump that its callback gets, against the
 //! same through the Rust crate. `caller.c` is compiled and linked with the library, both as a user has them.
 
-#[path = "../../roctx/benches/support/linked.rs"]
-mod linked;
 #[path = "../../../crates/job/benches/support/mod.rs"]
 mod support;
 
@@ -11,7 +9,6 @@ use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
 
-use linked::Linked;
 use opscope::dump::{Answer, Delivery, Dumper, Piece, Request, Stream};
 use opscope::model::{Fidelity, Instrument};
 use opscope::tensor::Tensor;
@@ -19,6 +16,7 @@ use opscope::trace::{Buffer, BufferOptions, Bytes, DispatchRecord, KernelIndex};
 use opscope_bench::{Case, Contender, Goal, Rounds, finish, median, not_measured};
 use opscope_border::Text;
 use opscope_c::opscope_tensor_t;
+use opscope_c_programs::{Language, Library, Program};
 use opscope_clock::{Calibration, Ticks};
 use support::{NO_MODELS, calibration, light, nanos, ready};
 
@@ -31,8 +29,7 @@ const PIECES: Goal = Goal::AtMost(1.02);
 const PIECE: usize = 4096;
 
 fn main() -> ExitCode {
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let caller = Caller::build(scratch.path());
+    let caller = Caller::load();
     let calibration = calibration();
     records(&caller, &calibration);
     match light("squeezenet") {
@@ -172,19 +169,21 @@ struct Caller {
 
 impl Caller {
     /// Compiles `caller.c`, and loads it with libopscope.so.
-    fn build(into: &Path) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let (include, source) = (root.join("include"), root.join("benches/caller.c"));
-        let caller = Linked::build(into, &[(root, "opscope-c")], &[include], &source, &["-lopscope"]);
-        Self {
-            begin_records: caller.function(c"caller_begin_records"),
-            emit: caller.function(c"caller_emit"),
-            flush: caller.function(c"caller_flush"),
-            delivered: caller.function(c"caller_delivered"),
-            load: caller.function(c"caller_load"),
-            dump: caller.function(c"caller_dump"),
-            pieces: caller.function(c"caller_pieces"),
-            bytes: caller.function(c"caller_bytes"),
+    fn load() -> Self {
+        let caller = Program::of(Library::Opscope, Library::Opscope.root().join("benches/caller.c"));
+        let caller = caller.options(&["-O2", "-lopscope"]).load(Language::C11);
+        // SAFETY: each field has the signature that the file declares its function with.
+        unsafe {
+            Self {
+                begin_records: caller.function(c"caller_begin_records"),
+                emit: caller.function(c"caller_emit"),
+                flush: caller.function(c"caller_flush"),
+                delivered: caller.function(c"caller_delivered"),
+                load: caller.function(c"caller_load"),
+                dump: caller.function(c"caller_dump"),
+                pieces: caller.function(c"caller_pieces"),
+                bytes: caller.function(c"caller_bytes"),
+            }
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Libraries that are fed with what the command runs: how they are found, what they get, and what happens to those that are
 //! none, refuse, or were compiled with another header. The consumer is C.
 
-#[path = "../../producer/tests/support/mod.rs"]
-mod consumer;
 mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use consumer::{Call, SDK, V2, calls, library, of};
+use opscope_c_programs::consumers::{Call, SDK, V2, calls, consumer, library, of};
 use process::{Ended, Workplace, end, engine, model};
 use serde_json::Value;
 
@@ -27,7 +25,7 @@ impl Fed {
     /// Compiles the consumer under this name in the directory `lib`.
     fn with(name: &str, options: &[&str]) -> Self {
         let fed = Self::new();
-        consumer::consumer(&fed.place.path("lib").join(name), options);
+        consumer(&fed.place.path("lib").join(name), options);
         fed
     }
 
@@ -238,7 +236,7 @@ fn a_consumer_beside_the_command_or_in_lib_is_found_without_a_variable() {
     let fed = Fed::new();
     for directory in ["bin", "lib"] {
         let (place, program) = installed();
-        consumer::consumer(&place.path().join(directory).join(SDK), &["-DONLY_ENDS"]);
+        consumer(&place.path().join(directory).join(SDK), &["-DONLY_ENDS"]);
         // A link elsewhere leads to the same command.
         let link = fed.place.path(directory);
         std::os::unix::fs::symlink(&program, &link).unwrap();
@@ -257,8 +255,8 @@ fn a_consumer_beside_the_command_or_in_lib_is_found_without_a_variable() {
 fn the_named_directory_comes_before_those_beside_the_command() {
     let fed = Fed::with(SDK, &["-DONLY_ENDS", "-DNAME=\"named\""]);
     let (place, program) = installed();
-    consumer::consumer(&place.path().join("lib").join(SDK), &["-DONLY_ENDS", "-DNAME=\"beside\""]);
-    consumer::consumer(&place.path().join("lib").join(V2), &["-DONLY_ENDS", "-DNAME=\"v2\""]);
+    consumer(&place.path().join("lib").join(SDK), &["-DONLY_ENDS", "-DNAME=\"beside\""]);
+    consumer(&place.path().join("lib").join(V2), &["-DONLY_ENDS", "-DNAME=\"v2\""]);
     let mut command = Command::new(program);
     command.args(benchmark(&[])).env("CONSUMER_LOG", fed.log()).env("OPSCOPE_LIB_DIR", fed.place.path("lib"));
     assert_eq!(end(command.env("XDG_CACHE_HOME", "/dev/null")).code, Some(0));
@@ -274,7 +272,7 @@ fn the_named_directory_comes_before_those_beside_the_command() {
 fn a_preloaded_consumer_is_attached_once_under_any_name() {
     let fed = Fed::with(SDK, &["-DONLY_ENDS"]);
     let preloaded = fed.place.path("elsewhere/libany.so");
-    consumer::consumer(&preloaded, &["-DONLY_ENDS", "-DNAME=\"any\""]);
+    consumer(&preloaded, &["-DONLY_ENDS", "-DNAME=\"any\""]);
     let ended = end(fed.command(&benchmark(&["--debug"])).env("LD_PRELOAD", &preloaded));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let attached =
@@ -294,7 +292,7 @@ fn a_consumer_that_another_library_depends_on_is_the_one_that_is_attached() {
     let fed = Fed::new();
     let lib = fed.place.path("lib");
     let below = lib.join("libbelow.so");
-    consumer::consumer(&below, &["-DONLY_ENDS", "-DNAME=\"below\""]);
+    consumer(&below, &["-DONLY_ENDS", "-DNAME=\"below\""]);
     let above = lib.join("libabove.so");
     let options = ["-Wl,--no-as-needed", below.to_str().unwrap()];
     library(&above, "int above(void);\nint above(void) { return 1; }\n", &options);

@@ -1,7 +1,5 @@
 //! `--isolate`: what a job leaves whose process dies, and that nothing else differs.
 
-#[path = "../../producer/tests/support/mod.rs"]
-mod consumer;
 mod process;
 
 use std::collections::BTreeMap;
@@ -10,10 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use consumer::{V2, library};
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, BreakpointSpec, EventName, Queue};
 use opscope::profile::{Fact, Recording};
+use opscope_c_programs::consumers::{V2, library};
 use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, engine, model};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};

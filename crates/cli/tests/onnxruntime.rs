@@ -1,7 +1,5 @@
 //! ONNX Runtime as the engine of the command. The tests are skipped where no library is found.
 
-#[path = "../../producer/tests/support/mod.rs"]
-mod consumer;
 mod process;
 
 use std::fs::{self, File};
@@ -12,12 +10,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use consumer::library;
 use opscope::Session;
 use opscope::engine::{EngineName, EngineSpec, Library};
 use opscope::model::{Fidelity, LoadOptions};
 use opscope::profile::{Profiler, ProfilerOptions, Recording};
 use opscope::tensor::{Tensor, npy};
+use opscope_c_programs::consumers::library;
 use opscope_model::testing::skipped;
 use process::onnx::{file, node, with_changed_initializer};
 use process::tensors::{close, read};

@@ -1,35 +1,24 @@
 //! Tools that were made for rocprofiler-sdk, over models that the command runs. The tool is compiled as C and as C++; beside the
 //! library that runs it, a consumer is told of the same runs.
 
-#[path = "../../producer/tests/support/mod.rs"]
-mod consumer;
-#[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
-mod language;
-#[path = "../../../abi/opscope/tests/c_programs/support/linked.rs"]
-#[allow(dead_code)]
-mod linked;
 mod process;
-#[path = "../../../abi/rocprofiler-sdk/tests/models/trace.rs"]
-mod trace;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
-use consumer::{Call, SDK, V2, calls, library, of};
-use language::Language;
+use opscope_c_programs::consumers::{Call, SDK, V2, calls, consumer, library, of};
+use opscope_c_programs::sdk_trace::Trace;
+use opscope_c_programs::{Language, Library, Program};
 use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, fixture, model, once};
 use rustix::process::{Pid, Signal, kill_process};
-use trace::Trace;
 
-/// The directory of librocprofiler-sdk.so.1, linked from what cargo built.
+/// The directory of librocprofiler-sdk.so.1.
 fn sdk() -> &'static Path {
-    static SDK: OnceLock<PathBuf> = OnceLock::new();
-    SDK.get_or_init(|| linked::link(&linked::root().join("../../abi/rocprofiler-sdk"), "opscope-rocprofiler-sdk"))
+    Library::RocprofilerSdk.files()
 }
 
 /// A command whose directory `lib` has the library that runs tools, and a consumer.
@@ -42,7 +31,7 @@ impl Tools {
         let tools = Self { place: Workplace::new() };
         fs::create_dir(tools.place.path("lib")).unwrap();
         symlink(sdk().join(SDK), tools.place.path("lib").join(SDK)).unwrap();
-        consumer::consumer(&tools.place.path("lib").join(V2), &[]);
+        consumer(&tools.place.path("lib").join(V2), &[]);
         tools
     }
 
@@ -80,13 +69,10 @@ impl Tools {
 }
 
 fn compile_tool(to: &Path, language: Language, options: &[&str]) {
-    let sdk = linked::root().join("../../abi/rocprofiler-sdk");
-    let mut compiler = language.compiler();
+    let source = Library::RocprofilerSdk.root().join("tests/models/tool.c");
+    let tool = Program::of(Library::RocprofilerSdk, source).uses(Library::Roctx);
     // Several tools in one process share their visible names.
-    compiler.arg("-fvisibility=hidden");
-    compiler.arg("-I").arg(sdk.join("include")).arg("-I").arg(sdk.join("../roctx/include")).args(["-shared", "-fPIC"]);
-    compiler.arg(sdk.join("tests/models/tool.c")).args(options).arg("-o").arg(to);
-    linked::succeeds(compiler.arg("-L").arg(self::sdk()).args(["-lrocprofiler-sdk", "-lpthread"]));
+    tool.options(&["-fvisibility=hidden", "-lrocprofiler-sdk"]).options(options).compile_shared(language, to);
 }
 
 /// Checks all that a tool wrote of a benchmark of so many runs, warm-ups included.
@@ -337,7 +323,7 @@ rocprofiler_tool_configure_result_t *rocprofiler_configure(uint32_t version, con
 #[test]
 fn a_tool_that_spins_in_its_finalization_does_not_outlive_the_first_signal() {
     let tools = Tools::new();
-    let include = linked::root().join("../../abi/rocprofiler-sdk/include");
+    let include = Library::RocprofilerSdk.include();
     library(&tools.place.path("libspins.so"), SPINS, &["-I", include.to_str().unwrap()]);
     let digits = model("digits_cnn.onnx");
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {

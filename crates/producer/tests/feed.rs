@@ -1,17 +1,15 @@
 //! What a producer reports to a consumer that was compiled from C, without an engine.
 
-mod support;
-
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use opscope_c_programs::consumers::{Call, calls, consumer, library, of};
 use opscope_clock::Ticks;
 use opscope_producer::layout::Iteration;
 use opscope_producer::{
     Copied, Direction, Fidelity, KernelFacts, LoadedModel, LoadedPlan, MemoryOperation, ModelFacts, OperatorFacts,
     RunFeed, Search, ToolRefusal, attach, is_any_attached,
 };
-use support::{Call, calls, consumer, library, of};
 
 /// One test at a time: consumers stay attached to the process.
 static TURN: Mutex<()> = Mutex::new(());

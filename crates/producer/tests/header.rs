@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cbindgen::{Builder, Config};
+use opscope_c_programs::{Language, source, succeeds};
 
 const FILES: [&str; 3] = ["model", "run", "table"];
 
@@ -73,30 +73,26 @@ int opscope_attach_producer(opscope_producer_t *table)
 "#;
 
 /// Compiles a source that includes the header.
-fn compile(compiler: &str, standard: &str, name: &str, code: &str) {
-    let place = tempfile::tempdir().expect("a directory");
-    let (source, object) = (place.path().join(name), place.path().join("object.o"));
-    fs::write(&source, code).expect("the disk has room");
-    let mut command = Command::new(compiler);
-    command.args([standard, "-Wall", "-Wextra", "-Werror", "-pedantic", "-c"]).arg(&source).arg("-o").arg(object);
-    let output = command.arg("-I").arg(directory().join("include")).output().expect("there is a compiler");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+fn compile(language: Language, code: &str) {
+    let mut compiler = language.compiler();
+    compiler.arg("-I").arg(directory().join("include")).arg("-c").arg(source("consumer.c", code));
+    succeeds(compiler.args(["-o", "/dev/null"]));
 }
 
 #[test]
 fn the_header_is_c11_without_a_warning() {
-    compile("cc", "-std=c11", "consumer.c", EVERYTHING);
+    compile(Language::C11, EVERYTHING);
 }
 
 #[test]
 fn the_header_is_cpp17_without_a_warning() {
-    compile("c++", "-std=c++17", "consumer.cpp", EVERYTHING);
+    compile(Language::Cxx17, EVERYTHING);
 }
 
 #[test]
 fn the_consumer_in_the_readme_compiles() {
     let readme = fs::read_to_string(directory().join("README.md")).expect("there is a README");
     let code = readme.split("```c\n").nth(1).and_then(|code| code.split("```").next()).expect("it shows a consumer");
-    compile("cc", "-std=c11", "consumer.c", code);
-    compile("c++", "-std=c++17", "consumer.cpp", code);
+    compile(Language::C11, code);
+    compile(Language::Cxx17, code);
 }

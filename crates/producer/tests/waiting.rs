@@ -1,7 +1,5 @@
 //! A consumer that waits, in its functions, for another thread that uses the producer.
 
-mod support;
-
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,10 +8,10 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use opscope_c_programs::consumers::library;
 use opscope_producer::{
     Fidelity, KernelFacts, LoadedModel, LoadedPlan, ModelFacts, OperatorFacts, RunFeed, Search, attach,
 };
-use support::library;
 
 /// Calls a function of the test while it is being attached (0) and while a plan is announced to it (1).
 const CONSUMER: &str = r"

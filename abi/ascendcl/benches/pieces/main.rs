@@ -1,22 +1,19 @@
 //! At what rate do the pieces of a dump reach a callback of AscendCL, against the native callback of a dump? `caller.c` is compiled and
 //! linked with libascendcl.so, as a user has them.
 
-#[path = "../../../roctx/benches/support/linked.rs"]
-mod linked;
 #[path = "../../../../crates/job/benches/support/mod.rs"]
 mod support;
 
 use std::ffi::{CString, c_char, c_int};
 use std::hint::black_box;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use linked::Linked;
 use opscope::dump::{Answer, Dumper, IoSelection, Piece, Request, Selection, Stream};
 use opscope::model::{Fidelity, Instrument};
 use opscope_bench::{Case, Goal, Judged, Measured, decide, finish, median, not_measured, times};
+use opscope_c_programs::{Language, Library, Program};
 use support::{NO_MODELS, calibration, light, nanos, ready};
 
 const MODEL: &str = "densenet121";
@@ -30,19 +27,17 @@ fn main() -> ExitCode {
         not_measured("ascendcl", "pieces of a dump", GOAL, "x", NO_MODELS);
         return finish();
     };
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let caller = Linked::build(
-        scratch.path(),
-        &[(root, "opscope-ascendcl")],
-        &[root.join("include")],
-        &root.join("benches/pieces/caller.c"),
-        &["-lascendcl"],
-    );
-    let begin: extern "C" fn(*const c_char) -> c_int = caller.function(c"caller_begin");
-    let run: extern "C" fn() -> c_int = caller.function(c"caller_run");
-    let [pieces, bytes] =
-        [c"caller_pieces", c"caller_bytes"].map(|name| caller.function::<extern "C" fn() -> u64>(name));
+    let caller = Program::of(Library::AscendCl, Library::AscendCl.root().join("benches/pieces/caller.c"));
+    let caller = caller.options(&["-O2", "-lascendcl"]).load(Language::C11);
+    // SAFETY: these are the signatures that the file declares its functions with.
+    let (begin, run, pieces, bytes) = unsafe {
+        (
+            caller.function::<extern "C" fn(*const c_char) -> c_int>(c"caller_begin"),
+            caller.function::<extern "C" fn() -> c_int>(c"caller_run"),
+            caller.function::<extern "C" fn() -> u64>(c"caller_pieces"),
+            caller.function::<extern "C" fn() -> u64>(c"caller_bytes"),
+        )
+    };
     let text = CString::new(path.to_str().expect("UTF-8")).expect("no NUL");
     assert_eq!(begin(text.as_ptr()), 0, "the model is loaded");
 

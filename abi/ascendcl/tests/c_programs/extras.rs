@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use opscope::profile::Recording;
+use opscope_c_programs::{Printed, models};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::models::models;
-use super::support::{Printed, program};
+use super::program;
 
 const MODEL: &str = "fixtures/scalar.onnx";
 
@@ -20,7 +20,7 @@ fn run(config: &Value, how: &str, numbers: &[&str], answers: Option<&str>) -> Pr
     let shape = format!("x:{}", numbers.len());
     let program = program("extras.c").inside(models()).argument(file.to_str().expect("UTF-8")).argument(how);
     let program = program.argument(MODEL).with("OPSCOPE_ACL_INPUT_SHAPE", shape);
-    let program = numbers.iter().fold(program, |program, number| program.argument(*number));
+    let program = program.arguments(numbers.iter().copied());
     answers.into_iter().fold(program, |program, answers| program.with("ANSWERS", answers)).run()
 }
 

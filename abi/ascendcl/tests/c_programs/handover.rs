@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use opscope::dump::ascend::AscendFile;
+use opscope_c_programs::Language;
 use tempfile::TempDir;
 
 use super::models::OnePicture;
-use super::support::{Language, program};
+use super::program;
 
 #[test]
 fn every_file_goes_to_a_callback_that_comes_and_goes_or_to_the_disk() {

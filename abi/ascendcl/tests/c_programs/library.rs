@@ -5,18 +5,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tempfile::TempDir;
+use opscope_c_programs::{Language, Library, Printed, Program, succeeds};
 
-use super::support::{Language, Printed, UNSUPPORTED, libraries, program, root, succeeds};
+use super::program;
 
 const FILE: &str = "libascendcl.so";
+
+/// The source of the functions that are not here.
+pub const UNSUPPORTED: [&str; 4] = [
+    include_str!("../../src/unsupported/models.rs"),
+    include_str!("../../src/unsupported/operators.rs"),
+    include_str!("../../src/unsupported/profiling.rs"),
+    include_str!("../../src/unsupported/runtime.rs"),
+];
 
 /// The vendor's other libraries, whose functions are in this one.
 const LINKS: [&str; 5] = ["libacl_rt.so", "libacl_mdl.so", "libascend_dump.so", "libacl_dvpp.so", "libacl_cblas.so"];
 
+fn libraries() -> &'static Path {
+    Library::AscendCl.files()
+}
+
 fn output_of(command: &str, option: &str) -> String {
-    let output = succeeds(Command::new(command).arg(option).arg(libraries().join(FILE)));
-    String::from_utf8(output.stdout).expect("UTF-8")
+    opscope_c_programs::output_of(Command::new(command).arg(option).arg(libraries().join(FILE)))
 }
 
 #[test]
@@ -71,31 +82,26 @@ fn all_names_load_one_library_with_one_state() {
 
 #[test]
 fn a_program_that_was_linked_with_the_vendors_libraries_gets_this_one_for_each() {
-    let made = TempDir::new().expect("a directory");
     // The vendor's libraries stand for themselves: files of their own, with sonames of their own.
-    let mut compiler = Language::C11.compiler();
-    compiler.arg("-I").arg(root().join("include")).arg(root().join("tests/c/linked.c"));
-    compiler.args(["-x", "none", "-Wl,--no-as-needed"]).arg(libraries().join(FILE));
-    for name in LINKS {
-        let stub = made.path().join(name);
-        let soname = format!("-Wl,-soname,{name}");
-        succeeds(Command::new("cc").args(["-shared", "-x", "c", "/dev/null", &soname, "-o"]).arg(&stub));
-        compiler.arg(stub);
-    }
-    let built = made.path().join("linked");
-    succeeds(compiler.arg("-ldl").arg("-o").arg(&built));
-    let needed = succeeds(Command::new("readelf").arg("-dW").arg(&built));
-    let needed = String::from_utf8(needed.stdout).expect("UTF-8");
+    let program = LINKS.iter().fold(Program::of(Library::AscendCl, "linked.c"), |program, name| {
+        program.linked_beside("/dev/null", name, &["-Wno-pedantic", &format!("-Wl,-soname,{name}")])
+    });
+    let program = program.options(&["-Wl,--no-as-needed", "-lascendcl"]);
+    let needed = needed(&program.compile(Language::C11));
     for name in LINKS.into_iter().chain([FILE]) {
         assert!(needed.contains(&format!("Shared library: [{name}]")), "{name} is not needed:\n{needed}");
     }
-    let ran = succeeds(Command::new(&built).env("LD_LIBRARY_PATH", libraries()));
-    assert_eq!(String::from_utf8_lossy(&ran.stdout), "passed\n");
+    let printed = program.with("LD_LIBRARY_PATH", libraries().to_str().expect("UTF-8")).run();
+    assert_eq!(printed.stdout, "passed\n");
+}
+
+/// Returns what a program needs.
+fn needed(program: &Path) -> String {
+    opscope_c_programs::output_of(Command::new("readelf").arg("-dW").arg(program))
 }
 
 #[test]
 fn the_vendors_names_may_be_given_to_the_linker() {
-    let made = TempDir::new().expect("a directory");
     for names in [
         &["-lascendcl", "-lstdc++"][..],
         &["-lascendcl", "-lstdc++", "-lacl_rt"],
@@ -103,13 +109,8 @@ fn the_vendors_names_may_be_given_to_the_linker() {
         &["-lascend_dump", "-lascendcl"],
         &["-lascendcl", "-lacl_dvpp", "-lacl_cblas", "-lstdc++"],
     ] {
-        let built = made.path().join("linked");
-        let mut compiler = Language::Cxx17.compiler();
-        compiler.arg("-std=c++11").arg("-I").arg(root().join("include")).arg(root().join("tests/c/linked.c"));
-        compiler.arg("-L").arg(libraries()).args(names).arg("-ldl").arg("-o").arg(&built);
-        succeeds(&mut compiler);
-        let needed = succeeds(Command::new("readelf").arg("-dW").arg(&built));
-        let needed = String::from_utf8(needed.stdout).expect("UTF-8");
+        let program = Program::of(Library::AscendCl, "linked.c").option("-std=c++11").options(names);
+        let needed = needed(&program.compile(Language::Cxx17));
         assert_eq!(needed.matches("Shared library: [liba").count(), 1, "{names:?}:\n{needed}");
     }
 }
@@ -127,7 +128,7 @@ fn every_header_is_compiled_alone_in_the_oldest_languages() {
         for (language, standard) in [(Language::C11, "-std=c99"), (Language::Cxx17, "-std=c++11")] {
             // A header that is the main file would be warned of for its guard.
             let mut compiler = language.compiler();
-            compiler.arg(standard).arg("-fsyntax-only").arg("-I").arg(root().join("include"));
+            compiler.arg(standard).arg("-fsyntax-only").arg("-I").arg(Library::AscendCl.include());
             succeeds(compiler.arg("-include").arg(&header).arg("/dev/null"));
         }
     }
@@ -135,8 +136,8 @@ fn every_header_is_compiled_alone_in_the_oldest_languages() {
 
 /// Returns the headers.
 fn headers() -> Vec<PathBuf> {
-    let directories =
-        ["include/acl", "include/acl/error_codes", "include/acl/ops"].map(|directory| root().join(directory));
+    let directories = ["include/acl", "include/acl/error_codes", "include/acl/ops"]
+        .map(|directory| Library::AscendCl.root().join(directory));
     let entries = directories.iter().flat_map(|directory| fs::read_dir(directory).expect("a directory"));
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "h")).collect()

@@ -3,20 +3,15 @@
 use std::fs;
 use std::path::PathBuf;
 
+use opscope_c_programs::models;
 use tempfile::TempDir;
 
-use super::support::{program, root};
-
-/// Returns the directory of the models.
-pub fn models() -> PathBuf {
-    root().join("../../models")
-}
+use super::program;
 
 /// Runs a program in the directory of the models, with these arguments and variables. Returns what it prints.
 #[track_caller]
-pub fn run(source: &'static str, arguments: &[&str], variables: &[(&'static str, &str)]) -> String {
-    let program =
-        arguments.iter().fold(program(source).inside(models()), |program, argument| program.argument(*argument));
+pub fn run(source: &str, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let program = program(source).inside(models()).arguments(arguments.iter().copied());
     let program = variables.iter().fold(program, |program, (name, value)| program.with(name, *value));
     let printed = program.run();
     assert_eq!(printed.stderr, "");

@@ -2,27 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
-use tempfile::TempDir;
+use opscope_c_programs::{Language, Library, models, source};
 
-use super::support::{Language, UNSUPPORTED, libraries, root, succeeds};
+use super::library::UNSUPPORTED;
+use super::program;
 
 const README: &str = include_str!("../../README.md");
 
 #[test]
 fn the_program_of_the_readme_prints_what_the_readme_shows() {
-    let directory = TempDir::new().expect("a directory");
-    let (source, program) = (directory.path().join("program.c"), directory.path().join("program"));
-    fs::write(&source, block("c")).expect("a file");
-    let mut compiler = Language::C11.compiler();
-    compiler.arg("-I").arg(root().join("include")).arg(source).arg("-L").arg(libraries());
-    succeeds(compiler.arg(format!("-Wl,-rpath,{}", libraries().display())).arg("-lascendcl").arg("-o").arg(&program));
-    let mut command = Command::new("timeout");
-    command.arg("300").arg(program).current_dir(root().join("../../models"));
-    let printed = succeeds(command.env("OPSCOPE_ACL_INPUT_SHAPE", "image:1,1,8,8"));
-    assert_eq!(String::from_utf8_lossy(&printed.stdout), block("text"));
-    assert_eq!(String::from_utf8_lossy(&printed.stderr), "");
+    let program = program(source("program.c", block("c"))).with("OPSCOPE_ACL_INPUT_SHAPE", "image:1,1,8,8");
+    let printed = program.inside(models()).run_as(Language::C11);
+    assert_eq!((&*printed.stdout, &*printed.stderr), (block("text"), ""));
 }
 
 /// Returns the one block of the README in this language.
@@ -50,7 +42,7 @@ fn unsupported() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn the_readme_names_every_variable() {
-    let directory = root().join("src");
+    let directory = Library::AscendCl.root().join("src");
     let mut sources = vec![directory];
     let mut variables = BTreeSet::new();
     while let Some(path) = sources.pop() {

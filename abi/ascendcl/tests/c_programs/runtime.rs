@@ -1,6 +1,8 @@
 //! Devices, contexts, streams, events, callbacks and memory. Each program checks itself.
 
-use super::support::{Printed, Program, program};
+use opscope_c_programs::{Printed, Program, models};
+
+use super::program;
 
 #[track_caller]
 fn passes(program: Program) {
@@ -24,9 +26,7 @@ fn streams_do_their_work_in_order() {
 
 #[test]
 fn a_stream_stops_when_work_fails_or_continues_as_its_mode_says() {
-    passes(
-        program("failure_mode.c").argument(super::models::models().join("digits_cnn.onnx").to_str().expect("UTF-8")),
-    );
+    passes(program("failure_mode.c").argument("digits_cnn.onnx").inside(models()));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The page of `acldumpRegCallback`, line by line, through the library as it is installed.
 
-use super::support::{Printed, Program, program, root};
+use opscope_c_programs::{Printed, Program, models};
+
+use super::program;
 
 /// Runs a case of `seed.c` over models.
 #[track_caller]
@@ -9,8 +11,8 @@ fn prints(case: &str, models: &[&str], expected: &str) {
 }
 
 fn seed(case: &str, models: &[&str]) -> Program {
-    let models = models.iter().map(|model| root().join("../../models").join(model).display().to_string());
-    let program = models.fold(program("seed.c").argument(case), Program::argument);
+    let paths = models.iter().map(|model| self::models().join(model).display().to_string());
+    let program = program("seed.c").argument(case).arguments(paths);
     program.with("OPSCOPE_ACL_INPUT_SHAPE", "image:1,1,8,8;input_ids:1,4").with("OPSCOPE_SOC_NAME", "Ascend910B3")
 }
 

@@ -1,10 +1,6 @@
 //! How soon does a debugger in another process learn of an event through the C table, and how soon does the program continue after
 //! `acknowledgeSyncEvents`? Each is compared with a message's round trip over a Unix socket between two processes, in the same run.
 
-#[path = "../../../opscope/tests/c_programs/support/linked.rs"]
-#[allow(dead_code)]
-mod linked;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -13,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-use linked::{libraries, root, succeeds};
 use opscope_bench::{Case, Contender, Goal, Rounds, finish, times};
+use opscope_c_programs::{Language, Library};
 use opscope_clock::Ticks;
 use opscope_debug::Debugger;
 use opscope_debug::server::{Listen, ServerOptions};
@@ -32,14 +28,8 @@ const PAUSE: Duration = Duration::from_micros(200);
 
 fn main() -> ExitCode {
     let scratch = tempfile::tempdir().expect("a temporary directory");
-    let client = scratch.path().join("client");
-    let mut compiler = Command::new("cc");
-    compiler
-        .args(["-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-I"])
-        .arg(root().join("include"));
-    compiler.arg(root().join("benches/events/client.c")).arg("-o").arg(&client);
-    compiler.arg("-L").arg(libraries()).arg("-l:libcudadebugger.so.1");
-    succeeds(compiler.arg(format!("-Wl,-rpath,{}", libraries().display())));
+    let client = opscope_c_programs::Program::of(Library::Cudbg, Library::Cudbg.root().join("benches/events/client.c"));
+    let client = client.options(&["-O2", "-l:libcudadebugger.so.1"]).compile(Language::C11);
 
     let debugger = Debugger::new().expect("there are descriptors");
     let socket = scratch.path().join("socket");

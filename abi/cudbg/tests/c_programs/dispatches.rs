@@ -1,15 +1,16 @@
 //! The numbers of dispatches, where runs are stopped in them, and what a client is not told.
 
+use opscope_c_programs::Language;
 use opscope_model::Fidelity;
 
 use super::debuggee::{Debuggee, Lines};
-use super::support::{Language, program};
+use super::start;
 
 /// Runs `dispatches.c` over one run. Returns the lines that it printed of dispatches and of stops.
 fn watched(lines: &Lines, breakpoints: &[&str]) -> [Vec<String>; 2] {
     let debuggee = Debuggee::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("dispatches.c", Language::C11).start(breakpoints, &[debuggee.target()]);
+    let mut client = start("dispatches.c", Language::C11, breakpoints, &[debuggee.target()]);
     client.until("attached");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     drop(loaded);
@@ -43,5 +44,5 @@ fn a_client_gets_no_events_of_suspensions_unless_it_asks_for_them() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    assert_eq!(program("quiet.c", Language::C11).start(&[], &[debuggee.target()]).end().stderr, "");
+    assert_eq!(start("quiet.c", Language::C11, &[], &[debuggee.target()]).end().stderr, "");
 }

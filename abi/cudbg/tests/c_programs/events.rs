@@ -1,9 +1,10 @@
 //! The seed's event loop, in every generation of clients.
 
+use opscope_c_programs::Language;
 use opscope_model::Fidelity;
 
 use super::debuggee::{Debuggee, Lines};
-use super::support::{Language, program};
+use super::start;
 
 const KERNELS: &str = "\
 KERNEL_READY grid 1
@@ -22,7 +23,7 @@ fn looped(generation: &str, language: Language) -> String {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("events.c", language).start(&[generation, "3"], &[debuggee.target()]);
+    let mut client = start("events.c", language, &[generation, "3"], &[debuggee.target()]);
     client.until("attached");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     drop(loaded);

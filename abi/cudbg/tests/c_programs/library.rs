@@ -5,15 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::support::{libraries, succeeds};
+use opscope_c_programs::Library;
 
 const SYMBOLS: &str = include_str!("../symbols.txt");
 
 const FILE: &str = "libcudadebugger.so.13.4.193";
 
 fn output_of(command: &str, options: &[&str]) -> String {
-    let output = succeeds(Command::new(command).args(options).arg(libraries().join(FILE)));
-    String::from_utf8(output.stdout).expect("UTF-8")
+    opscope_c_programs::output_of(Command::new(command).args(options).arg(Library::Cudbg.files().join(FILE)))
 }
 
 #[test]
@@ -49,22 +48,20 @@ fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
     for part in ["soname: [libcudadebugger.so.1]", "NODELETE", "BIND_NOW", "GNU_RELRO"] {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
-    assert_eq!(fs::read_link(libraries().join("libcudadebugger.so.1")).expect("a link"), Path::new(FILE));
+    assert_eq!(fs::read_link(Library::Cudbg.files().join("libcudadebugger.so.1")).expect("a link"), Path::new(FILE));
 }
 
 #[test]
 fn a_libcuda_in_a_directory_of_its_own_has_what_debuggers_look_for_in_a_program() {
-    let file = libraries().join("opscope/cudbg/libcuda.so.1");
-    let listed = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(&file));
-    let listed = String::from_utf8(listed.stdout).expect("UTF-8");
+    let file = Library::Cudbg.files().join("opscope/cudbg/libcuda.so.1");
+    let listed = opscope_c_programs::output_of(Command::new("nm").args(["-D", "--defined-only"]).arg(&file));
     let names: BTreeSet<&str> = listed.lines().map(|line| line.split(' ').next_back().expect("a name")).collect();
     // All that the library has for debuggees, and what a driver is called for.
     let is_for_engines =
         |name: &&str| !name.starts_with("GetCUDA") && !["InitializeInjection", "cudbgMain"].contains(name);
     let of_library = SYMBOLS.lines().filter_map(|line| line.split(' ').next_back()).filter(is_for_engines);
     assert_eq!(names, of_library.chain(["cuInit", "cuMemAllocManaged"]).collect());
-    let text = succeeds(Command::new("readelf").arg("-dW").arg(&file));
-    let text = String::from_utf8(text.stdout).expect("UTF-8");
+    let text = opscope_c_programs::output_of(Command::new("readelf").arg("-dW").arg(&file));
     for part in ["soname: [libcuda.so.1]", "[$ORIGIN/../..]"] {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }

@@ -1,28 +1,24 @@
 //! The program of the README.
 
-use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use opscope_c_programs::{Language, source};
 use opscope_model::Fidelity;
-use tempfile::TempDir;
 
+use super::client;
 use super::debuggee::{Debuggee, Done, Lines};
-use super::support::{Language, program};
 
 const README: &str = include_str!("../../README.md");
 
 #[test]
 fn the_program_of_the_readme_prints_an_image_and_three_grids() {
     let code = README.split("```c\n").nth(1).and_then(|after| after.split("```").next()).expect("the program");
-    let directory = TempDir::new().expect("a directory");
-    let source = directory.path().join("debugger.c");
-    fs::write(&source, code).expect("a file");
-    let program = program(source.to_str().expect("UTF-8"), Language::C11);
-
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let (variable, target) = debuggee.target();
+    let client = client(source("debugger.c", code)).with(variable, target);
     let is_done = AtomicBool::new(false);
     let printed = thread::scope(|scope| {
         scope.spawn(|| {
@@ -30,7 +26,7 @@ fn the_program_of_the_readme_prints_an_image_and_three_grids() {
             runs.for_each(|run| drop(lines.run(&debuggee, run).expect("the run succeeds")));
         });
         let _done = Done(&is_done);
-        program.start(&[], &[debuggee.target()]).end()
+        client.run_as(Language::C11)
     });
     let lines: Vec<_> = printed.stdout.lines().collect();
     assert!(lines.len() == 4 && lines[0].starts_with("an image of ") && lines[0].ends_with(" bytes"), "{lines:?}");

@@ -2,10 +2,11 @@
 
 use std::thread;
 
+use opscope_c_programs::Language;
 use opscope_model::Fidelity;
 
 use super::debuggee::{Debuggee, Lines};
-use super::support::{Language, program};
+use super::start;
 
 /// The last revision before 13.0, and the newest one.
 const REVISIONS: [&str; 2] = ["156", "193"];
@@ -13,10 +14,9 @@ const REVISIONS: [&str; 2] = ["156", "193"];
 #[test]
 fn every_misuse_gets_its_code() {
     for language in Language::ALL {
-        let program = program("misuse.c", language);
         for revision in REVISIONS {
             let debuggee = Debuggee::new();
-            let mut client = program.start(&[revision], &[debuggee.target()]);
+            let mut client = start("misuse.c", language, &[revision], &[debuggee.target()]);
             client.until("attached");
             assert_eq!(client.end().stderr, "");
             assert_eq!(debuggee.log(), "");
@@ -26,13 +26,12 @@ fn every_misuse_gets_its_code() {
 
 #[test]
 fn inside_of_a_callback_events_can_be_taken_since_13_0_and_before_nothing_can_be_called() {
-    let program = program("callback.c", Language::C11);
     for revision in REVISIONS {
         for flavour in ["31", "40", "41", "130"] {
             let debuggee = Debuggee::new();
             let lines = Lines::new();
             let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-            let mut client = program.start(&[flavour, revision], &[debuggee.target()]);
+            let mut client = start("callback.c", Language::C11, &[flavour, revision], &[debuggee.target()]);
             client.until("attached");
             assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
             drop(loaded);
@@ -46,7 +45,7 @@ fn a_callback_that_is_called_before_initialize_returns_finds_its_events() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let client = program("at_once.c", Language::C11).start(&[], &[debuggee.target()]);
+    let client = start("at_once.c", Language::C11, &[], &[debuggee.target()]);
     assert_eq!(client.end().stderr, "");
 }
 
@@ -55,7 +54,7 @@ fn an_exception_that_a_callback_throws_is_reported_and_nothing_else_changes() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("throwing.cpp", Language::Cxx17).start(&[], &[debuggee.target()]);
+    let mut client = start("throwing.cpp", Language::Cxx17, &[], &[debuggee.target()]);
     client.until("attached");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     drop(loaded);
@@ -70,7 +69,7 @@ fn only_events_that_were_read_are_acknowledged_and_each_thread_waits_for_its_own
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("acknowledge.c", Language::C11).start(&[], &[debuggee.target()]);
+    let mut client = start("acknowledge.c", Language::C11, &[], &[debuggee.target()]);
     client.until("attached");
     thread::scope(|scope| {
         for number in [1, 2] {
@@ -90,7 +89,7 @@ fn an_event_that_is_never_acknowledged_blocks_its_thread_for_a_lease_and_both_si
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     let lease = ("OPSCOPE_DEBUG_LEASE", "1");
-    let mut client = program("forgetful.c", Language::C11).start(&["193"], &[debuggee.target(), lease]);
+    let mut client = start("forgetful.c", Language::C11, &["193"], &[debuggee.target(), lease]);
     client.until("attached");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     assert!(debuggee.log().contains(NAMED), "{}", debuggee.log());
@@ -107,7 +106,7 @@ fn a_stop_that_a_client_does_not_look_at_ends_with_its_lease_and_the_device_runs
     let lines = Lines::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     let lease = ("OPSCOPE_DEBUG_LEASE", "1");
-    let mut client = program("absent.c", Language::C11).start(&[], &[debuggee.target(), lease]);
+    let mut client = start("absent.c", Language::C11, &[], &[debuggee.target(), lease]);
     client.until("ready");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     let log = debuggee.log();
@@ -123,12 +122,12 @@ fn a_client_before_13_0_is_reminded_of_an_event_that_it_does_not_acknowledge() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("forgetful.c", Language::C11).start(&["156"], &[debuggee.target()]);
+    let mut client = start("forgetful.c", Language::C11, &["156"], &[debuggee.target()]);
     client.until("attached");
     thread::scope(|scope| {
         let run = scope.spawn(|| lines.run(&debuggee, 1).expect("the run succeeds"));
         client.until("reminded");
-        client.go_on();
+        client.end_input();
         assert_eq!(run.join().expect("the run ends"), Lines::expected());
     });
     assert_eq!(client.end().stderr, "");
@@ -139,8 +138,7 @@ fn a_client_that_is_killed_while_it_holds_an_event_lets_the_program_go() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let program = program("forgetful.c", Language::C11);
-    let mut client = program.start(&["193"], &[debuggee.target()]);
+    let mut client = start("forgetful.c", Language::C11, &["193"], &[debuggee.target()]);
     client.until("attached");
     thread::scope(|scope| {
         let run = scope.spawn(|| lines.run(&debuggee, 1).expect("the run succeeds"));
@@ -150,7 +148,8 @@ fn a_client_that_is_killed_while_it_holds_an_event_lets_the_program_go() {
     });
     assert!(debuggee.log().contains(NAMED), "{}", debuggee.log());
     // The next client finds everything as the first one did.
-    let mut next = program.start(&["193"], &[debuggee.target(), ("OPSCOPE_DEBUG_LEASE", "0.1")]);
+    let lease = ("OPSCOPE_DEBUG_LEASE", "0.1");
+    let mut next = start("forgetful.c", Language::C11, &["193"], &[debuggee.target(), lease]);
     next.until("attached");
     assert_eq!(lines.run(&debuggee, 2).expect("the run succeeds"), Lines::expected());
 }
@@ -159,7 +158,7 @@ fn a_client_that_is_killed_while_it_holds_an_event_lets_the_program_go() {
 fn models_that_are_loaded_later_are_reported_event_by_event_and_detaching_lets_everything_go() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
-    let mut client = program("attach.c", Language::C11).start(&[], &[debuggee.target()]);
+    let mut client = start("attach.c", Language::C11, &[], &[debuggee.target()]);
     client.until("attached");
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
@@ -171,14 +170,14 @@ fn models_that_are_loaded_later_are_reported_event_by_event_and_detaching_lets_e
 fn a_program_that_is_debugged_already_refuses_another_client_until_the_first_one_goes() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
-    let program = program("attach.c", Language::C11);
-    let mut first = program.start(&[], &[debuggee.target()]);
+    let attach = || start("attach.c", Language::C11, &[], &[debuggee.target()]);
+    let mut first = attach();
     first.until("attached");
-    let mut second = program.start(&[], &[debuggee.target()]);
+    let mut second = attach();
     assert!(second.error_line().contains("answers CUDBG_ERROR_ATTACH_NOT_POSSIBLE"));
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     first.end();
     // The model is there already, so this client is surprised; but it is attached.
-    assert!(program.start(&[], &[debuggee.target()]).error_line().contains("CTX_CREATE, not ATTACH_COMPLETE"));
+    assert!(attach().error_line().contains("CTX_CREATE, not ATTACH_COMPLETE"));
 }

@@ -3,17 +3,18 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use opscope_c_programs::Language;
 use opscope_model::Fidelity;
 
 use super::debuggee::{Debuggee, Done, Lines};
-use super::support::{Language, program};
+use super::start;
 
 /// Runs `stops.c` over two runs of the model.
 fn stopped(how: &str, language: Language) {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("stops.c", language).start(&[how], &[debuggee.target()]);
+    let mut client = start("stops.c", language, &[how], &[debuggee.target()]);
     client.until("ready");
     // The client replaces an element of the input of `log` by 1, and one of its outputs by 100.
     let mut expected = Lines::expected();
@@ -40,7 +41,7 @@ fn a_step_brings_a_run_to_its_next_operator_before_the_launch_there_is_acknowled
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("steps.c", Language::C11).start(&[], &[debuggee.target()]);
+    let mut client = start("steps.c", Language::C11, &[], &[debuggee.target()]);
     client.until("attached");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     assert_eq!(client.end().stderr, "");
@@ -52,7 +53,7 @@ fn a_client_stops_a_running_program_between_operators_at_any_time() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("suspend.c", Language::C11).start(&["running"], &[debuggee.target()]);
+    let mut client = start("suspend.c", Language::C11, &["running"], &[debuggee.target()]);
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         let running = scope.spawn(|| {
@@ -78,7 +79,7 @@ fn a_client_runs_to_an_operator_and_no_further_than_a_breakpoint_or_the_end() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("until.c", Language::C11).start(&[], &[debuggee.target()]);
+    let mut client = start("until.c", Language::C11, &[], &[debuggee.target()]);
     client.until("ready");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     drop(loaded);
@@ -90,7 +91,7 @@ fn a_client_that_breaks_on_launch_stops_at_every_operator() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("suspend.c", Language::C11).start(&["launch"], &[debuggee.target()]);
+    let mut client = start("suspend.c", Language::C11, &["launch"], &[debuggee.target()]);
     client.until("ready");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     drop(loaded);
@@ -102,7 +103,7 @@ fn a_run_that_fails_is_stopped_as_by_an_exception() {
     let debuggee = Debuggee::new();
     let lines = Lines::new().with_failure(false);
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("exception.c", Language::C11).start(&["failure"], &[debuggee.target()]);
+    let mut client = start("exception.c", Language::C11, &["failure"], &[debuggee.target()]);
     client.until("attached");
     let error = lines.run(&debuggee, 1).expect_err("the run fails");
     assert!(error.to_string().contains("it was made to fail"), "{error}");
@@ -116,7 +117,7 @@ fn the_first_infinity_of_a_run_is_an_exception_where_the_user_wants_it_so() {
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     let variables = [debuggee.target(), ("OPSCOPE_DEBUG_NONFINITE", "1")];
-    let mut client = program("exception.c", Language::C11).start(&["infinity"], &variables);
+    let mut client = start("exception.c", Language::C11, &["infinity"], &variables);
     client.until("attached");
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     let outputs = lines.run_from(&debuggee, 2, [1.0, 0.0, 3.0, 4.0]).expect("the run succeeds");
@@ -130,7 +131,7 @@ fn an_engine_that_panics_is_an_internal_error_and_keeps_no_thread() {
     let debuggee = Debuggee::new();
     let lines = Lines::new().with_failure(true);
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    let mut client = program("exception.c", Language::C11).start(&["panic"], &[debuggee.target()]);
+    let mut client = start("exception.c", Language::C11, &["panic"], &[debuggee.target()]);
     client.until("attached");
     let error = lines.run(&debuggee, 1).expect_err("the run fails");
     assert!(error.to_string().contains("it was made to panic"), "{error}");

@@ -1,4 +1,8 @@
-use super::support::{DIRECTORY, run, run_with_first_header};
+//! Records, dumps, debuggers and profilers.
+
+use opscope_c_programs::{DIRECTORY, Language, Library};
+
+use super::{program, run};
 
 const MODEL: &str = "digits_cnn.onnx";
 const INPUT: &str = "digits_cnn.input.image.npy";
@@ -45,6 +49,8 @@ fn programs_that_were_compiled_against_the_first_header_work_as_ever() {
         ("debug.c", &[MODEL, INPUT, &socket]),
     ];
     for (program, arguments) in programs {
-        assert_eq!(run_with_first_header(program, arguments), run(program, arguments), "{program}");
+        let first = self::program(program).headers(Library::Opscope.root().join("tests/c/first"));
+        let printed = first.arguments(arguments.iter().copied()).run_as(Language::C11).stdout;
+        assert_eq!(printed, run(program, arguments), "{program}");
     }
 }

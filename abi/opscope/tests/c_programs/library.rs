@@ -2,18 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
-use super::support::{DIRECTORY, library, root, run, run_prepared, succeeds};
+use opscope_c_programs::{DIRECTORY, Library, output_of};
+
+use super::{program, run};
+
+fn file() -> PathBuf {
+    Library::Opscope.files().join("libopscope.so")
+}
 
 #[test]
 fn the_library_exports_what_its_header_names_and_nothing_else() {
-    let output = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library().join("libopscope.so")));
-    let listed = String::from_utf8(output.stdout).expect("UTF-8");
+    let listed = output_of(Command::new("nm").args(["-D", "--defined-only"]).arg(file()));
     let symbols = listed.lines().filter_map(|line| line.split_whitespace().nth(2)).filter(|name| *name != "OPSCOPE_0");
     let exported: BTreeSet<&str> = symbols.map(|name| name.trim_end_matches("@@OPSCOPE_0")).collect();
-    let header = fs::read_to_string(root().join("include/opscope.h")).expect("a header");
+    let header = fs::read_to_string(Library::Opscope.include().join("opscope.h")).expect("a header");
     assert_eq!(exported, functions(&header), "exported, and named in the header");
 }
 
@@ -30,8 +35,7 @@ fn functions(header: &str) -> BTreeSet<&str> {
 
 #[test]
 fn the_library_has_its_soname_and_cannot_be_unloaded_or_written_to() {
-    let output = succeeds(Command::new("readelf").args(["-dlW"]).arg(library().join("libopscope.so")));
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let text = output_of(Command::new("readelf").args(["-dlW"]).arg(file()));
     assert!(text.contains("soname: [libopscope.so.0]"), "{text}");
     for flag in ["NODELETE", "BIND_NOW", "GNU_RELRO"] {
         assert!(text.contains(flag), "{flag} is missing:\n{text}");
@@ -42,27 +46,20 @@ fn the_library_has_its_soname_and_cannot_be_unloaded_or_written_to() {
 
 #[test]
 fn threads_forks_and_dlopen_find_a_working_library() {
-    let path = library().join("libopscope.so");
-    run("processes.c", &["digits_cnn.onnx", path.to_str().expect("UTF-8")]);
+    run("processes.c", &["digits_cnn.onnx", file().to_str().expect("UTF-8")]);
 }
 
 #[test]
 fn the_library_is_loaded_and_closed_again_and_again() {
-    let path = library().join("libopscope.so");
-    let printed = run("unload.c", &[path.to_str().expect("UTF-8")]);
+    let printed = run("unload.c", &[file().to_str().expect("UTF-8")]);
     assert_eq!(printed, "name is NULL\n".repeat(3));
 }
 
 #[test]
 fn the_library_feeds_consumers_that_it_finds() {
     let name = "librocprofiler-sdk.so.1";
-    let compile = |directory: &Path| {
-        let mut compiler = Command::new("cc");
-        compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"]);
-        compiler.arg(root().join("../../crates/producer/include")).arg(root().join("tests/c/consumer.c"));
-        succeeds(compiler.arg("-o").arg(directory.join(name)));
-    };
-    let printed = run_prepared("fed.c", &["digits_cnn.onnx", &format!("{DIRECTORY}/{name}")], compile);
+    let program = program("fed.c").beside("consumer.c", name, &[]);
+    let printed = program.argument("digits_cnn.onnx").argument(format!("{DIRECTORY}/{name}")).run().stdout;
     assert_eq!(printed, "fed by libopscope: 3 runs, 45 dispatches, the first of /conv1/Conv\n");
 }
 

@@ -1,4 +1,6 @@
-use super::support::run;
+//! Calls that the library refuses.
+
+use super::run;
 
 #[test]
 fn every_misuse_is_answered_and_nothing_breaks() {

@@ -1,4 +1,6 @@
-use super::support::run;
+//! Sessions, models and tensors.
+
+use super::run;
 
 #[test]
 fn a_model_is_loaded_described_and_run() {

@@ -2,13 +2,12 @@
 //! consumer is told of the same runs.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
-use super::consumer::{self, Call, V2, calls, of};
-use super::support::{Language, library, link, models, root, succeeds};
-use super::trace::Trace;
+use opscope_c_programs::consumers::{Call, V2, calls, consumer, of};
+use opscope_c_programs::sdk_trace::Trace;
+use opscope_c_programs::{DIRECTORY, Language, Library, source};
+
+use super::{CONSUMER_LOG, TOOL_LOG, program, with_tool};
 
 /// What the tool of a program wrote, and what the consumer was told.
 struct Ran {
@@ -21,37 +20,17 @@ const FORCED: &[&str] = &["-DFORCED"];
 /// The library finds the program's own rocprofiler_configure.
 const FOUND: &[&str] = &[];
 
-fn sdk() -> (PathBuf, PathBuf) {
-    let crates = ["rocprofiler-sdk", "roctx"].map(|name| (root().join("..").join(name), format!("opscope-{name}")));
-    let [sdk, roctx] = crates.map(|(root, package)| link(&root, &package));
-    (sdk, roctx)
-}
-
 /// Compiles `tools.c` with the tool, runs it, and returns what was written.
 fn run_as(language: Language, options: &[&str], what: &str) -> Ran {
     let place = tempfile::tempdir().expect("a directory");
-    let path = |name: &str| place.path().join(name);
-    consumer::consumer(&path("lib").join(V2), &[]);
-    let (sdk, roctx) = sdk();
-    let mut compiler = language.compiler();
-    let abi = root().join("..");
-    for include in ["opscope/include", "rocprofiler-sdk/include", "roctx/include"] {
-        compiler.arg("-I").arg(abi.join(include));
-    }
-    compiler.args(options).arg(root().join("tests/c/tools.c")).arg(abi.join("rocprofiler-sdk/tests/models/tool.c"));
-    for library in [library(), &sdk, &roctx] {
-        compiler.arg("-L").arg(library).arg(format!("-Wl,-rpath,{}", library.display()));
-    }
-    // Not -rdynamic: a tool in a program is found without it.
-    compiler.arg("-o").arg(path("program")).args(["-lopscope", "-lrocprofiler-sdk", "-lrocprofiler-sdk-roctx"]);
-    succeeds(compiler.arg("-lpthread"));
-    let mut command = Command::new("timeout");
-    command.arg("300").arg(path("program")).arg(what).arg(models().join("digits_cnn.onnx"));
-    command.env("TOOL_LOG", path("tool.log")).env("CONSUMER_LOG", path("consumer.log"));
-    command.env("OPSCOPE_LIB_DIR", path("lib")).env_remove("ROCP_TOOL_LIBRARIES");
-    let stderr = String::from_utf8(succeeds(&mut command).stderr).expect("UTF-8");
-    assert!(fs::metadata(path("tool.log")).is_ok(), "no tool was configured: {stderr}");
-    Ran { trace: Trace::of(&calls(&path("tool.log")), "tool"), told: calls(&path("consumer.log")), stderr }
+    consumer(&place.path().join("lib").join(V2), &[]);
+    let roctx = Library::Roctx;
+    let program = with_tool("tools.c", Library::RocprofilerSdk, what, place.path()).uses(roctx).options(options);
+    let program = program.options(&["-lrocprofiler-sdk", "-lrocprofiler-sdk-roctx", &roctx.rpath()]);
+    let stderr = program.run_as(language).stderr;
+    let [tool, consumer] = [TOOL_LOG, CONSUMER_LOG].map(|name| place.path().join(name));
+    assert!(tool.exists(), "no tool was configured: {stderr}");
+    Ran { trace: Trace::of(&calls(&tool), "tool"), told: calls(&consumer), stderr }
 }
 
 fn run(options: &[&str], what: &str) -> [Ran; 2] {
@@ -175,13 +154,10 @@ fn marks_and_ranges_of_the_program_are_around_its_dispatches() {
 
 #[test]
 fn a_tool_that_is_bound_to_another_library_stays_with_it() {
-    let place = tempfile::tempdir().expect("a directory");
-    let path = |name: &str| place.path().join(name);
     // The vendor's library, in which nothing may be called.
     let vendor =
         "int rocprofiler_create_context(void *);\nint rocprofiler_create_context(void *id) { return id == 0; }\n";
-    consumer::library(&path("librocprofiler-sdk.so.1"), vendor, &["-Wl,-soname,librocprofiler-sdk.so.1"]);
-    let program = r#"
+    let code = r#"
 #include "check.h"
 int rocprofiler_create_context(void *);
 void *rocprofiler_configure(unsigned, const char *, unsigned, void *);
@@ -202,26 +178,17 @@ int main(int argc, char **argv)
     return 0;
 }
 "#;
-    fs::write(path("program.c"), program).expect("the disk has room");
-    fs::create_dir(path("lib")).expect("a directory");
-    std::os::unix::fs::symlink(sdk().0.join("librocprofiler-sdk.so.1"), path("lib/librocprofiler-sdk.so.1"))
-        .expect("a link");
-    let mut compiler = Language::C11.compiler();
-    for include in ["include", "tests/c"] {
-        compiler.arg("-I").arg(root().join(include));
-    }
-    compiler.arg(path("program.c")).arg("-L").arg(library()).arg("-L").arg(place.path());
-    compiler.args(["-rdynamic", "-lopscope", "-l:librocprofiler-sdk.so.1"]).arg("-o").arg(path("program"));
-    for library in [library(), place.path()] {
-        compiler.arg(format!("-Wl,-rpath,{}", library.display()));
-    }
-    succeeds(&mut compiler);
-    let mut command = Command::new(path("program"));
-    command.arg(models().join("digits_cnn.onnx")).env("OPSCOPE_LIB_DIR", path("lib")).env_remove("ROCP_TOOL_LIBRARIES");
-    let output = succeeds(&mut command);
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    let place = tempfile::tempdir().expect("a directory");
+    let name = "librocprofiler-sdk.so.1";
+    std::os::unix::fs::symlink(Library::RocprofilerSdk.files().join(name), place.path().join(name)).expect("a link");
+    let soname = format!("-Wl,-soname,{name}");
+    let check = format!("-I{}", Library::Opscope.root().join("tests/c").display());
+    let program = program(source("program.c", code).to_str().expect("UTF-8")).option(check);
+    let program = program.linked_beside(source("vendor.c", vendor), name, &[&soname]).argument("digits_cnn.onnx");
+    let program = program.with("OPSCOPE_LIB_DIR", place.path().to_str().expect("UTF-8"));
+    let stderr = program.with("LD_LIBRARY_PATH", DIRECTORY).run_as(Language::C11).stderr;
     assert!(stderr.contains("was loaded before this library, so tools belong to it"), "{stderr}");
-    assert!(stderr.contains(path("librocprofiler-sdk.so.1").to_str().expect("UTF-8")), "{stderr}");
+    assert!(stderr.contains(&format!("{DIRECTORY}/{name}")), "{stderr}");
 }
 
 #[test]

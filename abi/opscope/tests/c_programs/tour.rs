@@ -1,24 +1,21 @@
 //! The tour in `docs/c-api.md`: its code is that of `tour.c`, and its output what that prints.
 
 use std::fs;
-use std::process::Command;
 
-use super::support::{Language, compile, models, root, succeeds};
+use opscope_c_programs::{Language, Library, repository};
+
+use super::program;
 
 #[test]
 fn the_tour_shows_a_program_that_runs_and_what_it_prints() {
-    let page = fs::read_to_string(root().join("../../docs/c-api.md")).expect("the page");
-    let source = fs::read_to_string(root().join("tests/c/tour.c")).expect("the program");
+    let page = fs::read_to_string(repository().join("docs/c-api.md")).expect("the page");
+    let source = fs::read_to_string(Library::Opscope.root().join("tests/c/tour.c")).expect("the program");
     let blocks = blocks(&page, "c");
     assert!(blocks.len() >= 5, "the page has the program in parts");
     blocks.iter().for_each(|block| assert!(source.contains(block), "tour.c has no such part:\n{block}"));
 
-    let program = compile("tour.c", Language::C11, &root().join("include"));
-    let mut command = Command::new("timeout");
-    let arguments = ["digits_cnn.onnx", "digits_cnn.input.image.npy"];
-    let output = succeeds(command.arg("600").arg(&program).args(arguments).current_dir(models()));
-    fs::remove_file(program).expect("the program exists");
-    let printed = String::from_utf8(output.stdout).expect("UTF-8");
+    let program = program("tour.c").arguments(["digits_cnn.onnx", "digits_cnn.input.image.npy"]);
+    let printed = program.run_as(Language::C11).stdout;
     let shown: String = self::blocks(&page, "text").concat();
     assert_eq!(without_times(&printed), without_times(&shown), "what it prints, and what the page shows");
 }

@@ -1,12 +1,8 @@
 //! `caller.c`, compiled and loaded.
 
-#[path = "../../../roctx/benches/support/linked.rs"]
-mod linked;
-
 use std::ffi::c_int;
-use std::path::Path;
 
-use linked::Linked;
+use opscope_c_programs::{Language, Library, Program};
 
 /// The contexts of `caller.c`, by what their buffers are for.
 pub const EMIT: c_int = 0;
@@ -29,24 +25,22 @@ pub struct Caller {
 
 impl Caller {
     /// Compiles `caller.c`, and loads it with librocprofiler-sdk and ROCTx.
-    pub fn build(into: &Path) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let roctx = root.join("../roctx");
-        let caller = Linked::build(
-            into,
-            &[(root, "opscope-rocprofiler-sdk"), (&roctx, "opscope-roctx")],
-            &[root.join("include"), roctx.join("include")],
-            &root.join("benches/markers/caller.c"),
-            &["-lrocprofiler-sdk-roctx", "-lrocprofiler-sdk"],
-        );
-        Self {
-            begin: caller.function(c"caller_begin"),
-            start: caller.function(c"caller_start"),
-            stop: caller.function(c"caller_stop"),
-            mark: caller.function(c"caller_mark"),
-            flush: caller.function(c"caller_flush"),
-            delivered: caller.function(c"caller_delivered"),
-            wrong: caller.function(c"caller_wrong"),
+    pub fn load() -> Self {
+        let source = Library::RocprofilerSdk.root().join("benches/markers/caller.c");
+        let caller = Program::of(Library::RocprofilerSdk, source).uses(Library::Roctx);
+        let libraries = ["-O2", "-lrocprofiler-sdk-roctx", "-lrocprofiler-sdk"];
+        let caller = caller.options(&libraries).load(Language::C11);
+        // SAFETY: each field has the signature that the file declares its function with.
+        unsafe {
+            Self {
+                begin: caller.function(c"caller_begin"),
+                start: caller.function(c"caller_start"),
+                stop: caller.function(c"caller_stop"),
+                mark: caller.function(c"caller_mark"),
+                flush: caller.function(c"caller_flush"),
+                delivered: caller.function(c"caller_delivered"),
+                wrong: caller.function(c"caller_wrong"),
+            }
         }
     }
 }

@@ -27,8 +27,7 @@ const MIB: f64 = (1 << 20) as f64;
 const PAUSE: Duration = Duration::from_micros(50);
 
 fn main() -> ExitCode {
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let caller = Caller::build(scratch.path());
+    let caller = Caller::load();
     if std::env::args().any(|argument| argument == MEMORY) {
         println!("{}", memory(&caller));
         return ExitCode::SUCCESS;

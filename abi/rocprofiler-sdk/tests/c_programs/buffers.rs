@@ -1,6 +1,6 @@
 //! Buffers: sizes, watermarks, policies, flushing and destroying.
 
-use super::support::program;
+use super::program;
 
 #[test]
 fn buffers_call_back_at_their_watermark_and_when_they_are_flushed() {

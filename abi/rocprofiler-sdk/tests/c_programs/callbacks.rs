@@ -1,8 +1,8 @@
 //! Callback tracing of ROCTx.
 
-use super::support::{program, run_with_both_runtimes};
+use super::run_with_both_runtimes;
 
 #[test]
 fn callbacks_get_arguments_results_and_their_own_values() {
-    run_with_both_runtimes(program("callbacks.c"));
+    run_with_both_runtimes("callbacks.c", &[]);
 }

@@ -1,6 +1,6 @@
 //! External correlation ids.
 
-use super::support::program;
+use super::program;
 
 #[test]
 fn external_ids_are_pushed_inherited_and_requested() {

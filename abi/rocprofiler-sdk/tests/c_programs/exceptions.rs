@@ -1,6 +1,8 @@
 //! Exceptions of C++.
 
-use super::support::{Language, program};
+use opscope_c_programs::Language;
+
+use super::program;
 
 const REPORTED: &str = "\
 an intercept callback of a tool threw std::out_of_range, which is ignored

@@ -1,10 +1,10 @@
 //! The tables of runtimes.
 
-use super::support::{program, run_with_both_runtimes};
+use super::{program, run_with_both_runtimes};
 
 #[test]
 fn a_tool_wraps_the_tables_of_a_runtime_outermost() {
-    run_with_both_runtimes(program("intercept.c"));
+    run_with_both_runtimes("intercept.c", &[]);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::support::{Language, compiler, libraries, program, root, succeeds};
+use opscope_c_programs::{Language, Library, succeeds};
+
+use super::program;
 
 /// The functions of the interface.
 const FUNCTIONS: &str = include_str!("../functions.txt");
@@ -13,8 +15,7 @@ const FUNCTIONS: &str = include_str!("../functions.txt");
 const FILE: &str = "librocprofiler-sdk.so.1.0.0";
 
 fn output_of(command: &str, option: &str) -> String {
-    let output = succeeds(Command::new(command).arg(option).arg(libraries().join(FILE)));
-    String::from_utf8(output.stdout).expect("UTF-8")
+    opscope_c_programs::output_of(Command::new(command).arg(option).arg(Library::RocprofilerSdk.files().join(FILE)))
 }
 
 #[test]
@@ -35,7 +36,11 @@ fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
     for name in ["librocprofiler-sdk.so.1", "librocprofiler-sdk.so"] {
-        assert_eq!(fs::read_link(libraries().join(name)).expect("a link"), Path::new(FILE), "{name}");
+        assert_eq!(
+            fs::read_link(Library::RocprofilerSdk.files().join(name)).expect("a link"),
+            Path::new(FILE),
+            "{name}"
+        );
     }
 }
 
@@ -46,28 +51,30 @@ fn every_size_offset_and_number_is_that_of_the_interface() {
 
 #[test]
 fn every_header_is_compiled_alone() {
-    let include = root().join("include");
+    let include = Library::RocprofilerSdk.include();
     let headers = headers(&include);
     assert!(headers.len() > 40, "{headers:?}");
     for header in headers {
         let is_c = header.extension().is_some_and(|extension| extension == "h");
         for language in if is_c { Language::ALL.as_slice() } else { &[Language::Cxx17] } {
             // A header that is the main file would be warned of for its guard.
-            let mut command = compiler(*language);
-            succeeds(command.arg("-fsyntax-only").arg("-include").arg(&header).arg("/dev/null"));
+            let mut compiler = language.compiler();
+            compiler
+                .args([Library::RocprofilerSdk, Library::Roctx].iter().flat_map(|library| library.header_options()));
+            succeeds(compiler.args(["-D_GNU_SOURCE", "-fsyntax-only", "-include"]).arg(&header).arg("/dev/null"));
         }
     }
 }
 
 #[test]
 fn every_function_is_declared_and_answers_zeros() {
-    let texts: Vec<_> =
-        headers(&root().join("include")).iter().map(|header| fs::read_to_string(header).expect("UTF-8")).collect();
+    let headers = headers(&Library::RocprofilerSdk.include());
+    let texts: Vec<_> = headers.iter().map(|header| fs::read_to_string(header).expect("UTF-8")).collect();
     // OpenMP's own header declares it.
     for function in FUNCTIONS.lines().filter(|function| *function != "ompt_start_tool") {
         assert!(texts.iter().any(|text| text.contains(&format!("{function}("))), "{function} is in no header");
     }
-    FUNCTIONS.lines().fold(program("every_function.c"), |program, function| program.argument(function)).run_silently();
+    program("every_function.c").arguments(FUNCTIONS.lines()).run_silently();
 }
 
 /// Returns the headers in a directory and below.

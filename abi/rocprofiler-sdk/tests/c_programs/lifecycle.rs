@@ -1,6 +1,8 @@
 //! How tools are found, and when they are called.
 
-use super::support::{Language, Printed, Program, program, run_with_both_runtimes};
+use opscope_c_programs::{Language, Printed, Program};
+
+use super::{SDK, program, run_with_both_runtimes};
 
 const TOOL: &str = "ROCP_TOOL_LIBRARIES";
 
@@ -52,7 +54,7 @@ const WITHOUT: &str = "main\nend of main\nexit function\n";
 
 #[test]
 fn a_variable_names_tools() {
-    let one = || host().beside("tool.c", "one.so", &["-DNAME=\"one\""]);
+    let one = || host().beside("tool.c", "one.so", &["-DNAME=\"one\"", SDK]);
     prints(one().with(TOOL, "{directory}/one.so"), ONE, &[]);
     prints(one().with(TOOL, "{directory}/one.so:"), ONE, &[]);
     prints(one().with(TOOL, ":{directory}/one.so:{directory}/one.so"), ONE, &[]);
@@ -61,7 +63,7 @@ fn a_variable_names_tools() {
 
 #[test]
 fn what_is_no_tool_is_named_and_left_out() {
-    let host = host().beside("tool.c", "one.so", &["-DNAME=\"one\""]).beside("runtime.c", "other.so", &[]);
+    let host = host().beside("tool.c", "one.so", &["-DNAME=\"one\"", SDK]).beside("runtime.c", "other.so", &[SDK]);
     let printed = host.with(TOOL, "{directory}/missing.so:{directory}/other.so:{directory}/one.so").run();
     assert_eq!(printed.stdout, ONE);
     let [missing, other] = printed.stderr.lines().collect::<Vec<_>>().try_into().expect("two lines");
@@ -75,9 +77,9 @@ fn what_is_no_tool_is_named_and_left_out() {
 #[test]
 fn several_tools_have_their_own_contexts_and_each_is_finalized_once() {
     let program = tool()
-        .beside("tool.c", "one.so", &["-DNAME=\"one\""])
-        .beside("tool.c", "quiet.so", &["-DNAME=\"quiet\"", "-DMODE=\"quiet\""])
-        .beside("tool.c", "two.so", &["-DNAME=\"two\"", "-DMODE=\"ends\""]);
+        .beside("tool.c", "one.so", &["-DNAME=\"one\"", SDK])
+        .beside("tool.c", "quiet.so", &["-DNAME=\"quiet\"", "-DMODE=\"quiet\"", SDK])
+        .beside("tool.c", "two.so", &["-DNAME=\"two\"", "-DMODE=\"ends\"", SDK]);
     let stdout = "\
 main
 one is configured as 0
@@ -136,15 +138,15 @@ fn a_tool_is_forced_once_and_in_time() {
 
 #[test]
 fn a_tool_gets_all_that_a_library_records_while_it_is_loaded() {
-    let program = program("constructor.c").beside("constructor.c", "tool.so", &["-DTOOL"]);
-    let program = program.beside("constructor.c", "library.so", &["-DLIBRARY", "-lrocprofiler-sdk-roctx"]);
+    let program = program("constructor.c").beside("constructor.c", "tool.so", &["-DTOOL", SDK]);
+    let program = program.beside("constructor.c", "library.so", &["-DLIBRARY", "-lrocprofiler-sdk-roctx", SDK]);
     prints(program.with(TOOL, "{directory}/tool.so"), "2000 marks\n", &[]);
 }
 
 #[test]
 fn the_last_flush_and_the_finalization_come_before_the_destructors_of_a_tools_objects() {
     let printed =
-        host().beside("statics.cpp", "tool.so", &[]).with(TOOL, "{directory}/tool.so").run_as(Language::Cxx17);
+        host().beside("statics.cpp", "tool.so", &[SDK]).with(TOOL, "{directory}/tool.so").run_as(Language::Cxx17);
     let stdout = "\
 main
 end of main
@@ -170,14 +172,14 @@ fn a_process_may_end_in_the_middle_of_a_tools_initialization_or_finalization() {
 #[test]
 fn nothing_of_a_tool_is_called_after_its_finalization() {
     for finalized_in in ["enter", "another context", "request"] {
-        run_with_both_runtimes(program("finalizing.c").argument(finalized_in));
+        run_with_both_runtimes("finalizing.c", &[finalized_in]);
     }
 }
 
 #[test]
 fn a_tool_that_finalizes_itself_in_a_buffers_callback_gets_all_records_before() {
-    run_with_both_runtimes(program("finalizing.c").argument("large batch"));
-    run_with_both_runtimes(program("finalizing.c").argument("small batches"));
+    run_with_both_runtimes("finalizing.c", &["large batch"]);
+    run_with_both_runtimes("finalizing.c", &["small batches"]);
 }
 
 #[test]
@@ -193,5 +195,5 @@ fn parent_and_child_of_a_fork_each_continue() {
 
 #[test]
 fn a_program_ends_while_its_threads_are_traced() {
-    run_with_both_runtimes(program("exiting.c"));
+    run_with_both_runtimes("exiting.c", &[]);
 }

@@ -1,10 +1,12 @@
 //! Buffered tracing of ROCTx.
 
-use super::support::{Language, program, run_with_both_runtimes};
+use opscope_c_programs::Language;
+
+use super::{program, run_with_both_runtimes};
 
 #[test]
 fn every_call_is_a_record_with_its_ids_times_and_thread() {
-    run_with_both_runtimes(program("markers.c"));
+    run_with_both_runtimes("markers.c", &[]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Names, versions, the clock, and agents.
 
-use super::support::{Language, program};
+use opscope_c_programs::Language;
+
+use super::program;
 
 #[test]
 fn kinds_operations_statuses_tables_and_agents_are_named_and_iterated() {

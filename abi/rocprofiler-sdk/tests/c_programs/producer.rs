@@ -1,6 +1,6 @@
 //! Producers that announce runs of models in their own way.
 
-use super::support::program;
+use super::program;
 
 #[test]
 fn a_dispatch_without_its_beginning_is_recorded_but_not_told() {

@@ -1,6 +1,6 @@
 //! What every function answers, by phase and argument.
 
-use super::support::program;
+use super::program;
 
 /// The kinds of buffered and of callback tracing that nothing here makes records of.
 const EMPTY: &str = "\

@@ -1,6 +1,6 @@
 //! Callback threads.
 
-use super::support::program;
+use super::program;
 
 #[test]
 fn functions_around_the_creation_of_threads_may_create_threads_and_use_everything() {

@@ -1,42 +1,40 @@
 //! What does a record cost through librocprofiler64, against one of opscope's own, also where kinds alternate? `caller.c` is compiled and
 //! linked with the library and with ROCTx, as a user has them.
 
-#[path = "../../../roctx/benches/support/linked.rs"]
-mod linked;
 #[path = "../../../../crates/trace/benches/measure/mod.rs"]
 mod measure;
 
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::hint::black_box;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use linked::Linked;
 use measure::{nanos_each, run_on};
 use opscope_bench::{Case, Contender, Goal, Rounds, finish};
+use opscope_c_programs::{Language, Library, Program};
 use opscope_clock::Ticks;
 use opscope_trace::{Buffer, BufferOptions, Bytes, DispatchRecord, MarkerRecord, NameId, current_thread};
 
 const BATCH: u64 = 10_000;
 
 fn main() -> ExitCode {
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let caller = Linked::build(
-        scratch.path(),
-        &[(root, "opscope-rocprofiler-v2"), (&root.join("../roctx"), "opscope-roctx")],
-        &[root.join("include"), root.join("../roctx/include"), root.join("../../crates/producer/include")],
-        &root.join("benches/records/caller.c"),
-        &["-lrocprofiler64v2", "-lroctx64"],
-    );
-    let begin: extern "C" fn() -> c_int = caller.function(c"caller_begin");
-    let mark: extern "C" fn(u64) = caller.function(c"caller_mark");
-    let alternate: extern "C" fn(u64) = caller.function(c"caller_alternate");
-    let flush: extern "C" fn() -> c_int = caller.function(c"caller_flush");
-    let [markers, dispatches, wrong] = [c"caller_markers", c"caller_dispatches", c"caller_wrong"]
-        .map(|name| caller.function::<extern "C" fn() -> u64>(name));
+    let source = Library::RocprofilerV2.root().join("benches/records/caller.c");
+    let caller = Program::of(Library::RocprofilerV2, source).uses(Library::Roctx);
+    let caller = caller.options(&["-O2", "-lrocprofiler64v2", "-lroctx64"]).load(Language::C11);
+    type Number = extern "C" fn() -> u64;
+    // SAFETY: these are the signatures that the file declares its functions with.
+    let (begin, mark, alternate, flush, markers, dispatches, wrong) = unsafe {
+        (
+            caller.function::<extern "C" fn() -> c_int>(c"caller_begin"),
+            caller.function::<extern "C" fn(u64)>(c"caller_mark"),
+            caller.function::<extern "C" fn(u64)>(c"caller_alternate"),
+            caller.function::<extern "C" fn() -> c_int>(c"caller_flush"),
+            caller.function::<Number>(c"caller_markers"),
+            caller.function::<Number>(c"caller_dispatches"),
+            caller.function::<Number>(c"caller_wrong"),
+        )
+    };
 
     run_on(0);
     assert_eq!(begin(), 0, "the session is started");

@@ -1,6 +1,6 @@
 //! When buffers are delivered, and what their callbacks may do.
 
-use super::support::program;
+use super::program;
 
 #[test]
 fn records_arrive_by_themselves_at_the_interval() {

@@ -1,6 +1,8 @@
 //! Records that were overwritten.
 
-use super::support::{DIRECTORY, program};
+use opscope_c_programs::DIRECTORY;
+
+use super::program;
 
 #[test]
 fn next_record_steps_over_every_kind_and_never_over_what_is_damaged() {

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::support::{Language, compiler, libraries, program, root, succeeds};
+use opscope_c_programs::{Language, Library, succeeds};
+
+use super::program;
 
 /// The symbols of the interface, each with its version node.
 const SYMBOLS: &str = include_str!("../symbols.txt");
@@ -13,8 +15,7 @@ const SYMBOLS: &str = include_str!("../symbols.txt");
 const FILE: &str = "librocprofiler64.so.2.0.0";
 
 fn output_of(command: &str, options: &[&str]) -> String {
-    let output = succeeds(Command::new(command).args(options).arg(libraries().join(FILE)));
-    String::from_utf8(output.stdout).expect("UTF-8")
+    opscope_c_programs::output_of(Command::new(command).args(options).arg(Library::RocprofilerV2.files().join(FILE)))
 }
 
 #[test]
@@ -42,10 +43,14 @@ fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
     for name in ["librocprofiler64.so.2", "librocprofiler64v2.so"] {
-        assert_eq!(fs::read_link(libraries().join(name)).expect("a link"), Path::new(FILE), "{name}");
+        assert_eq!(
+            fs::read_link(Library::RocprofilerV2.files().join(name)).expect("a link"),
+            Path::new(FILE),
+            "{name}"
+        );
     }
     // That name is the link of the first version's library, which has another interface.
-    assert!(!libraries().join("librocprofiler64.so").exists());
+    assert!(!Library::RocprofilerV2.files().join("librocprofiler64.so").exists());
 }
 
 #[test]
@@ -55,14 +60,15 @@ fn every_size_offset_and_number_is_that_of_the_interface() {
 
 #[test]
 fn every_header_is_compiled_alone() {
-    let headers = fs::read_dir(root().join("include/rocprofiler/v2")).expect("a directory");
+    let headers = fs::read_dir(Library::RocprofilerV2.include().join("rocprofiler/v2")).expect("a directory");
     let headers: Vec<_> = headers.map(|entry| entry.expect("a file").path()).collect();
     assert_eq!(headers.len(), 2, "{headers:?}");
     for header in headers {
         for language in Language::ALL {
             // A header that is the main file would be warned of for its guard.
-            let mut command = compiler(language);
-            succeeds(command.arg("-fsyntax-only").arg("-include").arg(&header).arg("/dev/null"));
+            let mut compiler = language.compiler();
+            compiler.args([Library::RocprofilerV2, Library::Roctx].iter().flat_map(|library| library.header_options()));
+            succeeds(compiler.args(["-D_GNU_SOURCE", "-fsyntax-only", "-include"]).arg(&header).arg("/dev/null"));
         }
     }
 }

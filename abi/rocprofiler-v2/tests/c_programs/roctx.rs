@@ -1,6 +1,19 @@
 //! Records of ROCTx calls.
 
-use super::support::{Roctx, program};
+use opscope_c_programs::{DIRECTORY, Library, Program};
+
+use super::{found, program, without_runtime};
+
+/// A program whose ROCTx runtime only the system finds.
+fn in_path(source: &str) -> Program {
+    without_runtime(source).with("LD_LIBRARY_PATH", found())
+}
+
+/// A program that loads the library from its own directory, where no ROCTx runtime lies.
+fn alone(source: &str) -> Program {
+    let library = Library::RocprofilerV2.files().join("librocprofiler64.so.2");
+    without_runtime(source).copy_of(library).with("LD_LIBRARY_PATH", DIRECTORY)
+}
 
 #[test]
 fn every_roctx_call_is_a_record_with_what_the_call_passed() {
@@ -19,12 +32,12 @@ fn callbacks_for_api_calls_get_their_session_and_its_end_waits_for_them() {
 
 #[test]
 fn a_callback_may_end_and_start_its_session_while_the_roctx_runtime_registers_the_library() {
-    program("registering.c").roctx(Roctx::InPath).run_silently();
+    in_path("registering.c").run_silently();
 }
 
 #[test]
 fn sessions_can_be_used_while_a_roctx_runtime_is_looked_for() {
-    program("looking.c").roctx(Roctx::InPath).run_silently();
+    in_path("looking.c").run_silently();
 }
 
 #[test]
@@ -34,13 +47,13 @@ fn a_million_records_of_several_threads_arrive_once_and_in_order() {
 
 #[test]
 fn a_roctx_runtime_is_found_where_the_system_looks_and_beside_the_library() {
-    program("found.c").roctx(Roctx::InPath).run_silently();
-    program("found.c").roctx(Roctx::Beside).run_silently();
+    in_path("found.c").run_silently();
+    alone("found.c").copy_of(Library::Roctx.files().join("libroctx64.so.4")).run_silently();
 }
 
 #[test]
 fn without_a_roctx_runtime_a_session_works_and_the_lack_is_told() {
-    let printed = program("found.c").roctx(Roctx::None).argument("none").run();
+    let printed = alone("found.c").argument("none").run();
     let line = "librocprofiler64 (opscope): there is no ROCTx runtime with roctxRegisterTracerCallback; \
                 its calls are not recorded\n";
     assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), ("", line));

@@ -1,6 +1,6 @@
 //! The order of calls, and what each call answers.
 
-use super::support::program;
+use super::program;
 
 #[test]
 fn every_status_is_answered_by_the_call_that_causes_it() {

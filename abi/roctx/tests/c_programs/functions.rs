@@ -1,4 +1,6 @@
-use super::support::{OLDER, SDK, program};
+//! The functions, without a profiler.
+
+use super::{OLDER, SDK, program};
 
 #[test]
 fn every_function_works_without_a_profiler() {

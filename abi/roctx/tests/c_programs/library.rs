@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use super::support::{OLDER, SDK, libraries, program, run_alone, succeeds};
+use opscope_c_programs::{Library, Program, output_of};
+
+use super::{OLDER, SDK, program};
 
 const FUNCTIONS: [&str; 12] = [
     "roctxMarkA",
@@ -37,8 +39,7 @@ const IMPORT: &str = "rocprofiler_register_import_roctx";
 
 /// Returns the names of what a library exports, with their nodes.
 fn exported(file: &str) -> BTreeSet<String> {
-    let output = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(libraries().join(file)));
-    let listed = String::from_utf8(output.stdout).expect("UTF-8");
+    let listed = output_of(Command::new("nm").args(["-D", "--defined-only"]).arg(Library::Roctx.files().join(file)));
     listed.lines().filter_map(|line| line.split_whitespace().nth(2)).map(str::to_owned).collect()
 }
 
@@ -46,8 +47,8 @@ fn exported(file: &str) -> BTreeSet<String> {
 fn the_library_exports_the_functions_without_versions() {
     let expected = FUNCTIONS.into_iter().chain([IMPORT]).map(str::to_owned).collect();
     assert_eq!(exported("librocprofiler-sdk-roctx.so.1"), expected);
-    let versions = succeeds(Command::new("readelf").arg("-VW").arg(libraries().join("librocprofiler-sdk-roctx.so.1")));
-    let text = String::from_utf8(versions.stdout).expect("UTF-8");
+    let library = Library::Roctx.files().join("librocprofiler-sdk-roctx.so.1");
+    let text = output_of(Command::new("readelf").arg("-VW").arg(library));
     assert!(!text.contains("Version definition section"), "{text}");
 }
 
@@ -66,14 +67,13 @@ fn the_libraries_have_their_names_and_cannot_be_unloaded_or_written_to() {
         ("librocprofiler-sdk-roctx.so.1.0.0", "librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so"),
         ("libroctx64.so.4.1.0", "libroctx64.so.4", "libroctx64.so"),
     ] {
-        let output = succeeds(Command::new("readelf").args(["-dlW"]).arg(libraries().join(real)));
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let text = output_of(Command::new("readelf").args(["-dlW"]).arg(Library::Roctx.files().join(real)));
         assert!(text.contains(&format!("soname: [{soname}]")), "{text}");
         for flag in ["NODELETE", "BIND_NOW", "GNU_RELRO"] {
             assert!(text.contains(flag), "{flag} is missing:\n{text}");
         }
         for name in [soname, link] {
-            let target = fs::read_link(libraries().join(name)).expect("a link");
+            let target = fs::read_link(Library::Roctx.files().join(name)).expect("a link");
             assert_eq!(target.to_str(), Some(real), "{name}");
         }
     }
@@ -85,7 +85,7 @@ fn a_program_of_either_library_runs_with_the_other() {
     for (linked, other, preload) in
         [(SDK, older, "{directory}/libroctx64.so.4"), (OLDER, sdk, "{directory}/librocprofiler-sdk-roctx.so.1")]
     {
-        let program = program("origins.c", linked).option("-fPIC").copy_of(other);
+        let program = program("origins.c", linked).option("-fPIC").copy_of(Library::Roctx.files().join(other));
         let printed = program.with("LD_PRELOAD", preload).run();
         assert_eq!((printed.stdout, printed.stderr), (format!("mark of {other}\npause of {other}\n"), String::new()));
     }
@@ -93,8 +93,10 @@ fn a_program_of_either_library_runs_with_the_other() {
 
 #[test]
 fn each_library_has_a_state_of_its_own_that_stays() {
-    let paths = ["librocprofiler-sdk-roctx.so", "libroctx64.so"].map(|name| libraries().join(name));
-    run_alone("both.c", &paths);
+    let files = ["librocprofiler-sdk-roctx.so", "libroctx64.so"].map(|name| Library::Roctx.files().join(name));
+    let paths = files.map(|file| file.display().to_string());
+    // It loads the libraries itself.
+    Program::of(Library::Roctx, "both.c").option("-rdynamic").arguments(paths).run();
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! How a profiler is found, and what it gets.
 
-use super::support::{OLDER, Printed, Program, SDK, program};
+use opscope_c_programs::{Library, Printed, Program};
+
+use super::{OLDER, SDK, program};
 
 const UNWRAPPED: &str = "\
 push 0
@@ -50,7 +52,7 @@ fn calls() -> Program {
 }
 
 fn with_profiler() -> Program {
-    calls().beside("profiler.c", "librocprofiler-sdk.so")
+    calls().beside("profiler.c", "librocprofiler-sdk.so", &[])
 }
 
 #[track_caller]
@@ -82,13 +84,13 @@ fn registration_can_be_switched_off() {
 
 #[test]
 fn a_profiler_that_is_loaded_comes_first() {
-    let program = calls().beside("profiler.c", "other.so").with("LD_PRELOAD", "{directory}/other.so");
+    let program = calls().beside("profiler.c", "other.so", &[]).with("LD_PRELOAD", "{directory}/other.so");
     prints(program.with(TOOL.0, TOOL.1).with("ROCPROFILER_REGISTER_LIBRARY", "libm.so.6"), WRAPPED);
 }
 
 #[test]
 fn a_profiler_is_found_where_a_variable_says() {
-    let program = calls().beside("profiler.c", "other.so");
+    let program = calls().beside("profiler.c", "other.so", &[]);
     prints(program.with("ROCPROFILER_REGISTER_LIBRARY", "{directory}/other.so"), WRAPPED);
     // By the same name elsewhere, if it is not there.
     let program = with_profiler().with("ROCPROFILER_REGISTER_LIBRARY", "/nonexistent/librocprofiler-sdk.so");
@@ -98,13 +100,15 @@ fn a_profiler_is_found_where_a_variable_says() {
 #[test]
 fn a_profiler_is_found_beside_the_library() {
     let copy = "librocprofiler-sdk-roctx.so.1";
-    let program = with_profiler().copy_of(copy).with("LD_PRELOAD", "{directory}/librocprofiler-sdk-roctx.so.1");
+    let program = with_profiler()
+        .copy_of(Library::Roctx.files().join(copy))
+        .with("LD_PRELOAD", "{directory}/librocprofiler-sdk-roctx.so.1");
     prints(program.with(TOOL.0, TOOL.1), WRAPPED);
 }
 
 #[test]
 fn the_older_library_registers_the_same_tables() {
-    let program = program("calls.c", OLDER).beside("profiler.c", "librocprofiler-sdk.so");
+    let program = program("calls.c", OLDER).beside("profiler.c", "librocprofiler-sdk.so", &[]);
     prints(program.with(FOUND.0, FOUND.1).with(TOOL.0, TOOL.1), WRAPPED);
 }
 
@@ -135,7 +139,7 @@ fn what_goes_wrong_is_one_line_and_the_program_continues() {
 
 #[test]
 fn many_threads_register_once() {
-    let program = program("threads.c", SDK).beside("profiler.c", "librocprofiler-sdk.so");
+    let program = program("threads.c", SDK).beside("profiler.c", "librocprofiler-sdk.so", &[]);
     let stdout = "registered roctx 10000 0 56 24 40\nwrapped mark after\n";
     prints(program.with(FOUND.0, FOUND.1).with(TOOL.0, TOOL.1), stdout);
 }
@@ -143,13 +147,16 @@ fn many_threads_register_once() {
 const TO_REGISTER: &str = "to rocprofiler-register roctx 10000 10000 56 24 40\n";
 
 fn with_register() -> Program {
-    with_profiler().beside("register.c", "librocprofiler-register.so.0").with(FOUND.0, FOUND.1).with(TOOL.0, TOOL.1)
+    with_profiler()
+        .beside("register.c", "librocprofiler-register.so.0", &[])
+        .with(FOUND.0, FOUND.1)
+        .with(TOOL.0, TOOL.1)
 }
 
 #[test]
 fn rocprofiler_register_gets_the_tables_if_there_is_one() {
     prints(with_register(), &format!("{TO_REGISTER}wrapped mark here\n{UNWRAPPED}"));
-    let preloaded = with_profiler().beside("register.c", "other.so").with("LD_PRELOAD", "{directory}/other.so");
+    let preloaded = with_profiler().beside("register.c", "other.so", &[]).with("LD_PRELOAD", "{directory}/other.so");
     prints(preloaded, &format!("{TO_REGISTER}wrapped mark here\n{UNWRAPPED}"));
 }
 

@@ -1,4 +1,6 @@
-use super::support::{OLDER, program};
+//! The slot of roctracer's library for a callback.
+
+use super::{OLDER, program};
 
 const PRINTED: &str = "\
 called 6 0 mark 0
@@ -25,7 +27,7 @@ fn the_callback_is_called_before_the_level_changes() {
 
 #[test]
 fn the_callback_is_called_once_whether_a_profiler_wraps_or_not() {
-    let program = program("slot.c", OLDER).beside("profiler.c", "profiler.so");
+    let program = program("slot.c", OLDER).beside("profiler.c", "profiler.so", &[]);
     let printed = program.with("ROCPROFILER_REGISTER_LIBRARY", "{directory}/profiler.so").run();
     let registered = printed.stdout.lines().filter(|line| line.starts_with("registered ")).count();
     let unwrapped = |line: &&str| !line.starts_with("registered ") && !line.starts_with("wrapped ");

@@ -5,10 +5,10 @@ use std::fs;
 use opscope::dump::{Io, IoSelection, Selection};
 use opscope::onnx::Graph;
 use opscope::tensor::npy;
+use opscope_c_programs::models;
 
 use super::scene::{Played, Scene};
 use super::streams::{Content, Place, Value};
-use crate::models::models;
 
 /// A model that runs, with its inputs.
 struct Fixture {

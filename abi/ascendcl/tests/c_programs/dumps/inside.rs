@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use opscope_c_programs::Language;
+
 use super::scene::{Played, Scene};
 use super::streams::{Content, DumpPath, Stream};
-use crate::support::Language;
 
 const LOAD: &str = "load=0,MODELS/digits_cnn.onnx";
 const RUN: &str = "run=0,MODELS/digits_cnn.input.image.npy";

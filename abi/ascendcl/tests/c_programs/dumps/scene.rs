@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use opscope_c_programs::{Language, models};
 use tempfile::TempDir;
 
 use super::streams::{Content, Stream};
-use crate::models::{SHAPES, models};
-use crate::support::{Language, program};
+use crate::models::SHAPES;
+use crate::program;
 
 /// What `dumps.c` does, with the files that it needs.
 pub struct Scene {
@@ -78,7 +79,7 @@ impl Scene {
     /// Runs it as C and as C++, and looks at what each left.
     pub fn play(self, check: impl Fn(&Played)) {
         for language in Language::ALL {
-            if self.language.is_none_or(|only| only as usize == language as usize) {
+            if self.language.is_none_or(|only| only == language) {
                 check(&self.play_as(language));
             }
         }
@@ -99,8 +100,7 @@ impl Scene {
         }
         let program = program("dumps.c").with(SHAPES, self.shapes.clone()).inside(directory.path().to_owned());
         let program = self.variables.iter().fold(program, |program, (name, value)| program.with(name, *value));
-        let program = program.argument(COLLECTED);
-        let program = self.steps.iter().fold(program, |program, step| program.argument(step));
+        let program = program.argument(COLLECTED).arguments(&self.steps);
         let printed = program.run_as(language);
         let streams = collected(&directory.path().join(COLLECTED));
         Played { directory, stdout: printed.stdout, stderr: printed.stderr, streams }

@@ -10,11 +10,11 @@ use opscope::dump::ascend::AscendFile;
 use opscope::dump::{BlacklistEntry, Io, IoSelection, OperatorRange, Pattern, Position, Selection};
 use opscope::model::Fidelity;
 use opscope::tensor::DType;
+use opscope_c_programs::models;
 use tempfile::TempDir;
 
 use super::scene::{Played, Scene};
 use super::streams::{Content, DumpPath, Stream};
-use crate::models::models;
 
 const MODEL: &str = "digits_cnn.onnx";
 const INPUT: &str = "digits_cnn.input.image.npy";

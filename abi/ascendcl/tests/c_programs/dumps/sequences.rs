@@ -192,7 +192,7 @@ fn paths_are_those_of_the_format() {
     scene.play(|played| {
         let root = played.stdout.strip_prefix("path 4: ").expect("a path").trim_end();
         let graph =
-            opscope::onnx::Graph::load(&crate::models::models().join("token_classifier.onnx")).expect("a model");
+            opscope::onnx::Graph::load(&opscope_c_programs::models().join("token_classifier.onnx")).expect("a model");
         let paths: Vec<DumpPath> = played.streams.iter().map(|stream| DumpPath::parse(&stream.name)).collect();
         let streams: Vec<u64> = [0, 1]
             .map(|index| {
@@ -242,7 +242,7 @@ fn a_model_is_dumped_by_the_settings_of_the_moment_when_it_is_loaded() {
 #[test]
 fn a_run_that_fails_is_told_and_the_next_one_is_dumped() {
     let directory = TempDir::new().expect("a directory");
-    let mut ids = fs::read(crate::models::models().join("token_classifier.input.input_ids.npy")).expect("ids");
+    let mut ids = fs::read(opscope_c_programs::models().join("token_classifier.input.input_ids.npy")).expect("ids");
     let end = ids.len();
     // No token has this number.
     ids[end - 8..].copy_from_slice(&1_000_000_i64.to_le_bytes());

@@ -9,8 +9,7 @@ use opscope::dump::ascend::AscendFile;
 use opscope::dump::{Dumper, Io, IoSelection, KeepSink, Request, Selection};
 use opscope::model::{Fidelity, RunId};
 use opscope::tensor::{DType, Tensor, npy};
-
-use crate::models::models;
+use opscope_c_programs::models;
 
 /// A file, as a callback got it or as it is on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use opscope_c_programs::{Language, Printed, models};
 use tempfile::TempDir;
 
-use crate::models::{SHAPES, models};
-use crate::support::{Language, Printed, program};
+use crate::models::SHAPES;
+use crate::program;
 
 #[test]
 fn threads_do_with_dumps_what_they_like_and_nothing_hangs() {

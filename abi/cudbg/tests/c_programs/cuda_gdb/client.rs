@@ -9,12 +9,12 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use opscope_c_programs::Library;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use tempfile::TempDir;
 
 use super::super::debuggee::Debuggee;
-use super::super::support::libraries;
 
 /// A limit on waiting, so that a test that hangs fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -139,7 +139,7 @@ impl Session {
     /// Starts a server for it. `target` is the debuggee's socket or process.
     pub fn server(&self, program: u32, target: &str, is_attached: bool) -> Server {
         let numbers = [self.debugger, 132, self.number, is_attached.into()].map(|number| number.to_string());
-        let mut command = Command::new(libraries().join("opscope/cudbg/opscope-cudbg-server"));
+        let mut command = Command::new(Library::Cudbg.files().join("opscope/cudbg/opscope-cudbg-server"));
         command.args(numbers).args(["-1", "0"]).env_clear();
         command.env("TMPDIR", self.directory.path()).env("OPSCOPE_DEBUG_TARGET", target);
         command.env("OPSCOPE_CUDA_GDB_PROGRAM", program.to_string()).stdin(Stdio::null()).stderr(Stdio::piped());

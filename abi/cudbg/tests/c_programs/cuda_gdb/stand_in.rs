@@ -4,13 +4,13 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
-use super::super::support::libraries;
+use opscope_c_programs::Library;
 
 /// Starts a shell with a script as a program with a stand-in.
 fn start(script: &str) -> Child {
     let mut command = Command::new("timeout");
     // Only the program has a stand-in, and not what watches its time.
-    let driver = libraries().join("opscope/cudbg/libcuda.so.1");
+    let driver = Library::Cudbg.files().join("opscope/cudbg/libcuda.so.1");
     command.args(["-s", "KILL", "120", "env", &format!("LD_PRELOAD={}", driver.display()), "OPSCOPE_CUDA_GDB=1"]);
     command.args(["/bin/sh", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().expect("a shell")
@@ -60,7 +60,7 @@ fn signals_reach_the_program_and_it_does_not_outlive_its_stand_in() {
 
 #[test]
 fn without_the_variable_a_program_runs_as_ever_and_with_it_its_own_children_do() {
-    let driver = libraries().join("opscope/cudbg/libcuda.so.1");
+    let driver = Library::Cudbg.files().join("opscope/cudbg/libcuda.so.1");
     let parent = |variable: &str| {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "echo $PPID; exec /bin/sh -c 'echo $PPID'"]).env("LD_PRELOAD", &driver);

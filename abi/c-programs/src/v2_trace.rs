@@ -1,8 +1,9 @@
-//! What a tool of rocprofiler v2 wrote, compared with what a consumer of the same runs was told. Other crates use this file.
+//! What a tool of rocprofiler v2 wrote (`abi/rocprofiler-v2/tests/models/tool.c`), compared with what a consumer of the same runs was
+//! told.
 
 use std::collections::BTreeSet;
 
-use super::consumer::{Call, of};
+use crate::consumers::{Call, of};
 
 /// A dispatch or a copy: its name, the thread, when it began and when it ended.
 type Happened = (String, u64, u64, u64);

@@ -1,15 +1,15 @@
-//! What a tool wrote, compared with what a consumer of the same runs was told. Other crates use this file, too.
-
-// Every test uses a part of this.
-#![allow(dead_code)]
+//! What a tool of rocprofiler-sdk wrote (`abi/rocprofiler-sdk/tests/models/tool.c`), compared with what a consumer of the same runs was
+//! told.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use super::consumer::{Call, of};
+use crate::consumers::{Call, of};
 
 /// The lines that one tool wrote.
+#[derive(Debug)]
 pub struct Trace {
+    /// In the order in which it wrote them.
     pub lines: Vec<Call>,
 }
 
@@ -20,11 +20,12 @@ type Dispatched = (String, u64, u64, u64, [u64; 3]);
 type Moved = (u64, u64, u64, u64, u64, u64);
 
 impl Trace {
-    /// The lines of the tool of this name.
+    /// Keeps the lines of the tool of this name.
     pub fn of(lines: &[Call], tool: &str) -> Self {
         Self { lines: lines.iter().filter(|line| line.text("by") == tool).cloned().collect() }
     }
 
+    /// Returns the lines of this kind.
     pub fn all(&self, kind: &str) -> Vec<&Call> {
         of(&self.lines, kind)
     }
@@ -192,7 +193,8 @@ impl Trace {
         assert_eq!(initialized, ["none"]);
     }
 
-    /// Checks the life of code objects: an object comes before its kernels, goes before them, and both go together.
+    /// Checks the life of code objects: an object comes before its kernels, goes before them, and both go together. Returns how many
+    /// there were.
     pub fn code_objects_come_and_go(&self) -> usize {
         let (_, engine) = self.agents();
         let mut loaded: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();

@@ -1,18 +1,21 @@
-//! The languages that programs are compiled as. Other crates use this file, too.
+//! The languages that programs are compiled as.
 
 use std::process::Command;
 
 /// The language that a program is compiled as.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
+    /// C of 2011.
     C11,
+    /// C++ of 2017.
     Cxx17,
 }
 
 impl Language {
+    /// Both languages: a file of C is one of C++, too.
     pub const ALL: [Self; 2] = [Self::C11, Self::Cxx17];
 
-    /// Returns its compiler, for which every warning is an error, also where a file has the other's name.
+    /// Returns its compiler, for which every warning is an error, also where a file has the other's name. `-x none` ends that.
     pub fn compiler(self) -> Command {
         let (compiler, standard) = match self {
             Self::C11 => ("cc", ["-x", "c", "-std=c11"]),
