@@ -251,7 +251,7 @@ fn right_keys_without_a_meaning_here_are_listed() {
 
 #[test]
 fn the_page_of_keys_names_every_key() {
-    let page = include_str!("../../../../docs/acl-json.md");
+    let page = include_str!("../../../docs/acl-json.md");
     let report = |text: &str| parse(text).unwrap_err()[0].right.clone();
     let lists = [r#"{"?": 1}"#, r#"{"dump": {"?": 1}}"#, r#"{"profiler": {"?": 1}}"#].map(report);
     let entry = report(r#"{"dump": {"dump_path": "d", "dump_list": [{"?": 1}]}}"#);

@@ -219,7 +219,7 @@ fn the_pages_show_what_the_commands_print_today() {
                 *reasons.entry(why).or_default() += 1;
                 continue;
             }
-            let mut code = 0;
+            let (mut code, mut is_undecided) = (0, false);
             for shown in &block {
                 // Each command has a shell of its own, which knows how the one before ended.
                 let command = format!("(exit {code}); {}", shown.command);
@@ -231,9 +231,13 @@ fn the_pages_show_what_the_commands_print_today() {
                 // A command whose output the page leaves out only has to succeed; another one shows how it ends.
                 let is_right = match &shown.output[..] {
                     [] => status.success(),
-                    [exit_code] if shown.command == "echo $?" => *exit_code == printed,
+                    // On a noisy machine a comparison of times decides nothing.
+                    [exit_code] if shown.command == "echo $?" => {
+                        *exit_code == printed || is_undecided && printed == "3"
+                    }
                     _ => fits(&want, &got),
                 };
+                is_undecided = printed.contains(": cannot tell;");
                 if !is_right {
                     wrong.push(format!(
                         "{}: $ {} ({status})\nshown: {want:?}\nprinted: {got:?}\n{printed}\n",

@@ -83,7 +83,8 @@ fn a_profile_names_the_operators_of_the_file_and_credits_conversions_to_those_th
     let fixed = ["--profiler", "--loop", "3", "--verify", "off", "-o", "out", "-od", "run", "--details"];
     let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
     assert!(!ended.stdout.contains("\nadded by the engine "), "{ended:?}");
-    assert!(ended.stdout.contains("Conv, Reorder"), "{ended:?}");
+    // Before which operator the library changes the layout depends on the processor.
+    assert!(["Conv, Reorder", "MaxPool, Reorder"].iter().any(|kernels| ended.stdout.contains(kernels)), "{ended:?}");
     assert!(ended.stdout.contains("\nprofile "), "{ended:?}");
     assert!(ended.stdout.contains("\nengine's profile ") && ended.stdout.contains("3 runs without: "), "{ended:?}");
     assert!(ended.stdout.contains("have a resolution of 1 µs"), "{ended:?}");

@@ -173,7 +173,7 @@ impl Queue {
             state.used -= self.block;
         }
         state.used += takes;
-        self.push(state, Message::Whole { stream, tensor });
+        self.push_into(state, Message::Whole { stream, tensor });
         None
     }
 
@@ -211,7 +211,7 @@ impl Queue {
                 Data::Spilled { offset, length: bytes.len() }
             }
         };
-        self.push(self.lock(), Message::Piece { data, offset, last });
+        self.push_into(self.lock(), Message::Piece { data, offset, last });
         Ok(())
     }
 
@@ -219,7 +219,7 @@ impl Queue {
     pub fn push(&self, message: Message) {
         let mut state = self.lock();
         state.used += OVERHEAD;
-        self.push(state, message);
+        self.push_into(state, message);
     }
 
     /// Closes the queue: no more messages come.
@@ -393,7 +393,7 @@ impl Queue {
         Ok((state, Space::Spill(file, offset)))
     }
 
-    fn push(&self, mut state: MutexGuard<'_, State>, message: Message) {
+    fn push_into(&self, mut state: MutexGuard<'_, State>, message: Message) {
         if state.gone {
             return;
         }

@@ -4,14 +4,14 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope::local_time;
+use opscope::{Session, local_time};
 use opscope_model::Engine;
 use opscope_tensor::Tensor;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Verification;
-use crate::{Session, machine};
+use crate::machine;
 
 /// The cached result for a model and shapes: that of the inputs that ran last.
 ///

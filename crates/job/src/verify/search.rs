@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use opscope::Session;
 use opscope_clock::Clock;
 use opscope_model::{Engine, EngineError, Fidelity, LoadOptions, PlanForm};
 use opscope_onnx::{Graph, ValueId};
@@ -13,7 +14,7 @@ use super::difference::OutputComparison;
 use super::trial::{Trial, Trying, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
 use super::{Outcome, OutputDifference, ValueSteps, Verification, Verify, VerifyOptions, WrongForm};
-use crate::{Session, machine};
+use crate::machine;
 
 /// The time that a comparison may take in addition to that of the measured runs.
 const GRACE: Duration = Duration::from_secs(2);

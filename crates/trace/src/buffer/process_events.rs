@@ -88,10 +88,10 @@ impl BufferLocks {
 
 impl HeldLocks for BufferLocks {
     fn reset_in_child(mut self: Box<Self>) {
-        for Held { guard, keeper } in &mut self.buffers {
+        for HeldLock { guard, keeper } in &mut self.buffers {
             keeper.reset_after_fork(guard);
         }
-        for Held { guard, keeper } in &mut self.queues {
+        for HeldLock { guard, keeper } in &mut self.queues {
             keeper.reset_after_fork(guard);
         }
         // No other thread waits in the child, and the files belong to the parent.
