@@ -2,9 +2,9 @@
 /// systems.
 const LONGEST: usize = 120;
 
-/// Returns a name in the characters that are valid in file names everywhere: letters and digits of any script, and `- _
-/// + .`, but no leading dot. All other characters, including separators of directories, become `_`. Separators around
-/// the name are removed.
+/// Returns a name in the characters that are valid in file names everywhere: letters and digits of any script, and
+/// `- _ + .`, but no leading dot. All other characters, including separators of directories, become `_`. Separators
+/// around the name are removed.
 ///
 /// Different names may give the same text, and the text may be empty.
 pub fn file_text(name: &str) -> String {
