@@ -333,3 +333,6 @@ fn problems(dump: &StoredDump) -> Vec<String> {
     }
     problems
 }
+
+#[cfg(test)]
+mod tests;

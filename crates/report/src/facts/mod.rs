@@ -2,6 +2,8 @@
 
 mod dump;
 mod latency;
+#[cfg(test)]
+pub(crate) mod made;
 mod model;
 mod operators;
 mod surroundings;
@@ -27,7 +29,7 @@ use crate::graph::Picture;
 use crate::source::{RunPaths, Summary};
 
 /// One run of the benchmark.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RunFacts {
     /// Its name.
     pub name: String,
@@ -84,26 +86,9 @@ impl RunFacts {
         let mut facts = Self {
             name: paths.name.clone(),
             paths: paths.clone(),
-            model: None,
-            started_in: None,
-            plans: 0,
-            bodies: BTreeMap::new(),
             surroundings: Surroundings::of(summary.as_ref(), recording.as_ref(), dump.as_ref()),
-            problems: Vec::new(),
-            notes: Vec::new(),
-            latency: None,
-            account: None,
-            operators: Operators::default(),
-            types: Vec::new(),
-            layers: None,
-            timeline: None,
-            memory: None,
-            manifest: None,
             dump,
-            summary: None,
-            model_hash: None,
-            picture: None,
-            errors: HashMap::new(),
+            ..Self::default()
         };
         if let Some(dump) = &facts.dump {
             (facts.model, facts.model_hash) = (dump.model.clone(), dump.model_hash.clone());
@@ -262,5 +247,84 @@ impl RunFacts {
     /// Returns the directory of the recording, for commands.
     pub(crate) fn recording(&self) -> Option<&PathBuf> {
         self.paths.recording.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_profile::RunCounts;
+    use serde_json::json;
+
+    use super::*;
+
+    fn summary(more: serde_json::Value) -> Summary {
+        let mut summary = json!({
+            "opscope": "opscope 0.1.0", "again": ["--input=x=a/1.npy,y=b.npy", "--engine", "tract", "--input=c.npy"],
+            "model": { "path": "models/made.onnx", "xxh3": "00000000deadbeef", "graph": "made", "operators": 2 },
+            "engine": { "name": "paper", "version": "1", "fidelity": "optimised", "threads": 1, "concurrent_runs": 1 },
+            "machine": { "cpu": "abacus", "processors": 2, "memory_bytes": 1024, "system": "linux 0" },
+            "load_ms": 1.0, "peak_memory_bytes": 4096, "complete": true, "npu_compute_time_list": [1.0, 3.0, 2.0],
+            "NPU_compute_time": { "max": 3.0, "median": 2.0, "P90": 2.8, "P99": 2.98, "count": 3 },
+            "median_interval_95": [1.5, 2.5], "notes": ["of the summary"],
+        });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            summary[name] = value.clone();
+        }
+        serde_json::from_value(summary).expect("a summary")
+    }
+
+    #[test]
+    fn a_summary_gives_its_own_times_in_nanoseconds() {
+        let mut run = RunFacts::default();
+        run.add_summary(summary(json!({})));
+        let latency = run.latency.as_ref().expect("it has times");
+        assert_eq!((latency.runs, latency.min, latency.max), (3, 1e6, 3e6));
+        assert_eq!((latency.median, latency.p90, latency.p99), (2e6, 2.8e6, 2.98e6));
+        assert_eq!((latency.interval, latency.is_recorded), (Some((1.5e6, 2.5e6)), false));
+        let numbers: Vec<u64> = latency.steps.iter().map(|step| step.first).collect();
+        assert_eq!(numbers, [0, 1, 2]);
+        assert_eq!((run.problems.len(), &run.notes[..]), (0, &["of the summary".to_owned()][..]));
+        assert_eq!(run.model.as_deref(), Some("models/made.onnx"));
+        assert_eq!(run.model_hash.as_deref(), Some("00000000deadbeef"));
+        let files = ["a/1.npy", "b.npy", "c.npy"].map(PathBuf::from);
+        assert_eq!(run.given_files(), files);
+    }
+
+    #[test]
+    fn what_a_recording_says_stays_and_a_dump_has_no_times() {
+        let mut run = RunFacts { notes: vec!["of the recording".to_owned()], ..RunFacts::default() };
+        run.model = Some("other.onnx".to_owned());
+        run.latency = Some(Latency { runs: 9, ..Latency::default() });
+        run.add_summary(summary(json!({ "complete": false })));
+        assert_eq!(run.latency.as_ref().map(|latency| latency.runs), Some(9));
+        assert_eq!(run.notes, ["of the recording"]);
+        assert_eq!(run.model.as_deref(), Some("other.onnx"));
+        assert_eq!(run.problems, ["summary: it says that it is incomplete"]);
+        let mut dumped = RunFacts { dump: Some(DumpFacts::default()), ..RunFacts::default() };
+        assert!(RunFacts::default().is_timed() && !dumped.is_timed());
+        dumped.add_summary(summary(json!({ "complete": false, "incomplete_because": ["it was stopped"] })));
+        assert_eq!(
+            (dumped.latency.is_none(), &dumped.problems[..]),
+            (true, &["summary: it was stopped".to_owned()][..])
+        );
+        dumped.paths.recording = Some(PathBuf::from("r"));
+        assert!(dumped.is_timed() && dumped.recording() == Some(&PathBuf::from("r")));
+    }
+
+    #[test]
+    fn the_median_is_the_accounts_if_it_counted_the_same_runs() {
+        let mut account = made::account(RunCounts { measured: 3, ..RunCounts::default() }, Vec::new());
+        account.run.median_ns = 7.0;
+        let latency = |runs| Latency { runs, median: 1.0, ..Latency::default() };
+        assert_eq!([2, 3, 4].map(|runs| exact(latency(runs), &account).median), [1.0, 7.0, 1.0]);
+    }
+
+    #[test]
+    fn operators_in_bodies_have_their_owners_in_words() {
+        let mut run = RunFacts::default();
+        run.bodies.insert("inner".to_owned(), vec!["outer".to_owned(), "loop".to_owned()]);
+        run.bodies.insert("main".to_owned(), Vec::new());
+        assert_eq!(run.body_of("inner").as_deref(), Some("in the body of outer / loop"));
+        assert_eq!((run.body_of("main"), run.body_of("other")), (None, None));
     }
 }
