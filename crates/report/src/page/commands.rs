@@ -125,7 +125,7 @@ mod tests {
     fn commands_are_those_for_what_is_missing_and_go_to_where_the_run_was_started() {
         let root = tempfile::tempdir().expect("a directory");
         let at = |name: &str| root.path().join(name);
-        ["pages", "work/r", "work/d"].map(|name| std::fs::create_dir_all(at(name)).expect("a directory"));
+        ["pages", "work/r", "work/d"].iter().for_each(|name| std::fs::create_dir_all(at(name)).expect("a directory"));
         let of = |recording: bool, dump: bool, directory: &str| -> Vec<String> {
             let mut run =
                 RunFacts { model: Some("m.onnx".to_owned()), started_in: Some(at("work")), ..RunFacts::default() };
@@ -150,9 +150,9 @@ mod tests {
         assert_eq!(of(false, true, "pages"), expected);
         assert_eq!(of(true, true, "pages").len(), 6);
         let mut alone = RunFacts { model: Some(String::new()), started_in: Some(at("work")), ..RunFacts::default() };
-        assert_eq!(commands(&alone, &at("work")), []);
+        assert!(commands(&alone, &at("work")).is_empty());
         alone.model = None;
-        assert_eq!(commands(&alone, &at("work")), []);
+        assert!(commands(&alone, &at("work")).is_empty());
     }
 
     #[test]

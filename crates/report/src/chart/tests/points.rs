@@ -58,7 +58,7 @@ fn values_stand_at_their_largest_element_on_a_logarithmic_scale() {
         assert_eq!(numbers(drawing, "circle", "r"), [3.0, 5.0, 3.0, 5.0, 3.0], "what is not finite is larger");
         assert_eq!(drawing.content.matches("fill=\"#C62828\"").count(), 2);
         // What has no element above zero has no stem.
-        for (colour, at) in [("#A9C4EC", &[0, 4][..]), ("#C62828", &[1, 3])] {
+        for (colour, at) in [("#A9C4EC", &[0, 4][..]), ("#C62828", &[1, 3][..])] {
             let stems = lines(drawing, colour, 2);
             assert_eq!(stems.len(), at.len());
             for (stem, at) in stems.iter().zip(at) {
