@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use chain::chain_of;
 use opscope_dump::ascend::{AscendFile, AscendSink, ChunkTarget};
-use opscope_dump::{Dumper, Io, IoSelection, Request, Selection};
-use opscope_model::Fidelity;
+use opscope_dump::{Answer, Dumper, Ending, Io, IoSelection, Origin, Piece, Request, Selection, Sink, Stream};
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels, looping};
+use opscope_model::{Fidelity, RunId};
 use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
@@ -233,4 +233,45 @@ fn an_operator_overflows_by_its_outputs_and_by_infinities_of_both_signs_and_nan(
     clip.run_on(&dumper, 0, &[Tensor::from_f32(vec![1], &[f32::INFINITY]).unwrap()]).unwrap();
     dumper.finish().unwrap();
     assert!(kept.0.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_waits_for_other_tensors_is_sent_when_its_run_ends_and_the_rest_when_the_dump_does() {
+    let graph = GraphBuilder::new("same").input("x", &[3]).operator("same", "Identity", &["x"], &["y"]).output("y");
+    let graph = Arc::new(graph.build());
+    let operator = &graph.operators[0];
+    let output = |run: Option<u64>| Origin {
+        graph: Arc::clone(&graph),
+        plan: 0,
+        run: run.map(RunId),
+        operator: operator.id,
+        path: Box::default(),
+        io: Io::Output,
+        slot: 0,
+        value: operator.outputs[0].expect("y"),
+    };
+    let waiting = || {
+        let kept = Kept::default();
+        let mut sink = AscendSink::new(kept.clone(), 1 << 20);
+        for run in [Some(3), Some(4), None] {
+            // The operator's input never comes.
+            let stream = Stream { origin: output(run), dtype: DType::F32, shape: vec![1], bytes: 4, siblings: 2 };
+            let piece = Piece { offset: 0, bytes: &[0; 4], last: true };
+            assert!(matches!(sink.piece(&stream, piece), Answer::Continue));
+        }
+        (kept, sink)
+    };
+    let (kept, mut sink) = waiting();
+    let sent = || kept.0.lock().unwrap().len();
+    assert_eq!(sent(), 0);
+    assert!(matches!(sink.run_ended(RunId(3)), Answer::Continue));
+    assert_eq!(sent(), 1);
+    assert_eq!(kept.0.lock().unwrap()[0].0.parent().and_then(Path::file_name), Some("3".as_ref()));
+    assert!(matches!(sink.run_ended(RunId(9)), Answer::Continue));
+    assert_eq!(sent(), 1, "no other run's");
+    sink.close(&Ending::default());
+    assert_eq!(sent(), 3);
+    let (kept, mut sink) = waiting();
+    sink.close(&Ending { stopped: Some("the disk is full".to_owned()), ..Ending::default() });
+    assert!(kept.0.lock().unwrap().is_empty(), "nothing is sent to a sink that stopped");
 }

@@ -200,6 +200,24 @@ fn five_thousand_operators_stay_within_three_megabytes_with_modules_and_without(
 }
 
 #[test]
+fn a_page_draws_twelve_thousand_operators_and_says_which_graph_is_left_out() {
+    let root = tempfile::tempdir().expect("a directory");
+    fs::create_dir(root.path().join("models")).expect("a directory");
+    let operators: Vec<(String, &str)> = (0..6_001).map(|index| (format!("n{index}"), "Add")).collect();
+    let graph = model(&root.path().join("models/made.onnx"), &operators);
+    let mut content = summary(&[2.0; 3]);
+    content["model"]["xxh3"] = json!(format!("{:016x}", graph.source.xxh3));
+    let paths = ["a_summary.json", "b_summary.json"].map(|name| root.path().join(name));
+    paths.iter().for_each(|path| fs::write(path, content.to_string()).expect("a new file"));
+    let mut report = Report::read(&paths, &|_| {}).expect("summaries");
+    report.draw_graphs(&[]).expect("nothing was given");
+    let html = report.to_html().expect("charts can be drawn");
+    assert_eq!(html.matches("<svg class=\"model\"").count(), 1);
+    assert!(html.contains("6\u{202f}001 operators, folded by module."));
+    assert!(html.contains("The graph of this run is not drawn: pages show at most 12000 operators."));
+}
+
+#[test]
 fn a_model_that_changed_or_is_another_one_is_not_drawn_and_the_page_says_why() {
     let root = tempfile::tempdir().expect("a directory");
     let path = root.path().join("made.onnx");

@@ -92,6 +92,23 @@ fn a_damaged_file_gives_its_whole_records_and_says_what_is_lost() {
     assert!(!cut.recovery.damage.is_empty());
 }
 
+#[test]
+fn a_chunk_that_says_to_be_longer_ends_where_the_next_one_begins() {
+    let mut bytes = file();
+    let stride = u64::from_le_bytes(bytes[32..40].try_into().expect("8 bytes"));
+    assert!((bytes.len() as u64) > 4096 + 3 * stride, "there are more chunks");
+    let whole = recover_bytes(&bytes).expect("it is the file of a buffer");
+    // How far the first chunk is filled: a million bytes.
+    bytes[4096..4100].copy_from_slice(&1_000_000_u32.to_le_bytes());
+    let damaged = recover_bytes(&bytes).expect("it is the file of a buffer");
+    let [damage] = damaged.recovery.damage[..] else { panic!("{:?}", damaged.recovery.damage) };
+    // All but the chunk itself is lost.
+    assert!((1_000_000 - stride..1_000_000).contains(&damage.lost.get()), "{damage:?} with a stride of {stride}");
+    let records = damaged.recovery.records;
+    assert!((whole.recovery.records..whole.recovery.records + stride / 8).contains(&records), "{records} records");
+    assert_eq!(damaged.records().count() as u64, records);
+}
+
 proptest! {
     #[test]
     fn damaged_files_give_whole_records_or_a_reason(

@@ -134,3 +134,57 @@ fn remove_parts(directory: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::{Buffer, BufferOptions, Bytes};
+
+    use super::*;
+    use crate::Recording;
+    use crate::recording::test_recording;
+
+    /// Returns how many records are added to a recording whose buffer delivered some of its records, and has others that wait. Both are
+    /// places in the recording, which holds all of its records once.
+    fn added(delivered: &[usize], waiting: &[usize]) -> usize {
+        let root = tempfile::tempdir().expect("a directory");
+        let directory = root.path().join("recording");
+        fs::create_dir(&directory).expect("a new directory");
+        test_recording::write(&directory);
+        let facts =
+            || Recording::open(&directory).and_then(|recording| Ok(recording.facts()?.count())).expect("records");
+        let before = facts();
+        let mut manifest = Manifest::read(&directory).expect("a manifest");
+        manifest.records = None;
+        manifest.write(&directory).expect("the disk has room");
+        let frames = test_recording::frames();
+        let records: Vec<&[u8]> = frames.iter().flat_map(|frame| stored(frame)).collect();
+        let file = root.path().join("buffer");
+        let size = Bytes::kib(64);
+        let options = BufferOptions { size, watermark: size, file: Some(file.clone()), ..BufferOptions::default() };
+        let buffer = Buffer::create(options, |_| ()).expect("a new file");
+        let emit = |place: &usize| {
+            let (head, payload) = records[*place].split_at(8);
+            let [kind, length] = [2, 4].map(|at| u16::from_le_bytes([head[at], head[at + 1]]));
+            buffer.emit_bytes(Category(head[0]), kind, &payload[..usize::from(length)]).expect("there is room");
+        };
+        delivered.iter().for_each(emit);
+        buffer.flush().expect("no callback is in the way");
+        waiting.iter().for_each(emit);
+        // As a process leaves it that is killed now.
+        fs::copy(&file, directory.join(BUFFER)).expect("the disk has room");
+        let closed = close_abandoned(&directory, "it was killed").expect("a recording");
+        assert_eq!(closed.incomplete_because, ["it was killed"]);
+        assert!(!directory.join(BUFFER).exists());
+        facts() - before
+    }
+
+    #[test]
+    fn a_record_that_waits_and_was_written_is_there_once_and_one_that_was_delivered_does_not_count() {
+        assert_eq!(added(&[], &[]), 0);
+        assert_eq!(added(&[], &[2]), 0);
+        assert_eq!(added(&[], &[2, 2, 2]), 2, "it was written once");
+        // Of the records in the file the first ones were delivered, so that those that wait are others.
+        assert_eq!(added(&[0, 1], &[2]), 0);
+        assert_eq!(added(&[0, 1, 2], &[2]), 1);
+    }
+}

@@ -394,6 +394,31 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_is_unpacked_up_to_its_last_byte_and_no_further() {
+        // A head and a word are 16 bytes, and a frame holds 8192 such records.
+        let records = |kind: u16, words: usize, count: usize| {
+            let mut payload = Vec::new();
+            (0..count).for_each(|_| store(header(kind, words * WORD), &vec![0; words * WORD], &mut payload));
+            payload
+        };
+        let unpacked = |payload: &[u8]| {
+            let mut packed = Vec::new();
+            pack_records(payload, &mut packed).expect("they are whole");
+            unpack(&packed)
+        };
+        let full = records(900, 1, 8_192);
+        assert_eq!(full.len(), MOST_BYTES);
+        assert_eq!(unpacked(&full), Some(full));
+        assert_eq!(unpacked(&records(900, 1, 8_193)), None);
+        // The last one has a head of its own.
+        let full = [records(900, 1, 8_191), records(901, 1, 1)].concat();
+        assert_eq!(unpacked(&full), Some(full));
+        assert_eq!(unpacked(&[records(900, 1, 8_191), records(901, 2, 1)].concat()), None);
+        assert_eq!(unpacked(&[records(900, 1, 8_192), records(901, 0, 1)].concat()), None);
+        assert_eq!(unpack(&[0, 1, 0, 8, 0, 16, 0, 0, 0, 0]), None, "no record of a new head");
+    }
+
+    #[test]
     fn numbers_that_do_not_end_are_refused() {
         assert_eq!(take_number(&mut &[0x80; 20][..]), None);
         assert_eq!(unpack(&[0xff; 3]), None);

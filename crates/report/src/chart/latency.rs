@@ -70,7 +70,7 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
 
 /// Returns where the names of marked positions are written: to the right of the position, or to its left if there is no
 /// room, each in its own line.
-fn in_lines(names: Vec<(String, i32)>, plot: &Range<i32>, size: Size) -> Vec<(String, (i32, i32))> {
+pub(super) fn in_lines(names: Vec<(String, i32)>, plot: &Range<i32>, size: Size) -> Vec<(String, (i32, i32))> {
     let line = |(index, (name, at)): (usize, (String, i32))| {
         let width = (name.chars().count() as u32 * size.font * 3 / 5) as i32;
         let left = if at + 5 + width > plot.end { at - 5 - width } else { at + 5 };

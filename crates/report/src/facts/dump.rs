@@ -335,3 +335,6 @@ fn problems(dump: &StoredDump) -> Vec<String> {
     }
     problems
 }
+
+#[cfg(test)]
+mod tests;

@@ -206,6 +206,79 @@ mod tests {
         assert!(latency.beyond >= 1 && latency.beyond <= 60, "{} beyond", latency.beyond);
     }
 
+    fn sum(times: &[f64], expected: u64) -> Latency {
+        let mut sum = LatencySum::new(expected);
+        times.iter().zip(10..).for_each(|(nanos, run)| sum.add(run, *nanos));
+        sum.finish().expect("there are runs")
+    }
+
+    #[test]
+    fn what_is_usual_is_three_medians_or_half_more_than_the_90th_percentile() {
+        let same = sum(&[1_000.0; 100], 100);
+        assert_eq!((same.min, same.median, same.p90, same.p99, same.max), (1e3, 1e3, 1e3, 1e3, 1e3));
+        assert_eq!((same.usual, same.runs, same.beyond, same.is_recorded), (3_000.0, 100, 0, false));
+        // 80 of 1000 ns and 20 of 4000: 1.5 x 4000 is more than 3 x 1000.
+        let mut times = [1_000.0; 100];
+        times[80..].fill(4_000.0);
+        let slower = sum(&times, 100);
+        assert!((slower.usual / 6_000.0 - 1.0).abs() < 0.003, "{}", slower.usual);
+        assert_eq!((slower.median, slower.max), (slower.median.clamp(1e3, 1.003e3), 4e3));
+        // Of two the median lies in the middle.
+        assert!((sum(&[1_000.0, 3_000.0], 2).median / 2_000.0 - 1.0).abs() < 0.003);
+    }
+
+    #[test]
+    fn bars_are_parts_of_a_doubling_from_the_shortest_to_what_is_usual() {
+        // 256 parts of a doubling: 1000 lies in part 2551 of 1, and 1020, the least that is shown, in 2558.
+        let same = sum(&[1_000.0; 100], 100);
+        let edge = |part: f64| (part / 256.0).exp2();
+        assert_eq!(same.bars.len(), 8);
+        assert_eq!(same.bars[0], Bar { from: edge(2_551.0), to: edge(2_552.0), runs: 100 });
+        assert_eq!(same.bars[7], Bar { from: edge(2_558.0), to: edge(2_559.0), runs: 0 });
+        // From 1024 to 2048 are 257 parts, which are 52 bars of five; 2048 lies in the last one with 2 of them.
+        let mut times = [1_024.0; 100];
+        times[50..].fill(2_048.0);
+        let doubled = sum(&times, 100);
+        assert_eq!((doubled.bars.len(), doubled.beyond), (52, 0));
+        assert_eq!(doubled.bars[0], Bar { from: 1_024.0, to: edge(2_565.0), runs: 50 });
+        assert_eq!(doubled.bars[51], Bar { from: edge(2_815.0), to: edge(2_820.0), runs: 50 });
+        // One in a hundred takes ten times as long: it is beyond three medians.
+        let mut times = [1_024.0; 100];
+        times[99] = 10_240.0;
+        let held_up = sum(&times, 100);
+        assert_eq!(held_up.beyond, 1);
+        assert!(
+            held_up.bars.last().is_some_and(|bar| (3_000.0..3_300.0).contains(&bar.to)),
+            "{:?}",
+            held_up.bars.last()
+        );
+    }
+
+    #[test]
+    fn steps_have_the_numbers_the_extremes_and_the_median_of_their_runs() {
+        // 800 are expected, and 400 steps are the most: two each.
+        let found = sum(&[10.0, 30.0, 7.0, 5.0, 40.0], 800).steps;
+        let step = |first, last, runs, (min, median, max)| Step { first, last, runs, min, median, max };
+        let expected = [
+            step(10, 11, 2, (10.0, 20.0, 30.0)),
+            step(12, 13, 2, (5.0, 6.0, 7.0)),
+            step(14, 14, 1, (40.0, 40.0, 40.0)),
+        ];
+        assert_eq!(found, expected);
+        let found = sum(&[3.0, 9.0, 4.0, 100.0], 801).steps;
+        assert_eq!(found, [step(10, 12, 3, (3.0, 4.0, 9.0)), step(13, 13, 1, (100.0, 100.0, 100.0))]);
+        // Runs on several threads do not end in the order of their numbers.
+        let mut sum = LatencySum::new(1_200);
+        [(7, 1.0), (3, 2.0), (5, 4.0)].into_iter().for_each(|(run, nanos)| sum.add(run, nanos));
+        assert_eq!(sum.finish().expect("there are runs").steps, [step(3, 7, 3, (1.0, 2.0, 4.0))]);
+    }
+
+    #[test]
+    fn a_bucket_is_a_part_of_a_doubling() {
+        assert_eq!([1.0, 2.0, 1_024.0, f64::MAX].map(bucket), [0, 256, 2_560, 256 * 64 - 1]);
+        assert_eq!([0, 256, 2_560].map(lower_bound), [1.0, 2.0, 1_024.0]);
+    }
+
     #[test]
     fn many_runs_become_a_fixed_number_of_steps_and_none_is_lost() {
         for runs in [1, 7, 400, 401, 99_999] {

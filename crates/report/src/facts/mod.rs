@@ -2,6 +2,8 @@
 
 mod dump;
 mod latency;
+#[cfg(test)]
+pub(crate) mod made;
 mod model;
 mod operators;
 mod surroundings;
@@ -27,7 +29,7 @@ use crate::graph::Picture;
 use crate::source::{RunPaths, Summary};
 
 /// One run of the benchmark.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RunFacts {
     /// Its name.
     pub name: String,
@@ -84,26 +86,9 @@ impl RunFacts {
         let mut facts = Self {
             name: paths.name.clone(),
             paths: paths.clone(),
-            model: None,
-            started_in: None,
-            plans: 0,
-            bodies: BTreeMap::new(),
             surroundings: Surroundings::of(summary.as_ref(), recording.as_ref(), dump.as_ref()),
-            problems: Vec::new(),
-            notes: Vec::new(),
-            latency: None,
-            account: None,
-            operators: Operators::default(),
-            types: Vec::new(),
-            layers: None,
-            timeline: None,
-            memory: None,
-            manifest: None,
             dump,
-            summary: None,
-            model_hash: None,
-            picture: None,
-            errors: HashMap::new(),
+            ..Self::default()
         };
         if let Some(dump) = &facts.dump {
             (facts.model, facts.model_hash) = (dump.model.clone(), dump.model_hash.clone());
@@ -264,3 +249,6 @@ impl RunFacts {
         self.paths.recording.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests;

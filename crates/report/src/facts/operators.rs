@@ -151,3 +151,29 @@ impl Operators {
         Self { rows, left }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: String, median: f64) -> SavedOperator {
+        let text = format!(
+            "{{\"operator\": \"{name}\", \"op_type\": \"Add\", \"dispatches\": 3, \"total_ns\": 1, \"mean_ns\": 2, \"median_ns\": {median}, \"percent\": 4}}"
+        );
+        serde_json::from_str(&text).expect("an operator of a summary")
+    }
+
+    #[test]
+    fn the_operators_of_a_summary_are_sorted_and_a_thousand_have_rows() {
+        let few = Operators::of_summary(&[1.0, 3.0, 2.0].map(|median| row(format!("/{median}"), median)));
+        let names: Vec<&str> = few.rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!((names, few.left), (vec!["/3", "/2", "/1"], 0));
+        let of = |number: u32| {
+            let rows: Vec<SavedOperator> =
+                (0..number).map(|index| row(format!("/{index}"), f64::from(index))).collect();
+            let operators = Operators::of_summary(&rows);
+            (operators.rows.len(), operators.left)
+        };
+        assert_eq!([999, 1_000, 1_003].map(of), [(999, 0), (1_000, 0), (1_000, 3)]);
+    }
+}

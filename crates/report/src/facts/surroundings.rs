@@ -89,3 +89,39 @@ fn graph(name: &str, producer: Option<&str>) -> String {
         None => name.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::Fidelity;
+
+    use super::*;
+
+    #[test]
+    fn an_engine_is_described_by_what_differs_from_one_thread_and_the_clock() {
+        let of = |threads, concurrent_runs, time_resolution_ns| {
+            let mut engine = EngineInfo::new("paper", "1", Fidelity::Exact);
+            (engine.threads, engine.concurrent_runs) = (threads, concurrent_runs);
+            engine.time_resolution_ns = time_resolution_ns;
+            let mut about = Surroundings::default();
+            about.engine(&engine);
+            about.0.into_iter().map(|(word, text)| format!("{word}: {text}")).collect::<Vec<_>>()
+        };
+        assert_eq!(of(1, 1, 1), ["Engine: paper 1, exact, 1 thread"]);
+        let expected =
+            ["Engine: paper 1, exact, 2 threads", "Concurrent runs: 2", "Resolution of times: 1\u{202f}000 ns"];
+        assert_eq!(of(2, 2, 1_000), expected);
+    }
+
+    #[test]
+    fn a_word_is_said_once_and_nothing_is_said_of_an_empty_text() {
+        let mut about = Surroundings::default();
+        about.add("Model", "a".to_owned());
+        about.add("Model", "b".to_owned());
+        about.add("Graph", String::new());
+        about.push("Model", "c".to_owned());
+        let words: Vec<&str> = about.0.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(words, ["a", "c"]);
+        assert_eq!(graph("made", Some("")), "made");
+        assert_eq!(graph("made", Some("torch")), "made, written by torch");
+    }
+}

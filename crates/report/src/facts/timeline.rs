@@ -266,6 +266,40 @@ mod tests {
     }
 
     #[test]
+    fn a_row_is_free_a_nanosecond_before_the_last_slot_ends() {
+        let times = |start, nanos| (Times { start, nanos }, What::Upload);
+        let rows = |start: f64| in_rows(vec![times(3.0, 10.0), times(start, 1.0)]).len();
+        assert_eq!([11.0, 11.9, 12.0, 13.0].map(rows), [2, 2, 1, 1]);
+        let many = (0..30).map(|_| times(0.0, 10.0)).collect();
+        assert_eq!(in_rows(many).len(), 24);
+        // A nanosecond is a gap.
+        let gaps = |start: f64| with_gaps(vec![operator(5.0, 10.0), operator(start, 1.0)]);
+        assert_eq!([15.0, 15.9, 16.0].map(|start| gaps(start).len()), [2, 2, 3]);
+        assert_eq!(gaps(18.0)[1], Slot { start: 15.0, nanos: 3.0, what: What::Gap });
+    }
+
+    #[test]
+    fn short_slots_beside_each_other_are_put_together_from_their_beginning_to_their_end() {
+        // The longest is kept of nine, which are more than twice four; of eight all are.
+        let slots = |number: usize| {
+            let mut slots: Vec<Slot> = (0..number).map(|index| operator(index as f64 * 10.0, 5.0)).collect();
+            (slots[4].nanos, slots[6].nanos) = (9.0, 8.0);
+            slots[2].what = What::Gap;
+            shortened(slots, 4)
+        };
+        assert_eq!(slots(8).len(), 8);
+        let several = |start: f64, nanos: f64, dispatches| Slot { start, nanos, what: What::Several(dispatches) };
+        let expected = [
+            several(0.0, 35.0, 3),
+            operator(40.0, 9.0),
+            several(50.0, 5.0, 1),
+            operator(60.0, 8.0),
+            several(70.0, 15.0, 2),
+        ];
+        assert_eq!(slots(9), expected);
+    }
+
+    #[test]
     fn a_run_with_too_many_dispatches_keeps_the_longest_and_the_time_of_the_others() {
         let slots: Vec<Slot> = (0..20_000u32)
             .map(|index| operator(f64::from(index) * 10.0, if index.is_multiple_of(100) { 9.0 } else { 5.0 }))

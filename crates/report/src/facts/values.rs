@@ -270,11 +270,85 @@ mod tests {
         }
     }
 
+    /// A comparison of nothing.
+    fn comparison() -> Comparison {
+        Comparison {
+            tensors: String::new(),
+            reference: String::new(),
+            rows: Vec::new(),
+            only_in_tensors: Vec::new(),
+            only_in_reference: Vec::new(),
+            fused: Vec::new(),
+            quantised_only: Vec::new(),
+            is_quantised: false,
+            is_selection: false,
+            input_sets: Vec::new(),
+            notes: Vec::new(),
+            initializers: Vec::new(),
+            inputs: Vec::new(),
+            divergence: None,
+            problems: Vec::new(),
+        }
+    }
+
     fn compared(found: [f64; 2], expected: [f64; 2]) -> Row {
         let bytes = |numbers: [f64; 2]| numbers.map(f64::to_le_bytes).concat();
         let mut accumulator = DifferenceAccumulator::new(DType::F64, DType::F64, 2, 0.0).expect("floats");
         accumulator.update(&bytes(found), &bytes(expected));
         row(Outcome::Compared { difference: accumulator.finish(), within: true })
+    }
+
+    #[test]
+    fn what_was_found_of_a_pair_is_said_in_words() {
+        let of = |found, expected| outcome(&compared(found, expected));
+        assert_eq!(of([1.0, 2.0], [1.0, 2.0]), "the same");
+        assert_eq!(of([1.0, 2.5], [1.0, 2.0]), "at most 0.5000 apart");
+        let nan = f64::NAN;
+        assert_eq!(of([nan, 2.0], [1.0, 2.0]), "1 element is NaN or infinite on one side only, the rest is the same");
+        assert_eq!(
+            of([nan, 3.0], [1.0, 2.0]),
+            "1 element is NaN or infinite on one side only, the rest is at most 1.000 apart"
+        );
+        assert_eq!(of([nan, nan], [1.0, 2.0]), "2 elements are NaN or infinite on one side only, the rest is the same");
+        let shapes = Row { shapes: (vec![2, 3], vec![6]), ..row(Outcome::Shapes) };
+        assert_eq!(outcome(&shapes), "the shape is 2×3 instead of 6");
+        assert_eq!(outcome(&row(Outcome::Unreadable("gone".to_owned()))), "not read: gone");
+    }
+
+    #[test]
+    fn an_operator_is_as_far_off_as_its_worst_output() {
+        let of = |operator: Option<&str>, io, row: Row| Row {
+            place: StoredOrigin { operator: operator.map(str::to_owned), io: Some(io), ..StoredOrigin::default() },
+            ..row
+        };
+        let rows = vec![
+            of(Some("/a"), Io::Output, compared([1.25, 1.0], [1.0, 1.0])),
+            of(Some("/a"), Io::Output, compared([1.0, 1.5], [1.0, 1.0])),
+            of(Some("/a"), Io::Output, compared([1.0, 1.0], [1.0, 1.0])),
+            of(Some("/a"), Io::Input, compared([9.0, 1.0], [1.0, 1.0])),
+            of(Some("/b"), Io::Output, row(Outcome::Unreadable("gone".to_owned()))),
+            of(None, Io::Output, compared([9.0, 1.0], [1.0, 1.0])),
+        ];
+        let found = errors(&Comparison { rows, ..comparison() });
+        assert_eq!(found, HashMap::from([("/a".to_owned(), 0.5)]));
+    }
+
+    #[test]
+    fn ten_tensors_that_were_not_compared_are_named() {
+        let places = |number: usize| -> Vec<StoredOrigin> {
+            let place = |index| StoredOrigin { value: Some(format!("v{index}")), ..StoredOrigin::default() };
+            (0..number).map(place).collect()
+        };
+        let of = |only_in_tensors, only_in_reference| {
+            not_compared(&Comparison { only_in_tensors, only_in_reference, ..comparison() }, ["new", "old"])
+        };
+        let label = |index: usize| places(index + 1)[index].label();
+        assert_eq!(of(places(0), places(0)), Vec::<String>::new());
+        assert_eq!(of(places(1), vec![]), [format!("1 tensor is only in new: {}.", label(0))]);
+        let ten: Vec<String> = (0..10).map(label).collect();
+        assert_eq!(of(vec![], places(10)), [format!("10 tensors are only in old: {}.", ten.join(", "))]);
+        assert_eq!(of(vec![], places(12)), [format!("12 tensors are only in old: {} and 2 more.", ten.join(", "))]);
+        assert!(of(places(1), places(1))[2].starts_with("Tensors that were renamed are compared by"));
     }
 
     #[test]

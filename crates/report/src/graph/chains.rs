@@ -144,6 +144,59 @@ mod tests {
     }
 
     #[test]
+    fn the_values_that_pass_in_front_of_each_member_are_counted() {
+        let mut graph = blocks(1);
+        graph.edges = [(0, 1, 0), (0, 3, 0), (1, 3, 1), (2, 2, 2), (3, 4, 3), (4, 9, 4)]
+            .map(|(from, to, value)| Edge { from, to, value, shape: String::new() })
+            .to_vec();
+        // Node 9 is not among them. What node 0 gives passes up to 3, and what 1 gives from 1 to 3.
+        let members: Vec<Member> = (0..5).map(Member::Node).collect();
+        assert_eq!(passing(&members, &graph), [0, 1, 2, 2, 1, 0]);
+        let members = [1, 0, 3].map(Member::Node);
+        assert_eq!(passing(&members, &graph), [0, 1, 2, 0], "places are those among the members");
+    }
+
+    #[test]
+    fn a_group_ends_within_a_third_of_its_size_where_the_least_passes_and_nearest_to_its_size() {
+        let of = |low: &[usize]| -> Vec<usize> { (0..=40).map(|at| usize::from(!low.contains(&at))).collect() };
+        // From 10 on, 12 members end between 18 and 26.
+        assert_eq!(cut(&of(&[]), 10, 12), 22, "where nothing else decides, at the size");
+        assert_eq!([17, 18, 21, 26, 27].map(|at| cut(&of(&[at]), 10, 12)), [22, 18, 21, 26, 22]);
+        assert_eq!(cut(&of(&[18, 25]), 10, 12), 25, "the nearer one of two");
+        // Half more than a group is one.
+        assert_eq!([21, 22, 23].map(|start| cut(&of(&[]), start, 12)), [33, 40, 40]);
+    }
+
+    #[test]
+    fn a_few_ends_of_the_model_stay_beside_the_groups() {
+        let with_ends = |ends: usize| {
+            let mut graph = blocks(6);
+            (0..ends).for_each(|end| graph.nodes[end * 7].kind = NodeKind::Input);
+            let members: Vec<Member> = (0..60).map(Member::Node).collect();
+            let groups = grouped(members, &graph);
+            groups.iter().filter(|member| matches!(member, Member::Node(_))).count()
+        };
+        assert_eq!([0, 1, 8, 9].map(with_ends), [0, 1, 8, 0]);
+        let mut graph = blocks(6);
+        graph.nodes[59].kind = NodeKind::Output;
+        graph.nodes[0].kind = NodeKind::Input;
+        let groups = grouped((0..60).map(Member::Node).collect(), &graph);
+        assert_eq!((groups.first(), groups.last()), (Some(&Member::Node(0)), Some(&Member::Node(59))));
+    }
+
+    #[test]
+    fn a_group_is_named_after_its_first_and_its_last_member_also_if_they_are_groups() {
+        let graph = blocks(2);
+        let group = |name: &str| Member::Module(Module { name: name.to_owned(), members: vec![Member::Node(3)] });
+        let name = |members: Vec<Member>| match as_one(members, &graph) {
+            Member::Module(module) => module.name,
+            Member::Node(_) => String::new(),
+        };
+        assert_eq!(name(vec![Member::Node(0), Member::Node(10), Member::Node(11)]), "Conv … Add");
+        assert_eq!(name(vec![group("Conv … Add"), group("Mul … Relu")]), "Conv … Relu");
+    }
+
+    #[test]
     fn groups_end_where_the_fewest_values_pass() {
         let graph = blocks(12);
         let module = divided(Module::tree(&graph), &graph);

@@ -199,6 +199,42 @@ mod tests {
     }
 
     #[test]
+    fn a_node_has_what_was_said_of_its_name() {
+        let mut marks = Marks::new(HashMap::from([("/b".to_owned(), 0.5)]));
+        marks.add_times("/a", (40.0, 10.0), 5.0, &["/b".to_owned(), "/c".to_owned()]);
+        marks.add_times("/c", (8.0, 7.0), 3.0, &[]);
+        marks.add_values("/a", 1, 2, Some((-1.0, 1.0)));
+        marks.add_values("/a", 10, 20, Some((-3.0, 0.5)));
+        marks.add_input("x", 5, 6, Some((0.0, 9.0)));
+        let of = |name: &str, kind| {
+            let node = Node {
+                name: name.to_owned(),
+                op_type: "Add".to_owned(),
+                kind,
+                modules: Vec::new(),
+                source: None,
+                takes: Vec::new(),
+                gives: Vec::new(),
+                values: Vec::new(),
+            };
+            marks.of_node(&node)
+        };
+        let values = Mark { nan: 11, inf: 22, range: Some((-3.0, 1.0)), ..Mark::default() };
+        let expected = Mark { nanos: Some(40.0), part: 10.0, percent: 5.0, ..values };
+        assert_eq!(of("/a", NodeKind::Operator), expected);
+        let expected = Mark { fused_into: Some("/a".to_owned()), error: Some(0.5), ..Mark::default() };
+        assert_eq!(of("/b", NodeKind::Operator), expected);
+        // What has a time of its own counts for itself.
+        let expected = Mark { nanos: Some(8.0), part: 7.0, percent: 3.0, ..Mark::default() };
+        assert_eq!(of("/c", NodeKind::Operator), expected);
+        let expected = Mark { nan: 5, inf: 6, range: Some((0.0, 9.0)), is_end: true, ..Mark::default() };
+        assert_eq!(of("x", NodeKind::Input), expected);
+        assert_eq!(of("x", NodeKind::Output), Mark { is_end: true, ..Mark::default() });
+        assert_eq!(marks.colourings(), [Colouring::Time, Colouring::Error, Colouring::Finite]);
+        assert!(Marks::default().colourings().is_empty());
+    }
+
+    #[test]
     fn an_input_that_several_operators_take_is_what_the_first_one_says() {
         let mut marks = Marks::default();
         marks.add_input("x", 1, 2, Some((-3.0, 4.0)));

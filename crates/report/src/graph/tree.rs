@@ -165,3 +165,74 @@ pub(super) fn places(members: &[Member]) -> HashMap<usize, usize> {
     }
     places
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A graph of operators that lie in these modules.
+    fn graph(modules: &[&[&str]]) -> ModelGraph {
+        let node = |(place, modules): (usize, &&[&str])| Node {
+            name: format!("n{place}"),
+            op_type: "Add".to_owned(),
+            kind: NodeKind::Operator,
+            modules: modules.iter().map(ToString::to_string).collect(),
+            source: None,
+            takes: Vec::new(),
+            gives: Vec::new(),
+            values: Vec::new(),
+        };
+        ModelGraph { nodes: modules.iter().enumerate().map(node).collect(), edges: Vec::new(), constant: 0 }
+    }
+
+    /// A tree in one line: `0 /a(1 2)`.
+    fn shown(members: &[Member]) -> String {
+        let member = |member: &Member| match member {
+            Member::Node(place) => place.to_string(),
+            Member::Module(module) => format!("{}({})", module.name, shown(&module.members)),
+        };
+        members.iter().map(member).collect::<Vec<_>>().join(" ")
+    }
+
+    fn tree(modules: &[&[&str]]) -> String {
+        shown(&Module::tree(&graph(modules)).members)
+    }
+
+    #[test]
+    fn modules_hold_what_lies_in_them_and_those_with_one_member_are_joined_with_it() {
+        assert_eq!(
+            tree(&[&["/a"], &[], &["/a"], &["/b"], &[], &["/c", "/d"], &["/c", "/d"]]),
+            "/a(0 2) 1 3 4 /c/d(5 6)"
+        );
+        assert_eq!(tree(&[&["/a", "/b"], &["/a", "/b"], &["/a"], &[], &[], &[]]), "/a(/b(0 1) 2) 3 4 5");
+    }
+
+    #[test]
+    fn a_module_with_more_than_half_of_the_model_is_opened() {
+        let (a, b): (&[&str], &[&str]) = (&["/a"], &[]);
+        assert_eq!(tree(&[a, a, b, b]), "/a(0 1) 2 3", "half is not more than half");
+        assert_eq!(tree(&[a, a, a, b, b]), "0 1 2 3 4");
+        let x: &[&str] = &["/a", "/x"];
+        assert_eq!(tree(&[x, x, x, a, b]), "0 1 2 3 4", "what is in it is opened, too");
+        assert_eq!(tree(&[x, x, a, a, b]), "/a/x(0 1) 2 3 4");
+        // A level has 36 members at most, with the module itself.
+        let of = |within: usize| {
+            let modules: Vec<&[&str]> = (0..=within).map(|place| if place < within { a } else { b }).collect();
+            Module::tree(&graph(&modules)).members.len()
+        };
+        assert_eq!([33, 34, 35, 36].map(of), [34, 35, 2, 2]);
+    }
+
+    #[test]
+    fn nodes_are_counted_and_found_in_the_member_that_holds_them() {
+        let tree = Module::tree(&graph(&[&["/a", "/b"], &["/a", "/b"], &["/a"], &[], &[], &[]]));
+        assert_eq!(tree.nodes(), 6);
+        let places = places(&tree.members);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|node| places[&node]), [0, 0, 0, 1, 2, 3]);
+        assert_eq!(tree.members[0].first(), 0);
+        assert_eq!(Member::Module(Module::default()).first(), usize::MAX);
+        let mut seen = Vec::new();
+        tree.each_node(&mut |node| seen.push(node));
+        assert_eq!(seen, [0, 1, 2, 3, 4, 5]);
+    }
+}

@@ -120,6 +120,41 @@ fn relative(directory: &Path, path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::DumpFacts;
+
+    #[test]
+    fn commands_are_those_for_what_is_missing_and_go_to_where_the_run_was_started() {
+        let root = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| root.path().join(name);
+        ["pages", "work/r", "work/d"].iter().for_each(|name| std::fs::create_dir_all(at(name)).expect("a directory"));
+        let of = |recording: bool, dump: bool, directory: &str| -> Vec<String> {
+            let mut run =
+                RunFacts { model: Some("m.onnx".to_owned()), started_in: Some(at("work")), ..RunFacts::default() };
+            run.paths.recording = recording.then(|| at("work/r"));
+            run.dump = dump.then(|| DumpFacts { path: at("work/d"), ..DumpFacts::default() });
+            commands(&run, &at(directory)).into_iter().map(|(_, command)| command).collect()
+        };
+        let expected = [
+            "opscope inspect r --rows 1000",
+            "opscope export r --format perfetto",
+            "opscope export r --format csv --timeline-runs all",
+            "opscope inspect m.onnx",
+            "opscope benchmark m.onnx --output out --dump",
+        ];
+        assert_eq!(of(true, false, "work"), expected);
+        let expected = [
+            "opscope inspect ../work/d",
+            "opscope inspect ../work/d --check",
+            "(cd ../work && opscope inspect m.onnx)",
+            "(cd ../work && opscope benchmark m.onnx --output out --profiler)",
+        ];
+        assert_eq!(of(false, true, "pages"), expected);
+        assert_eq!(of(true, true, "pages").len(), 6);
+        let mut alone = RunFacts { model: Some(String::new()), started_in: Some(at("work")), ..RunFacts::default() };
+        assert!(commands(&alone, &at("work")).is_empty());
+        alone.model = None;
+        assert!(commands(&alone, &at("work")).is_empty());
+    }
 
     #[test]
     fn a_path_is_the_way_from_the_directory_of_the_page() {

@@ -227,7 +227,87 @@ fn signed_percent(percent: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, in_words, machine, signed_duration, signed_percent};
+    use opscope::compare::times::Presence;
+
+    use super::*;
+
+    fn written(with: impl FnOnce(&mut Html)) -> String {
+        let mut html = Html::default();
+        with(&mut html);
+        html.finish()
+    }
+
+    #[test]
+    fn a_bar_goes_from_the_middle_to_the_left_for_what_became_faster() {
+        let of = |difference, most| {
+            let html = written(|html| bar(html, difference, most));
+            html.split("<rect ").nth(1).and_then(|rest| rest.split('>').next()).unwrap_or("").to_owned()
+        };
+        let expected = |x: &str, width: &str, class: &str| {
+            format!("x=\"{x}%\" width=\"{width}%\" height=\"100%\" class=\"{class}\"")
+        };
+        assert_eq!(of(-5.0, 10.0), expected("25", "25", "down"));
+        assert_eq!(of(2.5, 10.0), expected("50", "12.5", "up"));
+        assert_eq!(of(-20.0, 10.0), expected("0", "50", "down"));
+        assert_eq!([of(0.0, 10.0), of(3.0, 0.0)], [expected("50", "0", "up"), expected("50", "0", "up")]);
+    }
+
+    #[test]
+    fn a_row_has_both_sides_and_is_marked_where_it_differs() {
+        let change = |a_ns, b_ns, difference_ns, interval, percent| Change {
+            a_ns,
+            b_ns,
+            a_interval_ns: None,
+            b_interval_ns: None,
+            difference_ns,
+            difference_interval_ns: interval,
+            percent,
+            percent_interval: interval,
+        };
+        let of = |operators: &[&str], change| {
+            let row = OperatorChange {
+                operators: operators.iter().map(ToString::to_string).collect(),
+                op_type: "Conv".to_owned(),
+                added: operators.is_empty(),
+                presence: Presence::Both,
+                a_kernels: Vec::new(),
+                b_kernels: Vec::new(),
+                change,
+            };
+            written(|html| super::row(html, &row, 200.0))
+        };
+        let cell = |sorted: &str, text: &str| format!("<td class=\"n\" data-v=\"{sorted}\">{text}</td>");
+        let slower = of(&["/a", "/b", "/c"], change(Some(100.0), Some(150.0), 50.0, Some((40.0, 60.0)), Some(50.0)));
+        assert!(
+            slower.starts_with("<tr class=\"slower\"><th scope=\"row\">/a<small>with /b, /c</small></th>"),
+            "{slower}"
+        );
+        assert!(slower.contains(&(cell("100", "100 ns") + &cell("150", "150 ns"))), "{slower}");
+        assert!(slower.contains("data-v=\"50\">+50 ns<svg") && slower.contains("width=\"12.5%\""), "{slower}");
+        assert!(slower.ends_with(&(cell("40", "+40 ns to +60 ns") + &cell("50", "+50.00 %") + "</tr>")), "{slower}");
+        let gone = of(&["/a"], change(Some(100.0), None, -100.0, Some((-110.0, -90.0)), None));
+        assert!(gone.starts_with("<tr class=\"faster\"><th scope=\"row\">/a</th>"), "{gone}");
+        assert!(gone.contains(&cell("-1", "–")) && gone.ends_with(&(cell("0", "–") + "</tr>")), "{gone}");
+        let unsure = of(&[], change(None, None, 5.0, None, None));
+        assert!(
+            unsure.starts_with("<tr class=\"same\"><th scope=\"row\">?<small>added by the engine</small>"),
+            "{unsure}"
+        );
+        let total = |change| written(|html| total(html, "Median run", &change));
+        let shown = total(change(Some(100.0), Some(150.0), 50.0, Some((40.0, 60.0)), Some(50.0)));
+        for text in [
+            "class=\"slower\"",
+            ">+50.00 %<",
+            ">slower<",
+            ">100 ns to 150 ns<",
+            ">+40.00 % to +60.00 % with 95 % confidence<",
+        ] {
+            assert!(shown.contains(text), "{text} is not in {shown}");
+        }
+        assert!(total(change(None, Some(1.0), 1.0, None, None)).contains(">too few runs to tell<"));
+        let same = total(change(Some(1.0), Some(1.0), 0.0, Some((-1.0, 1.0)), Some(0.0)));
+        assert!(same.contains(">no difference can be told<"), "{same}");
+    }
 
     #[test]
     fn the_verdict_is_said_in_words() {
@@ -244,6 +324,12 @@ mod tests {
         let slower = in_words(&change(12.0, Some((9.0, 15.0))));
         assert_eq!(slower.0, "finding bad");
         assert_eq!(slower.1, "B is 12.0 % slower than A: the change is +9.0 % to +15.0 % with 95 % confidence.");
+        assert_eq!(in_words(&change(-12.0, Some((-15.0, -9.0)))).0, "finding good");
+        assert!(
+            in_words(&change(0.0, None))
+                .1
+                .starts_with("Whether B is faster than A cannot be told: the medians are 0.0 %")
+        );
         assert!(in_words(&change(-12.0, Some((-15.0, -9.0)))).1.starts_with("B is 12.0 % faster than A"));
         assert!(in_words(&change(1.0, Some((-1.0, 3.0)))).1.starts_with("No difference between B and A can be told"));
         assert!(in_words(&change(1.0, None)).1.contains("too few runs for a confidence interval"));
@@ -251,7 +337,9 @@ mod tests {
 
     #[test]
     fn a_machine_that_was_slower_on_one_side_is_named() {
-        assert_eq!(machine((0.97, 1.06)), None);
+        assert_eq!([(0.97, 1.06), (1.05, 1.2), (0.9, 0.953)].map(machine), [None, None, None]);
+        assert!(machine((1.051, 1.2)).is_some_and(|text| text.contains("1.1 times slower in B")));
+        assert!(machine((0.9, 0.952)).is_some_and(|text| text.contains("1.1 times slower in A")));
         assert!(machine((2.2, 2.6)).is_some_and(|text| text.starts_with("The machine was 2.4 times slower in B: ")));
         assert!(machine((0.45, 0.55)).is_some_and(|text| text.starts_with("The machine was 2.0 times slower in A: ")));
     }

@@ -147,3 +147,22 @@ fn element(html: &mut Html, element: Option<f64>) {
         );
     html.element("td", &[("class", "n"), ("data-v", &sorted)], element.map_or_else(|| "–".to_owned(), value));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_sorted_by_their_values_also_the_smallest() {
+        let of = |number: Option<f64>| {
+            let mut html = Html::default();
+            element(&mut html, number);
+            html.finish()
+        };
+        let expected = |sorted: &str, text: &str| format!("<td class=\"n\" data-v=\"{sorted}\">{text}</td>");
+        assert_eq!(of(None), expected("", "–"));
+        assert_eq!(of(Some(-9.5e-4)), expected("-9.5e-4", "-9.500e-4"));
+        assert_eq!(of(Some(1e-3)), expected("0.001", "0.001000"));
+        assert_eq!(of(Some(-12.5)), expected("-12.5", "-12.50"));
+    }
+}

@@ -271,3 +271,107 @@ impl Colouring {
         std::iter::once(first).chain(ranges).chain([last]).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::facts::RunFacts;
+
+    fn written(with: impl FnOnce(&mut Html)) -> String {
+        let mut html = Html::default();
+        with(&mut html);
+        html.finish()
+    }
+
+    fn picture(colourings: &[Colouring]) -> Picture {
+        let level = Level { width: 300, height: 200, ..Level::default() };
+        Picture { level, colourings: colourings.to_vec(), operators: 1_234, constant: 0 }
+    }
+
+    fn drawn(what: What, note: &str) -> Drawn {
+        Drawn {
+            corner: Point { x: 8, y: 90 },
+            width: 73,
+            what,
+            label: "Conv".to_owned(),
+            note: note.to_owned(),
+            about: vec!["/a".to_owned(), "Conv".to_owned()],
+            mark: Default::default(),
+            most: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_line_runs_through_the_middles_between_its_points() {
+        let points = [(0, 0), (10, 20), (30, 60), (40, 100)].map(|(x, y)| Point { x, y });
+        assert_eq!(curve(&points), "M0,0Q10,20 20,40Q30,60 40,100");
+        assert_eq!(curve(&points[..3]), "M0,0Q10,20 30,60");
+        assert_eq!(curve(&points[..2]), "M0,0L10,20");
+        assert_eq!([curve(&points[..1]), curve(&[])], ["", ""]);
+        let label = Some((Point { x: 5, y: 7 }, "1×3".to_owned()));
+        let line = Line { from: 2, to: 3, points: points[..2].to_vec(), label };
+        let expected = "<path d=\"M0,0L10,20\" data-e=\"2 3\"></path><text x=\"5\" y=\"7\">1×3</text>";
+        assert_eq!(written(|html| edge(html, &line)), expected);
+    }
+
+    #[test]
+    fn a_node_has_its_texts_in_its_middle_and_its_name_alone_lower() {
+        let of = |what, note: &str| written(|html| node(html, &drawn(what, note), &[]));
+        let begin = "<g class=\"n\" transform=\"translate(8,90)\"><title>/a\nConv</title><rect width=\"73\"></rect>";
+        let alone = format!("{begin}<text x=\"36\" y=\"24\">Conv</text></g>");
+        assert_eq!(of(What::Operator, ""), alone);
+        let both = "<text x=\"36\" y=\"17\">Conv</text><text class=\"k\" x=\"36\" y=\"32\">1 ns</text></g>";
+        assert!(of(What::Operator, "1 ns").ends_with(both));
+        assert!(of(What::Port, "").ends_with("<rect width=\"10\"></rect></g>"));
+        let inner = Level { width: 50, height: 60, ..Level::default() };
+        assert!(of(What::Module(inner), "").ends_with("<g class=\"v\" data-s=\"50 60\"></g></g>"));
+        let most = Drawn { most: vec![Colouring::Time, Colouring::Finite], ..drawn(What::Operator, "") };
+        assert!(written(|html| node(html, &most, &[])).contains(" data-most=\"time finite\">"));
+    }
+
+    #[test]
+    fn classes_are_what_a_node_is_and_its_steps_from_the_first_on() {
+        let of = |what, percent, error, is_end| {
+            let mut node = drawn(what, "");
+            (node.mark.percent, node.mark.error, node.mark.is_end, node.mark.inf) = (percent, error, is_end, 1);
+            class(&node, &[Colouring::Time, Colouring::Error, Colouring::Finite])
+        };
+        assert_eq!(of(What::Operator, 0.0, Some(0.0), false), "n f1");
+        assert_eq!(of(What::Operator, 3.0, Some(1e-5), false), "n t3 e2 f1");
+        assert_eq!(of(What::Operator, 0.1, None, false), "n t1 eu f1");
+        assert_eq!([of(What::End, 0.0, None, true), of(What::Port, 0.0, None, false)], ["n i f1", "n p f1"]);
+        assert_eq!(of(What::Module(Level::default()), 30.0, None, false), "n m t5 eu f1");
+    }
+
+    #[test]
+    fn colours_can_be_chosen_where_there_are_two_and_the_first_one_is() {
+        let run = RunFacts::default();
+        let place = Place { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") };
+        let of = |colourings: &[Colouring]| written(|html| controls(html, &place, &picture(colourings)));
+        let two = of(&[Colouring::Time, Colouring::Finite]);
+        let radio = "<input type=\"radio\" name=\"r1-graph-by\" value=";
+        assert!(two.contains(&format!("{radio}\"time\" checked=\"\">time")), "{two}");
+        assert!(two.contains(&format!("{radio}\"finite\">NaN and infinity")), "{two}");
+        assert_eq!(two.matches("data-find").count(), 2);
+        let one = of(&[Colouring::Error]);
+        assert!(!one.contains("radio") && one.contains("data-find=\"error\">Largest difference</button>"), "{one}");
+        assert!(of(&[]).contains("data-graph=\"fit\""));
+    }
+
+    #[test]
+    fn a_scale_says_where_its_steps_begin() {
+        let time = ["below 0.1 %", "to 0.5 %", "to 2 %", "to 10 %", "to 30 %", "from 30 %"];
+        assert_eq!(Colouring::Time.steps(), time);
+        let error = ["below 1e-6", "to 1e-5", "to 1e-4", "to 1e-3", "to 1e-2", "from 1e-2"];
+        assert_eq!(Colouring::Error.steps(), error);
+        let html = written(|html| legend(html, Colouring::Error));
+        assert!(html.contains("class=\"key e5\"") && html.contains("not compared"), "{html}");
+        assert!(!written(|html| legend(html, Colouring::Finite)).contains("not compared"));
+        let mut text = picture(&[]);
+        assert_eq!(about(&text), "1\u{202f}234 operators, folded by module.");
+        text.constant = 5;
+        assert!(about(&text).ends_with(" 5 that compute only constants are not drawn."));
+    }
+}

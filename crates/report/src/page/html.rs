@@ -116,6 +116,28 @@ impl Write for Escape<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Drawing;
+
+    #[test]
+    fn what_a_chart_says_has_places_of_four_digits() {
+        let drawing = |width, plot, rows| Drawing { width, height: 100, plot, rows, content: "<g/>".to_owned() };
+        let spot = |place, height, text: &str| Spot { place, height, text: text.to_owned() };
+        let chart = Chart {
+            title: "Title".to_owned(),
+            description: "What there is".to_owned(),
+            wide: drawing(700, 70..690, 8..90),
+            narrow: drawing(300, 30..290, 7..80),
+            hover: vec![spot(0.123_456, None, "a"), spot(1.0, Some(0.666_666), "b\u{202e}")],
+        };
+        let mut html = Html::default();
+        html.chart(&chart, "r1-x");
+        let html = html.finish();
+        let hover = "[[0.1235,&quot;a&quot;,null],[1.0,&quot;b\\\\u{202e}&quot;,0.6667]]";
+        assert!(html.contains(&format!("data-hover=\"{hover}\"")), "{html}");
+        for plot in ["viewBox=\"0 0 700 100\"", "data-plot=\"70 690 8 90\"", "data-plot=\"30 290 7 80\""] {
+            assert!(html.contains(plot), "{plot} is not in {html}");
+        }
+    }
 
     #[test]
     fn no_text_and_no_attribute_becomes_markup() {

@@ -22,3 +22,17 @@ pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), Repo
     });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Latency;
+
+    #[test]
+    fn three_runs_have_charts() {
+        let of =
+            |runs| is_there(&RunFacts { latency: Some(Latency { runs, ..Latency::default() }), ..RunFacts::default() });
+        assert_eq!([2, 3, 4].map(of), [false, true, true]);
+        assert!(!is_there(&RunFacts::default()));
+    }
+}

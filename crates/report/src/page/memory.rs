@@ -56,3 +56,44 @@ pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), Repo
     });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use opscope_profile::{MemoryOverTime, MemoryPoint};
+
+    use super::*;
+    use crate::facts::RunFacts;
+
+    #[test]
+    fn the_operators_that_hold_the_most_come_first_and_five_hundred_are_shown() {
+        let of = |operators: Vec<MemoryOfOperator>| {
+            let points = vec![MemoryPoint { ns: 0.0, bytes: 1 }];
+            let memory = MemoryOverTime { run: 0, peak_bytes: 1, points, operators };
+            let run = RunFacts { memory: Some(memory), ..RunFacts::default() };
+            let mut html = Html::default();
+            let place = Place { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") };
+            section(&mut html, &place).expect("a chart");
+            html.finish()
+        };
+        let row = |name: &str, allocated_bytes, bytes_at_peak| MemoryOfOperator {
+            operator: (!name.is_empty()).then(|| name.to_owned()),
+            allocations: 1_000,
+            allocated_bytes,
+            bytes_at_peak,
+        };
+        let html = of(vec![row("/a", 1, 0), row("/b", 9, 5), row("", 2_048, 7), row("/c", 10, 5)]);
+        let places =
+            ["inputs of the run", "/c", "/b", "/a"].map(|name| html.find(&format!("<th scope=\"row\">{name}</th>")));
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+        assert!(
+            html.contains("data-v=\"1000\">1\u{202f}000</td><td class=\"n\" data-v=\"2048\">2.0 KiB</td>"),
+            "{html}"
+        );
+        assert!(html.contains("by the operator that computes it."));
+        let many = of((0..502).map(|index| row(&format!("/{index}"), 1, index)).collect());
+        assert!(many.contains("; 2 more hold less.") && many.matches("<th scope=\"row\">").count() == 500);
+        assert!(many.contains("<th scope=\"row\">/501</th>") && !many.contains("<th scope=\"row\">/1</th>"));
+    }
+}

@@ -273,3 +273,32 @@ fn problems(html: &mut Html, run: &RunFacts) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, model: Option<&str>) -> RunFacts {
+        RunFacts { name: name.to_owned(), model: model.map(str::to_owned), ..RunFacts::default() }
+    }
+
+    #[test]
+    fn a_page_is_named_after_the_first_model() {
+        let runs = [run("a", Some("models/one.onnx")), run("b", None), run("c", Some("models/"))];
+        assert_eq!([0, 1, 2].map(|index: usize| model_name(&runs[index])), ["one.onnx", "b", "models/"]);
+        let titles = [0, 1, 2, 3].map(|number: usize| title(&runs[..number]));
+        let expected = ["nothing", "one.onnx", "one.onnx and 1 more", "one.onnx and 2 more"];
+        assert_eq!(titles, expected.map(|title| format!("{title}: opscope report")));
+    }
+
+    #[test]
+    fn twenty_problems_are_shown() {
+        let of = |number: usize| {
+            let mut html = Html::default();
+            problems(&mut html, &RunFacts { problems: vec!["bad".to_owned(); number], ..RunFacts::default() });
+            let html = html.finish();
+            (html.matches("<li>").count(), html.contains("<li>and 2 more</li>"))
+        };
+        assert_eq!([0, 20, 22].map(of), [(0, false), (20, false), (21, true)]);
+    }
+}

@@ -136,3 +136,17 @@ fn first_of(names: &[String]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_sorted_by_its_value_and_three_names_are_shown() {
+        let mut html = Html::default();
+        number(&mut html, 1_234.5, "1.235 µs".to_owned());
+        assert_eq!(html.finish(), "<td class=\"n\" data-v=\"1234.5\">1.235 µs</td>");
+        let of = |names: usize| first_of(&["a", "b", "c", "d", "e"].map(str::to_owned)[..names]);
+        assert_eq!([0, 2, 3, 4, 5].map(of), ["", "a, b", "a, b, c", "a, b, c and 1 more", "a, b, c and 2 more"]);
+    }
+}

@@ -83,3 +83,43 @@ fn row(html: &mut Html, operator: &OperatorTimes) {
         });
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_profile::{RunCounts, Work};
+    use opscope_roofline::{Bound, Limit};
+
+    use super::*;
+    use crate::facts::made;
+
+    fn written(work: Work) -> String {
+        let mut html = Html::default();
+        row(&mut html, &made::operator("/a", Some(work)));
+        html.finish()
+    }
+
+    #[test]
+    fn a_row_has_millions_of_operations_and_how_much_of_the_bound_is_reached() {
+        let mut work = Work::default();
+        (work.flops, work.gflops_per_s, work.flops_per_byte) = (Some(2.5e6), Some(12.5), Some(0.25));
+        work.bound = Some(Bound { limited_by: Limit::Compute, least_ns: 1.0, percent: 40.0 });
+        let html = written(work);
+        let cell = |sorted: &str, text: &str| format!("<td class=\"n\" data-v=\"{sorted}\">{text}</td>");
+        let numbers = [("1", "1 ns"), ("2.5", "2.500"), ("12.5", "12.50"), ("-1", "–"), ("0.25", "0.2500")];
+        let numbers: String = numbers.into_iter().map(|(sorted, text)| cell(sorted, text)).collect();
+        assert!(html.contains(&numbers), "{html}");
+        assert!(html.contains("data-v=\"40\">40.00 %<small>by compute</small>"), "{html}");
+        assert!(written(Work::default()).contains("<td class=\"n\" data-v=\"\">–</td>"));
+    }
+
+    #[test]
+    fn a_run_whose_operators_have_known_work_is_shown() {
+        let of = |work: Option<Work>| {
+            let account =
+                made::account(RunCounts::default(), vec![made::operator("/a", None), made::operator("/b", work)]);
+            is_there(&RunFacts { account: Some(account), ..RunFacts::default() })
+        };
+        assert_eq!((of(None), of(Some(Work::default()))), (false, true));
+        assert!(!is_there(&RunFacts::default()));
+    }
+}

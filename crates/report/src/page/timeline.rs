@@ -183,3 +183,104 @@ fn item(html: &mut Html, class: &str, text: &str) {
         html.text(text);
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operator(op_type: &str, start: f64, nanos: f64) -> Slot {
+        let name = format!("/{op_type}/abcdef");
+        let what = What::Operator { name, op_type: op_type.to_owned(), kernel: "k".to_owned(), fused: 0 };
+        Slot { start, nanos, what }
+    }
+
+    fn timeline(lanes: Vec<Vec<Slot>>) -> Timeline {
+        let lane = |slots| Lane { name: "thread 1".to_owned(), slots };
+        let lanes = lanes.into_iter().map(lane).collect();
+        Timeline { run: 3, nanos: 1_000.0, engine: (100.0, 900.0), lanes, dispatches: 1_234 }
+    }
+
+    fn drawn(timeline: &Timeline) -> String {
+        let mut html = Html::default();
+        drawing(&mut html, timeline, &Colours::of(timeline));
+        html.finish()
+    }
+
+    #[test]
+    fn slots_lie_at_their_part_of_the_run_and_lanes_below_each_other() {
+        let timeline = timeline(vec![
+            vec![operator("A", 250.0, 500.0), operator("B", 800.0, 30.0)],
+            vec![operator("A", 0.0, 29.9)],
+        ]);
+        let html = drawn(&timeline);
+        // The axis is 1.6 high, a lane 1.9.
+        assert!(html.starts_with("<svg width=\"100%\" height=\"5.4em\""), "{html}");
+        for (at, text) in
+            [("0%", "0 ns"), ("25%", "250 ns"), ("50%", "500 ns"), ("75%", "750 ns"), ("100%", "1.000 µs")]
+        {
+            assert!(
+                html.contains(&format!("<text x=\"{at}\" y=\"1.1em\"")) && html.contains(&format!(">{text}</text>")),
+                "{at}"
+            );
+        }
+        let lanes: Vec<&str> = html.split("<svg y=\"").skip(1).collect();
+        assert!(lanes[0].starts_with("1.6em\" height=\"1.7em\"") && lanes[1].starts_with("3.5em\""), "{lanes:?}");
+        assert!(lanes[0].contains("<svg x=\"25%\" width=\"50%\" class=\"s c0\">"), "{html}");
+        assert!(lanes[0].contains("<svg x=\"80%\" width=\"3%\" class=\"s c1\">"), "{html}");
+        assert!(lanes[1].contains("<svg x=\"0%\" width=\"2.99%\" class=\"s c0\">"), "{html}");
+        // 65 letters have room in a half; 3 in 3 %, and none in less.
+        assert!(lanes[0].contains(">/A/abcdef</text>") && lanes[0].contains(">/…f</text>"), "{html}");
+        assert!(!lanes[1].contains("<text"));
+        assert_eq!(
+            about(&timeline),
+            "Run 3, the one nearest to the median: 1\u{202f}234 dispatches in 800 ns, with its copies 1.000 µs."
+        );
+    }
+
+    #[test]
+    fn places_have_the_digits_of_the_closest_zoom() {
+        assert_eq!(
+            [0.0, 12.5, 100.0 / 3.0, 1e-5, 1e-6, 100.0].map(place),
+            ["0", "12.5", "33.33333", "0.00001", "0", "100"]
+        );
+    }
+
+    #[test]
+    fn the_eight_types_that_take_the_most_time_have_a_colour_each() {
+        // A takes 30 + 30, the others 50 to 43; I and J have none.
+        let types = ["B", "C", "D", "E", "F", "G", "H", "I", "J"];
+        let mut slots = vec![operator("A", 0.0, 30.0), operator("A", 30.0, 30.0)];
+        slots.extend(types.iter().zip(0u32..).map(|(name, index)| operator(name, 0.0, f64::from(50 - index))));
+        let full = timeline(vec![slots.clone()]);
+        let colours = Colours::of(&full);
+        let class = |op_type: &str| colours.class(&operator(op_type, 0.0, 1.0).what);
+        assert_eq!(["A", "B", "H", "I", "J"].map(class), ["s c0", "s c1", "s c7", "s other", "s other"]);
+        let legend = |timeline: &Timeline| {
+            let mut html = Html::default();
+            super::legend(&mut html, timeline, &Colours::of(timeline));
+            html.finish()
+        };
+        let shown = legend(&full);
+        assert!(shown.contains("class=\"key c7\"") && !shown.contains("key c8") && shown.contains("other types"));
+        slots.truncate(9);
+        let shown = legend(&timeline(vec![slots]));
+        assert!(shown.contains("class=\"key c7\"") && !shown.contains("other types") && !shown.contains("several"));
+        let several = Slot { start: 0.0, nanos: 1.0, what: What::Several(2) };
+        assert!(legend(&timeline(vec![vec![several]])).contains("key several"));
+    }
+
+    #[test]
+    fn a_title_says_what_a_slot_is_how_long_it_took_and_when() {
+        let of = |what| title(&Slot { start: 1_500.0, nanos: 250.0, what });
+        let operator = |fused| What::Operator { name: "/a".into(), op_type: "Conv".into(), kernel: "k".into(), fused };
+        assert_eq!(of(operator(0)), "/a (Conv, k): 250 ns at 1.500 µs");
+        assert_eq!(of(operator(2)), "/a +2 fused (Conv, k): 250 ns at 1.500 µs");
+        assert_eq!(of(What::Several(1_000)), "1\u{202f}000 short dispatches: 250 ns at 1.500 µs");
+        assert_eq!(of(What::Mark("m".into())), "mark m at 1.500 µs");
+        assert_eq!(of(What::Range("r".into())), "range r: 250 ns at 1.500 µs");
+        assert_eq!(of(What::Gap), "nothing was executed: 250 ns at 1.500 µs");
+        let label = |what| super::label(&Slot { start: 0.0, nanos: 1.0, what }).to_owned();
+        let labels = [What::Several(2), What::Gap, What::Upload, What::Download, What::Mark("m".into())].map(label);
+        assert_eq!(labels, ["several", "", "copy in", "copy out", "m"]);
+    }
+}

@@ -151,3 +151,82 @@ fn row(html: &mut Html, row: &ValueDifference) {
         );
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_its_run_what_was_found_and_is_sorted_by_how_far_it_is_off() {
+        let of = |verdict, run, error, cosine| {
+            let value = ValueDifference {
+                value: "b".to_owned(),
+                reference: None,
+                operator: "/one".to_owned(),
+                op_type: "Add".to_owned(),
+                code: None,
+                run,
+                verdict,
+                outcome: "off".to_owned(),
+                error,
+                cosine,
+            };
+            let mut html = Html::default();
+            row(&mut html, &value);
+            html.finish()
+        };
+        let cell = |sorted: &str, text: &str| format!("<td class=\"n\" data-v=\"{sorted}\">{text}</td>");
+        let differs = of(Verdict::Different, Some(7), Some(0.25), Some(0.5));
+        let expected = cell("7", "7") + "<td>differs: off</td>" + &cell("2.5e-1", "0.2500") + &cell("0.5", "0.5000000");
+        assert!(differs.starts_with("<tr class=\"bad\">") && differs.ends_with(&(expected + "</tr>")), "{differs}");
+        let unknown = of(Verdict::Unknown, None, None, None);
+        let expected = cell("-1", "–") + "<td>cannot be told: off</td>" + &cell("-1", "–") + &cell("-2", "–");
+        assert!(unknown.starts_with("<tr class=\"\">") && unknown.ends_with(&(expected + "</tr>")), "{unknown}");
+        // What has no size stands above all that has one.
+        let infinite = of(Verdict::Different, None, Some(f64::INFINITY), None);
+        assert!(infinite.contains(&cell("1.7976931348623157e308", "no size")), "{infinite}");
+    }
+
+    fn values(outcome: Verdict, compared: usize, different: usize, unknown: usize) -> ValuesComparison {
+        ValuesComparison {
+            run: ("new".to_owned(), "n".into()),
+            reference: ("old".to_owned(), "it is old".into()),
+            verdict: outcome,
+            compared,
+            different,
+            unknown,
+            first: None,
+            rows: Vec::new(),
+            left: 0,
+            not_compared: Vec::new(),
+            notes: Vec::new(),
+            errors: Default::default(),
+        }
+    }
+
+    #[test]
+    fn the_section_ends_with_the_command_that_shows_every_tensor() {
+        let mut html = Html::default();
+        section(&mut html, &values(Verdict::Same, 1, 0, 0), Path::new("."));
+        let html = html.finish();
+        assert!(html.contains("<code>opscope compare n &#39;it is old&#39;</code>"), "{html}");
+        assert!(!html.contains("Not compared") && !html.contains("<table"));
+    }
+
+    #[test]
+    fn the_verdict_counts_what_is_within_the_tolerance() {
+        let of = |outcome, compared, different, unknown| verdict(&values(outcome, compared, different, unknown));
+        let text = "new differs from old, the reference: 2 of 10 tensors compared, 8 within the tolerance.";
+        assert_eq!(of(Verdict::Different, 10, 2, 0), ("finding bad", text.to_owned()));
+        let text = "new differs from old, the reference: 2 of 10 tensors compared, 5 within the tolerance, of 3 it cannot be told.";
+        assert_eq!(of(Verdict::Different, 10, 2, 3), ("finding bad", text.to_owned()));
+        let text = "new agrees with old, the reference: 1 tensor compared, 1 within the tolerance.";
+        assert_eq!(of(Verdict::Same, 1, 0, 0), ("finding good", text.to_owned()));
+        assert!(of(Verdict::Unknown, 0, 0, 0).1.starts_with("No tensor of new could be compared"));
+        assert!(
+            of(Verdict::Unknown, 3, 0, 1)
+                .1
+                .ends_with("3 tensors compared, 2 within the tolerance, of 1 it cannot be told.")
+        );
+    }
+}

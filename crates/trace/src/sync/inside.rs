@@ -175,6 +175,22 @@ mod tests {
     }
 
     #[test]
+    fn a_function_of_the_users_is_outside_and_its_call_goes_on_behind_it() {
+        let (outer, inner) = (Inside::enter(), Inside::enter());
+        assert_eq!(outside(|| (is_inside(), 7)), (false, 7));
+        assert!(is_inside());
+        let unwound = std::panic::catch_unwind(|| outside(|| -> u32 { std::panic::resume_unwind(Box::new(7)) }));
+        assert!(unwound.is_err() && is_inside(), "also where it panics");
+        // It is as deep as before.
+        drop(inner);
+        assert!(is_inside());
+        drop(outer);
+        assert!(!is_inside());
+        outside(|| assert!(!is_inside()));
+        assert!(!is_inside());
+    }
+
+    #[test]
     fn what_is_noted_inside_is_counted_once_when_the_outermost_call_ends() {
         set_counter(Counter::OfATest, count);
         set_counter(Counter::OfATestToo, |key, records| count(key + 1000, records));

@@ -193,3 +193,28 @@ impl Drop for Writers {
         THIS.set(nobody());
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::buffer::{Buffer, BufferOptions};
+    use crate::chunk::header_word;
+    use crate::record::Category;
+
+    #[test]
+    fn the_child_of_a_fork_has_no_writer_and_no_shortcut_of_its_parents() {
+        let buffer = Buffer::create(BufferOptions::default(), |_| ()).expect("there is memory");
+        let emit = |number: u64| buffer.emit_bytes(Category(4), 1, &number.to_le_bytes()).expect("there is room");
+        let header = header_word(Category(4), 1, 8);
+        let append = |number: u64| append_by_buffer(buffer.id(), header, &number.to_le_bytes());
+        let writers = || WRITERS.with(|writers| writers.borrow().list.len());
+        assert_eq!((append(0), writers()), (false, 0));
+        emit(1);
+        assert_eq!((append(2), writers()), (true, 1));
+        reset_after_fork();
+        assert_eq!((append(3), writers()), (false, 0));
+        emit(4);
+        assert_eq!((append(5), writers()), (true, 1));
+        assert_eq!(buffer.statistics().total().emitted, 4);
+    }
+}
