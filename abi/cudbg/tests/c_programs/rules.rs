@@ -181,3 +181,16 @@ fn a_program_that_is_debugged_already_refuses_another_client_until_the_first_one
     // The model is there already, so this client is surprised; but it is attached.
     assert!(attach().error_line().contains("CTX_CREATE, not ATTACH_COMPLETE"));
 }
+
+#[test]
+fn a_suspension_finds_nothing_to_stop_when_the_program_has_ended_and_does_not_fail() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let mut client = start("ended.c", Language::C11, &[], &[debuggee.target()]);
+    client.until("attached");
+    let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    client.until("notified");
+    drop((loaded, debuggee));
+    client.end_input();
+    assert_eq!(client.end().stderr, "");
+}

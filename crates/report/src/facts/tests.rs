@@ -114,7 +114,8 @@ fn the_run_nearest_to_the_median_is_shown_in_full_with_the_gaps_between_its_oper
     let timeline = facts.timeline.as_ref().expect("runs have dispatches");
     assert_eq!((timeline.run, timeline.dispatches, timeline.lanes.len()), (9, 2, 1));
     let part = |nanos: f64| (nanos / timeline.nanos * 1e5).round() / 1e5;
-    let slots = timeline.lanes[0].slots.iter().map(|slot| (part(slot.start), part(slot.nanos), slot.what == What::Gap));
+    let slots =
+        timeline.lanes[0].slots.iter().map(|slot| (part(slot.start), part(slot.nanos), slot.what == SlotContent::Gap));
     assert_eq!(slots.collect::<Vec<_>>(), [(0.1, 0.3, false), (0.4, 0.2, true), (0.6, 0.3, false)]);
     assert_eq!((timeline.engine.0, part(timeline.engine.1)), (0.0, 1.0));
     let latency = facts.latency.as_ref().expect("there are runs");

@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_row_is_free_a_nanosecond_before_the_last_slot_ends() {
-        let times = |start, nanos| (Times { start, nanos }, What::Upload);
+        let times = |start, nanos| (Times { start, nanos }, SlotContent::Upload);
         let rows = |start: f64| in_rows(vec![times(3.0, 10.0), times(start, 1.0)]).len();
         assert_eq!([11.0, 11.9, 12.0, 13.0].map(rows), [2, 2, 1, 1]);
         let many = (0..30).map(|_| times(0.0, 10.0)).collect();
@@ -275,7 +275,7 @@ mod tests {
         // A nanosecond is a gap.
         let gaps = |start: f64| with_gaps(vec![operator(5.0, 10.0), operator(start, 1.0)]);
         assert_eq!([15.0, 15.9, 16.0].map(|start| gaps(start).len()), [2, 2, 3]);
-        assert_eq!(gaps(18.0)[1], Slot { start: 15.0, nanos: 3.0, what: What::Gap });
+        assert_eq!(gaps(18.0)[1], Slot { start: 15.0, nanos: 3.0, what: SlotContent::Gap });
     }
 
     #[test]
@@ -284,11 +284,12 @@ mod tests {
         let slots = |number: usize| {
             let mut slots: Vec<Slot> = (0..number).map(|index| operator(index as f64 * 10.0, 5.0)).collect();
             (slots[4].nanos, slots[6].nanos) = (9.0, 8.0);
-            slots[2].what = What::Gap;
+            slots[2].what = SlotContent::Gap;
             shortened(slots, 4)
         };
         assert_eq!(slots(8).len(), 8);
-        let several = |start: f64, nanos: f64, dispatches| Slot { start, nanos, what: What::Several(dispatches) };
+        let several =
+            |start: f64, nanos: f64, dispatches| Slot { start, nanos, what: SlotContent::Several(dispatches) };
         let expected = [
             several(0.0, 35.0, 3),
             operator(40.0, 9.0),

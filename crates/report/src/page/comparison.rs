@@ -227,7 +227,7 @@ fn signed_percent(percent: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use opscope::compare::times::Presence;
+    use opscope_job::compare::times::Presence;
 
     use super::*;
 

@@ -290,7 +290,7 @@ mod tests {
         Picture { level, colourings: colourings.to_vec(), operators: 1_234, constant: 0 }
     }
 
-    fn drawn(what: What, note: &str) -> Drawn {
+    fn drawn(what: DrawnKind, note: &str) -> Drawn {
         Drawn {
             corner: Point { x: 8, y: 90 },
             width: 73,
@@ -321,13 +321,13 @@ mod tests {
         let of = |what, note: &str| written(|html| node(html, &drawn(what, note), &[]));
         let begin = "<g class=\"n\" transform=\"translate(8,90)\"><title>/a\nConv</title><rect width=\"73\"></rect>";
         let alone = format!("{begin}<text x=\"36\" y=\"24\">Conv</text></g>");
-        assert_eq!(of(What::Operator, ""), alone);
+        assert_eq!(of(DrawnKind::Operator, ""), alone);
         let both = "<text x=\"36\" y=\"17\">Conv</text><text class=\"k\" x=\"36\" y=\"32\">1 ns</text></g>";
-        assert!(of(What::Operator, "1 ns").ends_with(both));
-        assert!(of(What::Port, "").ends_with("<rect width=\"10\"></rect></g>"));
+        assert!(of(DrawnKind::Operator, "1 ns").ends_with(both));
+        assert!(of(DrawnKind::Port, "").ends_with("<rect width=\"10\"></rect></g>"));
         let inner = Level { width: 50, height: 60, ..Level::default() };
-        assert!(of(What::Module(inner), "").ends_with("<g class=\"v\" data-s=\"50 60\"></g></g>"));
-        let most = Drawn { most: vec![Colouring::Time, Colouring::Finite], ..drawn(What::Operator, "") };
+        assert!(of(DrawnKind::Module(inner), "").ends_with("<g class=\"v\" data-s=\"50 60\"></g></g>"));
+        let most = Drawn { most: vec![Colouring::Time, Colouring::Finite], ..drawn(DrawnKind::Operator, "") };
         assert!(written(|html| node(html, &most, &[])).contains(" data-most=\"time finite\">"));
     }
 
@@ -338,17 +338,17 @@ mod tests {
             (node.mark.percent, node.mark.error, node.mark.is_end, node.mark.inf) = (percent, error, is_end, 1);
             class(&node, &[Colouring::Time, Colouring::Error, Colouring::Finite])
         };
-        assert_eq!(of(What::Operator, 0.0, Some(0.0), false), "n f1");
-        assert_eq!(of(What::Operator, 3.0, Some(1e-5), false), "n t3 e2 f1");
-        assert_eq!(of(What::Operator, 0.1, None, false), "n t1 eu f1");
-        assert_eq!([of(What::End, 0.0, None, true), of(What::Port, 0.0, None, false)], ["n i f1", "n p f1"]);
-        assert_eq!(of(What::Module(Level::default()), 30.0, None, false), "n m t5 eu f1");
+        assert_eq!(of(DrawnKind::Operator, 0.0, Some(0.0), false), "n f1");
+        assert_eq!(of(DrawnKind::Operator, 3.0, Some(1e-5), false), "n t3 e2 f1");
+        assert_eq!(of(DrawnKind::Operator, 0.1, None, false), "n t1 eu f1");
+        assert_eq!([of(DrawnKind::End, 0.0, None, true), of(DrawnKind::Port, 0.0, None, false)], ["n i f1", "n p f1"]);
+        assert_eq!(of(DrawnKind::Module(Level::default()), 30.0, None, false), "n m t5 eu f1");
     }
 
     #[test]
     fn colours_can_be_chosen_where_there_are_two_and_the_first_one_is() {
         let run = RunFacts::default();
-        let place = Place { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") };
+        let place = RunOnPage { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") };
         let of = |colourings: &[Colouring]| written(|html| controls(html, &place, &picture(colourings)));
         let two = of(&[Colouring::Time, Colouring::Finite]);
         let radio = "<input type=\"radio\" name=\"r1-graph-by\" value=";

@@ -74,7 +74,8 @@ mod tests {
     fn written(layers: Vec<Layer>) -> String {
         let run = RunFacts { layers: Some(tree("", 100.0, layers)), ..RunFacts::default() };
         let mut html = Html::default();
-        section(&mut html, &Place { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") }).expect("no chart");
+        section(&mut html, &RunOnPage { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") })
+            .expect("no chart");
         html.finish()
     }
 

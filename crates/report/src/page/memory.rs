@@ -73,7 +73,7 @@ mod tests {
             let memory = MemoryOverTime { run: 0, peak_bytes: 1, points, operators };
             let run = RunFacts { memory: Some(memory), ..RunFacts::default() };
             let mut html = Html::default();
-            let place = Place { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") };
+            let place = RunOnPage { run: &run, prefix: "r1".to_owned(), directory: Path::new(".") };
             section(&mut html, &place).expect("a chart");
             html.finish()
         };

@@ -190,7 +190,7 @@ mod tests {
 
     fn operator(op_type: &str, start: f64, nanos: f64) -> Slot {
         let name = format!("/{op_type}/abcdef");
-        let what = What::Operator { name, op_type: op_type.to_owned(), kernel: "k".to_owned(), fused: 0 };
+        let what = SlotContent::Operator { name, op_type: op_type.to_owned(), kernel: "k".to_owned(), fused: 0 };
         Slot { start, nanos, what }
     }
 
@@ -265,22 +265,30 @@ mod tests {
         slots.truncate(9);
         let shown = legend(&timeline(vec![slots]));
         assert!(shown.contains("class=\"key c7\"") && !shown.contains("other types") && !shown.contains("several"));
-        let several = Slot { start: 0.0, nanos: 1.0, what: What::Several(2) };
+        let several = Slot { start: 0.0, nanos: 1.0, what: SlotContent::Several(2) };
         assert!(legend(&timeline(vec![vec![several]])).contains("key several"));
     }
 
     #[test]
     fn a_title_says_what_a_slot_is_how_long_it_took_and_when() {
         let of = |what| title(&Slot { start: 1_500.0, nanos: 250.0, what });
-        let operator = |fused| What::Operator { name: "/a".into(), op_type: "Conv".into(), kernel: "k".into(), fused };
+        let operator =
+            |fused| SlotContent::Operator { name: "/a".into(), op_type: "Conv".into(), kernel: "k".into(), fused };
         assert_eq!(of(operator(0)), "/a (Conv, k): 250 ns at 1.500 µs");
         assert_eq!(of(operator(2)), "/a +2 fused (Conv, k): 250 ns at 1.500 µs");
-        assert_eq!(of(What::Several(1_000)), "1\u{202f}000 short dispatches: 250 ns at 1.500 µs");
-        assert_eq!(of(What::Mark("m".into())), "mark m at 1.500 µs");
-        assert_eq!(of(What::Range("r".into())), "range r: 250 ns at 1.500 µs");
-        assert_eq!(of(What::Gap), "nothing was executed: 250 ns at 1.500 µs");
+        assert_eq!(of(SlotContent::Several(1_000)), "1\u{202f}000 short dispatches: 250 ns at 1.500 µs");
+        assert_eq!(of(SlotContent::Mark("m".into())), "mark m at 1.500 µs");
+        assert_eq!(of(SlotContent::Range("r".into())), "range r: 250 ns at 1.500 µs");
+        assert_eq!(of(SlotContent::Gap), "nothing was executed: 250 ns at 1.500 µs");
         let label = |what| super::label(&Slot { start: 0.0, nanos: 1.0, what }).to_owned();
-        let labels = [What::Several(2), What::Gap, What::Upload, What::Download, What::Mark("m".into())].map(label);
+        let labels = [
+            SlotContent::Several(2),
+            SlotContent::Gap,
+            SlotContent::Upload,
+            SlotContent::Download,
+            SlotContent::Mark("m".into()),
+        ]
+        .map(label);
         assert_eq!(labels, ["several", "", "copy in", "copy out", "m"]);
     }
 }

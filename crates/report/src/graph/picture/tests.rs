@@ -20,7 +20,7 @@ fn edge(from: usize, to: usize, value: usize, shape: &str) -> Edge {
 /// The lines of a level of two nodes, which are the nodes 10 and 11 of the graph, and the ports that were added.
 fn lines(edges: &[Edge]) -> (Vec<(usize, usize, String)>, Vec<String>) {
     let edges: Vec<&Edge> = edges.iter().collect();
-    let drawn = Drawn::new(What::Operator, "Conv", String::new(), Vec::new());
+    let drawn = Drawn::new(DrawnKind::Operator, "Conv", String::new(), Vec::new());
     let mut nodes = vec![drawn.clone(), drawn];
     let lines = joined(&edges, &HashMap::from([(10, 0), (11, 1)]), &mut nodes);
     let label = |line: Line| (line.from, line.to, line.label.map_or_else(String::new, |(_, label)| label));
@@ -65,16 +65,16 @@ fn a_node_is_as_wide_as_what_stands_on_it_in_steps_of_a_dozen() {
     let widths = ["", "abc", "AmwZ%@", "a\u{10ff}", "a\u{1100}", "中文"].map(|text| letters(text, 10.0));
     let expected = [0.0, 30.0, 78.0, 20.0, 30.0, 40.0];
     assert!(widths.iter().zip(expected).all(|(found, width)| (found - width).abs() < 1e-9), "{widths:?}");
-    let width = |label: &str, note: &str| Drawn::new(What::Operator, label, note.to_owned(), Vec::new()).width;
+    let width = |label: &str, note: &str| Drawn::new(DrawnKind::Operator, label, note.to_owned(), Vec::new()).width;
     // 64 at least, which is 72. 13.9 x 7.6 + 22 is 127.64. 18.3 x 6.4 + 22 is 139.12. Ten digits are 98.
     assert_eq!(width("a", ""), 72);
     assert_eq!(width("MatMulInteger", "1.0 µs"), 132);
     assert_eq!(width("Conv", "1.500 µs · 12.50 %"), 144);
     assert_eq!(width("1234567890", ""), 108);
-    let drawn = Drawn::new(What::Operator, &"x".repeat(29), "y".repeat(41), Vec::new());
+    let drawn = Drawn::new(DrawnKind::Operator, &"x".repeat(29), "y".repeat(41), Vec::new());
     assert_eq!((drawn.label.chars().count(), drawn.note.chars().count()), (28, 40));
     assert_eq!(drawn.size(), (drawn.width, 40));
-    assert_eq!(Drawn::new(What::Port, "", String::new(), Vec::new()).size(), (10, 10));
+    assert_eq!(Drawn::new(DrawnKind::Port, "", String::new(), Vec::new()).size(), (10, 10));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_picture_has_levels_within_each_other_and_their_times_together() {
     assert_eq!(shown, expected.map(|(label, note)| (label.to_owned(), note.to_owned())));
     assert_eq!(picture.level.nodes[2].most, [Colouring::Time]);
     assert!(picture.level.nodes.iter().filter(|node| !node.most.is_empty()).count() == 1);
-    let What::Module(level) = &picture.level.nodes[1].what else { panic!("/a is a module") };
+    let DrawnKind::Module(level) = &picture.level.nodes[1].what else { panic!("/a is a module") };
     let shown: Vec<(String, String)> = level.nodes.iter().map(of).collect();
     let expected = [("Conv", "1.000 µs · 10.00 %"), ("Conv", "fused"), ("", ""), ("", "")];
     assert_eq!(shown, expected.map(|(label, note)| (label.to_owned(), note.to_owned())));
