@@ -33,6 +33,8 @@ const RUNNER: &str = "OPSCOPE_C_PROGRAMS_RUNNER";
 pub struct Program {
     library: Library,
     source: PathBuf,
+    /// Other files of the program.
+    more: Vec<PathBuf>,
     languages: &'static [Language],
     headers: Option<PathBuf>,
     used: Vec<Library>,
@@ -63,6 +65,7 @@ impl Program {
         Self {
             library,
             source,
+            more: Vec::new(),
             languages: if is_c { &Language::ALL } else { &[Language::Cxx17] },
             headers: None,
             used: Vec::new(),
@@ -73,6 +76,12 @@ impl Program {
             arguments: Vec::new(),
             runs_in: None,
         }
+    }
+
+    /// Adds another file to the program, in the same language.
+    pub fn and(mut self, source: PathBuf) -> Self {
+        self.more.push(source);
+        self
     }
 
     /// Takes the headers that are in this directory from there, and not from the library's.
@@ -207,7 +216,7 @@ impl Program {
 
     /// Compiles it, if this process has not done that before. Returns the program.
     pub fn compile(&self, language: Language) -> PathBuf {
-        let mut compiler = self.compiler(language, &self.source);
+        let mut compiler = self.compiler(language, self.sources());
         for beside in self.beside.iter().filter(|beside| beside.is_linked) {
             let made = self.compile_beside(beside, language);
             compiler.arg("-L").arg(made.parent().expect("a directory")).arg(format!("-l:{}", beside.name));
@@ -218,7 +227,7 @@ impl Program {
 
     /// Compiles it as a shared library, and loads that into this process.
     pub fn load(&self, language: Language) -> Loaded {
-        let mut compiler = self.compiler(language, &self.source);
+        let mut compiler = self.compiler(language, self.sources());
         compiler.args(["-shared", "-fPIC"]).args(&self.options).arg(self.library.rpath());
         compiler.args(self.used.iter().map(|library| library.rpath()));
         Loaded::open(&made_once(self.source.file_stem().expect("a name"), compiler))
@@ -226,18 +235,22 @@ impl Program {
 
     /// Compiles it as a shared library, which becomes this file.
     pub fn compile_shared(&self, language: Language, to: &Path) {
-        let mut compiler = self.compiler(language, &self.source);
+        let mut compiler = self.compiler(language, self.sources());
         succeeds(compiler.args(["-shared", "-fPIC"]).args(&self.options).arg("-o").arg(to));
     }
 
     fn compile_beside(&self, beside: &Beside, language: Language) -> PathBuf {
-        let mut compiler = self.compiler(language, &beside.source);
+        let mut compiler = self.compiler(language, [&beside.source]);
         compiler.args(["-shared", "-fPIC"]).args(&beside.options);
         made_once(beside.name.as_ref(), compiler)
     }
 
-    /// Returns a compiler of a file, that finds headers and libraries.
-    fn compiler(&self, language: Language, source: &Path) -> Command {
+    fn sources(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.source].into_iter().chain(&self.more)
+    }
+
+    /// Returns a compiler of these files, that finds headers and libraries.
+    fn compiler<'a>(&self, language: Language, sources: impl IntoIterator<Item = &'a PathBuf>) -> Command {
         let libraries = || [self.library].into_iter().chain(self.used.iter().copied());
         let mut compiler = language.compiler();
         // What users compile with libopscope is plain C.
@@ -247,7 +260,7 @@ impl Program {
         if let Some(directory) = &self.headers {
             compiler.arg("-I").arg(directory);
         }
-        compiler.args(libraries().flat_map(Library::header_options)).arg(source).args(["-x", "none"]);
+        compiler.args(libraries().flat_map(Library::header_options)).args(sources).args(["-x", "none"]);
         for library in libraries() {
             compiler.arg("-L").arg(library.files());
         }

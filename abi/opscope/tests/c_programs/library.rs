@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use opscope_c_programs::{DIRECTORY, Library, output_of};
+use opscope_c_programs::{Language, Library, Program, output_of};
 
 use super::{program, run};
 
@@ -57,9 +57,12 @@ fn the_library_is_loaded_and_closed_again_and_again() {
 
 #[test]
 fn the_library_feeds_consumers_that_it_finds() {
-    let name = "librocprofiler-sdk.so.1";
-    let program = program("fed.c").beside("consumer.c", name, &[]);
-    let printed = program.argument("digits_cnn.onnx").argument(format!("{DIRECTORY}/{name}")).run().stdout;
+    let place = tempfile::tempdir().expect("a directory");
+    let consumer = place.path().join("librocprofiler-sdk.so.1");
+    // In C, so that its functions have their names.
+    Program::of(Library::Opscope, "consumer.c").compile_shared(Language::C11, &consumer);
+    let fed = program("fed.c").with("OPSCOPE_LIB_DIR", place.path().to_str().expect("UTF-8"));
+    let printed = fed.arguments(["digits_cnn.onnx", consumer.to_str().expect("UTF-8")]).run().stdout;
     assert_eq!(printed, "fed by libopscope: 3 runs, 45 dispatches, the first of /conv1/Conv\n");
 }
 

@@ -28,8 +28,8 @@ fn program(source: &str) -> Program {
 ///
 /// Not `-rdynamic`: a tool in a program is found without it.
 fn with_tool(source: &str, tools: Library, what: &str, directory: &Path) -> Program {
-    let tool = tools.root().join("tests/models/tool.c").display().to_string();
-    let program = Program::of(Library::Opscope, source).uses(tools).options(&["-lopscope", &tool, &tools.rpath()]);
+    let program = Program::of(Library::Opscope, source).and(tools.root().join("tests/models/tool.c")).uses(tools);
+    let program = program.options(&["-lopscope", &tools.rpath()]);
     let path = |path: PathBuf| path.to_str().expect("UTF-8").to_owned();
     let variables =
         [("OPSCOPE_LIB_DIR", "lib"), ("TOOL_LOG", TOOL_LOG), ("V2_LOG", TOOL_LOG), ("CONSUMER_LOG", CONSUMER_LOG)];
