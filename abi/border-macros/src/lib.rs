@@ -1,4 +1,4 @@
-//! The attribute `exported`. `opscope-border` re-exports it and describes it.
+//! The attributes `exported` and `in_table`. `opscope-border` re-exports and describes them.
 //!
 //! It reads the function's head token by token, because parsers of Rust would be many times as large, and the body is
 //! not needed.
@@ -8,7 +8,20 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// Exports a function to C. See `opscope-border`.
 #[proc_macro_attribute]
 pub fn exported(options: TokenStream, item: TokenStream) -> TokenStream {
-    Function::read(item).map_or_else(Wrong::report, |function| function.exported(options))
+    Function::read(item).map_or_else(Wrong::report, |function| function.written(options, Reached::ByName))
+}
+
+/// Makes a function one that C calls through a table. See `opscope-border`.
+#[proc_macro_attribute]
+pub fn in_table(options: TokenStream, item: TokenStream) -> TokenStream {
+    Function::read(item).map_or_else(Wrong::report, |function| function.written(options, Reached::ByPointer))
+}
+
+/// How C finds a function.
+#[derive(PartialEq, Eq)]
+enum Reached {
+    ByName,
+    ByPointer,
 }
 
 /// An error in the function, and its position.
@@ -81,7 +94,7 @@ impl Function {
 
     /// Writes the function as C calls it. `shell` is the function that runs its body, if it is not that of its error
     /// type.
-    fn exported(self, shell: TokenStream) -> TokenStream {
+    fn written(self, shell: TokenStream, reached: Reached) -> TokenStream {
         let Self { before, has_abi, name, parameters, returned, body } = self;
         let is_result = matches!(
             returned.clone().into_iter().next(),
@@ -95,7 +108,10 @@ impl Function {
             inner.extend(generated(&counted, &[pointer, count]));
         }
         inner.extend([TokenTree::Group(body)]);
-        let mut tokens = generated("#[unsafe(no_mangle)]", &[]);
+        let mut tokens = match reached {
+            Reached::ByName => generated("#[unsafe(no_mangle)]", &[]),
+            Reached::ByPointer => TokenStream::new(),
+        };
         tokens.extend(before);
         if !has_abi {
             tokens.extend(generated("extern \"C\"", &[]));

@@ -1,6 +1,7 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::copy_nonoverlapping;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use crate::{Argument, ArgumentError};
@@ -24,6 +25,12 @@ pub struct Bytes<'a>(*const c_void, PhantomData<&'a [u8]>);
 #[derive(Debug)]
 pub struct ItemsOut<'a, T>(*mut T, PhantomData<&'a mut [T]>);
 
+/// NULL, or a C array that a function reads and writes: what [`Items`] and [`ItemsOut`] promise together. See
+/// [`Changed`].
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct ItemsInOut<'a, T>(*mut T, PhantomData<&'a mut [T]>);
+
 /// A C array with its count.
 #[derive(Debug)]
 pub struct Counted<'a, T> {
@@ -35,6 +42,14 @@ pub struct Counted<'a, T> {
 /// C memory for results, with the number of results that it can hold.
 #[derive(Debug)]
 pub struct Room<'a, T> {
+    items: *mut T,
+    count: usize,
+    lifetime: PhantomData<&'a mut [T]>,
+}
+
+/// A C array that is read and written, with its count.
+#[derive(Debug)]
+pub struct Changed<'a, T> {
     items: *mut T,
     count: usize,
     lifetime: PhantomData<&'a mut [T]>,
@@ -133,6 +148,17 @@ impl<'a> From<&'a [u8]> for Bytes<'a> {
 }
 
 impl<'a, T> ItemsOut<'a, T> {
+    /// No memory.
+    pub const NULL: Self = Self(std::ptr::null_mut(), PhantomData);
+
+    /// Takes a pointer of C.
+    ///
+    /// # Safety
+    /// It is what this type promises, with the count that it is passed with.
+    pub const unsafe fn from_ptr(pointer: *mut T) -> Self {
+        Self(pointer, PhantomData)
+    }
+
     /// Returns the memory with its count.
     ///
     /// # Safety
@@ -140,6 +166,44 @@ impl<'a, T> ItemsOut<'a, T> {
     #[inline]
     pub unsafe fn counted(self, count: impl Count) -> Room<'a, T> {
         Room { items: self.0, count: count.count(), lifetime: PhantomData }
+    }
+}
+
+impl<'a, T> ItemsInOut<'a, T> {
+    /// Returns the array with its count.
+    ///
+    /// # Safety
+    /// It is this array's.
+    #[inline]
+    pub unsafe fn counted(self, count: impl Count) -> Changed<'a, T> {
+        Changed { items: self.0, count: count.count(), lifetime: PhantomData }
+    }
+}
+
+impl<'a, T> Changed<'a, T> {
+    /// Returns the count.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns whether the pointer is NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.items.is_null()
+    }
+
+    /// Returns the elements. The pointer may be NULL only where there are none.
+    #[inline]
+    pub fn get(self, name: &'static str) -> Result<&'a mut [T], ArgumentError> {
+        match self.count {
+            0 => Ok(&mut []),
+            count if self.items.is_null() => Err(ArgumentError::Null { what: Argument::Items(count), name }),
+            _ if !self.items.is_aligned() => Err(ArgumentError::Misaligned(name)),
+            count if is_too_long::<T>(count) => Err(ArgumentError::TooLong(name)),
+            // SAFETY: it is neither NULL nor misaligned nor too long, and `ItemsInOut` promises the rest.
+            count => Ok(unsafe { from_raw_parts_mut(self.items, count) }),
+        }
     }
 }
 
@@ -228,6 +292,26 @@ impl<'a, T> Room<'a, T> {
     }
 }
 
+impl<T: Copy> Room<'_, T> {
+    /// Writes these elements, for which there has to be room. They may lie anywhere.
+    #[inline]
+    pub fn write_all(&self, items: &[T], name: &'static str) -> Result<(), ArgumentError> {
+        if items.is_empty() {
+            return Ok(());
+        }
+        if self.items.is_null() {
+            return Err(ArgumentError::Null { what: Argument::Items(self.count), name });
+        }
+        if items.len() > self.count {
+            return Err(ArgumentError::TooLong(name));
+        }
+        // SAFETY: the memory is not NULL, and `ItemsOut` promises that it can be written to; it has room for so many. They
+        // are copied as bytes, of which nothing is said of their alignment. C's memory is not that of these elements.
+        unsafe { copy_nonoverlapping(items.as_ptr().cast::<u8>(), self.items.cast::<u8>(), size_of_val(items)) };
+        Ok(())
+    }
+}
+
 impl Room<'_, u8> {
     /// Writes a text and a NUL at its end, which must fit.
     pub fn write_text(self, text: &[u8], name: &'static str) -> Result<(), ArgumentError> {
@@ -279,6 +363,41 @@ mod tests {
         assert_eq!(memory, [9; 4]);
         assert_eq!(room(&mut memory, 4).write_text(b"acl", "path"), Ok(()));
         assert_eq!(&memory, b"acl\0");
+    }
+
+    #[test]
+    fn elements_are_written_where_there_is_room_for_all_of_them() {
+        let mut memory = [9_u8; 6];
+        let at = memory[1..].as_mut_ptr().cast::<u16>();
+        // SAFETY: there are two of two bytes.
+        let room = unsafe { ItemsOut::from_ptr(at).counted(2_u32) };
+        assert_eq!(room.write_all(&[0; 3], "words"), Err(ArgumentError::TooLong("words")));
+        assert_eq!(room.write_all(&[0x0101, 0x0202], "words"), Ok(()));
+        assert_eq!(memory, [9, 1, 1, 2, 2, 9]);
+        // SAFETY: NULL is what the type promises.
+        let (none, one) = unsafe { (ItemsOut::<u16>::NULL.counted(0_u32), ItemsOut::<u16>::NULL.counted(1_u32)) };
+        assert_eq!(none.write_all(&[], "words"), Ok(()));
+        let null = ArgumentError::Null { what: Argument::Items(1), name: "words" };
+        assert_eq!(one.write_all(&[1], "words"), Err(null));
+    }
+
+    #[test]
+    fn an_array_is_changed_in_its_place() {
+        let mut numbers = [1_u32, 2, 3];
+        let changed = |at: *mut u32, count: usize| {
+            // SAFETY: there are three, and the count is at most that, or nothing is read.
+            unsafe { ItemsInOut(at, PhantomData).counted(count) }
+        };
+        let place = numbers.as_mut_ptr();
+        for number in changed(place, 2).get("numbers").expect("two numbers") {
+            *number += 10;
+        }
+        assert_eq!(numbers, [11, 12, 3]);
+        let place = numbers.as_mut_ptr();
+        let misaligned = changed(place.wrapping_byte_add(1), 1).get("numbers");
+        assert_eq!(misaligned, Err(ArgumentError::Misaligned("numbers")));
+        assert!(changed(std::ptr::null_mut(), 0).get("numbers").is_ok_and(|none| none.is_empty()));
+        assert!(changed(std::ptr::null_mut(), 1).get("numbers").is_err());
     }
 
     #[test]

@@ -36,6 +36,8 @@
 //! - `#[counted_by(count)]` names the parameter with the count of an array. In the body, the array has its count.
 //! - The ABI is "C" unless the function names another one.
 //!
+//! `in_table` is the same for a function that C calls through a pointer in a table: it has no name in C.
+//!
 //! A Rust program that calls such a function needs values that only C or `unsafe` code can create, so the function
 //! itself is safe.
 //!
@@ -72,9 +74,9 @@ mod value;
 pub use answer::{Answer, Failure, answer, caught, value};
 pub use entry::Entry;
 pub use error::{Argument, ArgumentError};
-pub use items::{Bytes, Count, Counted, Items, ItemsOut, Room};
+pub use items::{Bytes, Changed, Count, Counted, Items, ItemsInOut, ItemsOut, Room};
 pub use last::Last;
-pub use opscope_border_macros::exported;
+pub use opscope_border_macros::{exported, in_table};
 pub use program::{UserData, call_program, report, required};
 pub use sized::{SizedCounted, SizedIn, SizedItems, SizedOut, SizedPlace, SizedStruct};
 pub use text::Text;

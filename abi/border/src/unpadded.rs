@@ -25,12 +25,12 @@ pub unsafe trait Unpadded: Copy {
 macro_rules! numbers {
     ($($number:ty),+) => {
         $(
-            // SAFETY: a number has no padding.
+            // SAFETY: a number has no padding, and neither has a truth.
             unsafe impl Unpadded for $number {}
         )+
     };
 }
-numbers!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+numbers!(bool, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
 // SAFETY: an address has no padding.
 unsafe impl<T> Unpadded for *const T {}

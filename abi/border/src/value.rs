@@ -156,7 +156,19 @@ impl<'a, T> InOut<'a, T> {
     }
 }
 
+impl<'a, T> From<&'a mut T> for InOut<'a, T> {
+    fn from(place: &'a mut T) -> Self {
+        Self(place, PhantomData)
+    }
+}
+
 impl<'a, T: Copy> InOut<'a, T> {
+    /// Reads the value, unless it is NULL.
+    #[inline]
+    pub fn given(self) -> Option<T> {
+        In(self.0.cast_const(), PhantomData).given()
+    }
+
     /// Reads the value, which is required and must be aligned for its type. Returns it with its place.
     #[inline]
     pub fn aligned_place(self, name: &'static str) -> Result<(T, Place<'a, T>), ArgumentError> {

@@ -1,11 +1,11 @@
-//! What `exported` makes of a function.
+//! What `exported` and `in_table` make of a function.
 
 #![deny(unsafe_code)]
 #![allow(missing_docs)]
 
 use std::cell::RefCell;
 
-use opscope_border::{Answer, ArgumentError, Bytes, Failure, Items, Out, Text, exported};
+use opscope_border::{Answer, ArgumentError, Bytes, Failure, Items, Out, Text, exported, in_table};
 
 thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
@@ -76,6 +76,33 @@ pub fn border_test_panic(text: Text<'_>) -> Result<(), Wrong> {
 #[exported]
 pub fn border_test_plain(text: Text<'_>) -> usize {
     text.given().map_or(0, |text| text.count_bytes())
+}
+
+mod first {
+    use super::{Text, Wrong, anywhere, in_table};
+
+    #[in_table(anywhere)]
+    pub fn border_test_entry(text: Text<'_>) -> Result<(), Wrong> {
+        Err(Wrong(5, text.str("text")?.to_owned()))
+    }
+}
+
+mod second {
+    use super::in_table;
+
+    /// Has a name of Rust only: C has one function of a name.
+    #[in_table]
+    pub fn border_test_entry(number: u32) -> u32 {
+        number + 1
+    }
+}
+
+#[test]
+fn functions_in_tables_have_no_names_in_c() {
+    let entry: extern "C" fn(Text<'_>) -> i32 = first::border_test_entry;
+    assert_eq!((entry(Text::from(c"refused")), LAST.take().as_str()), (5, "refused"));
+    let entry: extern "C" fn(u32) -> u32 = second::border_test_entry;
+    assert_eq!(entry(1), 2);
 }
 
 #[test]

@@ -3,115 +3,87 @@
 use std::ffi::c_int;
 use std::hint::black_box;
 
-use opscope_border::Out;
+use opscope_border::{Out, exported};
 
-use crate::border::{Status, call, out};
+use crate::border::Failure;
 use crate::globals;
 use crate::pipes::{self, Served};
 use crate::table::{TABLE, Table};
 use crate::version::{MAJOR, MINOR, REVISION, request};
 
 /// Returns the table for a client that was made for this version.
-///
-/// # Safety
-/// `table` is NULL, or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: Out<'_, *const Table>) -> Status {
-    // SAFETY: the caller promises the same.
-    unsafe { give_table(revision, table) }
+#[exported]
+pub fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: Out<'_, *const Table>) -> Result<(), Failure> {
+    give_table(revision, table)
 }
 
 /// Returns the version of the table.
-///
-/// # Safety
-/// Each pointer is NULL, or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudbgGetAPIVersion(
-    major: Out<'_, u32>,
-    minor: Out<'_, u32>,
-    revision: Out<'_, u32>,
-) -> Status {
-    // SAFETY: the caller promises the same.
-    unsafe { give_version([major, minor, revision]) }
+#[exported]
+pub fn cudbgGetAPIVersion(major: Out<'_, u32>, minor: Out<'_, u32>, revision: Out<'_, u32>) -> Result<(), Failure> {
+    give_version([major, minor, revision])
 }
 
 /// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPI` to.
-///
-/// # Safety
-/// As [`cudbgGetAPI`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GetCUDADebuggerAPI(
+#[exported]
+pub fn GetCUDADebuggerAPI(
     _major: u32,
     _minor: u32,
     revision: u32,
     table: Out<'_, *const Table>,
-) -> Status {
-    // SAFETY: the caller promises the same.
-    unsafe { give_table(revision, table) }
+) -> Result<(), Failure> {
+    give_table(revision, table)
 }
 
 /// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPIVersion` to.
-///
-/// # Safety
-/// As [`cudbgGetAPIVersion`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GetCUDADebuggerAPIVersion(
+#[exported]
+pub fn GetCUDADebuggerAPIVersion(
     major: Out<'_, u32>,
     minor: Out<'_, u32>,
     revision: Out<'_, u32>,
-) -> Status {
-    // SAFETY: the caller promises the same.
-    unsafe { give_version([major, minor, revision]) }
+) -> Result<(), Failure> {
+    give_version([major, minor, revision])
 }
 
 // The exported functions do not call each other: in a process with a libcuda.so.1, the linker may give its function for the name.
 
-/// # Safety
-/// `table` is NULL, or valid for writes.
-unsafe fn give_table(revision: u32, table: Out<'_, *const Table>) -> Status {
-    call(|| {
-        let table = out(table, "the place for the table")?;
-        request(revision)?;
-        table.set(&raw const TABLE);
-        Ok(())
-    })
+fn give_table(revision: u32, table: Out<'_, *const Table>) -> Result<(), Failure> {
+    let table = table.place("the place for the table")?;
+    request(revision)?;
+    table.write(&raw const TABLE);
+    Ok(())
 }
 
-/// # Safety
-/// Each pointer is NULL, or valid for writes.
-unsafe fn give_version([major, minor, revision]: [Out<'_, u32>; 3]) -> Status {
-    call(|| {
-        let places = [out(major, "major")?, out(minor, "minor")?, out(revision, "revision")?];
-        places.into_iter().zip([MAJOR, MINOR, REVISION]).for_each(|(place, number)| place.set(number));
-        Ok(())
-    })
+fn give_version([major, minor, revision]: [Out<'_, u32>; 3]) -> Result<(), Failure> {
+    let places = [major.place("major")?, minor.place("minor")?, revision.place("revision")?];
+    places.into_iter().zip([MAJOR, MINOR, REVISION]).for_each(|(place, number)| place.write(number));
+    Ok(())
 }
 
 /// Called by NVIDIA's driver in a process that is to be debugged. Nothing more has to be done there: a model is debugged through
 /// its debug server.
-#[unsafe(no_mangle)]
-pub extern "C" fn InitializeInjection() -> c_int {
+#[exported]
+pub fn InitializeInjection() -> c_int {
     globals::note_injection();
     1
 }
 
 /// Called by a debugger in a process that it attaches to: events tell it of what is there already, while the process runs.
-#[unsafe(no_mangle)]
-pub extern "C" fn cudbgApiAttach() {
+#[exported]
+pub fn cudbgApiAttach() {
     globals::note_attachment();
 }
 
 /// Called by a debugger in a process that it detaches from: an event tells it of the end, while the process runs.
-#[unsafe(no_mangle)]
-pub extern "C" fn cudbgApiDetach() {
+#[exported]
+pub fn cudbgApiDetach() {
     globals::note_attachment();
 }
 
 /// The entry of an engine in a process of its own: the server for a debugger that speaks over named pipes. It returns when the session
 /// is over. `write_fd`, if it is not negative, is a descriptor that gets one byte when the debugger can be served.
-#[unsafe(no_mangle)]
+#[exported]
 #[allow(clippy::too_many_arguments)]
-pub extern "C" fn cudbgMain(
+pub fn cudbgMain(
     client_pid: c_int,
     client_revision: u32,
     session: c_int,
@@ -121,15 +93,13 @@ pub extern "C" fn cudbgMain(
     _detach_fd: c_int,
     _attach_stub_in_use: c_int,
     _enable_preemption: c_int,
-) -> Status {
-    call(|| {
-        pipes::serve(Served {
-            debugger: client_pid,
-            revision: client_revision,
-            session,
-            is_attached: attach_state != 0,
-            tell: write_fd,
-        })
+) -> Result<(), Failure> {
+    pipes::serve(Served {
+        debugger: client_pid,
+        revision: client_revision,
+        session,
+        is_attached: attach_state != 0,
+        tell: write_fd,
     })
 }
 
@@ -139,8 +109,8 @@ macro_rules! empty {
         $(
             #[doc = "Does nothing."]
             #[inline(never)]
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $function($($argument: $type)?) {
+            #[exported]
+            pub fn $function($($argument: $type)?) {
                 black_box($number);
             }
         )*

@@ -6,9 +6,8 @@
 //!
 //! # What callers promise
 //!
-//! What is said here holds for all functions, and is not repeated. A pointer is NULL, or valid for what the function's
-//! description says; NULL where a value is needed is answered with `CUDBG_ERROR_INVALID_ARGS`. A callback takes the arguments
-//! of its type for as long as the library may call it.
+//! What `opscope-border` says of each type of a parameter. NULL where a value is needed is answered with
+//! `CUDBG_ERROR_INVALID_ARGS`. A callback takes the arguments of its type for as long as the library may call it.
 //!
 //! # Rooms
 //!
@@ -24,11 +23,12 @@
 //! | `image` | the ELF image of a model |
 //! | `graph`, `addresses` | a model's operators and values, and where they are |
 //! | `version`, `globals` | what the client asked for; the variables that it reads and writes |
-//! | `border` | answers, the texts of failures, pointers, and calls inside of callbacks |
+//! | `border` | answers, the texts of failures, and calls inside of callbacks |
 //! | `layout` | the structures that clients read and write, and their numbers |
 
-// `unsafe` means in all functions what is said above. The exported names are those of C.
-#![allow(missing_docs, clippy::missing_safety_doc, non_snake_case)]
+#![deny(unsafe_code)]
+// The exported names are those of C.
+#![allow(missing_docs, non_snake_case)]
 
 /// What messages call this library.
 const LIBRARY: &str = "libcudadebugger";
@@ -37,9 +37,11 @@ pub mod addresses;
 mod border;
 mod calls;
 mod exports;
+#[allow(unsafe_code, reason = "it exports variables, and reads those of another library")]
 mod globals;
 pub mod graph;
 pub mod image;
+#[allow(unsafe_code, reason = "it says what structures consist of")]
 pub mod layout;
 mod pipes;
 mod session;

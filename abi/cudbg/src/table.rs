@@ -2,7 +2,10 @@
 
 use std::ffi::c_void;
 
-use crate::border::{Failure, Status, call, call_for_events};
+use opscope_border::Answer;
+
+use crate::border::{Failure, Status, for_events};
+use crate::layout::function::Function;
 use crate::{calls, session};
 
 /// How many functions there are.
@@ -10,10 +13,7 @@ pub const SLOTS: usize = 164;
 
 /// What `cudbgGetAPI` returns a pointer to.
 #[repr(C)]
-pub struct Table([*const c_void; SLOTS]);
-
-// SAFETY: it has pointers to functions only, and nothing writes to it.
-unsafe impl Sync for Table {}
+pub struct Table([Function; SLOTS]);
 
 /// Makes the table. A function without a body here answers that it is not supported.
 macro_rules! table {
@@ -24,13 +24,13 @@ macro_rules! table {
 
         pub static TABLE: Table = Table([$(table!(@slot $name $($function)?)),*]);
     };
-    (@slot $name:ident $function:ident) => { calls::$function as *const c_void };
+    (@slot $name:ident $function:ident) => { Function::new(calls::$function as *const c_void) };
     (@slot $name:ident) => {{
         /// Leaves its arguments alone: whatever they are, the caller removes them.
         extern "C" fn unsupported() -> Status {
             not_supported(stringify!($name))
         }
-        unsupported as *const c_void
+        Function::new(unsupported as *const c_void)
     }};
 }
 
@@ -40,7 +40,7 @@ fn not_supported(name: &str) -> Status {
         Err(Failure::new(Status::NotSupported, format!("{name} is not supported: an operator has nothing of the kind")))
     };
     // Callbacks of clients since 13.0 may ask for logs, as they may for events.
-    if name == "consumeCudaLogs" { call_for_events(answer) } else { call(answer) }
+    if name == "consumeCudaLogs" { for_events(answer) } else { Answer::answer(answer) }
 }
 
 table! {

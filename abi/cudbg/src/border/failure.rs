@@ -1,6 +1,7 @@
+use opscope_border::ArgumentError;
 use opscope_debug::{DebugError, ErrorCode};
 
-use super::Status;
+use super::{Status, message, rule};
 
 /// Why a call fails: the code that it answers with, and the text that `getErrorStringEx` returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +20,52 @@ impl Failure {
         Self::new(Status::InvalidArgs, format!("{argument} is NULL"))
     }
 
+    /// Checks whether this thread can make a call now, which is one that takes events, or any other.
+    pub(super) fn check_call(takes_events: bool) -> Result<(), Self> {
+        rule::check(takes_events).map_err(|text| Self::new(Status::RecursiveApiCall, text))
+    }
+
     /// A state that is read while the device runs.
     pub fn running() -> Self {
         Self::new(
             Status::RunningDevice,
             "the device runs; suspend it with suspendDevice before its state is read or changed",
         )
+    }
+}
+
+/// What every function of the table does: it keeps the text of a failure, and inside of a callback it is refused.
+impl opscope_border::Failure for Failure {
+    type Status = Status;
+
+    fn success() -> Status {
+        message::keep("");
+        Status::Success
+    }
+
+    fn panicked(text: &str) -> Self {
+        Self::new(Status::Internal, format!("opscope failed: {text}"))
+    }
+
+    fn report(self) -> Status {
+        message::keep(&self.text);
+        self.code
+    }
+
+    fn refusal() -> Option<Status> {
+        Self::check_call(false).err().map(Self::report)
+    }
+}
+
+impl From<ArgumentError> for Failure {
+    fn from(error: ArgumentError) -> Self {
+        match error {
+            ArgumentError::Null { name, .. } => Self::null(name),
+            ArgumentError::Misaligned(name) => {
+                Self::new(Status::InvalidArgs, format!("{name} is not aligned for its type"))
+            }
+            other => Self::new(Status::InvalidArgs, format!("an argument cannot be used: {other:?}")),
+        }
     }
 }
 

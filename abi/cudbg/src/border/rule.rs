@@ -1,7 +1,5 @@
 use std::cell::Cell;
 
-use super::{Failure, Status};
-
 /// Which functions a client may call from inside of its callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
@@ -30,9 +28,9 @@ pub fn inside(rule: Rule, callback: impl FnOnce()) {
     callback();
 }
 
-/// Checks a call; `takes_events` is whether it takes or acknowledges events.
-pub(super) fn check(takes_events: bool) -> Result<(), Failure> {
-    let text = match INSIDE.try_with(Cell::get).unwrap_or(None) {
+/// Checks a call; `takes_events` is whether it takes or acknowledges events. Returns why it is refused.
+pub(super) fn check(takes_events: bool) -> Result<(), &'static str> {
+    Err(match INSIDE.try_with(Cell::get).unwrap_or(None) {
         None => return Ok(()),
         Some(Rule::Relaxed) if takes_events => return Ok(()),
         Some(Rule::Relaxed) => {
@@ -41,6 +39,5 @@ pub(super) fn check(takes_events: bool) -> Result<(), Failure> {
         Some(Rule::Strict) => {
             "before version 13.0 nothing can be called inside of the notification callback; call this from another thread"
         }
-    };
-    Err(Failure::new(Status::RecursiveApiCall, text))
+    })
 }

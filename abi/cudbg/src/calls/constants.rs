@@ -1,10 +1,10 @@
 //! What is the same for all devices, warps and lanes here.
 
-use opscope_border::Out;
+use opscope_border::{ItemsOut, Out, in_table};
 
 use super::place::{LANES, device, with_lane, with_warp};
 use super::registers::REGISTERS;
-use crate::border::{Status, call, out};
+use crate::border::Failure;
 use crate::layout::dimensions::Dim3;
 use crate::layout::memory::MemoryInfo;
 use crate::layout::warp::WarpResources;
@@ -18,40 +18,34 @@ const ZERO: Dim3 = Dim3 { x: 0, y: 0, z: 0 };
 macro_rules! constant {
     (of device: $($function:ident: $type:ty = $value:expr;)*) => {
         $(
-            /// # Safety
-            /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, result: Out<'_, $type>) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function(dev: u32, result: Out<'_, $type>) -> Result<(), Failure> {
                     device(dev)?;
-                    out(result, "the place for the result")?.set($value);
+                    result.place("the place for the result")?.write($value);
                     Ok(())
-                })
+
             }
         )*
     };
     (of warp: $($function:ident: $type:ty = $value:expr;)*) => {
         $(
-            /// # Safety
-            /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, result: Out<'_, $type>) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function(dev: u32, sm: u32, wp: u32, result: Out<'_, $type>) -> Result<(), Failure> {
                     device(dev)?;
-                    let result = out(result, "the place for the result")?;
-                    with_warp((dev, sm, wp), |_| { result.set($value); Ok(()) })
-                })
+                    let result = result.place("the place for the result")?;
+                    with_warp((dev, sm, wp), |_| { result.write($value); Ok(()) })
+
             }
         )*
     };
     (of lane: $($function:ident: $type:ty = $value:expr;)*) => {
         $(
-            /// # Safety
-            /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: Out<'_, $type>) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: Out<'_, $type>) -> Result<(), Failure> {
                     device(dev)?;
-                    let result = out(result, "the place for the result")?;
-                    with_lane((dev, sm, wp, ln), |_| { result.set($value); Ok(()) })
-                })
+                    let result = result.place("the place for the result")?;
+                    with_lane((dev, sm, wp, ln), |_| { result.write($value); Ok(()) })
+
             }
         )*
     };
@@ -78,74 +72,61 @@ constant! { of lane:
     read_syscall_call_depth: u32 = 0;
 }
 
-/// # Safety
-/// The results are NULL, or valid for writes.
-pub unsafe extern "C" fn get_device_pci_bus_info(dev: u32, bus: Out<'_, u32>, device_number: Out<'_, u32>) -> Status {
-    call(|| {
-        device(dev)?;
-        let (bus, number) = (out(bus, "the bus")?, out(device_number, "the device")?);
-        bus.set(0);
-        number.set(0);
-        Ok(())
-    })
+#[in_table]
+pub fn get_device_pci_bus_info(dev: u32, bus: Out<'_, u32>, device_number: Out<'_, u32>) -> Result<(), Failure> {
+    device(dev)?;
+    let (bus, number) = (bus.place("the bus")?, device_number.place("the device")?);
+    bus.write(0);
+    number.write(0);
+    Ok(())
 }
 
-/// # Safety
-/// The results are NULL, or valid for writes.
-pub unsafe extern "C" fn get_cluster_exception_target_block(
+#[in_table]
+pub fn get_cluster_exception_target_block(
     dev: u32,
     sm: u32,
     wp: u32,
     block: Out<'_, Dim3>,
     valid: Out<'_, bool>,
-) -> Status {
-    call(|| {
-        device(dev)?;
-        let (block, valid) = (out(block, "the block")?, out(valid, "valid")?);
-        with_warp((dev, sm, wp), |_| {
-            block.set(ZERO);
-            valid.set(false);
-            Ok(())
-        })
+) -> Result<(), Failure> {
+    device(dev)?;
+    let (block, valid) = (block.place("the block")?, valid.place("valid")?);
+    with_warp((dev, sm, wp), |_| {
+        block.write(ZERO);
+        valid.write(false);
+        Ok(())
     })
 }
 
-/// # Safety
-/// The results are NULL, or valid for writes; the addresses may be NULL.
-pub unsafe extern "C" fn read_all_virtual_return_addresses(
+#[in_table]
+pub fn read_all_virtual_return_addresses(
     dev: u32,
     sm: u32,
     wp: u32,
     ln: u32,
-    _addresses: *mut u64,
+    _addresses: ItemsOut<'_, u64>,
     _count: u32,
     depth: Out<'_, u32>,
     syscall_depth: Out<'_, u32>,
-) -> Status {
-    call(|| {
-        device(dev)?;
-        let (depth, syscall_depth) = (out(depth, "the depth")?, out(syscall_depth, "the depth of system calls")?);
-        with_lane((dev, sm, wp, ln), |_| {
-            depth.set(0);
-            syscall_depth.set(0);
-            Ok(())
-        })
+) -> Result<(), Failure> {
+    device(dev)?;
+    let (depth, syscall_depth) = (depth.place("the depth")?, syscall_depth.place("the depth of system calls")?);
+    with_lane((dev, sm, wp, ln), |_| {
+        depth.write(0);
+        syscall_depth.write(0);
+        Ok(())
     })
 }
 
 /// There is no managed memory.
-///
-/// # Safety
-/// `count` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_managed_memory_region_info(
+#[in_table]
+pub fn get_managed_memory_region_info(
     _start: u64,
-    _regions: *mut MemoryInfo,
+    _regions: ItemsOut<'_, MemoryInfo>,
     _capacity: u32,
     count: Out<'_, u32>,
-) -> Status {
-    call(|| {
-        crate::session::current()?;
-        out(count, "the number of regions")?.set(0);
-        Ok(())
-    })
+) -> Result<(), Failure> {
+    crate::session::current()?;
+    count.place("the number of regions")?.write(0);
+    Ok(())
 }

@@ -2,67 +2,63 @@
 
 use opscope_debug::Sequence;
 
-use opscope_border::Out;
+use opscope_border::{Out, in_table};
 
 use super::place::{device, lane, multiprocessor, warp};
-use crate::border::{Failure, Status, call, out};
+use crate::border::{Failure, Status};
 use crate::layout::numbers::step;
 use crate::session::{Session, Stop, cannot_step, current, require_suspended};
 
-pub extern "C" fn suspend_device(dev: u32) -> Status {
-    call(|| was_running(device(dev)?.suspend()))
+#[in_table]
+pub fn suspend_device(dev: u32) -> Result<(), Failure> {
+    was_running(device(dev)?.suspend())
 }
 
-pub extern "C" fn resume_device(dev: u32) -> Status {
-    call(|| Ok(device(dev)?.resume_all()?))
+#[in_table]
+pub fn resume_device(dev: u32) -> Result<(), Failure> {
+    Ok(device(dev)?.resume_all()?)
 }
 
 /// With a number other than 0 it does not wait: an event follows for clients that asked for such events.
-pub extern "C" fn suspend_all_devices(non_blocking: u32) -> Status {
-    call(|| {
-        let session = current()?;
-        if non_blocking == 0 {
-            return was_running(session.suspend());
-        }
-        was_running(session.suspend_in_background())
-    })
+#[in_table]
+pub fn suspend_all_devices(non_blocking: u32) -> Result<(), Failure> {
+    let session = current()?;
+    if non_blocking == 0 {
+        return was_running(session.suspend());
+    }
+    was_running(session.suspend_in_background())
 }
 
-pub extern "C" fn resume_all_devices() -> Status {
-    call(|| Ok(current()?.resume_all()?))
+#[in_table]
+pub fn resume_all_devices() -> Result<(), Failure> {
+    Ok(current()?.resume_all()?)
 }
 
-pub extern "C" fn single_step_warp40(dev: u32, sm: u32, wp: u32) -> Status {
-    call(|| step_times(dev, sm, wp, 1))
+#[in_table]
+pub fn single_step_warp40(dev: u32, sm: u32, wp: u32) -> Result<(), Failure> {
+    step_times(dev, sm, wp, 1)
 }
 
-/// # Safety
-/// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: Out<'_, u64>) -> Status {
-    call(|| {
-        current()?;
-        let mask = out(mask, "the mask")?;
-        step_times(dev, sm, wp, 1)?;
-        mask.set(1 << wp);
-        Ok(())
-    })
+#[in_table]
+pub fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: Out<'_, u64>) -> Result<(), Failure> {
+    current()?;
+    let mask = mask.place("the mask")?;
+    step_times(dev, sm, wp, 1)?;
+    mask.write(1 << wp);
+    Ok(())
 }
 
-/// # Safety
-/// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn single_step_warp65(dev: u32, sm: u32, wp: u32, steps: u32, mask: Out<'_, u64>) -> Status {
-    call(|| {
-        current()?;
-        let mask = out(mask, "the mask")?;
-        step_times(dev, sm, wp, steps)?;
-        mask.set(1 << wp);
-        Ok(())
-    })
+#[in_table]
+pub fn single_step_warp65(dev: u32, sm: u32, wp: u32, steps: u32, mask: Out<'_, u64>) -> Result<(), Failure> {
+    current()?;
+    let mask = mask.place("the mask")?;
+    step_times(dev, sm, wp, steps)?;
+    mask.write(1 << wp);
+    Ok(())
 }
 
-/// # Safety
-/// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn single_step_warp(
+#[in_table]
+pub fn single_step_warp(
     dev: u32,
     sm: u32,
     wp: u32,
@@ -70,18 +66,16 @@ pub unsafe extern "C" fn single_step_warp(
     steps: u32,
     flags: u32,
     mask: Out<'_, u64>,
-) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        if lane_hint != u32::MAX {
-            lane(&session, lane_hint)?;
-        }
-        blocks(flags)?;
-        let mask = out(mask, "the mask")?;
-        step_times(dev, sm, wp, steps)?;
-        mask.set(1 << wp);
-        Ok(())
-    })
+) -> Result<(), Failure> {
+    let session = device(dev)?;
+    if lane_hint != u32::MAX {
+        lane(&session, lane_hint)?;
+    }
+    blocks(flags)?;
+    let mask = mask.place("the mask")?;
+    step_times(dev, sm, wp, steps)?;
+    mask.write(1 << wp);
+    Ok(())
 }
 
 fn step_times(dev: u32, sm: u32, wp: u32, steps: u32) -> Result<(), Failure> {
@@ -101,16 +95,16 @@ fn step_times(dev: u32, sm: u32, wp: u32, steps: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-pub extern "C" fn resume_warps_until_pc60(dev: u32, sm: u32, mask: u64, pc: u64) -> Status {
-    call(|| until(dev, sm, mask, pc))
+#[in_table]
+pub fn resume_warps_until_pc60(dev: u32, sm: u32, mask: u64, pc: u64) -> Result<(), Failure> {
+    until(dev, sm, mask, pc)
 }
 
-pub extern "C" fn resume_warps_until_pc(dev: u32, sm: u32, mask: u64, pc: u64, flags: u32) -> Status {
-    call(|| {
-        device(dev)?;
-        blocks(flags)?;
-        until(dev, sm, mask, pc)
-    })
+#[in_table]
+pub fn resume_warps_until_pc(dev: u32, sm: u32, mask: u64, pc: u64, flags: u32) -> Result<(), Failure> {
+    device(dev)?;
+    blocks(flags)?;
+    until(dev, sm, mask, pc)
 }
 
 /// Steps runs until they are at an instruction, at a breakpoint, or behind it: it may be one of an operator that the engine

@@ -1,15 +1,13 @@
 //! The device: its names, its shape, and its state in one piece.
 
-use std::ffi::c_char;
-
-use opscope_border::Out;
+use opscope_border::{ItemsOut, Out, Unpadded, in_table};
 
 use super::place::device;
 use super::warps::exception;
-use crate::border::{Failure, Status, call, out, text};
+use crate::border::{Failure, Status, THE_BUFFER, write_text};
 use crate::layout::device::{DeviceInfo, DeviceInfoSizes, LaneInfo, SmInfo, WarpInfo};
 use crate::layout::numbers::attribute;
-use crate::layout::{Layout, zeroed};
+use crate::layout::zeroed;
 use crate::session::{State, Stop, current, require_suspended};
 
 /// Clients infer from the number that an instruction has 16 bytes.
@@ -19,14 +17,11 @@ const SM_TYPE: &str = "sm_75";
 macro_rules! texts {
     ($($function:ident: $text:expr;)*) => {
         $(
-            /// # Safety
-            /// `to` is NULL, or valid for writes of `size` bytes.
-            pub unsafe extern "C" fn $function(dev: u32, to: *mut c_char, size: u32) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function(dev: u32, #[counted_by(size)] to: ItemsOut<'_, u8>, size: u32) -> Result<(), Failure> {
                     device(dev)?;
-                    // SAFETY: the caller promises it.
-                    unsafe { text($text, to, size) }
-                })
+                    write_text($text, to)
+
             }
         )*
     };
@@ -38,26 +33,19 @@ texts! {
     get_sm_type: SM_TYPE;
 }
 
-/// # Safety
-/// `count` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_num_devices(count: Out<'_, u32>) -> Status {
-    call(|| {
-        current()?;
-        out(count, "the number of devices")?.set(1);
-        Ok(())
-    })
+#[in_table]
+pub fn get_num_devices(count: Out<'_, u32>) -> Result<(), Failure> {
+    current()?;
+    count.place("the number of devices")?.write(1);
+    Ok(())
 }
 
 /// As many as there were runs that were stopped at the same time, and at least one.
-///
-/// # Safety
-/// `count` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_num_warps(dev: u32, count: Out<'_, u32>) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        out(count, "the number of warps")?.set(session.state().warps.count());
-        Ok(())
-    })
+#[in_table]
+pub fn get_num_warps(dev: u32, count: Out<'_, u32>) -> Result<(), Failure> {
+    let session = device(dev)?;
+    count.place("the number of warps")?.write(session.state().warps.count());
+    Ok(())
 }
 
 /// Attributes of a warp with their sizes, and the revision that they came with.
@@ -70,68 +58,60 @@ const WARP_ATTRIBUTES: [(usize, u32, u32); 3] = [
 /// How many bytes a mask of multiprocessors or warps has.
 const MASK: u32 = 8;
 
-/// # Safety
-/// `sizes` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_device_info_sizes(dev: u32, sizes: Out<'_, DeviceInfoSizes>) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        let place = out(sizes, "sizes")?;
-        let mut sizes: DeviceInfoSizes = zeroed();
-        sizes.device_info_size = size_of::<DeviceInfo>() as u32;
-        sizes.sm_info_size = size_of::<SmInfo>() as u32;
-        sizes.warp_info_size = size_of::<WarpInfo>() as u32;
-        sizes.lane_info_size = size_of::<LaneInfo>() as u32;
-        for mask in
-            [attribute::DEVICE_SM_UPDATE_MASK, attribute::DEVICE_SM_ACTIVE_MASK, attribute::DEVICE_SM_EXCEPTION_MASK]
-        {
-            sizes.device_info_attribute_sizes[mask] = MASK;
-        }
-        sizes.sm_info_attribute_sizes[attribute::SM_WARP_UPDATE_MASK] = MASK;
-        let all = [4, 0, 4, 8, 12, 12, 12, 4, 8];
-        for (bit, size) in
-            all.into_iter().enumerate().filter(|(bit, _)| is_known(*bit, session.options.version.revision()))
-        {
-            sizes.warp_info_attribute_sizes[bit] = size;
-        }
-        let warp = size_of::<WarpInfo>() + size_of::<LaneInfo>() + all.iter().sum::<u32>() as usize;
-        let masks = 3 * MASK as usize + MASK as usize;
-        sizes.required_buffer_size = (size_of::<DeviceInfo>() + size_of::<SmInfo>() + masks + 64 * warp) as u32;
-        place.set(sizes);
-        Ok(())
-    })
+#[in_table]
+pub fn get_device_info_sizes(dev: u32, sizes: Out<'_, DeviceInfoSizes>) -> Result<(), Failure> {
+    let session = device(dev)?;
+    let place = sizes.place("sizes")?;
+    let mut sizes: DeviceInfoSizes = zeroed();
+    sizes.device_info_size = size_of::<DeviceInfo>() as u32;
+    sizes.sm_info_size = size_of::<SmInfo>() as u32;
+    sizes.warp_info_size = size_of::<WarpInfo>() as u32;
+    sizes.lane_info_size = size_of::<LaneInfo>() as u32;
+    for mask in
+        [attribute::DEVICE_SM_UPDATE_MASK, attribute::DEVICE_SM_ACTIVE_MASK, attribute::DEVICE_SM_EXCEPTION_MASK]
+    {
+        sizes.device_info_attribute_sizes[mask] = MASK;
+    }
+    sizes.sm_info_attribute_sizes[attribute::SM_WARP_UPDATE_MASK] = MASK;
+    let all = [4, 0, 4, 8, 12, 12, 12, 4, 8];
+    for (bit, size) in all.into_iter().enumerate().filter(|(bit, _)| is_known(*bit, session.options.version.revision()))
+    {
+        sizes.warp_info_attribute_sizes[bit] = size;
+    }
+    let warp = size_of::<WarpInfo>() + size_of::<LaneInfo>() + all.iter().sum::<u32>() as usize;
+    let masks = 3 * MASK as usize + MASK as usize;
+    sizes.required_buffer_size = (size_of::<DeviceInfo>() + size_of::<SmInfo>() + masks + 64 * warp) as u32;
+    place.write(sizes);
+    Ok(())
 }
 
-/// # Safety
-/// `buffer` is NULL, or valid for writes of `size` bytes; `written` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_device_info(
+#[in_table]
+pub fn get_device_info(
     dev: u32,
     query: u32,
-    buffer: *mut u8,
+    #[counted_by(size)] buffer: ItemsOut<'_, u8>,
     size: u32,
     written: Out<'_, u32>,
-) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        if buffer.is_null() {
-            return Err(Failure::null("the buffer"));
-        }
-        let written = out(written, "the number of bytes")?;
-        if query > 1 {
-            let text = format!("{query} is no query; there are 0 (everything) and 1 (what changed)");
-            return Err(Failure::new(Status::InvalidArgs, text));
-        }
-        let mut state = session.state();
-        require_suspended(&mut state)?;
-        let blob = describe(&state, session.options.version.revision());
-        if blob.len() > size as usize {
-            let text = format!("the answer has {} bytes, and there is room for {size}", blob.len());
-            return Err(Failure::new(Status::BufferTooSmall, text));
-        }
-        // SAFETY: the caller promises so many bytes.
-        unsafe { std::ptr::copy_nonoverlapping(blob.as_ptr(), buffer, blob.len()) };
-        written.set(blob.len() as u32);
-        Ok(())
-    })
+) -> Result<(), Failure> {
+    let session = device(dev)?;
+    if buffer.is_null() {
+        return Err(Failure::null(THE_BUFFER));
+    }
+    let written = written.place("the number of bytes")?;
+    if query > 1 {
+        let text = format!("{query} is no query; there are 0 (everything) and 1 (what changed)");
+        return Err(Failure::new(Status::InvalidArgs, text));
+    }
+    let mut state = session.state();
+    require_suspended(&mut state)?;
+    let blob = describe(&state, session.options.version.revision());
+    if blob.len() > size as usize {
+        let text = format!("the answer has {} bytes, and there is room for {size}", blob.len());
+        return Err(Failure::new(Status::BufferTooSmall, text));
+    }
+    buffer.write_all(&blob, THE_BUFFER)?;
+    written.write(blob.len() as u32);
+    Ok(())
 }
 
 /// Returns whether clients of a revision know an attribute of a warp.
@@ -155,14 +135,16 @@ fn describe(state: &State, revision: u32) -> Vec<u8> {
     };
     let mut blob = Vec::new();
     let flags = 1 << attribute::DEVICE_SM_ACTIVE_MASK | 1 << attribute::DEVICE_SM_EXCEPTION_MASK;
-    push(&mut blob, &DeviceInfo { response_type: 0, device_attribute_flags: flags });
+    blob.extend(DeviceInfo { response_type: 0, device_attribute_flags: flags }.as_bytes());
     let valid = mask(|_| true);
     blob.extend(u64::from(valid != 0).to_le_bytes());
     blob.extend(u64::from(stops.iter().any(|stop| stop.exception().is_some())).to_le_bytes());
     if valid == 0 {
         return blob;
     }
-    push(&mut blob, &SmInfo { warp_valid_mask: valid, warp_broken_mask: mask(Stop::is_broken), sm_attribute_flags: 0 });
+    blob.extend(
+        SmInfo { warp_valid_mask: valid, warp_broken_mask: mask(Stop::is_broken), sm_attribute_flags: 0 }.as_bytes(),
+    );
     for stop in stops {
         let mut info: WarpInfo = zeroed();
         info.grid_id = stop.grid.map_or(0, |grid| grid.id);
@@ -175,7 +157,7 @@ fn describe(state: &State, revision: u32) -> Vec<u8> {
         };
         let sent = WARP_ATTRIBUTES.iter().filter(|(bit, ..)| is_sent(*bit));
         info.warp_attribute_flags = sent.fold(0, |flags, (bit, ..)| flags | 1 << bit);
-        push(&mut blob, &info);
+        blob.extend(info.as_bytes());
         if stop.exception().is_some() {
             blob.extend(exception(stop).to_le_bytes());
             blob.extend(stop.address.to_le_bytes());
@@ -183,12 +165,7 @@ fn describe(state: &State, revision: u32) -> Vec<u8> {
         if is_sent(attribute::WARP_HIT_BREAKPOINT_HANDLE) {
             blob.extend(handle.unwrap_or_default().to_le_bytes());
         }
-        push(&mut blob, &LaneInfo { virtual_pc: stop.address });
+        blob.extend(LaneInfo { virtual_pc: stop.address }.as_bytes());
     }
     blob
-}
-
-fn push<T: Layout>(blob: &mut Vec<u8>, part: &T) {
-    // SAFETY: the structures of the answer have no padding, so all their bytes are initialized.
-    blob.extend(unsafe { std::slice::from_raw_parts((&raw const *part).cast::<u8>(), size_of::<T>()) });
 }

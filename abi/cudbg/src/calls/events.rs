@@ -1,9 +1,9 @@
 //! Events: taken out of the queues, and acknowledged.
 
-use opscope_border::Out;
+use opscope_border::{In, Out, in_table};
 
 use super::encode::Structure;
-use crate::border::{Failure, Status, call, call_for_events, out};
+use crate::border::{Failure, Status, for_events};
 use crate::layout::event::Event as Event60;
 use crate::layout::event30::Event30;
 use crate::layout::event32::Event32;
@@ -17,11 +17,10 @@ use crate::session::current;
 macro_rules! next_event {
     ($($function:ident: $queue:ident, $structure:ty;)*) => {
         $(
-            /// # Safety
-            /// `event` is NULL, or valid for writes of its structure.
-            pub unsafe extern "C" fn $function(event: Out<'_, $structure>) -> Status {
+            #[in_table(for_events)]
+            pub fn $function(event: Out<'_, $structure>) -> Result<(), Failure> {
                 next(QueueType::$queue as u32, event)
-            }
+                        }
         )*
     };
 }
@@ -36,66 +35,63 @@ next_event! {
     get_next_async_event55: Async, Event55;
 }
 
-/// # Safety
-/// `event` is NULL, or valid for writes of its structure.
-pub unsafe extern "C" fn get_next_event(queue: u32, event: Out<'_, Event60>) -> Status {
+#[in_table(for_events)]
+pub fn get_next_event(queue: u32, event: Out<'_, Event60>) -> Result<(), Failure> {
     next(queue, event)
 }
 
 /// The argument is not read, and may be NULL.
-pub extern "C" fn acknowledge_event30(_event: *const Event30) -> Status {
+#[in_table]
+pub fn acknowledge_event30(_event: In<'_, Event30>) -> Status {
     acknowledge_sync_events()
 }
 
-pub extern "C" fn acknowledge_events42() -> Status {
+#[in_table]
+pub fn acknowledge_events42() -> Status {
     acknowledge_sync_events()
 }
 
-pub extern "C" fn acknowledge_sync_events() -> Status {
-    call_for_events(|| {
-        current()?.acknowledge();
-        Ok(())
-    })
+#[in_table(for_events)]
+pub fn acknowledge_sync_events() -> Result<(), Failure> {
+    current()?.acknowledge();
+    Ok(())
 }
 
-pub extern "C" fn set_kernel_launch_notification_mode(mode: u32) -> Status {
-    call(|| {
-        let session = current()?;
-        let mode = match mode {
-            0 => LaunchNotifyMode::Event,
-            1 => LaunchNotifyMode::Defer,
-            other => {
-                let text = format!("{other} is no mode of launch notifications; there are 0 (events) and 1 (none)");
-                return Err(Failure::new(Status::InvalidArgs, text));
-            }
-        };
-        Ok(session.set_launch_notification(mode)?)
-    })
-}
-
-fn next<S: Structure>(queue: u32, event: Out<'_, S>) -> Status {
-    call_for_events(|| {
-        let session = current()?;
-        let queue = match queue {
-            0 => QueueType::Sync,
-            1 => QueueType::Async,
-            other => {
-                let text = format!("{other} is no queue; there are 0 (synchronous) and 1 (asynchronous)");
-                return Err(Failure::new(Status::InvalidArgs, text));
-            }
-        };
-        let place = out(event, "event")?;
-        let next = session.next(queue, S::GENERATION);
-        match next {
-            Some(next) => {
-                place.set(S::of(&next));
-                Ok(())
-            }
-            None => {
-                // Some clients look at the kind only. It is the first field in all generations.
-                place.set_head(Kind::Invalid as u32);
-                Err(Failure::new(Status::NoEventAvailable, "no event waits in this queue"))
-            }
+#[in_table]
+pub fn set_kernel_launch_notification_mode(mode: u32) -> Result<(), Failure> {
+    let session = current()?;
+    let mode = match mode {
+        0 => LaunchNotifyMode::Event,
+        1 => LaunchNotifyMode::Defer,
+        other => {
+            let text = format!("{other} is no mode of launch notifications; there are 0 (events) and 1 (none)");
+            return Err(Failure::new(Status::InvalidArgs, text));
         }
-    })
+    };
+    Ok(session.set_launch_notification(mode)?)
+}
+
+fn next<S: Structure>(queue: u32, event: Out<'_, S>) -> Result<(), Failure> {
+    let session = current()?;
+    let queue = match queue {
+        0 => QueueType::Sync,
+        1 => QueueType::Async,
+        other => {
+            let text = format!("{other} is no queue; there are 0 (synchronous) and 1 (asynchronous)");
+            return Err(Failure::new(Status::InvalidArgs, text));
+        }
+    };
+    let place = event.place("event")?;
+    let next = session.next(queue, S::GENERATION);
+    match next {
+        Some(next) => {
+            place.write(S::of(&next));
+            Ok(())
+        }
+        None => {
+            // Some clients look at the kind only. It is the first field in all generations.
+            place.write_head(Kind::Invalid as u32);
+            Err(Failure::new(Status::NoEventAvailable, "no event waits in this queue"))
+        }
+    }
 }

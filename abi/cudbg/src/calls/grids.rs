@@ -1,33 +1,26 @@
 //! Grids: dispatches of operators.
 
-use opscope_border::Out;
+use opscope_border::{Out, in_table};
 
 use super::encode::{ONE, function};
 use super::place::device;
-use crate::border::{Failure, Status, call, out};
+use crate::border::{Failure, Status};
 use crate::layout::dimensions::Dim3;
 use crate::layout::grid::GridInfo;
 use crate::layout::numbers::{GridStatus, KernelOrigin, KernelType};
-use crate::layout::zeroed;
+use crate::layout::{beginning_of, zeroed};
 use crate::session::{Grid, State, handle};
 
 /// Functions that return what is known of a grid: as many bytes as a generation has.
 macro_rules! grid_info {
     ($($function:ident: $bytes:expr;)*) => {
         $(
-            /// # Safety
-            /// `info` is NULL, or valid for writes of this generation's structure.
-            pub unsafe extern "C" fn $function(dev: u32, grid: u64, info: *mut u8) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function(dev: u32, grid: u64, info: Out<'_, [u8; $bytes]>) -> Result<(), Failure> {
                     let session = device(dev)?;
-                    if info.is_null() {
-                        return Err(Failure::null("info"));
-                    }
-                    let found = describe(&known(&session.state(), grid)?);
-                    // SAFETY: the caller promises so many bytes; the structure has as many, and no padding.
-                    unsafe { std::ptr::copy_nonoverlapping((&raw const found).cast(), info, $bytes) };
-                    Ok(())
-                })
+                let info = info.place("info")?;
+                info.write(beginning_of(&describe(&known(&session.state(), grid)?)));
+                Ok(())
             }
         )*
     };
@@ -39,38 +32,29 @@ grid_info! {
     get_grid_info: size_of::<GridInfo>();
 }
 
-/// # Safety
-/// `status` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_grid_status50(dev: u32, grid: u32, status: Out<'_, u32>) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        let status = out(status, "status")?;
-        let state = session.state();
-        status.set(status_of(&state, state.grids.widen(grid)));
-        Ok(())
-    })
+#[in_table]
+pub fn get_grid_status50(dev: u32, grid: u32, status: Out<'_, u32>) -> Result<(), Failure> {
+    let session = device(dev)?;
+    let status = status.place("status")?;
+    let state = session.state();
+    status.write(status_of(&state, state.grids.widen(grid)));
+    Ok(())
 }
 
-/// # Safety
-/// `status` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_grid_status(dev: u32, grid: u64, status: Out<'_, u32>) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        out(status, "status")?.set(status_of(&session.state(), grid));
-        Ok(())
-    })
+#[in_table]
+pub fn get_grid_status(dev: u32, grid: u64, status: Out<'_, u32>) -> Result<(), Failure> {
+    let session = device(dev)?;
+    status.place("status")?.write(status_of(&session.state(), grid));
+    Ok(())
 }
 
-/// # Safety
-/// `dimensions` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_cluster_dim120(dev: u32, grid: u64, dimensions: Out<'_, Dim3>) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        let dimensions = out(dimensions, "the dimensions")?;
-        known(&session.state(), grid)?;
-        dimensions.set(ONE);
-        Ok(())
-    })
+#[in_table]
+pub fn get_cluster_dim120(dev: u32, grid: u64, dimensions: Out<'_, Dim3>) -> Result<(), Failure> {
+    let session = device(dev)?;
+    let dimensions = dimensions.place("the dimensions")?;
+    known(&session.state(), grid)?;
+    dimensions.write(ONE);
+    Ok(())
 }
 
 fn status_of(state: &State, grid: u64) -> u32 {

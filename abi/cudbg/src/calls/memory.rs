@@ -1,78 +1,75 @@
 //! Memory: tensors of stopped runs, and weights.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
+use opscope_border::{Bytes, Counted, ItemsOut, Room, in_table};
+
 use super::place::{device, lane, multiprocessor};
-use crate::border::{Failure, Status, bytes, call};
+use crate::border::{Failure, THE_BUFFER};
 use crate::session::{Session, current};
 
-/// # Safety
-/// `buffer` is NULL, or valid for writes of `size` bytes.
-pub unsafe extern "C" fn read_global_memory(address: u64, buffer: *mut c_void, size: u32) -> Status {
-    // SAFETY: the caller promises it.
-    call(|| unsafe { read(&*current()?, address, buffer, size, None) })
+#[in_table]
+pub fn read_global_memory(
+    address: u64,
+    #[counted_by(size)] buffer: ItemsOut<'_, u8>,
+    size: u32,
+) -> Result<(), Failure> {
+    read(&*current()?, address, buffer, None)
 }
 
-/// # Safety
-/// `buffer` is NULL, or valid for reads of `size` bytes.
-pub unsafe extern "C" fn write_global_memory(address: u64, buffer: *const c_void, size: u32) -> Status {
-    // SAFETY: the caller promises it.
-    call(|| unsafe { write(&*current()?, address, buffer, size, None) })
+#[in_table]
+pub fn write_global_memory(address: u64, #[counted_by(size)] buffer: Bytes<'_>, size: u32) -> Result<(), Failure> {
+    write(&*current()?, address, buffer, None)
 }
 
 /// Of a device. Constant memory is not apart from the other.
-///
-/// # Safety
-/// `buffer` is NULL, or valid for writes of `size` bytes.
-pub unsafe extern "C" fn read_device_memory(dev: u32, address: u64, buffer: *mut c_void, size: u32) -> Status {
-    // SAFETY: the caller promises it.
-    call(|| unsafe { read(&*device(dev)?, address, buffer, size, None) })
+#[in_table]
+pub fn read_device_memory(
+    dev: u32,
+    address: u64,
+    #[counted_by(size)] buffer: ItemsOut<'_, u8>,
+    size: u32,
+) -> Result<(), Failure> {
+    read(&*device(dev)?, address, buffer, None)
 }
 
-/// # Safety
-/// `buffer` is NULL, or valid for reads of `size` bytes.
-pub unsafe extern "C" fn write_device_memory(dev: u32, address: u64, buffer: *const c_void, size: u32) -> Status {
-    // SAFETY: the caller promises it.
-    call(|| unsafe { write(&*device(dev)?, address, buffer, size, None) })
+#[in_table]
+pub fn write_device_memory(
+    dev: u32,
+    address: u64,
+    #[counted_by(size)] buffer: Bytes<'_>,
+    size: u32,
+) -> Result<(), Failure> {
+    write(&*device(dev)?, address, buffer, None)
 }
 
 /// As a lane sees it: of its run, if it is stopped.
-///
-/// # Safety
-/// `buffer` is NULL, or valid for writes of `size` bytes.
-pub unsafe extern "C" fn read_generic_memory(
+#[in_table]
+pub fn read_generic_memory(
     dev: u32,
     sm: u32,
     wp: u32,
     ln: u32,
     address: u64,
-    buffer: *mut c_void,
+    #[counted_by(size)] buffer: ItemsOut<'_, u8>,
     size: u32,
-) -> Status {
-    call(|| {
-        let (session, warp) = of_lane(dev, sm, wp, ln)?;
-        // SAFETY: the caller promises it.
-        unsafe { read(&session, address, buffer, size, warp) }
-    })
+) -> Result<(), Failure> {
+    let (session, warp) = of_lane(dev, sm, wp, ln)?;
+    read(&session, address, buffer, warp)
 }
 
-/// # Safety
-/// `buffer` is NULL, or valid for reads of `size` bytes.
-pub unsafe extern "C" fn write_generic_memory(
+#[in_table]
+pub fn write_generic_memory(
     dev: u32,
     sm: u32,
     wp: u32,
     ln: u32,
     address: u64,
-    buffer: *const c_void,
+    #[counted_by(size)] buffer: Bytes<'_>,
     size: u32,
-) -> Status {
-    call(|| {
-        let (session, warp) = of_lane(dev, sm, wp, ln)?;
-        // SAFETY: the caller promises it.
-        unsafe { write(&session, address, buffer, size, warp) }
-    })
+) -> Result<(), Failure> {
+    let (session, warp) = of_lane(dev, sm, wp, ln)?;
+    write(&session, address, buffer, warp)
 }
 
 /// Returns the session and the warp of a lane, if a run is stopped there. Otherwise the address alone decides.
@@ -84,34 +81,14 @@ fn of_lane(dev: u32, sm: u32, wp: u32, ln: u32) -> Result<(Arc<Session>, Option<
     Ok((session, is_stopped.then_some(wp)))
 }
 
-/// # Safety
-/// `buffer` is NULL, or valid for writes of `size` bytes.
-unsafe fn read(
-    session: &Session,
-    address: u64,
-    buffer: *mut c_void,
-    size: u32,
-    warp: Option<u32>,
-) -> Result<(), Failure> {
-    if buffer.is_null() && size > 0 {
-        return Err(Failure::null("the buffer"));
+fn read(session: &Session, address: u64, buffer: Room<'_, u8>, warp: Option<u32>) -> Result<(), Failure> {
+    if buffer.is_null() && buffer.count() > 0 {
+        return Err(Failure::null(THE_BUFFER));
     }
-    let read = session.read_memory(address, size as usize, warp)?;
-    // SAFETY: the caller promises so many bytes.
-    unsafe { std::ptr::copy_nonoverlapping(read.as_ptr(), buffer.cast(), read.len()) };
-    Ok(())
+    let read = session.read_memory(address, buffer.count(), warp)?;
+    Ok(buffer.write_all(&read, THE_BUFFER)?)
 }
 
-/// # Safety
-/// `buffer` is NULL, or valid for reads of `size` bytes.
-unsafe fn write(
-    session: &Session,
-    address: u64,
-    buffer: *const c_void,
-    size: u32,
-    warp: Option<u32>,
-) -> Result<(), Failure> {
-    // SAFETY: the caller promises it.
-    let data = unsafe { bytes(buffer.cast(), size as usize, "the buffer") }?;
-    session.write_memory(address, data, warp)
+fn write(session: &Session, address: u64, buffer: Counted<'_, u8>, warp: Option<u32>) -> Result<(), Failure> {
+    session.write_memory(address, buffer.get(THE_BUFFER)?, warp)
 }

@@ -1,81 +1,61 @@
 //! Registers: an operator has none. Debuggers read some at every stop, and get zeros.
 
-use opscope_border::Out;
+use opscope_border::{ItemsOut, Out, Room, in_table};
 
 use super::place::{device, with_lane};
-use crate::border::{Failure, Status, call, out};
+use crate::border::{Failure, Status};
 
 /// How many a lane has: all that an instruction can name. cuda-gdb 12.4 looks names up among these before it comes to `pc`, and ends
 /// with an internal error where one that it counts with is missing.
 pub const REGISTERS: u32 = 256;
 
-/// # Safety
-/// `value` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_register(
-    dev: u32,
-    sm: u32,
-    wp: u32,
-    ln: u32,
-    number: u32,
-    value: Out<'_, u32>,
-) -> Status {
-    call(|| {
-        let value = out(value, "the value")?;
-        check((dev, sm, wp, ln), number, 1)?;
-        value.set(0);
-        Ok(())
-    })
+#[in_table]
+pub fn read_register(dev: u32, sm: u32, wp: u32, ln: u32, number: u32, value: Out<'_, u32>) -> Result<(), Failure> {
+    let value = value.place("the value")?;
+    check((dev, sm, wp, ln), number, 1)?;
+    value.write(0);
+    Ok(())
 }
 
-/// # Safety
-/// `values` is NULL, or valid for writes of so many registers.
-pub unsafe extern "C" fn read_register_range60(
+#[in_table]
+pub fn read_register_range60(
     dev: u32,
     sm: u32,
     wp: u32,
     ln: u32,
     first: u32,
     count: u32,
-    values: *mut u32,
-) -> Status {
-    // SAFETY: the caller promises it.
-    call(|| unsafe { read_range((dev, sm, wp, ln), first, count, values) })
+    #[counted_by(count)] values: ItemsOut<'_, u32>,
+) -> Result<(), Failure> {
+    read_range((dev, sm, wp, ln), first, values)
 }
 
-/// # Safety
-/// `values` is NULL, or valid for writes of so many registers; `read` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_register_range(
+#[in_table]
+pub fn read_register_range(
     dev: u32,
     sm: u32,
     wp: u32,
     ln: u32,
     first: u32,
     count: u32,
-    values: *mut u32,
+    #[counted_by(count)] values: ItemsOut<'_, u32>,
     read: Out<'_, u32>,
-) -> Status {
-    call(|| {
-        // SAFETY: the caller promises it.
-        unsafe { read_range((dev, sm, wp, ln), first, count, values) }?;
-        if !read.is_null() {
-            out(read, "the number of registers")?.set(count);
-        }
-        Ok(())
-    })
-}
-
-/// # Safety
-/// `values` is NULL, or valid for writes of so many registers.
-unsafe fn read_range(at: (u32, u32, u32, u32), first: u32, count: u32, values: *mut u32) -> Result<(), Failure> {
-    if values.is_null() && count > 0 {
-        return Err(Failure::null("the place for the registers"));
-    }
-    check(at, first, count)?;
-    if count > 0 {
-        // SAFETY: it is not NULL, and the caller promises so many; they are at most 256, of four bytes of any value.
-        unsafe { values.cast::<u8>().write_bytes(0, count as usize * size_of::<u32>()) };
+) -> Result<(), Failure> {
+    read_range((dev, sm, wp, ln), first, values)?;
+    if !read.is_null() {
+        read.place("the number of registers")?.write(count);
     }
     Ok(())
+}
+
+fn read_range(at: (u32, u32, u32, u32), first: u32, values: Room<'_, u32>) -> Result<(), Failure> {
+    const NAME: &str = "the place for the registers";
+    let count = values.count();
+    if values.is_null() && count > 0 {
+        return Err(Failure::null(NAME));
+    }
+    check(at, first, count as u32)?;
+    Ok(values.write_all(&[0; REGISTERS as usize][..count], NAME)?)
 }
 
 fn check(at: (u32, u32, u32, u32), first: u32, count: u32) -> Result<(), Failure> {

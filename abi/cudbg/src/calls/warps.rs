@@ -1,17 +1,14 @@
 //! The state of warps and lanes: where runs are stopped, and why.
 
-use std::ffi::c_char;
-use std::mem::offset_of;
-
-use opscope_border::Out;
+use opscope_border::{ItemsInOut, ItemsOut, Out, in_table};
 
 use super::place::{device, lane, multiprocessor, warp, with_lane, with_warp};
-use crate::border::{Failure, Status, ascii, call, out, text};
+use crate::border::{Failure, Status, ascii, write_text};
 use crate::layout::dimensions::{Dim2, Dim3};
 use crate::layout::memory::AttributeValuePair;
 use crate::layout::numbers::{Exception, GridAttribute};
 use crate::layout::warp::WarpState;
-use crate::layout::zeroed;
+use crate::layout::{beginning_of, zeroed};
 use crate::session::{Stop, require_suspended};
 
 use super::encode::ONE;
@@ -22,15 +19,13 @@ const ZERO: Dim3 = Dim3 { x: 0, y: 0, z: 0 };
 macro_rules! of_warp {
     ($($function:ident: $type:ty, |$stop:ident| $value:expr;)*) => {
         $(
-            /// # Safety
-            /// The result is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, result: Out<'_, $type>) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function(dev: u32, sm: u32, wp: u32, result: Out<'_, $type>) -> Result<(), Failure> {
                     let session = device(dev)?;
-                    let result = out(result, "the place for the result")?;
+                    let result = result.place("the place for the result")?;
                     drop(session);
-                    with_warp((dev, sm, wp), |$stop| { result.set($value); Ok(()) })
-                })
+                    with_warp((dev, sm, wp), |$stop| { result.write($value); Ok(()) })
+
             }
         )*
     };
@@ -53,15 +48,13 @@ of_warp! {
 macro_rules! of_lane {
     ($($function:ident: $type:ty, |$stop:ident| $value:expr;)*) => {
         $(
-            /// # Safety
-            /// The result is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: Out<'_, $type>) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function(dev: u32, sm: u32, wp: u32, ln: u32, result: Out<'_, $type>) -> Result<(), Failure> {
                     let session = device(dev)?;
-                    let result = out(result, "the place for the result")?;
+                    let result = result.place("the place for the result")?;
                     drop(session);
-                    with_lane((dev, sm, wp, ln), |$stop| { result.set($value); Ok(()) })
-                })
+                    with_lane((dev, sm, wp, ln), |$stop| { result.write($value); Ok(()) })
+
             }
         )*
     };
@@ -75,64 +68,55 @@ of_lane! {
     read_lane_exception: u32, |stop| exception(stop);
 }
 
-/// # Safety
-/// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_valid_warps(dev: u32, sm: u32, mask: Out<'_, u64>) -> Status {
-    call(|| masked(dev, sm, mask, |_| true))
+#[in_table]
+pub fn read_valid_warps(dev: u32, sm: u32, mask: Out<'_, u64>) -> Result<(), Failure> {
+    masked(dev, sm, mask, |_| true)
 }
 
-/// # Safety
-/// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_broken_warps(dev: u32, sm: u32, mask: Out<'_, u64>) -> Status {
-    call(|| masked(dev, sm, mask, Stop::is_broken))
+#[in_table]
+pub fn read_broken_warps(dev: u32, sm: u32, mask: Out<'_, u64>) -> Result<(), Failure> {
+    masked(dev, sm, mask, Stop::is_broken)
 }
 
-/// # Safety
-/// The results are NULL, or valid for writes.
-pub unsafe extern "C" fn read_error_pc(dev: u32, sm: u32, wp: u32, pc: Out<'_, u64>, valid: Out<'_, bool>) -> Status {
-    call(|| {
-        device(dev)?;
-        let (pc, valid) = (out(pc, "errorPC")?, out(valid, "errorPCValid")?);
-        with_warp((dev, sm, wp), |stop| {
-            valid.set(stop.exception().is_some() && stop.place.is_some());
-            pc.set(if stop.exception().is_some() { stop.address } else { 0 });
-            Ok(())
-        })
+#[in_table]
+pub fn read_error_pc(dev: u32, sm: u32, wp: u32, pc: Out<'_, u64>, valid: Out<'_, bool>) -> Result<(), Failure> {
+    device(dev)?;
+    let (pc, valid) = (pc.place("errorPC")?, valid.place("errorPCValid")?);
+    with_warp((dev, sm, wp), |stop| {
+        valid.write(stop.exception().is_some() && stop.place.is_some());
+        pc.write(if stop.exception().is_some() { stop.address } else { 0 });
+        Ok(())
     })
 }
 
-/// # Safety
-/// The results are NULL, or valid for writes.
-pub unsafe extern "C" fn read_sm_exception(
+#[in_table]
+pub fn read_sm_exception(
     dev: u32,
     sm: u32,
     result: Out<'_, u32>,
     pc: Out<'_, u64>,
     valid: Out<'_, bool>,
-) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        let (result, pc, valid) = (out(result, "exception")?, out(pc, "errorPC")?, out(valid, "errorPCValid")?);
-        multiprocessor(&session, sm)?;
-        let mut state = session.state();
-        require_suspended(&mut state)?;
-        let failed = state.stops().map(|(_, stop)| stop).find(|stop| stop.exception().is_some());
-        result.set(failed.map_or(Exception::None as u32, exception));
-        pc.set(failed.map_or(0, |stop| stop.address));
-        valid.set(failed.is_some_and(|stop| stop.place.is_some()));
-        Ok(())
-    })
+) -> Result<(), Failure> {
+    let session = device(dev)?;
+    let (result, pc, valid) = (result.place("exception")?, pc.place("errorPC")?, valid.place("errorPCValid")?);
+    multiprocessor(&session, sm)?;
+    let mut state = session.state();
+    require_suspended(&mut state)?;
+    let failed = state.stops().map(|(_, stop)| stop).find(|stop| stop.exception().is_some());
+    result.write(failed.map_or(Exception::None as u32, exception));
+    pc.write(failed.map_or(0, |stop| stop.address));
+    valid.write(failed.is_some_and(|stop| stop.place.is_some()));
+    Ok(())
 }
 
-/// # Safety
-/// `mask` is NULL, or valid for writes.
-pub unsafe extern "C" fn read_device_exception_state80(dev: u32, mask: Out<'_, u64>) -> Status {
-    call(|| {
-        let value = exceptions(dev, mask.is_null())?;
-        out(mask, "the mask")?.set(value);
-        Ok(())
-    })
+#[in_table]
+pub fn read_device_exception_state80(dev: u32, mask: Out<'_, u64>) -> Result<(), Failure> {
+    let value = exceptions(dev, mask.is_null())?;
+    mask.place("the mask")?.write(value);
+    Ok(())
 }
+
+const THE_MASK: &str = "the mask";
 
 /// The most words of a mask: a bit for each multiprocessor, of which no device has so many.
 const MOST_WORDS: u32 = 1024;
@@ -140,94 +124,80 @@ const MOST_WORDS: u32 = 1024;
 /// The most attributes that are read at once. There are a few, and each may be asked for again.
 const MOST_PAIRS: u32 = 1024;
 
-/// # Safety
-/// `mask` is NULL, or valid for writes of so many words.
-pub unsafe extern "C" fn read_device_exception_state(dev: u32, mask: *mut u64, words: u32) -> Status {
-    call(|| {
-        let value = exceptions(dev, mask.is_null())?;
-        if words == 0 {
-            return Err(Failure::new(Status::InvalidArgs, "the mask has 0 words; it needs one"));
-        }
-        if words > MOST_WORDS {
-            let text = format!("the mask has {words} words; the masks of all devices have at most {MOST_WORDS}");
-            return Err(Failure::new(Status::InvalidArgs, text));
-        }
-        for word in 0..words as usize {
-            // SAFETY: the caller promises so many words.
-            unsafe { mask.add(word).write_unaligned(if word == 0 { value } else { 0 }) };
-        }
-        Ok(())
-    })
+#[in_table]
+pub fn read_device_exception_state(
+    dev: u32,
+    #[counted_by(words)] mask: ItemsOut<'_, u64>,
+    words: u32,
+) -> Result<(), Failure> {
+    let value = exceptions(dev, mask.is_null())?;
+    if words == 0 {
+        return Err(Failure::new(Status::InvalidArgs, "the mask has 0 words; it needs one"));
+    }
+    if words > MOST_WORDS {
+        let text = format!("the mask has {words} words; the masks of all devices have at most {MOST_WORDS}");
+        return Err(Failure::new(Status::InvalidArgs, text));
+    }
+    let mut all = vec![0; words as usize];
+    all[0] = value;
+    Ok(mask.write_all(&all, THE_MASK)?)
 }
 
-/// # Safety
-/// `message` is NULL, or valid for writes of `size` bytes; `needed` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_cuda_exception_string(
+#[in_table]
+pub fn get_cuda_exception_string(
     dev: u32,
     sm: u32,
     wp: u32,
     ln: u32,
-    message: *mut c_char,
+    #[counted_by(size)] message: ItemsOut<'_, u8>,
     size: u32,
     needed: Out<'_, u32>,
-) -> Status {
-    call(|| {
-        with_lane((dev, sm, wp, ln), |stop| {
-            let exception = ascii(stop.exception().unwrap_or_default());
-            let asks_for_size = !needed.is_null();
-            needed.write_if_given(exception.len() as u32 + 1);
-            if message.is_null() && size == 0 && asks_for_size {
-                return Ok(());
-            }
-            // SAFETY: the caller promises it.
-            unsafe { text(&exception, message, size) }
-        })
+) -> Result<(), Failure> {
+    with_lane((dev, sm, wp, ln), |stop| {
+        let exception = ascii(stop.exception().unwrap_or_default());
+        let asks_for_size = !needed.is_null();
+        needed.write_if_given(exception.len() as u32 + 1);
+        if message.is_null() && size == 0 && asks_for_size {
+            return Ok(());
+        }
+        write_text(&exception, message)
     })
 }
 
-/// # Safety
-/// `value` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_grid_attribute(dev: u32, sm: u32, wp: u32, attribute: u32, value: Out<'_, u64>) -> Status {
-    call(|| {
-        device(dev)?;
-        let value = out(value, "value")?;
-        with_warp((dev, sm, wp), |stop| {
-            value.set(attribute_of(stop, attribute)?);
-            Ok(())
-        })
+#[in_table]
+pub fn get_grid_attribute(dev: u32, sm: u32, wp: u32, attribute: u32, value: Out<'_, u64>) -> Result<(), Failure> {
+    device(dev)?;
+    let value = value.place("value")?;
+    with_warp((dev, sm, wp), |stop| {
+        value.write(attribute_of(stop, attribute)?);
+        Ok(())
     })
 }
 
-/// # Safety
-/// `pairs` is NULL, or valid for reads and writes of so many pairs.
-pub unsafe extern "C" fn get_grid_attributes(
+#[in_table]
+pub fn get_grid_attributes(
     dev: u32,
     sm: u32,
     wp: u32,
-    pairs: *mut AttributeValuePair,
+    #[counted_by(count)] pairs: ItemsInOut<'_, AttributeValuePair>,
     count: u32,
-) -> Status {
-    call(|| {
-        device(dev)?;
-        if pairs.is_null() && count > 0 {
-            return Err(Failure::null("pairs"));
+) -> Result<(), Failure> {
+    device(dev)?;
+    if pairs.is_null() && count > 0 {
+        return Err(Failure::null("pairs"));
+    }
+    if count > MOST_PAIRS {
+        let text = format!("{count} attributes were asked for; there are at most {MOST_PAIRS}");
+        return Err(Failure::new(Status::InvalidArgs, text));
+    }
+    with_warp((dev, sm, wp), |stop| {
+        let pairs = pairs.get("pairs")?;
+        let values = pairs.iter().map(|pair| attribute_of(stop, pair.attribute));
+        let values: Vec<u64> = values.collect::<Result<_, _>>()?;
+        for (pair, value) in pairs.iter_mut().zip(values) {
+            pair.value = value;
         }
-        if count > MOST_PAIRS {
-            let text = format!("{count} attributes were asked for; there are at most {MOST_PAIRS}");
-            return Err(Failure::new(Status::InvalidArgs, text));
-        }
-        with_warp((dev, sm, wp), |stop| {
-            // SAFETY: the caller promises so many pairs.
-            let pair = |index: usize| unsafe { pairs.add(index) };
-            // SAFETY: as above.
-            let wanted = (0..count as usize).map(|index| unsafe { pair(index).read() });
-            let values: Vec<u64> = wanted.map(|pair| attribute_of(stop, pair.attribute)).collect::<Result<_, _>>()?;
-            for (index, value) in values.into_iter().enumerate() {
-                // SAFETY: as above.
-                unsafe { (&raw mut (*pair(index)).value).write(value) };
-            }
-            Ok(())
-        })
+        Ok(())
     })
 }
 
@@ -235,11 +205,14 @@ pub unsafe extern "C" fn get_grid_attributes(
 macro_rules! warp_state {
     ($($function:ident: $bytes:expr;)*) => {
         $(
-            /// # Safety
-            /// `state` is NULL, or valid for writes of this generation's structure.
-            pub unsafe extern "C" fn $function(dev: u32, sm: u32, wp: u32, state: *mut u8) -> Status {
-                // SAFETY: the caller promises it.
-                call(|| unsafe { write_state((dev, sm, wp), state, $bytes) })
+            #[in_table]
+            pub fn $function(dev: u32, sm: u32, wp: u32, state: Out<'_, [u8; $bytes]>) -> Result<(), Failure> {
+                device(dev)?;
+                let state = state.place("state")?;
+                with_warp((dev, sm, wp), |stop| {
+                    state.write(beginning_of(&state_of(stop)));
+                    Ok(())
+                })
             }
         )*
     };
@@ -251,23 +224,6 @@ warp_state! {
     read_warp_state127: WarpState::BYTES_127;
     read_warp_state: size_of::<WarpState>();
 }
-
-/// # Safety
-/// `to` is NULL, or valid for writes of so many bytes, which are at most those of [`WarpState`].
-unsafe fn write_state(at: (u32, u32, u32), to: *mut u8, bytes: usize) -> Result<(), Failure> {
-    device(at.0)?;
-    if to.is_null() {
-        return Err(Failure::null("state"));
-    }
-    with_warp(at, |stop| {
-        let state = state_of(stop);
-        // SAFETY: the caller promises it; the structure has no padding.
-        unsafe { std::ptr::copy_nonoverlapping((&raw const state).cast(), to, bytes) };
-        Ok(())
-    })
-}
-
-const _: () = assert!(offset_of!(WarpState, grid_id) == 0);
 
 fn state_of(stop: &Stop) -> WarpState {
     let mut state: WarpState = zeroed();
@@ -305,12 +261,12 @@ fn attribute_of(stop: &Stop, attribute: u32) -> Result<u64, Failure> {
 
 fn masked(dev: u32, sm: u32, mask: Out<'_, u64>, is_in: impl Fn(&Stop) -> bool) -> Result<(), Failure> {
     let session = device(dev)?;
-    let mask = out(mask, "the mask")?;
+    let mask = mask.place("the mask")?;
     multiprocessor(&session, sm)?;
     let mut state = session.state();
     require_suspended(&mut state)?;
     let warps = state.stops().filter(|(_, stop)| is_in(stop)).filter_map(|(_, stop)| stop.warp);
-    mask.set(warps.fold(0, |mask, warp| mask | 1 << warp));
+    mask.write(warps.fold(0, |mask, warp| mask | 1 << warp));
     Ok(())
 }
 
@@ -318,39 +274,34 @@ fn masked(dev: u32, sm: u32, mask: Out<'_, u64>, is_in: impl Fn(&Stop) -> bool) 
 fn exceptions(dev: u32, is_null: bool) -> Result<u64, Failure> {
     let session = device(dev)?;
     if is_null {
-        return Err(Failure::null("the mask"));
+        return Err(Failure::null(THE_MASK));
     }
     let mut state = session.state();
     require_suspended(&mut state)?;
     Ok(u64::from(state.stops().any(|(_, stop)| stop.exception().is_some())))
 }
 
-/// # Safety
-/// `result` is NULL, or valid for writes.
-pub unsafe extern "C" fn get_warp_hit_breakpoint(dev: u32, sm: u32, wp: u32, result: Out<'_, u64>) -> Status {
-    call(|| {
-        let session = device(dev)?;
-        let result = out(result, "the handle")?;
-        let mut state = session.state();
-        let (_, stop) = warp(&mut state, sm, wp, &session)?;
-        let handle = state.breakpoints.handle_of(&stop.cause);
-        let none = || Failure::new(Status::InvalidArgs, format!("warp {wp} is at no breakpoint"));
-        result.set(handle.ok_or_else(none)?);
-        Ok(())
-    })
+#[in_table]
+pub fn get_warp_hit_breakpoint(dev: u32, sm: u32, wp: u32, result: Out<'_, u64>) -> Result<(), Failure> {
+    let session = device(dev)?;
+    let result = result.place("the handle")?;
+    let mut state = session.state();
+    let (_, stop) = warp(&mut state, sm, wp, &session)?;
+    let handle = state.breakpoints.handle_of(&stop.cause);
+    let none = || Failure::new(Status::InvalidArgs, format!("warp {wp} is at no breakpoint"));
+    result.write(handle.ok_or_else(none)?);
+    Ok(())
 }
 
 /// Functions for call levels of a lane or a warp: there is one level, so no level has a return address.
 macro_rules! no_level {
     ($($function:ident ( $($argument:ident),* );)*) => {
         $(
-            /// # Safety
-            /// `result` is NULL, or valid for writes.
-            pub unsafe extern "C" fn $function($($argument: u32,)* level: u32, result: Out<'_, u64>) -> Status {
-                call(|| {
+            #[in_table]
+            pub fn $function($($argument: u32,)* level: u32, result: Out<'_, u64>) -> Result<(), Failure> {
                     let at = [$($argument),*];
                     let session = device(at[0])?;
-                    out(result, "the place for the result")?;
+                    result.check_given("the place for the result")?;
                     if let Some(ln) = at.get(3) {
                         lane(&session, *ln)?;
                     }
@@ -359,7 +310,7 @@ macro_rules! no_level {
                         let text = format!("there is no call level {level}: an operator is called by none");
                         Err(Failure::new(Status::InvalidCallLevel, text))
                     })
-                })
+
             }
         )*
     };

@@ -1,4 +1,4 @@
-use std::ffi::c_void;
+use opscope_border::UserData;
 
 use super::layout;
 
@@ -21,7 +21,7 @@ pub struct CallbackData41 {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CallbackData {
-    pub user_data: *mut c_void,
+    pub user_data: UserData,
     pub tid: u32,
 }
 

@@ -1,3 +1,5 @@
+use opscope_border::unpadded;
+
 use super::dimensions::Dim3;
 use super::layout;
 
@@ -64,3 +66,19 @@ layout!(
     sm_info_size @ 136, sm_info_attribute_sizes @ 140, warp_info_size @ 268, warp_info_attribute_sizes @ 272,
     lane_info_size @ 400, lane_info_attribute_sizes @ 404
 );
+
+unpadded!(DeviceInfo { response_type, device_attribute_flags });
+unpadded!(SmInfo { warp_valid_mask, warp_broken_mask, sm_attribute_flags });
+unpadded!(WarpInfo { grid_id, block_idx, base_thread_idx, valid_lanes, active_lanes, warp_attribute_flags });
+unpadded!(LaneInfo { virtual_pc });
+unpadded!(DeviceInfoSizes {
+    required_buffer_size,
+    device_info_size,
+    device_info_attribute_sizes,
+    sm_info_size,
+    sm_info_attribute_sizes,
+    warp_info_size,
+    warp_info_attribute_sizes,
+    lane_info_size,
+    lane_info_attribute_sizes
+});

@@ -1,3 +1,5 @@
+use opscope_border::unpadded;
+
 use super::layout;
 
 /// A size or an index in two dimensions.
@@ -19,3 +21,5 @@ pub struct Dim3 {
 
 layout!(Dim2, 8, 4: x @ 0, y @ 4);
 layout!(Dim3, 12, 4: x @ 0, y @ 4, z @ 8);
+
+unpadded!(Dim3 { x, y, z });

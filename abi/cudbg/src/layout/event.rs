@@ -1,3 +1,5 @@
+use opscope_border::Unpadded;
+
 use super::dimensions::Dim3;
 use super::layout;
 
@@ -161,3 +163,6 @@ layout!(
     cases.single_step_complete.broken_devices_mask @ 36, cases.single_step_complete.faulted_devices_mask @ 44,
     cases.single_step_complete.step_type @ 52, cases.cuda_logs_ruleset_changed.ruleset_index @ 4
 );
+
+// SAFETY: an event is made of zeros by `zeroed`, and no case that is written over them has padding.
+unsafe impl Unpadded for Event {}

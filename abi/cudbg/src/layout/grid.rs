@@ -1,3 +1,5 @@
+use opscope_border::unpadded;
+
 use super::dimensions::Dim3;
 use super::layout;
 
@@ -26,6 +28,23 @@ layout!(
     function_entry @ 40, grid_dim @ 48, block_dim @ 60, kernel_type @ 72, reserved0 @ 76, origin @ 84,
     cluster_dim @ 88, preferred_cluster_dim @ 100
 );
+
+unpadded!(GridInfo {
+    dev,
+    grid_id64,
+    tid,
+    context,
+    module,
+    function,
+    function_entry,
+    grid_dim,
+    block_dim,
+    kernel_type,
+    reserved0,
+    origin,
+    cluster_dim,
+    preferred_cluster_dim
+});
 
 impl GridInfo {
     /// How many bytes the generation of CUDA 5.5 has.

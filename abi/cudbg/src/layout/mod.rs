@@ -10,12 +10,15 @@ pub mod event32;
 pub mod event42;
 pub mod event50;
 pub mod event55;
+pub mod function;
 pub mod grid;
 pub mod memory;
 pub mod numbers;
 pub mod warp;
 
 use std::mem::MaybeUninit;
+
+use opscope_border::Unpadded;
 
 /// A structure of the interface, of numbers and pointers only.
 ///
@@ -29,6 +32,15 @@ unsafe impl Layout for u32 {}
 unsafe impl Layout for u64 {}
 // SAFETY: zero is `false`.
 unsafe impl Layout for bool {}
+
+// SAFETY: zero is a number.
+unsafe impl<const BYTES: usize> Layout for [u8; BYTES] {}
+
+/// Returns the bytes that a structure begins with, which are those of an older generation.
+pub fn beginning_of<T: Unpadded, const BYTES: usize>(structure: &T) -> [u8; BYTES] {
+    const { assert!(BYTES <= size_of::<T>()) };
+    *structure.as_bytes().first_chunk().expect("the structure is longer")
+}
 
 /// Returns a structure of zeros.
 pub fn zeroed<T: Layout>() -> T {

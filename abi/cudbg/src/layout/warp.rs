@@ -1,3 +1,5 @@
+use opscope_border::unpadded;
+
 use super::dimensions::Dim3;
 use super::layout;
 
@@ -43,6 +45,23 @@ layout!(
     cluster_exception_target_block_idx_valid @ 832, cluster_exception_target_block_idx @ 836, in_syscall_lanes @ 848
 );
 layout!(WarpResources, 8, 1: shared_mem_size @ 0, num_registers @ 4);
+
+unpadded!(LaneState { virtual_pc, thread_idx, exception });
+unpadded!(WarpState {
+    grid_id,
+    error_pc,
+    block_idx,
+    valid_lanes,
+    active_lanes,
+    error_pc_valid,
+    lane,
+    cluster_idx,
+    cluster_dim,
+    cluster_exception_target_block_idx_valid,
+    cluster_exception_target_block_idx,
+    in_syscall_lanes
+});
+unpadded!(WarpResources { shared_mem_size, num_registers });
 
 impl WarpState {
     /// How many bytes the generation of CUDA 6.0 has.

@@ -1,9 +1,11 @@
 //! What the server answers: each command is a function of the table. An answer has all its outputs also where the function failed,
 //! as a debugger reads them before it looks at the result.
 
+use opscope_border::{Answer, Bytes, ItemsOut};
+
 use super::command::Command;
 use super::message::{Malformed, Reply, Request, room};
-use crate::border::{Status, call, last_message};
+use crate::border::{Status, last_message};
 use crate::calls;
 use crate::layout::device::DeviceInfoSizes;
 use crate::layout::dimensions::Dim3;
@@ -18,21 +20,24 @@ use crate::version::{MAJOR, MINOR, REVISION, request as request_version};
 macro_rules! outputs {
     ($function:ident($($argument:expr),*), $($output:ident: $type:ty),+) => {{
         $(let mut $output: $type = zeroed();)+
-        // SAFETY: the outputs are valid for writes of their types, which are those of the function's parameters.
-        let status = unsafe { calls::$function($($argument,)* $((&mut $output).into()),+) };
+        let status = calls::$function($($argument,)* $((&mut $output).into()),+);
         Reply::new(status)$(.and(&$output))+
     }};
 }
 
-/// Calls a function of the table that writes to a buffer, and answers with all of it.
-macro_rules! buffer {
-    ($bytes:expr, |$buffer:ident| $call:expr) => {{
-        let mut bytes: Vec<u8> = $bytes;
-        let $buffer = bytes.as_mut_ptr();
-        // SAFETY: the buffer has as many bytes as the function is told.
-        let status = unsafe { $call };
-        Reply::new(status).and_bytes(&bytes)
-    }};
+/// Calls a function of the table that writes to a buffer, which is given with the count of elements that fit. Returns all of it.
+#[allow(unsafe_code, reason = "a buffer is passed as C passes one")]
+fn filled<T>(mut bytes: Vec<u8>, call: impl FnOnce(ItemsOut<'_, T>, u32) -> Status) -> (Status, Vec<u8>) {
+    let count = (bytes.len() / size_of::<T>()) as u32;
+    // SAFETY: the buffer has room for so many, and each caller passes the count along with it.
+    let status = call(unsafe { ItemsOut::from_ptr(bytes.as_mut_ptr().cast()) }, count);
+    (status, bytes)
+}
+
+/// The same, and answers with the buffer.
+fn buffer<T>(bytes: Vec<u8>, call: impl FnOnce(ItemsOut<'_, T>, u32) -> Status) -> Reply {
+    let (status, bytes) = filled(bytes, call);
+    Reply::new(status).and_bytes(&bytes)
 }
 
 /// Answers a command.
@@ -80,8 +85,8 @@ pub fn answer(command: Command, request: &mut Request) -> Result<Reply, Malforme
         C::ReadDeviceExceptionState80 => outputs!(read_device_exception_state80(request.u32()?), mask: u64),
         C::ReadDeviceExceptionState => {
             let [dev, words] = request.u32s()?;
-            buffer!(room(words.into(), size_of::<u64>())?, |to| {
-                calls::read_device_exception_state(dev, to.cast(), words)
+            buffer(room(words.into(), size_of::<u64>())?, |to, words| {
+                calls::read_device_exception_state(dev, to, words)
             })
         }
         C::ReadBrokenWarps | C::ReadValidWarps | C::ReadSmException => of_multiprocessor(command, request.u32s()?),
@@ -126,8 +131,8 @@ pub fn answer(command: Command, request: &mut Request) -> Result<Reply, Malforme
         }
         C::ReadRegisterRange => {
             let [dev, sm, wp, ln, first, count] = request.u32s()?;
-            buffer!(room(count.into(), size_of::<u32>())?, |to| {
-                calls::read_register_range60(dev, sm, wp, ln, first, count, to.cast())
+            buffer(room(count.into(), size_of::<u32>())?, |to, count| {
+                calls::read_register_range60(dev, sm, wp, ln, first, count, to)
             })
         }
         C::GetGridStatus | C::GetGridInfo55 | C::GetGridInfo120 | C::GetGridInfo | C::GetClusterDim120 => {
@@ -138,30 +143,25 @@ pub fn answer(command: Command, request: &mut Request) -> Result<Reply, Malforme
         C::GetAdjustedCodeAddress => {
             let (dev, address, action) = (request.u32()?, request.u64()?, request.u32()?);
             let mut adjusted = 0;
-            // SAFETY: the output is valid for writes.
-            let status = unsafe { calls::get_adjusted_code_address(dev, address, (&mut adjusted).into(), action) };
+            let status = calls::get_adjusted_code_address(dev, address, (&mut adjusted).into(), action);
             Reply::new(status).and(&adjusted)
         }
         C::Disassemble => {
             let (dev, address, room_for_text) = (request.u32()?, request.u64()?, request.u32()?);
-            let mut text = room(room_for_text.into(), 1)?;
             let mut size = 0;
-            // SAFETY: the buffer has so many bytes, and the output is valid for writes.
-            let status = unsafe {
-                calls::disassemble(dev, address, (&mut size).into(), text.as_mut_ptr().cast(), room_for_text)
-            };
+            let (status, text) = filled(room(room_for_text.into(), 1)?, |to, room| {
+                calls::disassemble(dev, address, (&mut size).into(), to, room)
+            });
             Reply::new(status).and(&size).and_bytes(&text)
         }
         C::ReadConstMemory | C::ReadGenericMemory | C::ReadGlobalMemory => read_memory(command, request)?,
         C::WriteGenericMemory | C::WriteGlobalMemory => write_memory(command, request)?,
         C::GetManagedMemoryRegionInfo => {
             let (start, capacity) = (request.u64()?, request.u32()?);
-            let mut regions = room(capacity.into(), size_of::<MemoryInfo>())?;
             let mut count = 0;
-            // SAFETY: there is room for so many regions, and the output is valid for writes.
-            let status = unsafe {
-                calls::get_managed_memory_region_info(start, regions.as_mut_ptr().cast(), capacity, (&mut count).into())
-            };
+            let (status, regions) = filled(room(capacity.into(), size_of::<MemoryInfo>())?, |to, capacity| {
+                calls::get_managed_memory_region_info(start, to, capacity, (&mut count).into())
+            });
             Reply::new(status).and(&count).and_bytes(&regions)
         }
         C::GetApi
@@ -199,7 +199,7 @@ pub fn answer(command: Command, request: &mut Request) -> Result<Reply, Malforme
 
 fn initialize(request: &mut Request) -> Result<Reply, Malformed> {
     let [_, _, revision] = request.u32s()?;
-    let status = call(|| request_version(revision));
+    let status = Answer::answer(|| request_version(revision));
     let status = if status == Status::Success { calls::initialize() } else { status };
     Ok(Reply::new(status).and(&MAJOR).and(&MINOR).and(&REVISION))
 }
@@ -227,7 +227,7 @@ fn device_text(command: Command, request: &mut Request) -> Result<Reply, Malform
         Command::GetSmType => calls::get_sm_type,
         _ => calls::get_device_name,
     };
-    Ok(buffer!(room(size.into(), 1)?, |to| function(dev, to.cast(), size)))
+    Ok(buffer(room(size.into(), 1)?, |to, size| function(dev, to, size)))
 }
 
 fn of_device(command: Command, dev: u32) -> Reply {
@@ -246,10 +246,9 @@ fn of_device(command: Command, dev: u32) -> Reply {
 
 fn device_info(request: &mut Request) -> Result<Reply, Malformed> {
     let [dev, query, size] = request.u32s()?;
-    let mut bytes = room(size.into(), 1)?;
     let mut written = 0;
-    // SAFETY: the buffer has so many bytes, and the output is valid for writes.
-    let status = unsafe { calls::get_device_info(dev, query, bytes.as_mut_ptr(), size, (&mut written).into()) };
+    let (status, bytes) =
+        filled(room(size.into(), 1)?, |to, size| calls::get_device_info(dev, query, to, size, (&mut written).into()));
     Ok(Reply::new(status).and(&written).and_bytes(&bytes[..written as usize]))
 }
 
@@ -271,15 +270,9 @@ fn of_warp(command: Command, [dev, sm, wp]: [u32; 3]) -> Reply {
         Command::GetGridDim => outputs!(get_grid_dim(dev, sm, wp), dimensions: Dim3),
         Command::ReadGridId => outputs!(read_grid_id(dev, sm, wp), grid: u64),
         Command::ReadErrorPc => outputs!(read_error_pc(dev, sm, wp), pc: u64, is_valid: bool),
-        Command::ReadWarpState60 => {
-            buffer!(vec![0; WarpState::BYTES_60], |to| calls::read_warp_state60(dev, sm, wp, to))
-        }
-        Command::ReadWarpState120 => {
-            buffer!(vec![0; WarpState::BYTES_120], |to| calls::read_warp_state120(dev, sm, wp, to))
-        }
-        Command::ReadWarpState127 => {
-            buffer!(vec![0; WarpState::BYTES_127], |to| calls::read_warp_state127(dev, sm, wp, to))
-        }
+        Command::ReadWarpState60 => outputs!(read_warp_state60(dev, sm, wp), state: [u8; WarpState::BYTES_60]),
+        Command::ReadWarpState120 => outputs!(read_warp_state120(dev, sm, wp), state: [u8; WarpState::BYTES_120]),
+        Command::ReadWarpState127 => outputs!(read_warp_state127(dev, sm, wp), state: [u8; WarpState::BYTES_127]),
         Command::ReadClusterIdx => outputs!(read_cluster_idx(dev, sm, wp), index: Dim3),
         Command::GetClusterDim => outputs!(get_cluster_dim(dev, sm, wp), dimensions: Dim3),
         Command::GetClusterExceptionTargetBlock => {
@@ -300,7 +293,7 @@ fn of_lane(command: Command, [dev, sm, wp, ln]: [u32; 4]) -> Reply {
         Command::ReadSyscallCallDepth => outputs!(read_syscall_call_depth(dev, sm, wp, ln), depth: u32),
         // No call is within another one, so no addresses follow.
         _ => outputs!(
-            read_all_virtual_return_addresses(dev, sm, wp, ln, std::ptr::null_mut(), 0),
+            read_all_virtual_return_addresses(dev, sm, wp, ln, ItemsOut::NULL, 0),
             depth: u32,
             system_calls: u32
         ),
@@ -311,9 +304,9 @@ fn of_grid(command: Command, dev: u32, grid: u64) -> Reply {
     match command {
         Command::GetGridStatus => outputs!(get_grid_status(dev, grid), status: u32),
         Command::GetClusterDim120 => outputs!(get_cluster_dim120(dev, grid), dimensions: Dim3),
-        Command::GetGridInfo55 => buffer!(vec![0; GridInfo::BYTES_55], |to| calls::get_grid_info55(dev, grid, to)),
-        Command::GetGridInfo120 => buffer!(vec![0; GridInfo::BYTES_120], |to| calls::get_grid_info120(dev, grid, to)),
-        _ => buffer!(vec![0; size_of::<GridInfo>()], |to| calls::get_grid_info(dev, grid, to)),
+        Command::GetGridInfo55 => outputs!(get_grid_info55(dev, grid), info: [u8; GridInfo::BYTES_55]),
+        Command::GetGridInfo120 => outputs!(get_grid_info120(dev, grid), info: [u8; GridInfo::BYTES_120]),
+        _ => outputs!(get_grid_info(dev, grid), info: [u8; size_of::<GridInfo>()]),
     }
 }
 
@@ -321,14 +314,14 @@ fn of_image(command: Command, request: &mut Request) -> Result<Reply, Malformed>
     let (dev, handle) = (request.u32()?, request.u64()?);
     if command == Command::GetElfImageByHandle {
         let (image_type, size) = (request.u32()?, request.u64()?);
-        return Ok(buffer!(room(size, 1)?, |to| {
-            calls::get_elf_image_by_handle(dev, handle, image_type, to.cast(), size)
+        return Ok(buffer(room(size, 1)?, |to, size| {
+            calls::get_elf_image_by_handle(dev, handle, image_type, to, size.into())
         }));
     }
     let start = if command == Command::GetLoadedFunctionInfo { request.u32()? } else { 0 };
     let count = request.u32()?;
-    Ok(buffer!(room(count.into(), size_of::<LoadedFunctionInfo>())?, |to| {
-        calls::get_loaded_function_info(dev, handle, to.cast(), start, count)
+    Ok(buffer(room(count.into(), size_of::<LoadedFunctionInfo>())?, |to, count| {
+        calls::get_loaded_function_info(dev, handle, to, start, count)
     }))
 }
 
@@ -336,17 +329,15 @@ fn read_memory(command: Command, request: &mut Request) -> Result<Reply, Malform
     Ok(match command {
         Command::ReadConstMemory => {
             let (dev, address, size) = (request.u32()?, request.u64()?, request.u32()?);
-            buffer!(room(size.into(), 1)?, |to| calls::read_device_memory(dev, address, to.cast(), size))
+            buffer(room(size.into(), 1)?, |to, size| calls::read_device_memory(dev, address, to, size))
         }
         Command::ReadGenericMemory => {
             let ([dev, sm, wp, ln], address, size) = (request.u32s()?, request.u64()?, request.u32()?);
-            buffer!(room(size.into(), 1)?, |to| {
-                calls::read_generic_memory(dev, sm, wp, ln, address, to.cast(), size)
-            })
+            buffer(room(size.into(), 1)?, |to, size| calls::read_generic_memory(dev, sm, wp, ln, address, to, size))
         }
         _ => {
             let (address, size) = (request.u64()?, request.u32()?);
-            buffer!(room(size.into(), 1)?, |to| calls::read_global_memory(address, to.cast(), size))
+            buffer(room(size.into(), 1)?, |to, size| calls::read_global_memory(address, to, size))
         }
     })
 }
@@ -354,13 +345,10 @@ fn read_memory(command: Command, request: &mut Request) -> Result<Reply, Malform
 fn write_memory(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
     let place = if command == Command::WriteGenericMemory { Some(request.u32s()?) } else { None };
     let (address, size) = (request.u64()?, request.u32()?);
-    let data = request.bytes(size)?.as_ptr().cast();
-    // SAFETY: the data has so many bytes.
-    let status = unsafe {
-        match place {
-            Some([dev, sm, wp, ln]) => calls::write_generic_memory(dev, sm, wp, ln, address, data, size),
-            None => calls::write_global_memory(address, data, size),
-        }
+    let data = Bytes::from(request.bytes(size)?);
+    let status = match place {
+        Some([dev, sm, wp, ln]) => calls::write_generic_memory(dev, sm, wp, ln, address, data, size),
+        None => calls::write_global_memory(address, data, size),
     };
     Ok(Reply::new(status))
 }

@@ -1,8 +1,9 @@
 //! The messages: `u64 size, u32 version, u32 command, arguments`, and the answer `u64 size, u32 result, outputs`. A size counts the
 //! whole message. Numbers are those of the machine, one behind the other.
 
+use opscope_border::Unpadded;
+
 use crate::border::Status;
-use crate::layout::Layout;
 
 /// The largest message that is taken, and the most bytes of outputs.
 pub const MOST_BYTES: u64 = 256 << 20;
@@ -102,9 +103,8 @@ impl Reply {
     }
 
     /// Adds an output.
-    pub fn and<T: Layout>(mut self, value: &T) -> Self {
-        // SAFETY: the structures of the interface that go over the pipes have no padding, so all their bytes are initialized.
-        self.0.extend(unsafe { std::slice::from_raw_parts((&raw const *value).cast::<u8>(), size_of::<T>()) });
+    pub fn and<T: Unpadded>(mut self, value: &T) -> Self {
+        self.0.extend(value.as_bytes());
         self
     }
 

@@ -17,7 +17,7 @@ use std::io::Write;
 use std::os::fd::FromRawFd;
 use std::time::Duration;
 
-use opscope_border::report;
+use opscope_border::{InOut, report};
 use rustix::process::Pid;
 
 use self::command::Command;
@@ -159,10 +159,9 @@ fn answer_all(pipes: &mut Pipes, watch: &mut Watch) -> Result<(), End> {
 }
 
 /// Called when events wait.
-extern "C-unwind" fn notified(data: *mut CallbackData41) {
+extern "C-unwind" fn notified(data: InOut<'_, CallbackData41>) {
     let Some(thread) = session::traced_thread() else { return };
-    // SAFETY: the events' thread passes a structure that is valid during the call.
-    let is_reminder = unsafe { data.as_ref() }.is_some_and(|data| data.timeout != 0);
+    let is_reminder = data.given().is_some_and(|data| data.timeout != 0);
     notify(Notice::Events { thread, is_reminder });
 }
 
@@ -175,6 +174,7 @@ fn gone(gone: Gone) -> Failure {
 }
 
 /// Tells the traced process that a debugger can be served, and by the end of this process that it cannot any more.
+#[allow(unsafe_code, reason = "the descriptor is a number that another process passed")]
 fn tell(descriptor: i32) {
     if descriptor > 2 {
         // SAFETY: whoever started this process has opened the descriptor for it, and nothing else here knows it.

@@ -1,7 +1,6 @@
-use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
-use opscope_border::{UserData, call_program};
+use opscope_border::{InOut, UserData, call_program};
 
 use crate::LIBRARY;
 use crate::border::{Rule, inside};
@@ -10,10 +9,10 @@ use crate::layout::callback::{CallbackData, CallbackData40, CallbackData41};
 /// A function of the client that is called when events wait, in the form of its generation.
 #[derive(Debug, Clone, Copy)]
 pub enum Callback {
-    Cuda31(extern "C-unwind" fn(*mut c_void), UserData),
-    Cuda40(extern "C-unwind" fn(*mut CallbackData40)),
-    Cuda41(extern "C-unwind" fn(*mut CallbackData41)),
-    Cuda130(extern "C-unwind" fn(*mut CallbackData), UserData),
+    Cuda31(extern "C-unwind" fn(UserData), UserData),
+    Cuda40(extern "C-unwind" fn(InOut<'_, CallbackData40>)),
+    Cuda41(extern "C-unwind" fn(InOut<'_, CallbackData41>)),
+    Cuda130(extern "C-unwind" fn(InOut<'_, CallbackData>), UserData),
 }
 
 /// The function that was set last, also before a session was opened.
@@ -39,10 +38,10 @@ pub fn call(notice: Notice, rule: Rule) {
     let Some(callback) = callback else { return };
     let (tid, timeout) = (notice.thread, u32::from(notice.timeout));
     let function = || match callback {
-        Callback::Cuda31(function, UserData(data)) => function(data),
-        Callback::Cuda40(function) => function(&mut CallbackData40 { tid }),
-        Callback::Cuda41(function) => function(&mut CallbackData41 { tid, timeout }),
-        Callback::Cuda130(function, UserData(user_data)) => function(&mut CallbackData { user_data, tid }),
+        Callback::Cuda31(function, data) => function(data),
+        Callback::Cuda40(function) => function((&mut CallbackData40 { tid }).into()),
+        Callback::Cuda41(function) => function((&mut CallbackData41 { tid, timeout }).into()),
+        Callback::Cuda130(function, user_data) => function((&mut CallbackData { user_data, tid }).into()),
     };
     call_program(LIBRARY, "the notification callback", || inside(rule, function));
 }
