@@ -216,18 +216,18 @@ impl Program {
 
     /// Compiles it, if this process has not done that before. Returns the program.
     pub fn compile(&self, language: Language) -> PathBuf {
-        let mut compiler = self.compiler(language, self.sources());
-        for beside in self.beside.iter().filter(|beside| beside.is_linked) {
-            let made = self.compile_beside(beside, language);
-            compiler.arg("-L").arg(made.parent().expect("a directory")).arg(format!("-l:{}", beside.name));
-        }
+        let linked: Vec<&Beside> = self.beside.iter().filter(|beside| beside.is_linked).collect();
+        let made = linked.iter().map(|beside| self.compile_beside(beside, language));
+        let directories: Vec<PathBuf> = made.filter_map(|made| Some(made.parent()?.to_owned())).collect();
+        let mut compiler = self.compiler(language, self.sources(), &directories);
+        compiler.args(linked.iter().map(|beside| format!("-l:{}", beside.name)));
         compiler.args(&self.options).args([&*self.library.rpath(), "-lpthread", "-ldl"]);
         made_once(self.source.file_stem().expect("a name"), compiler)
     }
 
     /// Compiles it as a shared library, and loads that into this process.
     pub fn load(&self, language: Language) -> Loaded {
-        let mut compiler = self.compiler(language, self.sources());
+        let mut compiler = self.compiler(language, self.sources(), &[]);
         compiler.args(["-shared", "-fPIC"]).args(&self.options).arg(self.library.rpath());
         compiler.args(self.used.iter().map(|library| library.rpath()));
         Loaded::open(&made_once(self.source.file_stem().expect("a name"), compiler))
@@ -235,12 +235,12 @@ impl Program {
 
     /// Compiles it as a shared library, which becomes this file.
     pub fn compile_shared(&self, language: Language, to: &Path) {
-        let mut compiler = self.compiler(language, self.sources());
+        let mut compiler = self.compiler(language, self.sources(), &[]);
         succeeds(compiler.args(["-shared", "-fPIC"]).args(&self.options).arg("-o").arg(to));
     }
 
     fn compile_beside(&self, beside: &Beside, language: Language) -> PathBuf {
-        let mut compiler = self.compiler(language, [&beside.source]);
+        let mut compiler = self.compiler(language, [&beside.source], &[]);
         compiler.args(["-shared", "-fPIC"]).args(&beside.options);
         made_once(beside.name.as_ref(), compiler)
     }
@@ -249,8 +249,14 @@ impl Program {
         [&self.source].into_iter().chain(&self.more)
     }
 
-    /// Returns a compiler of these files, that finds headers and libraries.
-    fn compiler<'a>(&self, language: Language, sources: impl IntoIterator<Item = &'a PathBuf>) -> Command {
+    /// Returns a compiler of these files, that finds headers and libraries. It looks for libraries in `directories` first: one may
+    /// have the name of a library of ours.
+    fn compiler<'a>(
+        &self,
+        language: Language,
+        sources: impl IntoIterator<Item = &'a PathBuf>,
+        directories: &[PathBuf],
+    ) -> Command {
         let libraries = || [self.library].into_iter().chain(self.used.iter().copied());
         let mut compiler = language.compiler();
         // What users compile with libopscope is plain C.
@@ -261,8 +267,9 @@ impl Program {
             compiler.arg("-I").arg(directory);
         }
         compiler.args(libraries().flat_map(Library::header_options)).args(sources).args(["-x", "none"]);
-        for library in libraries() {
-            compiler.arg("-L").arg(library.files());
+        let searched = directories.iter().cloned().chain(libraries().map(|library| library.files().to_owned()));
+        for directory in searched {
+            compiler.arg("-L").arg(directory);
         }
         compiler
     }

@@ -7,8 +7,11 @@ use super::{assert_drawn, assert_near, lines, numbers, places, texts};
 use crate::chart::{Chart, Drawing, magnitude, roofline};
 use crate::facts::{DumpFacts, ValueRow, made};
 
-fn dump(values: &[(Option<f64>, Option<f64>, u64, u64)]) -> DumpFacts {
-    let row = |(index, (min, max, nan, inf)): (usize, &(Option<f64>, Option<f64>, u64, u64))| {
+/// The smallest and the largest finite element of a value, and how many are NaN and infinite.
+type Extremes = (Option<f64>, Option<f64>, u64, u64);
+
+fn dump(values: &[Extremes]) -> DumpFacts {
+    let row = |(index, (min, max, nan, inf)): (usize, &Extremes)| {
         let mut row = ValueRow::default();
         (row.value, row.min, row.max, row.nan, row.inf) = (format!("v{index}"), *min, *max, *nan, *inf);
         row
@@ -21,7 +24,7 @@ fn circles(drawing: &Drawing) -> Vec<(f64, f64)> {
     numbers(drawing, "circle", "cx").into_iter().zip(numbers(drawing, "circle", "cy")).collect()
 }
 
-fn magnitudes(values: &[(Option<f64>, Option<f64>, u64, u64)]) -> Chart {
+fn magnitudes(values: &[Extremes]) -> Chart {
     magnitude(&dump(values)).unwrap().expect("a value has an element above zero")
 }
 
