@@ -1154,24 +1154,20 @@ opscope_status_t opscope_session_run(opscope_session_t session,
 /// Writes to `attached` how many were attached by this call, and to `skipped` a text with one line for each library
 /// that was not, and why; NULL if there is none. Both may be NULL. The text is valid until the same thread calls this
 /// again.
-opscope_status_t opscope_attach_consumers(size_t *attached,
-                                          const char **skipped);
+opscope_status_t opscope_attach_consumers(size_t *attached, const char **skipped);
 
 /// Returns the name of a kind, such as "operator_dispatch"; NULL for any other number. The text is static.
 const char *opscope_kind_name(uint16_t kind);
 
 /// Returns the name of an operation of a kind, such as "host_to_device"; NULL for any other number. The text is static.
-const char *opscope_operation_name(uint16_t kind,
-                                   uint32_t operation);
+const char *opscope_operation_name(uint16_t kind, uint32_t operation);
 
 /// Returns 1 if a started context traces this kind, else 0. It costs a load and a branch.
 int32_t opscope_kind_wanted(uint16_t kind);
 
 /// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those in an
 /// `opscope_dispatch_record_t`. The names of freed plans are kept for a while, so that a callback still finds them.
-opscope_status_t opscope_kernel(uint64_t plan,
-                                uint32_t index,
-                                opscope_kernel_t *kernel);
+opscope_status_t opscope_kernel(uint64_t plan, uint32_t index, opscope_kernel_t *kernel);
 
 /// Creates a callback thread with this name.
 opscope_status_t opscope_callback_thread_create(const char *name, opscope_callback_thread_t *thread);
@@ -1204,8 +1200,7 @@ opscope_status_t opscope_buffer_flush(opscope_buffer_t buffer);
 
 /// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and then returns `OPSCOPE_ERROR_TIMED_OUT`. The
 /// delivery continues.
-opscope_status_t opscope_buffer_flush_within(opscope_buffer_t buffer,
-                                             uint64_t nanoseconds);
+opscope_status_t opscope_buffer_flush_within(opscope_buffer_t buffer, uint64_t nanoseconds);
 
 /// Moves a buffer to another callback thread, from the next batch on.
 opscope_status_t opscope_buffer_assign(opscope_buffer_t buffer, opscope_callback_thread_t thread);
@@ -1277,8 +1272,7 @@ opscope_status_t opscope_counter(uint32_t name, double value);
 
 /// Writes the number of a name to `number`: a new one at the first call, and the same one at every later call. Names
 /// are kept until the process ends.
-opscope_status_t opscope_intern(const char *name,
-                                uint32_t *number);
+opscope_status_t opscope_intern(const char *name, uint32_t *number);
 
 /// Returns the text for a name's number; NULL for any other number. The text is kept until the process ends.
 const char *opscope_name(uint32_t number);
@@ -1335,8 +1329,7 @@ opscope_status_t opscope_dumper_subscribe_directory(opscope_dumper_t dumper,
 /// Ends a sink: waits for the call in progress, delivers what is queued, and closes the sink, which is not called
 /// afterwards. If `report` is not NULL, writes a report to it, which the caller frees. Returns
 /// `OPSCOPE_ERROR_INCOMPLETE` if something is missing, and `OPSCOPE_ERROR_BUSY` inside the sink.
-opscope_status_t opscope_dumper_unsubscribe(opscope_subscription_t subscription,
-                                            opscope_dump_report_t *report);
+opscope_status_t opscope_dumper_unsubscribe(opscope_subscription_t subscription, opscope_dump_report_t *report);
 
 /// Ends all sinks of a dumper, as `opscope_dumper_unsubscribe` ends one.
 opscope_status_t opscope_dumper_finish(opscope_dumper_t dumper, opscope_dump_report_t *report);
@@ -1368,8 +1361,7 @@ opscope_status_t opscope_debugger_create(opscope_debugger_t *debugger);
 /// until `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the
 /// client has acknowledged the event, or its lease has expired: load first and then attach, or read events on another
 /// thread.
-opscope_status_t opscope_debugger_load(opscope_debugger_t debugger,
-                                       opscope_session_t session);
+opscope_status_t opscope_debugger_load(opscope_debugger_t debugger, opscope_session_t session);
 
 /// Stops showing a model to clients.
 opscope_status_t opscope_debugger_unload(opscope_debugger_t debugger, opscope_session_t session);
@@ -1407,8 +1399,7 @@ opscope_status_t opscope_attachment_acknowledge(opscope_attachment_t attachment,
 
 /// Resumes all runs whose events were read, and writes their number to `count` unless that is NULL. Runs whose events
 /// were not read stay stopped.
-opscope_status_t opscope_attachment_acknowledge_all(opscope_attachment_t attachment,
-                                                    size_t *count);
+opscope_status_t opscope_attachment_acknowledge_all(opscope_attachment_t attachment, size_t *count);
 
 /// Restarts the lease of an event.
 opscope_status_t opscope_attachment_renew(opscope_attachment_t attachment, uint64_t sequence);
@@ -1421,8 +1412,7 @@ opscope_status_t opscope_attachment_set_notification_callback(opscope_attachment
 
 /// Writes to `descriptor` a file descriptor that is readable while events are waiting. It is meant for `poll`: it must
 /// be neither read nor closed, and is valid until the attachment is freed.
-opscope_status_t opscope_attachment_descriptor(opscope_attachment_t attachment,
-                                               int32_t *descriptor);
+opscope_status_t opscope_attachment_descriptor(opscope_attachment_t attachment, int32_t *descriptor);
 
 /// Replaces the kinds of events that the client receives, each an `opscope_event_kind_t`; a `count` of 0 selects the
 /// default.
@@ -1430,9 +1420,7 @@ opscope_status_t opscope_attachment_subscribe(opscope_attachment_t attachment, c
 
 /// Stops a run at its next operator, or with `OPSCOPE_NO_RUN` all runs; if none is running, the next one. Writes how
 /// many will stop to `count` unless that is NULL.
-opscope_status_t opscope_attachment_pause(opscope_attachment_t attachment,
-                                          uint64_t run,
-                                          size_t *count);
+opscope_status_t opscope_attachment_pause(opscope_attachment_t attachment, uint64_t run, size_t *count);
 
 /// Detaches the client: its breakpoints are removed, and threads that wait continue. It can still read waiting events;
 /// the last one is `OPSCOPE_DETACH_COMPLETE`.
@@ -1484,15 +1472,12 @@ opscope_status_t opscope_attachment_replace(opscope_attachment_t attachment,
 
 /// Writes a JSON object to `json` that says where a stopped run is, and which tensors it has there;
 /// `docs/debug-protocol.md` describes it as a location. The text is valid until the same thread's next query.
-opscope_status_t opscope_attachment_location(opscope_attachment_t attachment,
-                                             uint64_t sequence,
-                                             const char **json);
+opscope_status_t opscope_attachment_location(opscope_attachment_t attachment, uint64_t sequence, const char **json);
 
 /// Writes a JSON object to `json` with the models, the runs, the stopped threads and the queues under `status`, and the
 /// breakpoints under `breakpoints`; `docs/debug-protocol.md` describes both. The text is valid until the same thread's
 /// next query.
-opscope_status_t opscope_attachment_status(opscope_attachment_t attachment,
-                                           const char **json);
+opscope_status_t opscope_attachment_status(opscope_attachment_t attachment, const char **json);
 
 #ifdef __cplusplus
 }  // extern "C"
