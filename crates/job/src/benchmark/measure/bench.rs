@@ -8,7 +8,7 @@ use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_dump::InputEntry;
 use opscope_model::{EngineError, Kernel, Plan, RunId, RunInfo};
 use opscope_onnx::Graph;
-use opscope_profile::{RunKind, median_interval};
+use opscope_profile::{MedianEstimate, RunKind};
 use opscope_tensor::{Tensor, TensorError};
 
 use super::engine_end::EngineEnd;
@@ -269,11 +269,7 @@ impl<'a> Bench<'a> {
         }
         let ticks = |sample: &Sample| sample.compute.1.as_raw().saturating_sub(sample.compute.0.as_raw()) as f64;
         let times: Vec<f64> = samples.runs.iter().map(ticks).collect();
-        let width = median_interval(&times).map_or(f64::NAN, |(low, high)| {
-            let mut sorted = times;
-            sorted.sort_by(f64::total_cmp);
-            (high - low) / sorted[sorted.len() / 2] * 100.0
-        });
+        let width = width(&times).unwrap_or(f64::NAN);
         self.width.store(width.to_bits(), Ordering::Relaxed);
         let is_stable = width <= percent;
         if is_stable || is_over {
@@ -411,6 +407,13 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// How wide the confidence interval of the median is, in percent of the median, as the report says both.
+fn width(times: &[f64]) -> Option<f64> {
+    let estimate = MedianEstimate::of(times, 1.0)?;
+    let (low, high) = estimate.interval?;
+    Some((high - low) / estimate.median * 100.0)
+}
+
 fn most_time(repetition: &Repetition) -> Duration {
     repetition.duration.unwrap_or(MOST_TIME)
 }
@@ -426,5 +429,12 @@ mod tests {
         let limited = Repetition { duration: Some(Duration::from_secs(7)), ..stable };
         assert_eq!(most_time(&limited), Duration::from_secs(7));
         assert_eq!(MOST_RUNS, 100_000);
+    }
+
+    /// Of an even number of runs, the median is the mean of the two in the middle.
+    #[test]
+    fn the_width_is_that_of_the_median_that_the_report_shows() {
+        assert_eq!(width(&[1.0, 3.0, 1.0, 3.0, 1.0, 3.0]), Some(100.0));
+        assert_eq!(width(&[1.0; 5]), None);
     }
 }
