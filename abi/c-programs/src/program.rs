@@ -220,7 +220,9 @@ impl Program {
         let made = linked.iter().map(|beside| self.compile_beside(beside, language));
         let directories: Vec<PathBuf> = made.filter_map(|made| Some(made.parent()?.to_owned())).collect();
         let mut compiler = self.compiler(language, self.sources(), &directories);
-        compiler.args(linked.iter().map(|beside| format!("-l:{}", beside.name)));
+        // The program needs them even if it uses none of their functions.
+        compiler.arg("-Wl,--push-state,--no-as-needed");
+        compiler.args(linked.iter().map(|beside| format!("-l:{}", beside.name))).arg("-Wl,--pop-state");
         compiler.args(&self.options).args([&*self.library.rpath(), "-lpthread", "-ldl"]);
         made_once(self.source.file_stem().expect("a name"), compiler)
     }

@@ -190,7 +190,7 @@ fn a_suspension_finds_nothing_to_stop_when_the_program_has_ended_and_does_not_fa
     client.until("attached");
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     client.until("notified");
-    drop((loaded, debuggee));
+    drop(debuggee);
     client.end_input();
     assert_eq!(client.end().stderr, "");
 }

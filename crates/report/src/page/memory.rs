@@ -91,7 +91,7 @@ mod tests {
             html.contains("data-v=\"1000\">1\u{202f}000</td><td class=\"n\" data-v=\"2048\">2.0 KiB</td>"),
             "{html}"
         );
-        assert!(html.contains("by the operator that computes it."));
+        assert!(html.contains("by the operator that computes them."));
         let many = of((0..502).map(|index| row(&format!("/{index}"), 1, index)).collect());
         assert!(many.contains("; 2 more hold less.") && many.matches("<th scope=\"row\">").count() == 500);
         assert!(many.contains("<th scope=\"row\">/501</th>") && !many.contains("<th scope=\"row\">/1</th>"));
