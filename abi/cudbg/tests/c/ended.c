@@ -18,26 +18,21 @@ static void on_event(CUDBGEventCallbackData* data)
     }
 }
 
-static void take_events(void)
-{
-    CUDBGEvent event;
-    while (api->getNextEvent(CUDBG_EVENT_QUEUE_TYPE_SYNC, &event) == CUDBG_SUCCESS) {
-    }
-    ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
-}
-
 int main(void)
 {
+    CUDBGEvent event;
+
     get_table(13, 4, 193);
     ANSWERS(CUDBG_SUCCESS, api->setNotifyNewEventCallback(on_event, NULL));
     ANSWERS(CUDBG_SUCCESS, api->initialize());
-    take_events();
+    while (api->getNextEvent(CUDBG_EVENT_QUEUE_TYPE_SYNC, &event) == CUDBG_SUCCESS) {
+    }
+    ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
     pthread_mutex_lock(&gate);
     atomic_store(&is_closed, true);
     printf("attached\n");
     fflush(stdout);
     wait_for_notification();
-    take_events();
     printf("notified\n");
     fflush(stdout);
     // The input ends when the program has ended.

@@ -186,7 +186,9 @@ fn a_program_that_is_debugged_already_refuses_another_client_until_the_first_one
 fn a_suspension_finds_nothing_to_stop_when_the_program_has_ended_and_does_not_fail() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
-    let mut client = start("ended.c", Language::C11, &[], &[debuggee.target()]);
+    // The client does not read that the model is loaded, so the program waits for a lease.
+    let short = ("OPSCOPE_DEBUG_LEASE", "1");
+    let mut client = start("ended.c", Language::C11, &[], &[debuggee.target(), short]);
     client.until("attached");
     let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     client.until("notified");
