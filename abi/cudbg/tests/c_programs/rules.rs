@@ -190,7 +190,7 @@ fn a_suspension_finds_nothing_to_stop_when_the_program_has_ended_and_does_not_fa
     let short = ("OPSCOPE_DEBUG_LEASE", "1");
     let mut client = start("ended.c", Language::C11, &[], &[debuggee.target(), short]);
     client.until("attached");
-    let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     client.until("notified");
     drop(debuggee);
     client.end_input();
