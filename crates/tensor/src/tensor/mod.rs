@@ -15,11 +15,17 @@ pub use error::TensorError;
 pub use view::{RemoteTensor, TensorView};
 
 /// An owned tensor. Clones share the data.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Tensor {
     dtype: DType,
     shape: Vec<usize>,
-    bytes: Arc<[u8]>,
+    bytes: Storage,
+}
+
+#[derive(Clone)]
+enum Storage {
+    Own(Arc<[u8]>),
+    Of(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
 impl Tensor {
@@ -28,8 +34,32 @@ impl Tensor {
     /// # Errors
     /// Returns an error if the number of bytes does not fit the type and the shape.
     pub fn new(dtype: DType, shape: Vec<usize>, bytes: impl Into<Arc<[u8]>>) -> Result<Self, TensorError> {
-        let bytes = bytes.into();
-        check_length(dtype, &shape, bytes.len())?;
+        Self::stored(dtype, shape, Storage::Own(bytes.into()))
+    }
+
+    /// Creates a tensor of bytes that someone else owns, without a copy: an array of another program, or a mapped file. The owner
+    /// returns the same bytes at the same place whenever it is asked, and is dropped with the last clone of the tensor.
+    ///
+    /// # Errors
+    /// Returns an error if the number of bytes does not fit the type and the shape.
+    pub fn from_owner(
+        dtype: DType,
+        shape: Vec<usize>,
+        owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    ) -> Result<Self, TensorError> {
+        Self::stored(dtype, shape, Storage::Of(owner))
+    }
+
+    /// Returns the same data as elements of another type of the same size.
+    ///
+    /// # Errors
+    /// Returns an error if the elements of the two types differ in size.
+    pub fn as_type(&self, dtype: DType) -> Result<Self, TensorError> {
+        Self::stored(dtype, self.shape.clone(), self.bytes.clone())
+    }
+
+    fn stored(dtype: DType, shape: Vec<usize>, bytes: Storage) -> Result<Self, TensorError> {
+        check_length(dtype, &shape, bytes.get().len())?;
         Ok(Self { dtype, shape, bytes })
     }
 
@@ -61,7 +91,7 @@ impl Tensor {
 
     /// Returns the data, little-endian and row-major.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.get()
     }
 
     /// Returns the number of elements.
@@ -71,7 +101,7 @@ impl Tensor {
 
     /// Returns a view of the tensor.
     pub fn view(&self) -> TensorView<'_> {
-        TensorView::new(self.dtype, self.shape.as_slice(), &*self.bytes)
+        TensorView::new(self.dtype, self.shape.as_slice(), self.bytes())
             .expect("a tensor has the right number of bytes")
     }
 
@@ -80,9 +110,26 @@ impl Tensor {
     /// # Errors
     /// Returns an error if the number of elements differs.
     pub fn reshaped(&self, shape: Vec<usize>) -> Result<Self, TensorError> {
-        Self::new(self.dtype, shape, Arc::clone(&self.bytes))
+        Self::stored(self.dtype, shape, self.bytes.clone())
     }
 }
+
+impl Storage {
+    fn get(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Of(owner) => (**owner).as_ref(),
+        }
+    }
+}
+
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Self) -> bool {
+        (self.dtype, &self.shape, self.bytes()) == (other.dtype, &other.shape, other.bytes())
+    }
+}
+
+impl Eq for Tensor {}
 
 impl TensorView<'_> {
     /// Returns an owned copy.
@@ -100,7 +147,8 @@ impl TensorView<'_> {
                 self.read(0..length, &mut bytes)?;
             }
         }
-        Tensor::new(self.dtype(), self.shape().to_vec(), bytes)
+        // As its own owner it need not be copied once more.
+        Tensor::from_owner(self.dtype(), self.shape().to_vec(), Arc::new(bytes))
     }
 }
 
@@ -118,4 +166,53 @@ pub(crate) fn check_length(dtype: DType, shape: &[usize], found: usize) -> Resul
         _ => dtype.bytes_of(elements).ok_or_else(|| TensorError::TooLarge(shape.to_vec()))?,
     };
     if expected == found { Ok(()) } else { Err(TensorError::Length { dtype, shape: shape.to_vec(), expected, found }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    struct Owner(Vec<u8>, Arc<AtomicUsize>);
+
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_tensor_of_an_owner_is_its_memory_and_keeps_it_until_the_last_clone_is_gone() {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let owner = Owner(vec![1, 2, 3, 4, 5, 6], Arc::clone(&dropped));
+        let place = owner.0.as_ptr();
+        let tensor = Tensor::from_owner(DType::U8, vec![2, 3], Arc::new(owner)).expect("it fits");
+        assert_eq!(tensor.bytes().as_ptr(), place);
+        assert_eq!(tensor, Tensor::new(DType::U8, vec![2, 3], vec![1, 2, 3, 4, 5, 6]).expect("it fits"));
+        let reshaped = tensor.reshaped(vec![6]).expect("as many elements");
+        drop(tensor);
+        assert_eq!((reshaped.bytes().as_ptr(), dropped.load(Ordering::Relaxed)), (place, 0));
+        drop(reshaped);
+        assert_eq!(dropped.load(Ordering::Relaxed), 1);
+        let short = Tensor::from_owner(DType::F32, vec![2], Arc::new(vec![0; 7]));
+        assert!(matches!(short, Err(TensorError::Length { expected: 8, found: 7, .. })));
+    }
+
+    #[test]
+    fn a_view_gives_its_bytes_for_as_long_as_they_live() {
+        let bytes = vec![7u8; 4];
+        let lent = TensorView::new(DType::U8, vec![4], bytes.as_slice()).expect("it fits").into_bytes();
+        assert!(matches!(lent, Some(Cow::Borrowed(lent)) if lent.as_ptr() == bytes.as_ptr()));
+        let own = TensorView::new(DType::U8, vec![4], bytes).expect("it fits").into_bytes();
+        assert!(matches!(own, Some(Cow::Owned(own)) if own == [7; 4]));
+        assert!(TensorView::opaque(DType::String, vec![1]).into_bytes().is_none());
+    }
 }

@@ -88,6 +88,14 @@ impl<'a> TensorView<'a> {
         }
     }
 
+    /// Returns the data as [`bytes`](Self::bytes) does, for as long as the memory that the view was made of.
+    pub fn into_bytes(self) -> Option<Cow<'a, [u8]>> {
+        match self.storage {
+            Storage::Bytes(bytes) => Some(bytes),
+            Storage::Remote(_) | Storage::Opaque => None,
+        }
+    }
+
     /// Copies a range of the data. `into` must have the length of the range.
     ///
     /// # Errors
