@@ -36,11 +36,11 @@ fn write(path: &Path, weights: [f32; 2]) {
 
 fn spec(model: &Path, fidelity: Fidelity) -> RunSpec {
     let (engine, budget) = (EngineSpec::default(), LoadBudget::default());
-    RunSpec { model: model.to_owned(), engine, fidelity, threads: NonZeroUsize::MIN, budget }
+    RunSpec { model: model.to_owned(), graph: None, engine, fidelity, threads: NonZeroUsize::MIN, budget }
 }
 
 fn inputs() -> Inputs {
-    Inputs::Generated(vec![Tensor::from_f32(vec![2], &[1.0, 2.0]).unwrap()])
+    Inputs::Same(vec![Tensor::from_f32(vec![2], &[1.0, 2.0]).unwrap()])
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn two_runs_are_named_by_their_models_engines_and_fidelities_and_differ_by_their
 /// A dump of an exact run of the model.
 fn dump(model: &Path, root: &Path, io: IoSelection) -> Arc<StoredDump> {
     let session = Session::open(model, &LoadOptions::new(Fidelity::Exact, NonZeroUsize::MIN)).unwrap();
-    let Inputs::Generated(inputs) = inputs() else { unreachable!("they are generated") };
+    let Inputs::Same(inputs) = inputs() else { unreachable!("they are in no file") };
     let plan = session.model().plan(&inputs).unwrap();
     let dumper = Dumper::new();
     let info = DumpInfo::new(session.graph(), Fidelity::Exact, "tract", "1");

@@ -88,6 +88,7 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
             let [engine, reference_engine] = engines(arguments)?;
             let run = RunSpec {
                 model: sides.compared.to_owned(),
+                graph: None,
                 engine,
                 fidelity: arguments.fidelity,
                 threads: arguments.engine_threads,
@@ -96,6 +97,7 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
             let reference = if reference_is_model {
                 Reference::Run(RunSpec {
                     model: sides.baseline.to_owned(),
+                    graph: None,
                     engine: reference_engine,
                     fidelity: arguments.reference_fidelity,
                     threads: arguments.reference_threads,
@@ -230,7 +232,7 @@ fn inputs(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) ->
     let given = given_files(&arguments.input).map_err(Failure::wrong_use)?;
     let find = |graph: Graph| -> Result<(Inputs, Graph), InputError> {
         let inputs = if arguments.input.is_empty() {
-            Inputs::Generated(generate(&graph, &concrete_shapes(&graph, &shapes)?, Data::Random(arguments.seed))?)
+            Inputs::Same(generate(&graph, &concrete_shapes(&graph, &shapes)?, Data::Random(arguments.seed))?)
         } else {
             Inputs::Files(InputFiles::find(&graph, &given, &shapes, true)?)
         };

@@ -28,6 +28,8 @@ use crate::verify::with_known_values;
 pub struct RunSpec {
     /// The ONNX file.
     pub model: PathBuf,
+    /// The graph, if it was read before; it is read from the file if `None`.
+    pub graph: Option<Arc<Graph>>,
     /// The engine that runs it.
     pub engine: EngineSpec,
     /// How faithfully it is followed. All values can be observed only at exact fidelity; at optimised fidelity, those that
@@ -209,7 +211,10 @@ impl RunSpec {
     }
 
     fn graph(&self) -> Result<Arc<Graph>, CompareError> {
-        Graph::load(&self.model).map(Arc::new).map_err(|error| self.not_loaded(error))
+        match &self.graph {
+            Some(graph) => Ok(Arc::clone(graph)),
+            None => Graph::load(&self.model).map(Arc::new).map_err(|error| self.not_loaded(error)),
+        }
     }
 }
 
@@ -232,7 +237,11 @@ impl<'s> Runner<'s> {
         if self.session.is_none() {
             let options = LoadOptions { budget: spec.budget, ..LoadOptions::new(spec.fidelity, spec.threads) };
             let engine = spec.engine.open().map_err(|error| spec.not_loaded(error))?;
-            let session = Session::open_with(engine, &spec.model, &options).map_err(|error| spec.not_loaded(error))?;
+            let session = match &spec.graph {
+                Some(graph) => Session::with_engine(engine, Arc::clone(graph), &options).map_err(SessionError::from),
+                None => Session::open_with(engine, &spec.model, &options),
+            };
+            let session = session.map_err(|error| spec.not_loaded(error))?;
             self.session = Some(session);
         }
         let session = self.session.as_ref().expect("it was opened before");

@@ -1,4 +1,4 @@
-//! A model's inputs: generated, or read from files.
+//! A model's inputs: generated, given by the program, or read from files.
 
 mod error;
 mod files;
@@ -20,8 +20,8 @@ pub use spec::InputSpec;
 /// The inputs of one run after the other.
 #[derive(Debug)]
 pub enum Inputs {
-    /// The same generated tensors for every run.
-    Generated(Vec<Tensor>),
+    /// The same tensors for every run: generated ones, or those of the program.
+    Same(Vec<Tensor>),
     /// Files, read for the run that needs them.
     Files(InputFiles),
 }
@@ -31,7 +31,7 @@ pub enum Inputs {
 pub struct Batch {
     /// One tensor for every input of the model.
     pub tensors: Vec<Tensor>,
-    /// For every input, the files that were joined; empty for generated data.
+    /// For every input, the files that were joined; empty for data that is in no file.
     pub sources: Vec<Vec<std::path::PathBuf>>,
 }
 
@@ -39,7 +39,7 @@ impl Inputs {
     /// How many different runs there are.
     pub fn len(&self) -> usize {
         match self {
-            Inputs::Generated(_) => 1,
+            Inputs::Same(_) => 1,
             Inputs::Files(files) => files.batches(),
         }
     }
@@ -52,7 +52,7 @@ impl Inputs {
     /// Returns the files, if they are read from some.
     pub fn files(&self) -> Option<&InputFiles> {
         match self {
-            Inputs::Generated(_) => None,
+            Inputs::Same(_) => None,
             Inputs::Files(files) => Some(files),
         }
     }
@@ -63,7 +63,7 @@ impl Inputs {
     /// Returns an error if a file cannot be read or does not fit the model.
     pub fn batch(&self, graph: &Graph, index: usize) -> Result<Batch, InputError> {
         match self {
-            Inputs::Generated(tensors) => Ok(Batch { tensors: tensors.clone(), sources: Vec::new() }),
+            Inputs::Same(tensors) => Ok(Batch { tensors: tensors.clone(), sources: Vec::new() }),
             Inputs::Files(files) => files.batch(graph, index),
         }
     }

@@ -1,4 +1,5 @@
 use opscope_onnx::Graph;
+use opscope_tensor::Tensor;
 
 use super::{Data, GivenFiles, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
@@ -7,6 +8,8 @@ use super::{Data, GivenFiles, InputError, InputFiles, Inputs, ShapeSpec, concret
 pub enum InputSpec {
     /// Generated data.
     Generated(Data),
+    /// Tensors of the program, by the model's inputs.
+    Given(Vec<Tensor>),
     /// Files or directories.
     Files {
         /// The files.
@@ -25,7 +28,8 @@ impl InputSpec {
     pub fn find(&self, graph: &Graph, shapes: &ShapeSpec) -> Result<(Inputs, ShapeSpec), InputError> {
         let find = |shapes: ShapeSpec| {
             let inputs = match self {
-                Self::Generated(data) => Inputs::Generated(generate(graph, &concrete_shapes(graph, &shapes)?, *data)?),
+                Self::Generated(data) => Inputs::Same(generate(graph, &concrete_shapes(graph, &shapes)?, *data)?),
+                Self::Given(tensors) => Inputs::Same(tensors.clone()),
                 Self::Files { paths, join } => Inputs::Files(InputFiles::find(graph, paths, &shapes, *join)?),
             };
             Ok((inputs, shapes))

@@ -1,5 +1,5 @@
 use opscope_clock::Ticks;
-use opscope_model::{EngineError, Plan, RunId, RunObserver};
+use opscope_model::{DeviceTensors, EngineError, Plan, RunId, RunObserver};
 use opscope_tensor::{Tensor, TensorError};
 use opscope_trace::correlate;
 
@@ -30,16 +30,29 @@ impl Inference {
     ) -> Result<Self, EngineError> {
         let _correlated = correlate();
         let observer = observe();
-        let (resident, upload) = timed(|| plan.upload(inputs));
-        let resident = resident.inspect_err(|error| observer.finished(Err(error)))?;
-        observer.uploaded(&*resident, upload.0, upload.1);
-        let (outputs, compute) = timed(|| plan.run(run, &*resident, &*observer));
-        let outputs = outputs?;
+        let (outputs, upload, compute) = compute(plan, run, inputs, &*observer)?;
         let (copies, download) = timed(|| (0..outputs.len()).map(|slot| outputs.view(slot).to_tensor()).collect());
         observer.downloaded(&*outputs, download.0, download.1);
         Ok(Self { outputs: copies, upload, compute, download })
     }
 }
+
+/// Copies the inputs into the engine's memory and runs. The outputs stay in the engine's memory.
+pub(crate) fn compute(
+    plan: &dyn Plan,
+    run: RunId,
+    inputs: &[Tensor],
+    observer: &dyn RunObserver,
+) -> Result<Computed, EngineError> {
+    let (resident, upload) = timed(|| plan.upload(inputs));
+    let resident = resident.inspect_err(|error| observer.finished(Err(error)))?;
+    observer.uploaded(&*resident, upload.0, upload.1);
+    let (outputs, compute) = timed(|| plan.run(run, &*resident, observer));
+    Ok((outputs?, upload, compute))
+}
+
+/// The outputs, and when the inputs were copied and the engine ran.
+type Computed = (Box<dyn DeviceTensors>, (Ticks, Ticks), (Ticks, Ticks));
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, (Ticks, Ticks)) {
     let start = Ticks::now();

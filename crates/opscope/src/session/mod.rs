@@ -11,16 +11,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_clock::Ticks;
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_model::{
-    CLOCK_RESOLUTION, Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, MissingCapability, Model,
-    Plan, PlanForm, RunId, RunInfo, RunObserver,
+    CLOCK_RESOLUTION, DeviceTensors, Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions,
+    MissingCapability, Model, Plan, PlanForm, RunId, RunInfo, RunObserver,
 };
 use opscope_onnx::{Graph, OnnxError};
 use opscope_producer::is_any_attached;
 use opscope_profile::{Call, EngineInfo, RecordingInfo, Tracer};
 use opscope_tensor::Tensor;
+use opscope_trace::correlate;
 
 pub use self::chain::Chain;
 pub use self::inference::Inference;
+use self::inference::compute;
 use crate::consumers::FedModel;
 use crate::engine::{LibraryError, embedded};
 
@@ -172,14 +174,41 @@ impl Session {
     /// Returns an error if the inputs do not fit, the engine lacks a capability that an instrument needs, the engine fails, an
     /// instrument stopped the run, or an output has no form as bytes.
     pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
-        instruments.iter().try_for_each(|instrument| self.check(*instrument))?;
-        let plan = self.plan(inputs)?;
-        let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
-        let (graph, fidelity) = (self.graph(), self.model.fidelity());
-        let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity };
+        let (plan, id) = self.prepare_run(inputs, instruments)?;
+        let info = self.run_info(&*plan, id);
         let outputs = Inference::run(&*plan, id, inputs, || self.observe(&info, instruments))?.outputs;
         let copies: Result<_, _> = outputs.into_iter().collect();
         copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
+    }
+
+    /// Runs once as [`run`](Self::run) does, but leaves the outputs in the engine's memory instead of copying them.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), but an output may have no form as bytes.
+    pub fn compute(
+        &self,
+        inputs: &[Tensor],
+        instruments: &[&dyn Instrument],
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let (plan, id) = self.prepare_run(inputs, instruments)?;
+        let info = self.run_info(&*plan, id);
+        let _correlated = correlate();
+        let observer = self.observe(&info, instruments);
+        Ok(compute(&*plan, id, inputs, &*observer)?.0)
+    }
+
+    /// Returns the plan for a run with these instruments, and its number.
+    fn prepare_run(
+        &self,
+        inputs: &[Tensor],
+        instruments: &[&dyn Instrument],
+    ) -> Result<(Arc<dyn Plan>, RunId), EngineError> {
+        instruments.iter().try_for_each(|instrument| self.check(*instrument))?;
+        Ok((self.plan(inputs)?, RunId(self.next_run.fetch_add(1, Ordering::Relaxed))))
+    }
+
+    fn run_info<'a>(&'a self, plan: &'a dyn Plan, id: RunId) -> RunInfo<'a> {
+        RunInfo { id, graph: self.graph(), kernels: plan.kernels(), fidelity: self.model.fidelity() }
     }
 
     /// Checks that the engine can do in this session's runs what an instrument needs.

@@ -167,7 +167,7 @@ impl Job {
     fn again(&self, graph: &Graph, shapes: &ShapeSpec) -> Vec<String> {
         let files = match &self.inputs {
             InputSpec::Files { paths, .. } => paths.words(graph),
-            InputSpec::Generated(_) => Vec::new(),
+            InputSpec::Generated(_) | InputSpec::Given(_) => Vec::new(),
         };
         files.into_iter().chain(self.same_options.iter().cloned()).chain(shapes.word(graph)).collect()
     }
@@ -211,7 +211,7 @@ impl Job {
 fn made_up(job: &Job, graph: &Graph, shapes: &ShapeSpec) -> Vec<String> {
     match job.inputs {
         InputSpec::Generated(_) => made_up_dimensions(graph, shapes),
-        InputSpec::Files { .. } => Vec::new(),
+        InputSpec::Files { .. } | InputSpec::Given(_) => Vec::new(),
     }
 }
 
