@@ -3,13 +3,15 @@
 
 use std::ffi::OsStr;
 use std::io::Read;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use opscope_job::machine;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+use crate::again;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,8 +34,7 @@ pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String
 /// If there is no answer, returns how the process ended.
 pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience: Duration) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("no process can be started: {error}");
-    let program = std::env::current_exe().map_err(cannot)?;
-    let mut command = Command::new(program);
+    let mut command = again::command().map_err(cannot)?;
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(cannot)?;
     let most = Some(machine::available_memory());

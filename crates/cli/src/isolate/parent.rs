@@ -1,8 +1,8 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::thread;
 
 use opscope_job::benchmark::UnfinishedOutput;
@@ -15,6 +15,7 @@ use signal_hook::low_level::{emulate_default_handler, signal_name};
 use super::CHILD;
 use super::journal::{Journal, LastWords};
 use super::signals::PASSED_ON;
+use crate::again;
 use crate::exit::Failure;
 
 /// Runs the command in a child, and ends as the child ends. Returns only if no child can be started, if it died of a
@@ -53,10 +54,7 @@ pub fn supervise(words: &[OsString], model: &Path) -> Failure {
 fn run(words: &[OsString]) -> io::Result<(ExitStatus, Journal)> {
     let journal = Journal::create()?;
     let mut signals = Signals::new(PASSED_ON.map(|(kind, _)| kind))?;
-    // The program may have been replaced or removed since it was started.
-    let program = std::env::current_exe().ok().filter(|path| path.is_file());
-    let mut command = Command::new(program.as_deref().unwrap_or(Path::new("/proc/self/exe")));
-    command.arg0(words.first().map_or("opscope".into(), OsString::clone));
+    let mut command = again::command_named(words.first().map_or("opscope".as_ref(), OsString::as_os_str));
     command.arg(format!("{CHILD}{},{}", std::process::id(), journal.descriptor())).args(words.iter().skip(1));
     // The child dies with the thread that starts it, so this same thread has to wait for it.
     let mut child = command.spawn()?;
