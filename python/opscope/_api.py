@@ -1,0 +1,108 @@
+"""What the package adds to the extension: arguments of any kind of Python's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+from opscope import _opscope
+from opscope._onnxruntime_library import library as installed_library
+from opscope._opscope import Comparison, Dump, Model, Profile, Recorder
+
+if TYPE_CHECKING:
+    from opscope._types import Inputs, ModelSource
+
+__all__ = ["compare", "load", "open", "record"]
+
+Engine = Literal["tract", "onnxruntime", "ort"]
+Fidelity = Literal["optimised", "exact"]
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def load(
+    model: ModelSource,
+    *,
+    engine: Engine = "tract",
+    threads: int = 1,
+    fidelity: Fidelity = "optimised",
+    library: PathLike | None = None,
+) -> Model:
+    """Loads a model: a path, the bytes of a file, or an `onnx.ModelProto`.
+
+    `engine` is `tract`, which is built in, or `onnxruntime`. `threads` are those within an operator. `fidelity` says how `Model.run`
+    follows the file: `optimised` as it is deployed, or `exact`, every operator as the file has it. `library` is the file of ONNX
+    Runtime's library; by default that of the package `onnxruntime` beside this one, or of `ORT_DYLIB_PATH`.
+    """
+    data: bytes | None = None
+    path: PathLike = "(memory)"
+    if isinstance(model, (str, os.PathLike)):
+        path = model
+    elif isinstance(model, (bytes, bytearray, memoryview)):
+        data = bytes(model)
+    elif hasattr(model, "SerializeToString"):
+        data = model.SerializeToString()
+    else:
+        raise _opscope_input_error(f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}")
+    if library is None and engine in ("onnxruntime", "ort"):
+        library = installed_library()
+    return _opscope.load_model(
+        Path(path), data, engine=engine, threads=threads, fidelity=fidelity, library=None if library is None else Path(library)
+    )
+
+
+def open(path: PathLike) -> Dump | Profile:
+    """Opens what opscope wrote: a dump, whose tensors are mapped and not read, or a recording."""
+    return _opscope.open_path(Path(path))
+
+
+def compare(
+    tensors: Model | Dump | PathLike,
+    reference: Model | Dump | PathLike,
+    inputs: Inputs | None = None,
+    *,
+    fidelity: Fidelity = "exact",
+    reference_fidelity: Fidelity = "exact",
+    seed: int = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
+    of_max: float | None = None,
+    least_sqnr: float | None = None,
+) -> Comparison:
+    """Compares every tensor of a model, or of a dump, with the reference's, and finds the first operator that diverges.
+
+    A model runs once on `inputs`; without them on random ones, which are the same for the same `seed`. A path is that of a model
+    (`.onnx`) or of a dump. The tolerances are those of the elements' types, unless `atol`, `rtol` (a part of the reference's element)
+    or `of_max` (a part of the reference's largest element) is given. `least_sqnr` is the least signal-to-noise ratio, in decibels, at
+    which a tensor of a quantised model agrees.
+    """
+    return _opscope.compare_tensors(
+        _side(tensors),
+        _side(reference),
+        inputs,
+        fidelity=fidelity,
+        reference_fidelity=reference_fidelity,
+        seed=seed,
+        atol=atol,
+        rtol=rtol,
+        of_max=of_max,
+        least_sqnr=least_sqnr,
+    )
+
+
+def record(*, capacity: int = 1_000_000) -> Recorder:
+    """Records ranges, marks and the operators of runs while a block runs: `with opscope.record() as recorder: ...`."""
+    return Recorder(capacity=capacity)
+
+
+def _side(side: Any) -> Any:
+    if not isinstance(side, (str, os.PathLike)):
+        return side
+    path = Path(side)
+    return load(path) if path.suffix == ".onnx" else open(path)
+
+
+def _opscope_input_error(message: str) -> Exception:
+    from opscope._errors import InputError
+
+    return InputError(message)

@@ -1,0 +1,30 @@
+"""The command, as the program `opscope` and as `python -m opscope`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from opscope._onnxruntime_library import library
+
+__all__ = ["main"]
+
+# What starts the command in another process, for `--isolate` and for questions to libraries. The directory of this package comes first,
+# and the working directory does not count.
+_LAUNCH = "import sys; sys.path[:] = [{place!r}, *filter(None, sys.path)]; from opscope._cli import main; sys.exit(main())"
+
+
+def main() -> int:
+    """Runs the command with the words of this process, and returns its exit code."""
+    from opscope import _opscope
+
+    # Python's handler only notes Ctrl-C, so that nothing would end while the command runs.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    found = library()
+    if found is not None:
+        os.environ["ORT_DYLIB_PATH"] = str(found)
+    place = str(Path(__file__).resolve().parent.parent)
+    launcher = [sys.executable, "-c", _LAUNCH.format(place=place)] if sys.executable else []
+    return _opscope.run_command(["opscope", *sys.argv[1:]], launcher)

@@ -1,0 +1,565 @@
+"""The extension."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, TypedDict, final, overload
+
+from typing_extensions import CapsuleType, Self
+
+from opscope._types import Array, Inputs
+
+__all__ = [
+    "VERSION",
+    "Benchmark",
+    "Comparison",
+    "DebugSession",
+    "Dump",
+    "DumpStream",
+    "DumpedOperator",
+    "FirstDivergence",
+    "Model",
+    "Profile",
+    "Recorder",
+    "Slots",
+    "Statistics",
+    "Stop",
+    "Table",
+    "Tensor",
+    "Value",
+    "compare_tensors",
+    "load_model",
+    "mark",
+    "open_path",
+    "range",
+    "run_command",
+]
+
+VERSION: Final[str]
+
+class _ArrayInterface(TypedDict):
+    version: int
+    typestr: str
+    shape: tuple[int, ...]
+    data: tuple[int, bool]
+
+def run_command(words: Sequence[str], launcher: Sequence[str]) -> int:
+    """Runs the command, and returns its exit code."""
+
+def load_model(
+    path: Path, data: bytes | None, *, engine: str, threads: int, fidelity: str, library: Path | None
+) -> Model: ...
+def open_path(path: Path) -> Dump | Profile: ...
+def compare_tensors(
+    tensors: Model | Dump,
+    reference: Model | Dump,
+    inputs: Inputs | None,
+    *,
+    fidelity: str,
+    reference_fidelity: str,
+    seed: int,
+    atol: float | None,
+    rtol: float | None,
+    of_max: float | None,
+    least_sqnr: float | None,
+) -> Comparison: ...
+def mark(name: str) -> None:
+    """Marks this moment. A recorder has it beside the model's operators."""
+
+@final
+class range:
+    """A named range of the calling thread: `with opscope.range("load"): ...`. A recorder has it beside the model's operators."""
+
+    def __new__(cls, name: str) -> Self: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+@final
+class Recorder:
+    """Records the ranges and marks of all threads, and the operators of all runs, while its block runs."""
+
+    def __new__(cls, *, capacity: int = 1_000_000) -> Self: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def table(self) -> Table:
+        """A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine was started, and
+        the thread."""
+    @property
+    def dropped(self) -> int:
+        """How many records were dropped."""
+
+@final
+class Value:
+    """What a model takes or gives."""
+
+    @property
+    def name(self) -> str:
+        """The name in the file."""
+    @property
+    def dtype(self) -> str | None:
+        """The type of its elements, by the name that numpy and ONNX use; None if the file does not give it."""
+    @property
+    def shape(self) -> list[int | str] | None:
+        """The shape: a number, or a name for a size that is open; None if the file does not give it."""
+
+@final
+class Statistics:
+    """Counts, extremes and moments of the elements of a tensor. The extremes and moments are those of the finite elements."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def nan(self) -> int: ...
+    @property
+    def positive_infinite(self) -> int: ...
+    @property
+    def negative_infinite(self) -> int: ...
+    @property
+    def zeros(self) -> int: ...
+    @property
+    def min(self) -> float | None: ...
+    @property
+    def max(self) -> float | None: ...
+    @property
+    def mean(self) -> float | None: ...
+    @property
+    def std(self) -> float | None: ...
+    @property
+    def l2(self) -> float | None: ...
+    @property
+    def is_finite(self) -> bool:
+        """Whether all elements are finite."""
+
+@final
+class Tensor:
+    """A tensor: an output of a run, one of a dump, or one of a run that is stopped.
+
+    Arrays of numpy and of whatever knows DLPack are made of it without a copy. They are not to be written, because the engine or a file
+    may have the same memory; `numpy().copy()` can be.
+    """
+
+    @property
+    def dtype(self) -> str:
+        """The type of the elements, by the name that numpy and ONNX use."""
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, slowest dimension first."""
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the data."""
+    @property
+    def name(self) -> str | None:
+        """The operator that takes or gives the tensor, where that is known; else the value's name."""
+    @property
+    def op_type(self) -> str | None:
+        """The operator's type."""
+    @property
+    def io(self) -> Literal["input", "output"] | None:
+        """Whether the operator takes or gives it."""
+    @property
+    def slot(self) -> int | None:
+        """The slot of the operator."""
+    @property
+    def value(self) -> str | None:
+        """The value's name in the file."""
+    @property
+    def run(self) -> int | None:
+        """The run; None for what is the same in every run."""
+    @property
+    def statistics(self) -> Statistics:
+        """Counts, extremes and moments of the elements, in one pass."""
+    def numpy(self) -> Any:
+        """An array of numpy's over the same memory, which is not to be written.
+
+        For bfloat16 and narrower floats it is of a type of the package `ml_dtypes`; elements of four bits get a byte each, which is a
+        copy.
+        """
+    def tobytes(self) -> bytes:
+        """The data: little-endian, row-major. A copy."""
+    @property
+    def __array_interface__(self) -> _ArrayInterface: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> CapsuleType: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __len__(self) -> int: ...
+    def __float__(self) -> float: ...
+
+@final
+class Table:
+    """A table of columns.
+
+    `pyarrow.table(table)`, `polars.from_arrow(table)`, `pandas.DataFrame.from_arrow(table)` and DuckDB read it without a copy.
+    """
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str, /) -> list[Any]:
+        """A column as a list."""
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, a dict each."""
+    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType: ...
+    def __arrow_c_schema__(self) -> CapsuleType: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Model:
+    """A model that is loaded and can run. Several threads may run it at once."""
+
+    @property
+    def path(self) -> Path:
+        """The file; `(memory)` for a model that came as bytes."""
+    @property
+    def engine(self) -> str:
+        """The engine's name and version."""
+    @property
+    def fidelity(self) -> Literal["optimised", "exact"]:
+        """How `run` follows the file."""
+    @property
+    def threads(self) -> int:
+        """The threads within an operator."""
+    @property
+    def inputs(self) -> list[Value]:
+        """What a run takes."""
+    @property
+    def outputs(self) -> list[Value]:
+        """What a run gives."""
+    @property
+    def operators(self) -> Table:
+        """The operators of the file, in the order of execution."""
+    def run(self, inputs: Inputs) -> dict[str, Tensor]:
+        """Runs once and returns the outputs by their names, in the engine's memory."""
+    def benchmark(
+        self, inputs: Inputs | None = None, *, duration: float | None = None, runs: int | None = None, warmups: int = 1
+    ) -> Benchmark:
+        """Runs the model many times and returns how long a run takes, and where the time goes.
+
+        `duration` is in seconds; without it and without `runs` it is two. Without inputs the model runs on zeros.
+        """
+    def profile(self, inputs: Inputs | None = None, *, runs: int = 100, warmups: int = 1) -> Profile:
+        """Runs the model with a profiler, and returns the recording."""
+    def dump(
+        self,
+        inputs: Inputs | None = None,
+        *,
+        select: str | Sequence[str] | None = None,
+        types: str | Sequence[str] | None = None,
+        io: Literal["inputs", "outputs", "all"] = "outputs",
+    ) -> DumpStream:
+        """Runs once and yields the tensors of every operator as it is executed. At most three tensors are held at once.
+
+        `select` are names of operators or of modules, glob patterns, or `re:` and a regular expression; `types` are the same for types.
+        """
+    def write_dump(
+        self,
+        directory: str | os.PathLike[str],
+        inputs: Inputs | None = None,
+        *,
+        select: str | Sequence[str] | None = None,
+        types: str | Sequence[str] | None = None,
+        io: Literal["inputs", "outputs", "all"] = "outputs",
+        statistics_only: bool = False,
+    ) -> Dump:
+        """Runs once and writes the tensors of every operator into a directory, which must not exist. Returns what was written."""
+    def debug(self, inputs: Inputs | None = None) -> DebugSession:
+        """Returns a debugger for one run: a context manager."""
+    def generate_inputs(self, seed: int | None = None) -> dict[str, Tensor]:
+        """Inputs of the model's types and smallest shapes, by their names: random ones that are the same for the same seed, or zeros
+        without one."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Benchmark:
+    """How long a run takes. Times are in seconds, but for columns whose name ends with `_ns`."""
+
+    @property
+    def median(self) -> float: ...
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % confidence interval of the median; None for fewer than 6 independent runs."""
+    @property
+    def mean(self) -> float: ...
+    @property
+    def min(self) -> float: ...
+    @property
+    def max(self) -> float: ...
+    @property
+    def p99(self) -> float: ...
+    @property
+    def runs(self) -> int:
+        """How many runs were measured."""
+    @property
+    def times(self) -> list[float]:
+        """The time of each run."""
+    @property
+    def throughput(self) -> float:
+        """Samples per second of a run that takes the median time."""
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know about how the plan runs the model, a sentence each."""
+    @property
+    def operators(self) -> Table:
+        """Where the time goes by operator, of a few more runs with a profiler."""
+    @property
+    def op_types(self) -> Table:
+        """The same by operator type."""
+    def json(self) -> str:
+        """The document that `opscope benchmark --json` prints."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Profile:
+    """A recording of runs: of a profile that was just taken, or one that was opened."""
+
+    @property
+    def path(self) -> Path:
+        """Where the recording is. That of a profile that was just taken is temporary: see `save`."""
+    @property
+    def operators(self) -> Table:
+        """Where the time goes by operator."""
+    @property
+    def op_types(self) -> Table:
+        """Where the time goes by operator type."""
+    @property
+    def ranges(self) -> Table:
+        """The ranges of the program's own code, by name."""
+    @property
+    def runs(self) -> int:
+        """The measured runs."""
+    @property
+    def median(self) -> float:
+        """The median time of a run, in seconds."""
+    @property
+    def complete(self) -> bool:
+        """Whether the recording has everything that was recorded."""
+    @property
+    def problems(self) -> list[str]:
+        """What the recording lacks, a sentence each."""
+    def json(self) -> str:
+        """The account as JSON."""
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Copies the recording, with its timelines and tables, to a directory, which must not exist. Returns its path."""
+    def report(self, file: str | os.PathLike[str]) -> Path:
+        """Writes a page of HTML, which loads nothing, to a file, which must not exist. Returns its path."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class DumpStream:
+    """The tensors of a run, while it goes on. The run waits for whoever iterates."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Tensor: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+    def close(self) -> None:
+        """Ends the run at its next tensor."""
+    @property
+    def complete(self) -> bool | None:
+        """Whether every tensor that was selected came; None before the end."""
+    @property
+    def missing(self) -> list[str]:
+        """The tensors that were selected and did not come, a sentence each; empty before the end."""
+
+@final
+class Dump:
+    """A dump: a directory that opscope wrote, files of AscendCL's, or `.npy` files. Its tensors are mapped, not read."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def complete(self) -> bool:
+        """Whether it holds what it should, as far as it says so."""
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read, or is missing, a sentence each."""
+    @property
+    def engine(self) -> str | None:
+        """The engine that computed it, if the dump says so."""
+    @property
+    def operators(self) -> list[str]:
+        """The names of its operators, in the order of the graph where the dump knows it."""
+    @property
+    def table(self) -> Table:
+        """A row for each tensor, with what the dump says of its numbers."""
+    def operator(self, name: str, run: int | None = None) -> DumpedOperator:
+        """The tensors of an operator in a run: the first run that has some, if none is given."""
+    def __len__(self) -> int: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    @overload
+    def __getitem__(self, key: int, /) -> Tensor:
+        """A tensor by its number."""
+    @overload
+    def __getitem__(self, key: str, /) -> DumpedOperator:
+        """An operator by its name: the tensors of its first run."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class DumpedOperator:
+    """The tensors of an operator in a run of a dump."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def op_type(self) -> str | None: ...
+    @property
+    def run(self) -> int | None: ...
+    @property
+    def input(self) -> Mapping[int, Tensor]:
+        """What the operator takes, by slot."""
+    @property
+    def output(self) -> Mapping[int, Tensor]:
+        """What the operator gives, by slot."""
+
+@final
+class Comparison:
+    """How the tensors of two sides differ."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every tensor of both sides was compared and agrees."""
+    @property
+    def verdict(self) -> Literal["same", "different", "unknown"]:
+        """`unknown` where data for the decision is missing."""
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `opscope compare`."""
+    @property
+    def first_divergence(self) -> FirstDivergence | None:
+        """The first operator whose output differs; None if none does."""
+    @property
+    def table(self) -> Table:
+        """A row for each pair of tensors, in the order of the graph."""
+    @property
+    def notes(self) -> list[str]:
+        """What limits the comparison, a sentence each."""
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read, a sentence each."""
+    @property
+    def initializers(self) -> list[str]:
+        """The names of the initializers that differ."""
+    def text(self, rows: int = 20) -> str:
+        """What `opscope compare` prints, with at most so many rows."""
+    def json(self) -> str:
+        """The document that `opscope compare --json` prints."""
+    def __len__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class FirstDivergence:
+    """The first operator whose output differs."""
+
+    @property
+    def operator(self) -> str | None: ...
+    @property
+    def op_type(self) -> str | None: ...
+    @property
+    def tensor(self) -> str:
+        """The tensor that differs."""
+    @property
+    def max_absolute(self) -> float | None:
+        """The largest difference of an element; None if numbers could not be compared."""
+    @property
+    def blame(self) -> Literal["operator", "inputs", "initializers", "either", "unknown"]:
+        """What the error comes from."""
+    @property
+    def source(self) -> str | None:
+        """The line of Python that the operator comes from, if the file says so."""
+    @property
+    def inputs(self) -> list[tuple[str, Literal["same", "different", "unknown"]]]:
+        """The values that the operator takes, with what is known of each."""
+    @property
+    def sentence(self) -> str:
+        """The operator with how far its output is from the reference."""
+
+@final
+class DebugSession:
+    """A debugger of one run of a model. It is a context manager: at its end the run is aborted if it is not over."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+    def break_at(
+        self, target: str, when: str | None = None, *, moment: Literal["before", "after"] | None = None, once: bool = False
+    ) -> int:
+        """Stops the run at operators: by name, glob pattern or type (`Conv`, `/layer1/*`, `type:Conv`, `#12`), or at the first one that
+        makes NaN or infinity (`first nonfinite`).
+
+        `when` is a condition on its tensors, such as `absmax(output[0]) > 1e4`. Returns the breakpoint's number.
+        """
+    def run(self) -> Stop | None:
+        """Starts the run. Returns where it stops, or None when it has ended."""
+    def resume(self) -> Stop | None:
+        """Continues to the next breakpoint. Returns where the run stops, or None when it has ended."""
+    def step(self) -> Stop | None:
+        """Continues to the next operator."""
+    def finish(self) -> Stop | None:
+        """Continues to the end of this operator."""
+    def until(self, target: str) -> Stop | None:
+        """Continues to one of these operators, or to the end."""
+    def skip(self, outputs: Sequence[Array]) -> Stop | None:
+        """Continues without executing the operator that the run is stopped before. `outputs` are what it gives, by slot."""
+    def abort(self) -> None:
+        """Ends the stopped run at once."""
+    @property
+    def outputs(self) -> dict[str, Tensor] | None:
+        """The outputs of the run that has ended, by their names; None before."""
+
+@final
+class Stop:
+    """Where a run is stopped."""
+
+    @property
+    def operator(self) -> str:
+        """The operator's name."""
+    @property
+    def op_type(self) -> str:
+        """The operator's type."""
+    @property
+    def moment(self) -> Literal["before", "after"]:
+        """Before or after the operator."""
+    @property
+    def kernel(self) -> str:
+        """What the engine executes there, in its own words."""
+    @property
+    def source(self) -> str | None:
+        """The line of Python that the operator comes from, if the file says so."""
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The operator's attributes, as text."""
+    @property
+    def inputs(self) -> Slots:
+        """What the operator takes, by slot. A tensor is copied when it is asked for."""
+    @property
+    def outputs(self) -> Slots:
+        """What the operator has given, by slot; after it only."""
+    def tensor(self, reference: str) -> Tensor:
+        """A tensor by a reference: `input[0]`, `output[1]`, `weight[0]` or `value("name")`."""
+    def replace(self, which: int | str, array: Array) -> None:
+        """Replaces an input before the operator, or an output after it, by its slot or by a reference. The run continues with it."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Slots:
+    """The inputs or the outputs of an operator at which a run is stopped."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, slot: int, /) -> Tensor: ...

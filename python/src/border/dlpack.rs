@@ -1,0 +1,348 @@
+//! Tensors in both directions, by DLPack 1.1 and by what was before it: the layouts of `dlpack.h`, in capsules of Python.
+//!
+//! A capsule is named `dltensor`, or `dltensor_versioned` from version 1.0 on. Whoever takes the tensor out of it renames it to `used_...`
+//! and calls the deleter when it needs the memory no more. A capsule that was not used calls the deleter itself.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use opscope::tensor::{DType, Tensor};
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
+
+use super::Lent;
+use super::strided::{gather, is_contiguous};
+use crate::failure::{Failure, input};
+
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Device {
+    kind: i32,
+    id: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct DataType {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+#[repr(C)]
+struct DlTensor {
+    data: *mut c_void,
+    device: Device,
+    ndim: i32,
+    dtype: DataType,
+    shape: *mut i64,
+    /// In elements; null for elements one behind the other.
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+#[repr(C)]
+struct Managed {
+    tensor: DlTensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Version {
+    major: u32,
+    minor: u32,
+}
+
+#[repr(C)]
+struct ManagedVersioned {
+    version: Version,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut ManagedVersioned)>,
+    flags: u64,
+    tensor: DlTensor,
+}
+
+const NAME: &CStr = c"dltensor";
+const USED: &CStr = c"used_dltensor";
+const NAME_VERSIONED: &CStr = c"dltensor_versioned";
+const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
+const VERSION: Version = Version { major: 1, minor: 1 };
+const READ_ONLY: u64 = 1;
+const IS_COPIED: u64 = 1 << 1;
+/// Set where elements of less than a byte have a byte each.
+const SUBBYTE_TYPE_PADDED: u64 = 1 << 2;
+
+/// Devices whose memory the processor reads: its own, and what is pinned for CUDA, for ROCm, or managed.
+const READABLE: [i32; 4] = [1, 3, 11, 13];
+/// The processor.
+pub const CPU: (i32, i32) = (1, 0);
+
+/// The types, by DLPack's code and bits.
+const TYPES: &[(DType, u8, u8)] = &[
+    (DType::I8, 0, 8),
+    (DType::I16, 0, 16),
+    (DType::I32, 0, 32),
+    (DType::I64, 0, 64),
+    (DType::I4, 0, 4),
+    (DType::U8, 1, 8),
+    (DType::U16, 1, 16),
+    (DType::U32, 1, 32),
+    (DType::U64, 1, 64),
+    (DType::U4, 1, 4),
+    (DType::F16, 2, 16),
+    (DType::F32, 2, 32),
+    (DType::F64, 2, 64),
+    (DType::Bf16, 4, 16),
+    (DType::Complex64, 5, 64),
+    (DType::Complex128, 5, 128),
+    (DType::Bool, 6, 8),
+    (DType::F8E4M3Fn, 10, 8),
+    (DType::F8E4M3FnUz, 11, 8),
+    (DType::F8E5M2, 12, 8),
+    (DType::F8E5M2FnUz, 13, 8),
+    (DType::F4E2M1, 17, 4),
+];
+
+/// Takes a tensor from an object with `__dlpack__`, without a copy where its elements lie one behind the other. Returns `None` for an
+/// object without it, or one that refuses to lend its memory by it.
+pub fn import(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>> {
+    let py = object.py();
+    let Some(method) = object.getattr_opt("__dlpack__")? else { return Ok(None) };
+    if let Some(device) = object.getattr_opt("__dlpack_device__")? {
+        let (kind, id): (i32, i32) = device.call0()?.extract()?;
+        if !READABLE.contains(&kind) {
+            return Err(input(format!(
+                "input '{name}' is in the memory of a device ({kind}, {id}); copy it to the processor's first, as by .cpu()"
+            )));
+        }
+    }
+    let arguments = PyDict::new(py);
+    arguments.set_item("max_version", (VERSION.major, VERSION.minor))?;
+    let capsule = match method.call((), Some(&arguments)) {
+        // What was made before version 1.0 does not know the argument.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => method.call0(),
+        other => other,
+    };
+    let capsule = match capsule {
+        // numpy refuses arrays that are not to be written, and types that DLPack lacks; torch what has a gradient.
+        Err(error) if error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyRuntimeError>(py) => {
+            return Ok(None);
+        }
+        other => other?,
+    };
+    take(capsule.cast::<PyCapsule>()?, name).map(Some)
+}
+
+/// What a capsule gave, until it is needed no more.
+enum Given {
+    Old(NonNull<Managed>),
+    Versioned(NonNull<ManagedVersioned>),
+}
+
+// SAFETY: whoever lends a tensor by DLPack allows it to be read and deleted on any thread.
+unsafe impl Send for Given {}
+// SAFETY: as above.
+unsafe impl Sync for Given {}
+
+impl Given {
+    fn tensor(&self) -> &DlTensor {
+        match self {
+            // SAFETY: the structure is valid until its deleter is called, which is when this is dropped.
+            Self::Old(managed) => unsafe { &managed.as_ref().tensor },
+            // SAFETY: as above.
+            Self::Versioned(managed) => unsafe { &managed.as_ref().tensor },
+        }
+    }
+
+    fn flags(&self) -> u64 {
+        match self {
+            Self::Old(_) => 0,
+            // SAFETY: as above.
+            Self::Versioned(managed) => unsafe { managed.as_ref().flags },
+        }
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        // The deleter may drop an object of Python's. When the interpreter is gone, so is that.
+        let _ = Python::try_attach(|_| match self {
+            // SAFETY: this owns the structure, and its deleter is called once.
+            Self::Old(managed) => unsafe {
+                if let Some(deleter) = managed.as_ref().deleter {
+                    deleter(managed.as_ptr());
+                }
+            },
+            // SAFETY: as above.
+            Self::Versioned(managed) => unsafe {
+                if let Some(deleter) = managed.as_ref().deleter {
+                    deleter(managed.as_ptr());
+                }
+            },
+        });
+    }
+}
+
+fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Tensor> {
+    let is_versioned = capsule.is_valid_checked(Some(NAME_VERSIONED));
+    let (kind, used) = if is_versioned { (NAME_VERSIONED, USED_VERSIONED) } else { (NAME, USED) };
+    let pointer = capsule.pointer_checked(Some(kind))?;
+    if is_versioned {
+        // SAFETY: a capsule of this name has this structure, whose first field is the version in all versions.
+        let version = unsafe { pointer.cast::<Version>().read() };
+        if version.major != VERSION.major {
+            return Err(input(format!(
+                "input '{name}' comes by DLPack {}.{}, and {}.{} is what can be read",
+                version.major, version.minor, VERSION.major, VERSION.minor
+            )));
+        }
+    }
+    // SAFETY: the capsule is valid, and the name lives for ever.
+    if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
+        return Err(PyErr::fetch(capsule.py()));
+    }
+    let given = match is_versioned {
+        true => Given::Versioned(pointer.cast()),
+        false => Given::Old(pointer.cast()),
+    };
+    let tensor = given.tensor();
+    let DataType { code, bits, lanes } = tensor.dtype;
+    let dtype = TYPES.iter().find(|row| lanes == 1 && (row.1, row.2) == (code, bits)).map(|row| row.0);
+    let dtype = dtype.ok_or_else(|| {
+        input(format!("input '{name}' is of a type that no model takes: DLPack's {code} with {bits} bits"))
+    })?;
+    let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
+    let numbers = |pointer: *mut i64| -> Option<Vec<i64>> {
+        // SAFETY: DLPack has `ndim` numbers there, unless the pointer is null.
+        (!pointer.is_null()).then(|| unsafe { std::slice::from_raw_parts(pointer, ndim) }.to_vec())
+    };
+    let shape = numbers(tensor.shape).unwrap_or_default();
+    let wrong_shape = || input(format!("input '{name}' has the shape {shape:?}, which no tensor has"));
+    let shape: Vec<usize> =
+        shape.iter().map(|&dim| usize::try_from(dim)).collect::<Result<_, _>>().map_err(|_| wrong_shape())?;
+    if shape.len() != ndim {
+        return Err(wrong_shape());
+    }
+    let elements = shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim)).ok_or_else(wrong_shape)?;
+    let length = dtype.bytes_of(elements).ok_or_else(wrong_shape)?;
+    let address = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize).cast_const();
+    let strides = numbers(tensor.strides);
+    let is_whole = strides.as_deref().is_none_or(|strides| is_contiguous(&shape, strides, 1));
+    let tensor = match dtype.size() {
+        None if !is_whole || given.flags() & SUBBYTE_TYPE_PADDED != 0 => {
+            return Err(input(format!(
+                "input '{name}' has elements of {bits} bits that do not share bytes; pack two of them into each byte"
+            )));
+        }
+        Some(size) if !is_whole => {
+            let strides: Vec<i64> = strides.iter().flatten().map(|stride| stride * size as i64).collect();
+            // SAFETY: DLPack says that the elements lie there, and the tensor is kept until they are copied.
+            let bytes = unsafe { gather(address, &shape, &strides, size) };
+            Tensor::new(dtype, shape, bytes)
+        }
+        _ => {
+            // SAFETY: DLPack says that the elements lie there until the deleter is called. Whoever passes an array to a run must not
+            // write to it meanwhile.
+            let lent = unsafe { Lent::new(address, length, given) };
+            Tensor::from_owner(dtype, shape, Arc::new(lent))
+        }
+    };
+    tensor.map_err(|error| input(format!("input '{name}': {error}")))
+}
+
+/// What an exported tensor keeps.
+struct Exported {
+    tensor: Tensor,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+/// Returns a capsule of the tensor, whose memory stays where it is. `versioned` says whether the one who asked knows version 1.0;
+/// `copied` whether the tensor is a copy that was made for it, which it may write to.
+pub fn export<'py>(py: Python<'py>, tensor: &Tensor, versioned: bool, copied: bool) -> PyResult<Bound<'py, PyAny>> {
+    let lacking = || Failure::input(format!("DLPack has no type {}", tensor.dtype()));
+    let &(_, code, bits) = TYPES.iter().find(|row| row.0 == tensor.dtype()).ok_or_else(lacking)?;
+    let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+    let mut strides = vec![1i64; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+    }
+    let mut exported = Box::new(Exported { tensor: tensor.clone(), shape, strides });
+    let bytes = exported.tensor.bytes();
+    let described = DlTensor {
+        data: if bytes.is_empty() { ptr::null_mut() } else { bytes.as_ptr().cast_mut().cast() },
+        device: Device { kind: CPU.0, id: CPU.1 },
+        ndim: exported.shape.len() as i32,
+        dtype: DataType { code, bits, lanes: 1 },
+        shape: exported.shape.as_mut_ptr(),
+        strides: exported.strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let context = Box::into_raw(exported).cast::<c_void>();
+    let (pointer, name, destructor): (*mut c_void, &CStr, ffi::PyCapsule_Destructor) = match versioned {
+        true => {
+            let flags = if copied { IS_COPIED } else { READ_ONLY };
+            let managed = ManagedVersioned {
+                version: VERSION,
+                context,
+                deleter: Some(delete_versioned),
+                flags,
+                tensor: described,
+            };
+            (Box::into_raw(Box::new(managed)).cast(), NAME_VERSIONED, drop_versioned)
+        }
+        false => {
+            let managed = Managed { tensor: described, context, deleter: Some(delete) };
+            (Box::into_raw(Box::new(managed)).cast(), NAME, drop_old)
+        }
+    };
+    // SAFETY: the pointer is not null, the name lives for ever, and the destructor is that of its structure.
+    let capsule = unsafe { ffi::PyCapsule_New(pointer, name.as_ptr(), Some(destructor)) };
+    // SAFETY: a new reference, or null with an error set.
+    unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
+}
+
+unsafe extern "C" fn delete(managed: *mut Managed) {
+    // SAFETY: `export` made it of two boxes, and DLPack calls this once.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.context.cast::<Exported>()));
+    }
+}
+
+unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
+    // SAFETY: as above.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.context.cast::<Exported>()));
+    }
+}
+
+unsafe extern "C" fn drop_old(capsule: *mut ffi::PyObject) {
+    // SAFETY: Python calls this with the capsule that is going away. It still has its first name if nobody took the tensor out.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
+            delete(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());
+        }
+    }
+}
+
+unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
+    // SAFETY: as above.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, NAME_VERSIONED.as_ptr()) == 1 {
+            delete_versioned(ffi::PyCapsule_GetPointer(capsule, NAME_VERSIONED.as_ptr()).cast());
+        }
+    }
+}
+
+// The layouts of `dlpack.h` on machines of 64 bits.
+const _: () = {
+    assert!(size_of::<DlTensor>() == 48 && size_of::<Managed>() == 64 && size_of::<ManagedVersioned>() == 80);
+    assert!(std::mem::offset_of!(DlTensor, shape) == 24 && std::mem::offset_of!(ManagedVersioned, tensor) == 32);
+};

@@ -1,0 +1,69 @@
+//! The extension of the Python package `opscope`: it turns arrays into tensors and tables into streams, and calls the library.
+//!
+//! # Rooms
+//!
+//! Each file or folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `open` | what opscope wrote, by its path |
+//! | `compare` | comparisons of models and dumps |
+//! | `model` | a model: runs, benchmarks, profiles, dumps |
+//! | `debug` | the debugger of one run |
+//! | `stored` | dumps on the disk |
+//! | `records` | ranges, marks, and what is recorded of them |
+//! | `inputs` | what a model is given |
+//! | `tensor` | tensors that are handed out |
+//! | `border` | memory of other programs: the only unsafe code |
+//! | `table` | tables, and what a notebook shows |
+//! | `columns` | the columns of tables |
+//! | `waiting` | work on a thread of its own |
+//! | `failure` | errors as exceptions |
+//! | `command` | the command |
+
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+mod border;
+mod columns;
+mod command;
+mod compare;
+mod debug;
+mod failure;
+mod inputs;
+mod model;
+mod open;
+mod records;
+mod stored;
+mod table;
+mod tensor;
+mod waiting;
+
+use pyo3::prelude::*;
+
+/// The library and the command, for the package `opscope`.
+#[pymodule]
+mod _opscope {
+    #[pymodule_export]
+    use super::command::run_command;
+    #[pymodule_export]
+    use super::compare::{Comparison, FirstDivergence, compare_tensors};
+    #[pymodule_export]
+    use super::debug::{DebugSession, Slots, Stop};
+    #[pymodule_export]
+    use super::model::{Benchmark, DumpStream, Model, Profile, Value, load_model};
+    #[pymodule_export]
+    use super::open::open_path;
+    #[pymodule_export]
+    use super::records::{NamedRange, Recorder, mark};
+    #[pymodule_export]
+    use super::stored::{Dump, DumpedOperator};
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::tensor::{StatisticsObject, TensorObject};
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,198 @@
+//! Ranges and marks of a program's own code, and what was recorded while a block ran.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope::profile::plan_names;
+use opscope::trace::{
+    Buffer, BufferOptions, Context, DispatchRecord, Kind, MarkerOperation, MarkerRecord, Operations, Range, name_text,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::columns::Columns;
+use crate::failure::Failure;
+use crate::table::Table;
+
+/// A named range of the calling thread: `with opscope.range("load"): ...`. A recorder has it beside the model's operators.
+#[pyclass(module = "opscope", name = "range", unsendable)]
+pub struct NamedRange {
+    name: String,
+    open: Vec<Range>,
+}
+
+#[pymethods]
+impl NamedRange {
+    #[new]
+    fn new(name: String) -> Self {
+        Self { name, open: Vec::new() }
+    }
+
+    fn __enter__(mut this: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
+        let range = opscope::range(&this.name);
+        this.open.push(range);
+        this
+    }
+
+    fn __exit__(&mut self, _kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) {
+        drop(self.open.pop());
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<opscope.range {:?}>", self.name)
+    }
+}
+
+/// Marks this moment. A recorder has it beside the model's operators.
+#[pyfunction]
+pub fn mark(name: &str) {
+    opscope::mark(name);
+}
+
+/// Records the ranges and marks of all threads, and the operators of all runs, while its block runs.
+#[pyclass(module = "opscope", frozen)]
+pub struct Recorder {
+    rows: Arc<Mutex<Rows>>,
+    at_work: Mutex<Option<AtWork>>,
+}
+
+/// While the block runs.
+struct AtWork {
+    context: Context,
+    buffer: Buffer,
+}
+
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Row>,
+    most: usize,
+    dropped: u64,
+}
+
+struct Row {
+    kind: &'static str,
+    name: String,
+    op_type: Option<String>,
+    start: u64,
+    end: u64,
+    thread: u64,
+    run: Option<u64>,
+}
+
+impl Rows {
+    fn add(&mut self, row: Row) {
+        match self.rows.len() < self.most {
+            true => self.rows.push(row),
+            false => self.dropped += 1,
+        }
+    }
+}
+
+#[pymethods]
+impl Recorder {
+    /// At most `capacity` records are kept; how many were dropped is counted.
+    #[new]
+    #[pyo3(signature = (*, capacity=1_000_000))]
+    fn new(capacity: usize) -> Self {
+        Self { rows: Arc::new(Mutex::new(Rows { most: capacity, ..Rows::default() })), at_work: Mutex::default() }
+    }
+
+    fn __enter__<'py>(this: PyRef<'py, Self>, py: Python<'py>) -> PyResult<PyRef<'py, Self>> {
+        let rows = Arc::clone(&this.rows);
+        if lock(&this.at_work).is_some() {
+            return Err(PyRuntimeError::new_err("the recorder is at work already"));
+        }
+        // No lock is held while the interpreter is waited for.
+        let begun = py.detach(|| AtWork::begin(rows)).map_err(Failure::any)?;
+        *lock(&this.at_work) = Some(begun);
+        Ok(this)
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let Some(AtWork { context, buffer }) = lock(&self.at_work).take() else { return Ok(()) };
+        let ended = py.detach(|| {
+            context.stop()?;
+            buffer.flush()?;
+            let dropped = buffer.statistics().total().dropped;
+            lock(&self.rows).dropped += dropped;
+            context.destroy()?;
+            buffer.destroy()
+        });
+        Ok(ended.map_err(Failure::any)?)
+    }
+
+    /// A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine was started, and the
+    /// thread.
+    #[getter]
+    fn table(&self) -> Table {
+        let Rows { rows, .. } = &*lock(&self.rows);
+        let columns = Columns::of(rows.len())
+            .texts("kind", rows.iter().map(|row| Some(row.kind)))
+            .texts("name", rows.iter().map(|row| Some(&row.name)))
+            .texts("op_type", rows.iter().map(|row| row.op_type.as_ref()))
+            .integers("start_ns", rows.iter().map(|row| Some(row.start)))
+            .integers("end_ns", rows.iter().map(|row| Some(row.end)))
+            .integers("thread", rows.iter().map(|row| Some(row.thread)))
+            .integers("run", rows.iter().map(|row| row.run));
+        columns.into()
+    }
+
+    /// How many records were dropped.
+    #[getter]
+    fn dropped(&self) -> u64 {
+        lock(&self.rows).dropped
+    }
+
+    fn __len__(&self) -> usize {
+        lock(&self.rows).rows.len()
+    }
+}
+
+impl AtWork {
+    fn begin(rows: Arc<Mutex<Rows>>) -> Result<Self, opscope::trace::TraceError> {
+        let buffer = Buffer::create(BufferOptions::default(), move |batch| {
+            let calibration = batch.calibration();
+            let nanos = |ticks| calibration.timestamp(ticks).as_nanos();
+            let mut rows = lock(&rows);
+            for record in batch.records() {
+                if let Some(marker) = record.get::<MarkerRecord>() {
+                    rows.add(Row {
+                        kind: if marker.operation == MarkerOperation::Mark as u32 { "mark" } else { "range" },
+                        name: name_text(marker.name).map(|name| name.to_string()).unwrap_or_default(),
+                        op_type: None,
+                        start: nanos(marker.start),
+                        end: nanos(marker.end),
+                        thread: u64::from(marker.thread.0),
+                        run: None,
+                    });
+                } else if let Some(dispatch) = record.get::<DispatchRecord>() {
+                    let plan = plan_names(dispatch.plan);
+                    let kernel = plan.as_ref().and_then(|plan| plan.kernels.get(dispatch.kernel.0 as usize));
+                    rows.add(Row {
+                        kind: "operator",
+                        name: kernel.map(|kernel| kernel.operator.to_string()).unwrap_or_default(),
+                        op_type: kernel.map(|kernel| kernel.op_type.to_string()),
+                        start: nanos(dispatch.start),
+                        end: nanos(dispatch.end),
+                        thread: u64::from(dispatch.thread.0),
+                        run: Some(dispatch.run),
+                    });
+                }
+            }
+        })?;
+        let context = Context::create();
+        context.configure(Kind::Marker, Operations::All, &buffer)?;
+        context.configure(Kind::OperatorDispatch, Operations::All, &buffer)?;
+        context.start()?;
+        Ok(Self { context, buffer })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,60 @@
+"""Ranges, marks, and what a recorder has of them."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import opscope
+
+
+def test_a_recorder_has_ranges_marks_and_operators(digits: opscope.Model, image: np.ndarray) -> None:
+    digits.run([image])
+    with opscope.record() as recorder:
+        with opscope.range("outer"):
+            opscope.mark("begin")
+            with opscope.range("inner"):
+                digits.run([image])
+    rows = recorder.table.rows()
+    assert len(recorder) == len(rows) and recorder.dropped == 0
+    by_name = {row["name"]: row for row in rows}
+    outer, inner, begin = by_name["outer"], by_name["inner"], by_name["begin"]
+    assert (outer["kind"], begin["kind"]) == ("range", "mark")
+    assert outer["start_ns"] <= begin["start_ns"] <= inner["start_ns"] <= inner["end_ns"] <= outer["end_ns"]
+    operators = [row for row in rows if row["kind"] == "operator"]
+    assert operators and {row["op_type"] for row in operators} >= {"Conv", "Gemm", "Softmax"}
+    assert all(inner["start_ns"] <= row["start_ns"] <= row["end_ns"] <= inner["end_ns"] for row in operators)
+    assert len({row["thread"] for row in rows}) == 1
+
+
+def test_nothing_is_recorded_outside_of_the_block() -> None:
+    recorder = opscope.record()
+    with opscope.range("before"):
+        with recorder:
+            opscope.mark("during")
+    opscope.mark("after")
+    assert recorder.table["name"] == ["during"]
+    # The same recorder again adds to what it has.
+    with recorder, opscope.range("again"):
+        pass
+    assert recorder.table["name"] == ["during", "again"]
+    with recorder, pytest.raises(RuntimeError, match="at work"):
+        recorder.__enter__()
+
+
+def test_records_come_from_all_threads_and_the_most_are_kept() -> None:
+    with opscope.record(capacity=50) as recorder:
+
+        def work() -> None:
+            for _ in range(20):
+                opscope.mark("tick")
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(recorder) == 50 and recorder.dropped == 30
+    assert set(recorder.table["name"]) == {"tick"}
