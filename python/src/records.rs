@@ -1,11 +1,12 @@
 //! Ranges and marks of a program's own code, and what was recorded while a block ran.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use opscope::profile::plan_names;
 use opscope::trace::{
     Buffer, BufferOptions, Context, DispatchRecord, Kind, MarkerOperation, MarkerRecord, Operations, Range, name_text,
 };
+use opscope_sys::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -98,12 +99,12 @@ impl Recorder {
 
     fn __enter__<'py>(this: PyRef<'py, Self>, py: Python<'py>) -> PyResult<PyRef<'py, Self>> {
         let rows = Arc::clone(&this.rows);
-        if lock(&this.at_work).is_some() {
+        if this.at_work.lock().is_some() {
             return Err(PyRuntimeError::new_err("the recorder is at work already"));
         }
         // No lock is held while the interpreter is waited for.
         let begun = py.detach(|| AtWork::begin(rows)).map_err(Failure::any)?;
-        *lock(&this.at_work) = Some(begun);
+        *this.at_work.lock() = Some(begun);
         Ok(this)
     }
 
@@ -114,12 +115,12 @@ impl Recorder {
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let Some(AtWork { context, buffer }) = lock(&self.at_work).take() else { return Ok(()) };
+        let Some(AtWork { context, buffer }) = self.at_work.lock().take() else { return Ok(()) };
         let ended = py.detach(|| {
             context.stop()?;
             buffer.flush()?;
             let dropped = buffer.statistics().total().dropped;
-            lock(&self.rows).dropped += dropped;
+            self.rows.lock().dropped += dropped;
             context.destroy()?;
             buffer.destroy()
         });
@@ -130,7 +131,7 @@ impl Recorder {
     /// thread.
     #[getter]
     fn table(&self) -> Table {
-        let Rows { rows, .. } = &*lock(&self.rows);
+        let Rows { rows, .. } = &*self.rows.lock();
         let columns = Columns::of(rows.len())
             .texts("kind", rows.iter().map(|row| Some(row.kind)))
             .texts("name", rows.iter().map(|row| Some(&row.name)))
@@ -145,11 +146,11 @@ impl Recorder {
     /// How many records were dropped.
     #[getter]
     fn dropped(&self) -> u64 {
-        lock(&self.rows).dropped
+        self.rows.lock().dropped
     }
 
     fn __len__(&self) -> usize {
-        lock(&self.rows).rows.len()
+        self.rows.lock().rows.len()
     }
 }
 
@@ -158,7 +159,7 @@ impl AtWork {
         let buffer = Buffer::create(BufferOptions::default(), move |batch| {
             let calibration = batch.calibration();
             let nanos = |ticks| calibration.timestamp(ticks).as_nanos();
-            let mut rows = lock(&rows);
+            let mut rows = rows.lock();
             for record in batch.records() {
                 if let Some(marker) = record.get::<MarkerRecord>() {
                     rows.add(Row {
@@ -191,8 +192,4 @@ impl AtWork {
         context.start()?;
         Ok(Self { context, buffer })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,9 +2,9 @@
 //! only.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use opscope::trace::{ForkRoom, HeldLocks, LockRoom};
+use opscope_sys::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How many forks are between the first process and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
@@ -45,7 +45,7 @@ impl<T: Send + Sync + 'static> Shared<T> {
 
     pub fn read(&'static self) -> RwLockReadGuard<'static, T> {
         self.register();
-        self.value.read().unwrap_or_else(PoisonError::into_inner)
+        self.value.read()
     }
 
     /// Locks it for a fork. In the child, `reset` is called.
@@ -59,7 +59,7 @@ impl<T: Send + Sync + 'static> Shared<T> {
     }
 
     fn write(&'static self) -> RwLockWriteGuard<'static, T> {
-        self.value.write().unwrap_or_else(PoisonError::into_inner)
+        self.value.write()
     }
 }
 

@@ -33,8 +33,7 @@ pub fn duplicate(text: &CStr) -> Option<NonNull<c_char>> {
 /// Returns the kernel's number of the calling thread. It is queried each time, so it is right in the child of a fork.
 #[inline]
 pub fn thread_id() -> u64 {
-    // SAFETY: the system call has no arguments and always succeeds.
-    u64::from(unsafe { libc::gettid() }.unsigned_abs())
+    opscope_sys::thread_id().into()
 }
 
 /// Returns the thread library's identifier of the calling thread.

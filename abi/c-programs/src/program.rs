@@ -6,8 +6,9 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use opscope_sys::Mutex;
 use tempfile::TempDir;
 
 use crate::command::succeeds;
@@ -293,7 +294,7 @@ fn made_once(name: &OsStr, mut compiler: Command) -> PathBuf {
     static MADE: Mutex<Option<HashMap<String, Arc<OnceLock<PathBuf>>>>> = Mutex::new(None);
     let how = format!("{compiler:?}");
     let one = {
-        let mut all = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = MADE.lock();
         Arc::clone(all.get_or_insert_default().entry(how.clone()).or_default())
     };
     one.get_or_init(|| {

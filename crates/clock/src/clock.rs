@@ -1,5 +1,7 @@
-use std::sync::{Condvar, MutexGuard, PoisonError, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
+
+use opscope_sys::{Condvar, MutexGuard};
 
 use crate::{ManualClock, Sleeper};
 
@@ -60,8 +62,8 @@ impl Clock {
     pub fn wait<'a, T>(&self, signal: &Condvar, guard: MutexGuard<'a, T>, until: Option<Instant>) -> MutexGuard<'a, T> {
         let wait = until.map(|until| self.begin_wait(until));
         match wait.as_ref().and_then(Wait::left) {
-            None => signal.wait(guard).unwrap_or_else(PoisonError::into_inner),
-            Some(left) => signal.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0,
+            None => signal.wait(guard),
+            Some(left) => signal.wait_timeout(guard, left),
         }
     }
 
@@ -100,8 +102,10 @@ impl Drop for Wait<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
     use std::thread;
+
+    use opscope_sys::Mutex;
 
     use super::*;
 
@@ -124,7 +128,7 @@ mod tests {
         fn ring(&self, clock: &Clock) {
             for _ in 0..3 {
                 let due = clock.after(Duration::from_secs(1)).expect("a second is near");
-                let mut rung = self.rung.lock().expect("no test panics under the lock");
+                let mut rung = self.rung.lock();
                 while !clock.has_come(due) {
                     rung = clock.wait(&self.signal, rung, Some(due));
                 }
@@ -141,7 +145,7 @@ mod tests {
         let alarm = Arc::new(Alarm::default());
         let weak: Weak<Alarm> = Arc::downgrade(&alarm);
         clock.register(weak);
-        let rung = || *alarm.rung.lock().expect("no test panics under the lock");
+        let rung = || *alarm.rung.lock();
         thread::scope(|scope| {
             let thread = scope.spawn(|| alarm.ring(&clock));
             for count in 0..3 {
@@ -177,7 +181,7 @@ mod tests {
         let (clock, lock, signal) = (Clock::default(), Mutex::new(()), Condvar::new());
         let begin = clock.now();
         let due = begin + Duration::from_millis(200);
-        let mut guard = lock.lock().expect("no other thread has it");
+        let mut guard = lock.lock();
         while !clock.has_come(due) {
             guard = clock.wait(&signal, guard, Some(due));
         }

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 /// A clock that stands still until it is advanced: for tests and simulated time. Clones are handles of the same clock.
 ///
@@ -72,7 +74,7 @@ impl ManualClock {
         while state.waits.len() != threads || state.waits.values().any(|until| *until <= state.now) {
             let left = LONGEST.saturating_sub(start.elapsed());
             assert!(!left.is_zero(), "{threads} threads should wait for moments to come: {:?}", state.left());
-            state = self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.shared.changed.wait_timeout(state, left);
         }
     }
 
@@ -97,7 +99,7 @@ impl ManualClock {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics in the middle of a change, so the state is consistent.
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock()
     }
 }
 

@@ -12,9 +12,9 @@ use crate::manifest::RawEntry;
 use crate::sinks::ascend::{AscendFile, MAPPING};
 use crate::sinks::directory::{HISTOGRAMS, STATISTICS};
 use crate::sinks::manifest_file::ManifestFile;
-use crate::sinks::whole_file::BESIDE;
 use crate::stored::{LONGEST_LINE, manifest, walk};
 use crate::{DumpError, INDEX, MANIFEST, StoredDump, StoredOrigin, StoredTensor};
+use opscope_files::PART;
 
 /// The remains of a dump that its process did not close.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn is_cut(path: &Path, root: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if path.parent() == Some(root) {
         // This is the manifest while it is being replaced.
-        return name.starts_with(BESIDE);
+        return name.ends_with(PART);
     }
     // The name of a `.partial` file says that it is incomplete, so it may stay.
     !has_lines(path) && !name.ends_with(".partial") && AscendFile::open(path).is_err()

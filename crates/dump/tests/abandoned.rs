@@ -68,7 +68,7 @@ fn what_is_whole_is_counted_and_what_is_cut_is_removed_in_every_format() {
             let longer = format!("{}9", file.extension().unwrap().to_str().unwrap());
             fs::write(file.with_extension(longer), &bytes[..bytes.len() / 2]).unwrap();
         }
-        fs::write(root.join(".beside-x"), "{").unwrap();
+        fs::write(root.join("manifest.json.x.part"), "{").unwrap();
 
         let closed = close_abandoned(&root, "it crashed").unwrap();
         assert_eq!(closed.tensors, tensors as u64, "{}", format.name);

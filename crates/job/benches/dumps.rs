@@ -16,7 +16,7 @@ use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo};
 use opscope::tensor::Statistics;
 use opscope_bench::{Case, Contender, Goal, Judged, Measured, Rounds, decide, finish, median, not_measured, times};
 use opscope_clock::Calibration;
-use opscope_job::machine::peak_memory;
+use opscope_sys::memory;
 use support::{NO_MODELS, Ready, calibration, growth, light, nanos, output_bytes, ready};
 
 const MODELS: [&str; 2] = ["vgg19", "densenet121"];
@@ -252,7 +252,7 @@ fn child(mode: &str) {
     if mode == "compare" {
         let (a, b) = rest.split_once(' ').expect("two dumps");
         assert!(compared(Path::new(a), Path::new(b)).is_same());
-        return println!("{}", peak_memory());
+        return println!("{}", memory::peak());
     }
     let ready = ready(&light(rest).expect("the parent has it"), Fidelity::Exact);
     let calibration = calibration();

@@ -34,7 +34,6 @@ mod generated_outputs;
 mod inputs;
 mod iteration;
 mod kernel;
-mod machine;
 mod memory;
 mod observer;
 #[cfg(feature = "testing")]
@@ -52,7 +51,6 @@ pub use kernel::{
     Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType, changes_layout, is_matrix_operator,
     kernel_costs, nearest_before, place_the_rest,
 };
-pub use machine::{memory_available, memory_of_machine};
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
     Action, Dispatch, Instrument, Interest, KeptTensor, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,

@@ -3,7 +3,9 @@ use std::any::Any;
 use opscope_onnx::Graph;
 use opscope_tensor::TensorView;
 
-use crate::{EngineError, Kernel, KernelId, memory_available};
+use opscope_sys::memory;
+
+use crate::{EngineError, Kernel, KernelId};
 
 /// The memory that tensors take during one run of a plan, as far as it is known before the run.
 ///
@@ -27,7 +29,7 @@ impl RunMemory {
     /// # Errors
     /// Returns an error with the operator that is executed at the peak.
     pub fn check(&self, graph: &Graph, kernels: &[Kernel]) -> Result<(), EngineError> {
-        let available = memory_available();
+        let available = memory::available();
         if self.peak <= available {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use opscope::model::{Fidelity, Kernel};
@@ -14,6 +14,7 @@ use opscope::trace::{
     RecordRef, RetirementRecord, RunOperation, RunRecord, current_thread,
 };
 use opscope::{Session, mark};
+use opscope_sys::{Mutex, MutexGuard};
 
 /// Every kind of a run's records.
 const KINDS: [Kind; 6] = [
@@ -28,7 +29,7 @@ const KINDS: [Kind; 6] = [
 /// Contexts belong to the whole process, so these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    TURN.lock()
 }
 
 /// The records that a context received.
@@ -74,7 +75,7 @@ impl Listener {
         let kept = Arc::new(Mutex::new(Kept::default()));
         let keep = Arc::clone(&kept);
         let buffer = Buffer::create(BufferOptions::default(), move |batch| {
-            let mut kept = keep.lock().unwrap();
+            let mut kept = keep.lock();
             batch.records().for_each(|record| kept.keep(&record));
         });
         let (buffer, context) = (buffer.unwrap(), Context::create());
@@ -91,7 +92,7 @@ impl Listener {
     /// Returns what was received since the last call.
     fn take(&self) -> Kept {
         self.buffer.flush().unwrap();
-        std::mem::take(&mut self.kept.lock().unwrap())
+        std::mem::take(&mut self.kept.lock())
     }
 }
 

@@ -4,7 +4,8 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::layout::Plan;
 use crate::table::FromProducer;
@@ -26,7 +27,7 @@ thread_local! {
 }
 
 fn lock() -> MutexGuard<'static, Option<Known>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    KNOWN.lock()
 }
 
 /// Locks the numbers of the kernels, and returns the guard. A consumer holds it during a fork, so that the child does

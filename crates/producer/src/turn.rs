@@ -44,8 +44,7 @@ impl Turn {
     fn take_within(&self, patience: Duration) -> Option<TurnGuard<'_>> {
         let deadline = Instant::now() + patience;
         let process = u64::from(std::process::id()) << 32;
-        // SAFETY: the call has no conditions.
-        let caller = process | u64::from(unsafe { libc::gettid() }.unsigned_abs());
+        let caller = process | u64::from(opscope_sys::thread_id());
         loop {
             // Loaded before the owner, so that a turn that ends after this wakes the wait below, or prevents it.
             let ended = self.ended.load(Ordering::SeqCst);

@@ -1,7 +1,6 @@
 //! What a producer reports to a consumer that was compiled from C, without an engine.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use opscope_c_programs::consumers::{Call, calls, consumer, library, of};
 use opscope_clock::Ticks;
@@ -10,6 +9,7 @@ use opscope_producer::{
     Copied, Direction, Fidelity, KernelFacts, LoadedModel, LoadedPlan, MemoryOperation, ModelFacts, OperatorFacts,
     RunFeed, Search, ToolRefusal, attach, is_any_attached,
 };
+use opscope_sys::Mutex;
 
 /// One test at a time: consumers stay attached to the process.
 static TURN: Mutex<()> = Mutex::new(());
@@ -61,7 +61,7 @@ fn names(calls: &[Call]) -> Vec<&str> {
 
 #[test]
 fn a_run_is_told_in_order_and_to_its_end() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let (_place, log) = attached("liborder.so", &[]);
     let loaded = model("small");
     loaded.announce();
@@ -129,7 +129,7 @@ fn a_run_is_told_in_order_and_to_its_end() {
 
 #[test]
 fn a_consumer_that_comes_late_learns_of_what_is_loaded_with_the_next_run() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let loaded = model("early");
     loaded.announce();
     let plan = plan(&loaded);
@@ -147,7 +147,7 @@ fn a_consumer_that_comes_late_learns_of_what_is_loaded_with_the_next_run() {
 
 #[test]
 fn null_in_the_place_of_a_function_is_taken_for_nothing() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let place = tempfile::tempdir().expect("a directory");
     let code = r#"
 #include "opscope_producer.h"
@@ -168,7 +168,7 @@ int opscope_attach_producer(opscope_producer_t *table)
 
 #[test]
 fn what_was_attached_is_not_attached_again() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let (place, log) = attached("libonce.so", &["-DONLY_ENDS"]);
     let again = attach(c"a test", &only("libonce.so", place.path()));
     assert!(again.attached.is_empty() && again.skipped.is_empty(), "{again:?}");
@@ -203,7 +203,7 @@ int opscope_attach_producer(opscope_producer_t *table)
 
 #[test]
 fn tools_are_offered_before_anything_is_attached() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let place = tempfile::tempdir().expect("a directory");
     let path = |name: &str| place.path().join(name);
     let log = path("log");
@@ -251,7 +251,7 @@ fn tools_are_offered_before_anything_is_attached() {
 
 #[test]
 fn functions_that_are_set_later_are_called_with_the_next_run() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let place = tempfile::tempdir().expect("a directory");
     let log = place.path().join("log");
     // Its first function sets the others in the second run.

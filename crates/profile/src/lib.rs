@@ -28,7 +28,6 @@
 //! | `options` | the switches, and the memory for records |
 //! | `percentile` | the one definition of a percentile |
 //! | `error` | what can be wrong |
-//! | `whole_file` | writing a file in one step |
 //! | `file_names` | which files opscope writes into the directory of a recording |
 
 #![forbid(unsafe_code)]
@@ -48,7 +47,6 @@ mod sampler;
 #[cfg(test)]
 mod snapshots;
 mod tracer;
-mod whole_file;
 
 pub use account::{
     Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorSeries,
@@ -73,4 +71,3 @@ pub use recording::{
     KernelNames, Manifest, ModelInfo, ProcessInfo, RecordCounts, Recording, RunGroup, TensorKind, close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
-pub use whole_file::{replace_whole, write_whole};

@@ -5,9 +5,10 @@ mod support;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc;
 
 use opscope_profile::{Fact, Format, ProfilerOptions, Recording};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_trace::MarkerOperation::{self, Mark, OpenRange, Range};
 use opscope_trace::{Kind, counter, intern, mark, range, wanted};
 use serde_json::Value;
@@ -15,7 +16,7 @@ use support::{Paper, counts, open};
 
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    TURN.lock()
 }
 
 fn markers(recording: &Recording) -> Vec<(String, MarkerOperation)> {

@@ -2,9 +2,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use opscope_files::write_whole;
 use opscope_job::compare::times::{Times, TimesComparison, TimesError};
 use opscope_onnx::Graph;
-use opscope_profile::{Manifest, write_whole};
+use opscope_profile::Manifest;
 use opscope_roofline::Roofline;
 
 use crate::ReportError;

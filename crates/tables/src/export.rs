@@ -1,10 +1,10 @@
 //! The tables of one recording or one dump, as files of a directory.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use opscope_dump::{Details, DumpKind, IndexStatistics, StoredDump, StoredTensor};
+use opscope_files::part_of;
 use opscope_profile::{Exported, Recording};
 use tempfile::NamedTempFile;
 
@@ -82,7 +82,7 @@ impl UnfinishedFile {
             exported.existed.push(path);
             return Ok(None);
         }
-        let file = new_file(into, &format!("{table}.parquet."), ".part").map_err(TablesError::io("create", &path))?;
+        let file = part_of(&path).map_err(TablesError::io("create", &path))?;
         Ok(Some(Self { path, file: BufWriter::with_capacity(BUFFER, file) }))
     }
 
@@ -102,11 +102,4 @@ impl Write for UnfinishedFile {
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
     }
-}
-
-/// Creates a file with a name that cannot be predicted, and with the permissions of other new files.
-pub(crate) fn new_file(directory: &Path, prefix: &str, suffix: &str) -> std::io::Result<NamedTempFile<File>> {
-    use std::os::unix::fs::PermissionsExt;
-    let permissions = std::fs::Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(prefix).suffix(suffix).permissions(permissions).tempfile_in(directory)
 }

@@ -2,7 +2,7 @@
 
 mod stop;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use opscope::debug::{
 };
 use opscope::model::DeviceTensors;
 use opscope::tensor::Tensor;
+use opscope_sys::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -77,7 +78,7 @@ impl DebugSession {
     }
 
     fn client(&self) -> PyResult<Arc<Attachment>> {
-        let attached = lock(&self.attached);
+        let attached = self.attached.lock();
         let client = attached.as_ref().map(|attached| Arc::clone(&attached.client));
         client.ok_or_else(|| {
             PyRuntimeError::new_err("the debugger is used within its block: with model.debug(inputs) as d: ...")
@@ -89,7 +90,7 @@ impl DebugSession {
         let client = self.client()?;
         let (thread, event) = self.take_stopped()?;
         let acknowledged = py.detach(|| client.acknowledge(event, resume));
-        *lock(&self.state) = match acknowledged {
+        *self.state.lock() = match acknowledged {
             Ok(()) => State::Running(thread),
             Err(_) => State::Stopped(thread, event),
         };
@@ -98,7 +99,7 @@ impl DebugSession {
     }
 
     fn take_stopped(&self) -> Result<(JoinHandle<()>, Sequence), Failure> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         match std::mem::take(&mut *state) {
             State::Stopped(thread, event) => Ok((thread, event)),
             other => {
@@ -134,7 +135,7 @@ impl DebugSession {
         while let Some(event) = py.detach(|| client.next_event(Queue::Sync)).map_err(Failure::from)? {
             if event.kind.stop_cause() == Some(StopCause::Request) && event.waiting {
                 let stop = Stop::at(py, client, &event)?;
-                let mut state = lock(&self.state);
+                let mut state = self.state.lock();
                 if let State::Running(thread) = std::mem::take(&mut *state) {
                     *state = State::Stopped(thread, event.sequence);
                 }
@@ -146,13 +147,13 @@ impl DebugSession {
     }
 
     fn end(&self, py: Python<'_>, end: Result<Box<dyn DeviceTensors>, Failure>) -> PyResult<()> {
-        let earlier = std::mem::replace(&mut *lock(&self.state), State::Failed);
+        let earlier = std::mem::replace(&mut *self.state.lock(), State::Failed);
         if let State::Running(thread) | State::Stopped(thread, _) = earlier {
             // It has sent its last message.
             let _ = py.detach(|| thread.join());
         }
         let outputs = outputs_in_place(end?)?;
-        *lock(&self.state) = State::Ended(outputs);
+        *self.state.lock() = State::Ended(outputs);
         Ok(())
     }
 
@@ -160,7 +161,7 @@ impl DebugSession {
     fn abort_run(&self, py: Python<'_>) -> PyResult<()> {
         let client = self.client()?;
         loop {
-            let stopped = match &*lock(&self.state) {
+            let stopped = match &*self.state.lock() {
                 State::Stopped(_, event) => Some(*event),
                 State::Running(_) => None,
                 State::NotStarted | State::Busy | State::Ended(_) | State::Failed => return Ok(()),
@@ -169,7 +170,7 @@ impl DebugSession {
                 Some(event) => {
                     let abort = Resume::Abort("the debugger was left".to_owned());
                     py.detach(|| client.acknowledge(event, abort)).map_err(Failure::from)?;
-                    let mut state = lock(&self.state);
+                    let mut state = self.state.lock();
                     if let State::Stopped(thread, _) = std::mem::take(&mut *state) {
                         *state = State::Running(thread);
                     }
@@ -206,7 +207,7 @@ impl DebugSession {
             client.set_notification_callback(Some(Box::new(move || drop(waker.try_send(Wake::Event)))))?;
             Ok::<_, Failure>(Attached { client, debugger, _model: model })
         })?;
-        *lock(&this.attached) = Some(attached);
+        *this.attached.lock() = Some(attached);
         Ok(this)
     }
 
@@ -218,7 +219,7 @@ impl DebugSession {
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let aborted = self.abort_run(py);
-        let attached = lock(&self.attached).take();
+        let attached = self.attached.lock().take();
         py.detach(|| {
             if let Some(Attached { client, debugger, _model }) = attached {
                 // In this order: what leaves tells nobody who would have to answer.
@@ -258,11 +259,11 @@ impl DebugSession {
     fn run(&self, py: Python<'_>) -> PyResult<Option<Stop>> {
         self.client()?;
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             if !matches!(*state, State::NotStarted | State::Ended(_) | State::Failed) {
                 return Err(Failure::debug("the run is under way; resume() continues it").into());
             }
-            let debugger = lock(&self.attached).as_ref().map(|attached| attached.debugger.clone());
+            let debugger = self.attached.lock().as_ref().map(|attached| attached.debugger.clone());
             let debugger = debugger.ok_or_else(|| PyRuntimeError::new_err("the debugger was left"))?;
             let (session, inputs, waker) = (Arc::clone(&self.session), self.inputs.clone(), self.waker.clone());
             let work = move || {
@@ -314,7 +315,7 @@ impl DebugSession {
     /// The outputs of the run that has ended, by their names; `None` before.
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let outputs = match &*lock(&self.state) {
+        let outputs = match &*self.state.lock() {
             State::Ended(outputs) => outputs.clone(),
             _ => return Ok(None),
         };
@@ -328,7 +329,7 @@ impl DebugSession {
     }
 
     fn __repr__(&self) -> String {
-        let state = match &*lock(&self.state) {
+        let state = match &*self.state.lock() {
             State::NotStarted => "not started".to_owned(),
             State::Busy | State::Running(_) => "running".to_owned(),
             State::Stopped(_, event) => format!("stopped at event {event}"),
@@ -342,12 +343,8 @@ impl DebugSession {
 impl Drop for DebugSession {
     fn drop(&mut self) {
         // Without the client the run continues to its end. A model that leaves tells nobody then.
-        if let Some(Attached { client, .. }) = self.attached.get_mut().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(Attached { client, .. }) = self.attached.get_mut() {
             let _ = client.detach();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -12,6 +12,7 @@ use opscope::model::{EngineError, Instrument, RunId, RunInfo};
 use opscope::onnx::Graph;
 use opscope::tensor::Tensor;
 use opscope::text::counted;
+use opscope_sys::Mutex;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
@@ -149,7 +150,7 @@ impl DumpStream {
             let text = std::ffi::CString::new(text).unwrap_or_default();
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
         }
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ended { complete, missing });
+        *self.ended.lock() = Some(Ended { complete, missing });
         Ok(())
     }
 }
@@ -161,7 +162,7 @@ impl DumpStream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<TensorObject>> {
-        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let messages = self.messages.lock().clone();
         let Some(messages) = messages else { return Ok(None) };
         match receive(py, &messages)? {
             Some(Message::Tensor(tensor, place)) => Ok(Some(TensorObject::new(tensor, *place))),
@@ -175,7 +176,7 @@ impl DumpStream {
 
     /// Ends the run at its next tensor.
     fn close(&self) {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.messages.lock().take();
     }
 
     fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -189,13 +190,13 @@ impl DumpStream {
     /// Whether every tensor that was selected came; `None` before the end.
     #[getter]
     fn complete(&self) -> Option<bool> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|ended| ended.complete)
+        self.ended.lock().as_ref().map(|ended| ended.complete)
     }
 
     /// The tensors that were selected and did not come, a sentence each; empty before the end.
     #[getter]
     fn missing(&self) -> Vec<String> {
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = self.ended.lock();
         ended.as_ref().map(|ended| ended.missing.clone()).unwrap_or_default()
     }
 }

@@ -6,7 +6,7 @@ mod profile;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope::Session;
 use opscope::engine::{EngineName, EngineSpec};
@@ -17,6 +17,7 @@ use opscope::text::counted;
 use opscope_job::benchmark::Job;
 use opscope_job::compare::RunSpec;
 use opscope_job::inputs::{Data, InputSpec, ShapeSpec};
+use opscope_sys::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -123,7 +124,7 @@ impl Model {
         if self.session.model().fidelity() == fidelity {
             return Ok(Arc::clone(&self.session));
         }
-        let mut other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut other = self.other.lock();
         if let Some(other) = &*other {
             return Ok(Arc::clone(other));
         }

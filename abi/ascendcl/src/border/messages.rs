@@ -2,9 +2,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::exported;
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::Failure;
 
@@ -23,7 +23,7 @@ static OF_PROCESS: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 static IS_PER_PROCESS: AtomicBool = AtomicBool::new(false);
 
 fn of_process() -> MutexGuard<'static, VecDeque<String>> {
-    OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+    OF_PROCESS.lock()
 }
 
 /// Sets whether a thread receives the failures of all threads.

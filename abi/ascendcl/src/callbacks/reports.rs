@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use crate::border::{Data, Failure, codes};
 use crate::forks::{count_forks, forks};
@@ -80,7 +82,7 @@ impl Reports {
                 return Err(not_subscribed());
             }
             let Some(deadline) = deadline else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.changed.wait(state);
                 continue;
             };
             let left = deadline.saturating_duration_since(Instant::now());
@@ -88,7 +90,7 @@ impl Reports {
                 let text = "no stream came to a callback before the time to wait was over";
                 return Err(Failure::new(codes::RT_REPORT_TIMEOUT, "EE1003", text));
             }
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left);
         }
         let callbacks = mem::take(&mut state.waiting);
         drop(state);
@@ -115,7 +117,7 @@ impl Reports {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

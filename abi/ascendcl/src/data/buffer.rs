@@ -1,8 +1,8 @@
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use opscope_border::exported;
+use opscope_sys::Mutex;
 
 use crate::border::{Failure, value};
 use crate::objects::Table;
@@ -32,12 +32,12 @@ pub static BUFFERS: Table<aclDataBuffer, DataBuffer> = Table::new("data buffer",
 impl DataBuffer {
     /// Returns the address and the size.
     pub fn place(&self) -> MemoryRange {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     /// Sets the address and the size.
     pub fn set(&self, place: MemoryRange) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = place;
+        *self.0.lock() = place;
     }
 }
 

@@ -1,7 +1,8 @@
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use opscope_border::exported;
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::buffer::{BUFFERS, DataBuffer, aclDataBuffer};
 use crate::border::{Failure, value};
@@ -68,17 +69,17 @@ impl Dataset {
 
     /// Chooses a gear of a model for runs with this dataset.
     pub fn choose(&self, model: u32, gear: usize) {
-        *self.gear.lock().unwrap_or_else(PoisonError::into_inner) = Some((model, gear));
+        *self.gear.lock() = Some((model, gear));
     }
 
     /// Returns the gear that was chosen for a model.
     pub fn gear(&self, of: u32) -> Option<usize> {
-        let chosen = *self.gear.lock().unwrap_or_else(PoisonError::into_inner);
+        let chosen = *self.gear.lock();
         chosen.filter(|(model, _)| *model == of).map(|(_, gear)| gear)
     }
 
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock()
     }
 }
 

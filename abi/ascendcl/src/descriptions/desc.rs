@@ -1,7 +1,8 @@
 use std::ptr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use opscope_border::{Bytes, Text, exported};
+use opscope_sys::RwLock;
 
 use super::description::Description;
 use crate::border::{Failure, codes, value};
@@ -22,7 +23,7 @@ static DESCS: Table<aclmdlDesc, Desc> = Table::new("model description", || DESCS
 
 /// Returns the description in a place.
 pub fn described(desc: *const aclmdlDesc) -> Result<Arc<Description>, Failure> {
-    let held = DESCS.get(desc)?.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let held = DESCS.get(desc)?.0.read().clone();
     held.ok_or_else(|| {
         let text = "the model description is empty; aclmdlGetDesc fills it";
         Failure::new(codes::INVALID_PARAM, "EH0012", text)
@@ -78,6 +79,6 @@ fn fill(desc: *mut aclmdlDesc, describe: impl FnOnce() -> Result<Description, Fa
         // If a description cannot be filled, it becomes empty and does not keep its old content.
         Err(failure) => (None, Err(failure)),
     };
-    *desc.0.write().unwrap_or_else(PoisonError::into_inner) = held;
+    *desc.0.write() = held;
     result
 }

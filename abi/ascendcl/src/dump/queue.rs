@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use opscope::trace::{ForkRoom, HeldLocks};
 use opscope_border::{exported, system};
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use super::chunk::Chunk;
 use super::counts::Counts;
@@ -81,11 +82,11 @@ fn lock() -> MutexGuard<'static, Queue> {
 }
 
 fn take_lock() -> MutexGuard<'static, Queue> {
-    QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
+    QUEUE.lock()
 }
 
 fn wait(queue: MutexGuard<'static, Queue>) -> MutexGuard<'static, Queue> {
-    CHANGED.wait(queue).unwrap_or_else(PoisonError::into_inner)
+    CHANGED.wait(queue)
 }
 
 /// The locked queue during a fork. The child has no delivering thread; the parent delivers what waits.
@@ -140,7 +141,7 @@ pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
             queue.push(QueuedItem::Broken(path));
             return Err(format!("the callback took nothing for {} s", PATIENCE.as_secs()));
         }
-        queue = CHANGED.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        queue = CHANGED.wait_timeout(queue, left);
     }
     queue.bytes += chunk.bytes();
     queue.push(QueuedItem::Chunk { chunk, path, to_disk });

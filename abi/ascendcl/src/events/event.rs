@@ -1,5 +1,7 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::record::{Reach, Record};
 use crate::border::Failure;
@@ -63,7 +65,7 @@ impl Event {
     }
 
     fn last(&self) -> MutexGuard<'_, Option<Arc<Record>>> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+        self.record.lock()
     }
 }
 

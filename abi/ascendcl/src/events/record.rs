@@ -1,7 +1,8 @@
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use opscope::clock::Timestamp;
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use crate::border::{Failure, codes};
 use crate::streams::refuse_in_callback;
@@ -37,7 +38,7 @@ impl Record {
     pub fn wait(&self) {
         let mut state = self.lock();
         while matches!(*state, State::Queued) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
     }
 
@@ -48,7 +49,7 @@ impl Record {
         while matches!(*state, State::Queued) {
             refuse_in_callback()?;
             let Some(deadline) = deadline else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.changed.wait(state);
                 continue;
             };
             let left = deadline.saturating_duration_since(Instant::now());
@@ -56,13 +57,13 @@ impl Record {
                 let text = "the stream did not come to the event before the time to wait was over";
                 return Err(Failure::new(codes::RT_EVENT_SYNC_TIMEOUT, "EE1003", text));
             }
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left);
         }
         Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn complete(&self, state: State) {

@@ -1,9 +1,9 @@
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use opscope_border::{Bytes, exported};
+use opscope_sys::Mutex;
 
 use crate::border::{Failure, value};
 use crate::objects::Table;
@@ -30,7 +30,7 @@ const LAST_ATTRIBUTE: c_int = 9;
 
 /// Returns how to run a model.
 pub fn exec_config(handle: *const aclmdlExecConfigHandle) -> Result<ExecConfig, Failure> {
-    Ok(*CONFIGS.get(handle)?.lock().unwrap_or_else(PoisonError::into_inner))
+    Ok(*CONFIGS.get(handle)?.lock())
 }
 
 /// Creates an execution configuration.
@@ -71,7 +71,7 @@ pub fn aclmdlSetExecConfigOpt(
             };
             // A run never waits for an event by itself.
             if attribute == STREAM_SYNC_TIMEOUT {
-                config.lock().unwrap_or_else(PoisonError::into_inner).timeout = timeout;
+                config.lock().timeout = timeout;
             }
             Ok(())
         }

@@ -1,8 +1,8 @@
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use opscope_border::{Bytes, Counted, Out, Text, exported};
+use opscope_sys::Mutex;
 
 use super::load::{load, with_memory};
 use super::source;
@@ -85,7 +85,7 @@ pub fn aclmdlSetConfigOpt(
     let value = attribute_value.get("attrValue")?;
     let word = || value.first_chunk().copied().map_or(0, usize::from_ne_bytes);
     let address = || std::ptr::with_exposed_provenance_mut::<c_void>(word());
-    let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut config = config.lock();
     match attribute {
         PRIORITY => {
             let priority = value.first_chunk().copied().map_or(0, i32::from_ne_bytes);
@@ -128,7 +128,7 @@ fn check_size(attribute: c_int, size: usize) -> Result<(), Failure> {
 /// Loads a model with the attributes of a configuration handle.
 #[exported]
 pub fn aclmdlLoadWithConfig(handle: *const aclmdlConfigHandle, model_id: Out<'_, u32>) -> Result<(), Failure> {
-    let config = CONFIGS.get(handle)?.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let config = CONFIGS.get(handle)?.lock().clone();
     let read = || {
         let source = match config.load_type {
             1 | 2 => source::load(config.path.as_deref().ok_or_else(|| missing("ACL_MDL_PATH_PTR"))?)?,

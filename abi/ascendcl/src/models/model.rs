@@ -1,7 +1,8 @@
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use opscope::Session;
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::gears::{Gear, Gears};
 use super::port::Port;
@@ -58,12 +59,12 @@ impl Model {
 
     /// Notes that the program chose a gear.
     pub fn choose(&self, gear: usize) {
-        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = Some(gear);
+        *self.chosen.lock() = Some(gear);
     }
 
     /// Returns the gear that the program chose last.
     pub fn chosen(&self) -> Option<&Gear> {
-        let chosen = *self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        let chosen = *self.chosen.lock();
         self.gears.as_ref()?.all.get(chosen?)
     }
 
@@ -94,7 +95,7 @@ impl Model {
     }
 
     fn last_run(&self) -> MutexGuard<'_, LastRun> {
-        wait_for_runs(|| self.running.lock().unwrap_or_else(PoisonError::into_inner))
+        wait_for_runs(|| self.running.lock())
     }
 }
 

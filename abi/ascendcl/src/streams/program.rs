@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opscope::trace::{ForkRoom, HeldLocks};
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 /// How long a stream that is ending waits for the program's thread to take a callback.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -83,7 +83,7 @@ impl Latch {
                     }
                 }
                 State::Waiting | State::Taken => {
-                    ending = CHANGED.wait(ending).unwrap_or_else(PoisonError::into_inner);
+                    ending = CHANGED.wait(ending);
                 }
             }
         }
@@ -92,8 +92,9 @@ impl Latch {
 
 /// Waits for a change. Returns whether the time is over.
 fn wait(ending: MutexGuard<'static, usize>) -> (MutexGuard<'static, usize>, bool) {
-    let (guard, waited) = CHANGED.wait_timeout(ending, PATIENCE).unwrap_or_else(PoisonError::into_inner);
-    (guard, waited.timed_out())
+    let start = Instant::now();
+    let guard = CHANGED.wait_timeout(ending, PATIENCE);
+    (guard, start.elapsed() >= PATIENCE)
 }
 
 /// As long as this lives, callbacks of all streams are given up after a second in which no thread takes them.
@@ -128,7 +129,7 @@ fn lock() -> MutexGuard<'static, usize> {
 }
 
 fn take_lock() -> MutexGuard<'static, usize> {
-    ENDING.lock().unwrap_or_else(PoisonError::into_inner)
+    ENDING.lock()
 }
 
 struct HeldCount(MutexGuard<'static, usize>);

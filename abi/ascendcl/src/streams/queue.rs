@@ -1,9 +1,10 @@
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_border::system;
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use super::program::{Latch, look_again};
 use super::refuse_in_callback;
@@ -102,7 +103,7 @@ impl Queue {
             if !state.is_open {
                 return None;
             }
-            state = self.woken.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.woken.wait(state);
         }
     }
 
@@ -136,14 +137,14 @@ impl Queue {
                 return Err(Failure::new(codes::RT_FEATURE_NOT_SUPPORT, "EE1003", text));
             }
             let Some(deadline) = deadline else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.changed.wait(state);
                 continue;
             };
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(false);
             }
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left);
         }
         Ok(true)
     }
@@ -201,7 +202,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,6 +1,8 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::program::Latch;
 use super::queue::Queue;
@@ -121,6 +123,6 @@ impl Stream {
     }
 
     fn worker(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.worker.lock().unwrap_or_else(PoisonError::into_inner)
+        self.worker.lock()
     }
 }

@@ -1,8 +1,8 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::{Items, Out, Text, exported};
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::dtype::{UNDEFINED, aclDataTypeSize};
 use super::format;
@@ -52,7 +52,7 @@ impl TensorDesc {
     }
 
     fn name(&self) -> MutexGuard<'_, CString> {
-        self.name.lock().unwrap_or_else(PoisonError::into_inner)
+        self.name.lock()
     }
 
     /// Returns the number of elements: 0 if a dimension is free.

@@ -3,9 +3,9 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use opscope_sys::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkfifoat, open};
 use rustix::io::{Errno, read, write};
@@ -60,7 +60,7 @@ impl Pipes {
         let path = pipe(directory, DEBUGGER, SERVER);
         let requests = open_pipe(&path, OFlags::RDONLY)?;
         // A debugger that is notified looks for that pipe.
-        *NOTICES.lock().unwrap_or_else(PoisonError::into_inner) = Some(notices);
+        *NOTICES.lock() = Some(notices);
         Ok(Self { requests, replies, path, incoming: Incoming::default() })
     }
 
@@ -111,7 +111,7 @@ impl Drop for Pipes {
     fn drop(&mut self) {
         // A debugger that has opened it has removed its name already.
         let _ = std::fs::remove_file(&self.path);
-        NOTICES.lock().unwrap_or_else(PoisonError::into_inner).take();
+        NOTICES.lock().take();
     }
 }
 
@@ -122,7 +122,7 @@ pub fn notify(notice: Notice) {
         Notice::Last => (0, true, false),
     };
     let message = [thread, u32::from(is_last), u32::from(is_reminder)].map(u32::to_ne_bytes).concat();
-    if let Some(pipe) = &*NOTICES.lock().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(pipe) = &*NOTICES.lock() {
         let _ = write(pipe, &message);
     }
 }

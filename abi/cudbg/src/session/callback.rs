@@ -1,6 +1,5 @@
-use std::sync::{Mutex, PoisonError};
-
 use opscope_border::{InOut, UserData, call_program};
+use opscope_sys::Mutex;
 
 use crate::LIBRARY;
 use crate::border::{Rule, inside};
@@ -29,12 +28,12 @@ pub struct Notice {
 
 /// Sets the function; `None` for none.
 pub fn set(callback: Option<Callback>) {
-    *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner) = callback;
+    *CALLBACK.lock() = callback;
 }
 
 /// Calls the function, if there is one. No lock is held meanwhile. An exception of C++ that it throws is reported.
 pub fn call(notice: Notice, rule: Rule) {
-    let callback = *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner);
+    let callback = *CALLBACK.lock();
     let Some(callback) = callback else { return };
     let (tid, timeout) = (notice.thread, u32::from(notice.timeout));
     let function = || match callback {

@@ -1,17 +1,18 @@
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_debug::{
     ConnectionError, DebugError, Event as Raised, EventKind, ModelId, Queue, ReleaseReason, Resume, Sequence,
 };
+use opscope_sys::MutexGuard;
 
 use super::modules::Module;
 use opscope_border::report;
 
-use super::{Session, callback, lock};
+use super::{Session, callback};
 use crate::LIBRARY;
 use crate::border::Status;
 use crate::graph::Graph;
@@ -67,17 +68,14 @@ impl Session {
             return self.client.wait(timeout);
         }
         let (woken, signal) = &self.woken;
-        let woken = lock(woken);
-        let (mut woken, _) =
-            signal.wait_timeout_while(woken, timeout, |woken| !*woken).unwrap_or_else(PoisonError::into_inner);
-        *woken = false;
+        *signal.wait_timeout_while(woken.lock(), timeout, |woken| !*woken) = false;
         false
     }
 
     /// Makes the engine's thread look whether the client has to be notified.
     pub(super) fn wake(&self) {
         self.client.wake();
-        *lock(&self.woken.0) = true;
+        *self.woken.0.lock() = true;
         self.woken.1.notify_all();
     }
 
@@ -104,7 +102,7 @@ impl Session {
     }
 
     fn fetch_sync(&self) {
-        let fetching = lock(&self.fetching);
+        let fetching = self.fetching.lock();
         match self.client.next_events(Queue::Sync, BATCH) {
             Ok(fetched) => {
                 let mut events = self.client.take_delivered();
@@ -123,7 +121,7 @@ impl Session {
 
     /// Takes the events that came with their notification, and notes whether the connection has ended.
     fn take_delivered(&self) {
-        let fetching = lock(&self.fetching);
+        let fetching = self.fetching.lock();
         let events = self.client.take_delivered();
         self.take_sync(events);
         if let Some(error) = self.client.gone() {
@@ -156,7 +154,7 @@ impl Session {
     }
 
     fn fetch_async(&self) {
-        let _fetching = lock(&self.fetching);
+        let _fetching = self.fetching.lock();
         self.take_async();
     }
 

@@ -15,12 +15,13 @@ mod state;
 mod stops;
 mod target;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use opscope_debug::client::Client;
 use opscope_debug::{AttachOptions, BreakpointSpec, DebugError, ErrorCode, EventSet, Resume, Target, Watched};
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use crate::border::{Failure, Status};
 use crate::globals;
@@ -68,7 +69,7 @@ pub fn note_failure() {
 
 /// Returns whether `initialize` was called, even if it failed.
 pub fn was_tried() -> bool {
-    HAS_FAILED.load(Ordering::Relaxed) || lock(&SESSION).is_some()
+    HAS_FAILED.load(Ordering::Relaxed) || SESSION.lock().is_some()
 }
 
 /// Returns the session.
@@ -76,20 +77,20 @@ pub fn was_tried() -> bool {
 /// # Errors
 /// Returns an error before `initialize` and after `finalize`.
 pub fn current() -> Result<Arc<Session>, Failure> {
-    lock(&SESSION).clone().ok_or_else(|| Failure::new(Status::Uninitialized, "call initialize first"))
+    SESSION.lock().clone().ok_or_else(|| Failure::new(Status::Uninitialized, "call initialize first"))
 }
 
 /// Opens the session, unless it is open.
 pub fn open() -> Result<(), Failure> {
-    let _changing = lock(&CHANGING);
-    if lock(&SESSION).is_some() {
+    let _changing = CHANGING.lock();
+    if SESSION.lock().is_some() {
         return Ok(());
     }
     let session = Session::attach().inspect_err(|_| note_failure())?;
     // The client is called from now on, and may take events at once: the session has to be known by then.
-    *lock(&SESSION) = Some(Arc::clone(&session));
+    *SESSION.lock() = Some(Arc::clone(&session));
     if let Err(failure) = session.start() {
-        lock(&SESSION).take();
+        SESSION.lock().take();
         note_failure();
         return Err(failure);
     }
@@ -99,9 +100,9 @@ pub fn open() -> Result<(), Failure> {
 
 /// Closes the session: the program continues without a debugger.
 pub fn close() -> Result<(), Failure> {
-    let _changing = lock(&CHANGING);
+    let _changing = CHANGING.lock();
     let session = current()?;
-    lock(&SESSION).take();
+    SESSION.lock().take();
     globals::set_initialized(false);
     session.close();
     Ok(())
@@ -111,7 +112,7 @@ pub fn close() -> Result<(), Failure> {
 pub fn set_callback(callback: Option<Callback>) {
     let is_set = callback.is_some();
     callback::set(callback);
-    if let Some(session) = lock(&SESSION).clone().filter(|_| is_set) {
+    if let Some(session) = SESSION.lock().clone().filter(|_| is_set) {
         let mut state = session.state();
         if !state.queues.is_empty() {
             state.notify(0);
@@ -163,12 +164,12 @@ impl Session {
         let engine = Arc::clone(self);
         let thread = thread::Builder::new().name("cudbg-events".into()).spawn(move || engine.run());
         let thread = thread.map_err(|error| Failure::new(Status::OsResources, error.to_string()))?;
-        *lock(&self.engine) = Some(thread);
+        *self.engine.lock() = Some(thread);
         Ok(())
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock()
     }
 
     fn close(&self) {
@@ -176,7 +177,7 @@ impl Session {
         self.let_go();
         let _ = self.client.detach();
         self.wake();
-        if let Some(engine) = lock(&self.engine).take() {
+        if let Some(engine) = self.engine.lock().take() {
             let _ = engine.join();
         }
     }
@@ -265,7 +266,7 @@ impl Session {
 
     /// Asks the program for the events that are needed now.
     pub fn update_subscription(&self) -> Result<(), DebugError> {
-        let mut known = lock(&self.subscription);
+        let mut known = self.subscription.lock();
         let state = self.state();
         let wanted = self.options.subscription(state.mode, state.suspended);
         let is_asked = !state.is_over && !state.is_released;
@@ -276,8 +277,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

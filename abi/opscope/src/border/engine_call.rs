@@ -1,8 +1,7 @@
 //! Calls that use the engine. They are counted, so that the child of a fork knows whether it can also use the engine.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use opscope::trace::{ForkRoom, HeldLocks};
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::Failure;
 use super::opscope_status_t::OPSCOPE_ERROR_INVALID_STATE;
@@ -52,7 +51,7 @@ impl Drop for EngineCall {
 }
 
 fn lock() -> MutexGuard<'static, Calls> {
-    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+    CALLS.lock()
 }
 
 /// The locked calls during a fork.

@@ -3,11 +3,11 @@ use std::ffi::c_char;
 use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope_border::{Out, Text, exported, value};
+use opscope_sys::Mutex;
 
 use crate::border::opscope_status_t::{OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_SYSTEM};
 use crate::border::{Failure, KeptText, get, handle, insert, remove};
@@ -69,7 +69,7 @@ pub fn opscope_debugger_create(debugger: Out<'_, opscope_debugger_t>) -> Result<
 pub fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_session_t) -> Result<(), Failure> {
     let (debugger, loaded) = (get(debugger)?, get(session)?);
     let shown = loaded.session.shown_to(&debugger.debugger);
-    let replaced = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, shown);
+    let replaced = debugger.loaded.lock().insert(session.id, shown);
     drop(replaced);
     Ok(())
 }
@@ -78,7 +78,7 @@ pub fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_sess
 #[exported]
 pub fn opscope_debugger_unload(debugger: opscope_debugger_t, session: opscope_session_t) -> Result<(), Failure> {
     let debugger = get(debugger)?;
-    let removed = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
+    let removed = debugger.loaded.lock().remove(&session.id);
     let not_shown =
         || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the debugger does not show this session; load it first");
     removed.map(drop).ok_or_else(not_shown)

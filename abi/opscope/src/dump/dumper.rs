@@ -1,9 +1,10 @@
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use opscope::dump::{DumpFormat, DumpInfo, DumpReport, Dumper, Handle, Request, Sink};
 use opscope_border::{Out, SizedIn, Text, exported};
+use opscope_sys::Mutex;
 
 use super::report::{ReportForC, opscope_dump_report_t};
 use super::request::{opscope_dump_request_t, read_request};
@@ -55,7 +56,7 @@ impl DumperForC {
     /// Ends all sinks. Their handles become invalid.
     fn end(&self) -> Result<DumpReport, Failure> {
         let report = self.dumper.finish()?;
-        let ended = std::mem::take(&mut *self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner));
+        let ended = std::mem::take(&mut *self.subscriptions.lock());
         // Some were unsubscribed before.
         ended.into_iter().for_each(|subscription| drop(remove(subscription)));
         Ok(report)
@@ -140,7 +141,7 @@ fn subscribe(
     let handle = dumper.subscribe(sink, request)?;
     if let Some(subscription) = subscription.given() {
         let made = insert(Subscription { dumper: Arc::downgrade(&dumper), handle });
-        dumper.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).push(made);
+        dumper.subscriptions.lock().push(made);
         subscription.write(made);
     }
     Ok(())

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::ffi::c_char;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope::trace::{ForkRoom, HeldLocks, NameId, name_text};
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::border::KeptText;
 
@@ -24,7 +24,7 @@ pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
 }
 
 fn lock() -> MutexGuard<'static, Option<HashMap<NameId, KeptText>>> {
-    TEXTS.lock().unwrap_or_else(PoisonError::into_inner)
+    TEXTS.lock()
 }
 
 /// The locked texts during a fork.

@@ -1,7 +1,8 @@
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use opscope_border::{Out, exported};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_trace::{CallbackThread, on_callback_thread_creation};
 
 use super::list::find;
@@ -19,7 +20,7 @@ const LIBRARY: u32 = 1;
 static CREATED: Mutex<Vec<CallbackThread>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<CallbackThread>> {
-    CREATED.lock().unwrap_or_else(PoisonError::into_inner)
+    CREATED.lock()
 }
 
 /// Returns the thread of all buffers that are assigned to no other thread. Its id is 0.

@@ -1,5 +1,7 @@
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::border::Status;
 use crate::handles;
@@ -24,7 +26,7 @@ static CLIENT: AtomicUsize = AtomicUsize::new(0);
 static ON_CHANGE: OnceLock<fn()> = OnceLock::new();
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Context>> {
-    CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
+    CONTEXTS.lock()
 }
 
 /// Returns the context with this id.

@@ -1,8 +1,8 @@
 use std::ffi::CStr;
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::{In, Text};
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::border::{call_tool, say};
 use crate::contexts;
@@ -25,7 +25,7 @@ static CLIENTS: Mutex<Vec<Client>> = Mutex::new(Vec::new());
 
 /// Locks the list of tools, and returns it.
 pub fn lock() -> MutexGuard<'static, Vec<Client>> {
-    CLIENTS.lock().unwrap_or_else(PoisonError::into_inner)
+    CLIENTS.lock()
 }
 
 const VERSION_TEXT: &CStr = c"1.0.0";

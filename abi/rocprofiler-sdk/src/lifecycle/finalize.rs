@@ -1,9 +1,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use opscope_border::system;
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use super::clients::{self, Client};
 use crate::border::call_tool;
@@ -22,7 +22,7 @@ static DONE_WITH_IT: Condvar = Condvar::new();
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn lock() -> MutexGuard<'static, u64> {
-    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+    OWNER.lock()
 }
 
 /// Finalizes a tool. If it is the only one, the library is finalized with it.
@@ -98,7 +98,7 @@ fn as_owner(body: impl FnOnce()) {
         if *owner == own || left.is_zero() {
             return;
         }
-        owner = DONE_WITH_IT.wait_timeout(owner, left).unwrap_or_else(PoisonError::into_inner).0;
+        owner = DONE_WITH_IT.wait_timeout(owner, left);
     }
     *owner = own;
     drop(owner);

@@ -4,9 +4,9 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::loader::{self, Export, Library, Object, Scope};
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::linked_tool::linked;
 use crate::border::say;
@@ -26,7 +26,7 @@ static NAMED: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 static IS_NAMED_MISSING: AtomicBool = AtomicBool::new(false);
 
 fn named() -> MutexGuard<'static, Vec<CString>> {
-    NAMED.lock().unwrap_or_else(PoisonError::into_inner)
+    NAMED.lock()
 }
 
 /// Returns whether a file is a tool: a library that exports the function. Loads nothing.

@@ -1,7 +1,7 @@
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::exported;
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::table::LiveTable;
 use crate::border::{Data, Status, call_tool};
@@ -27,7 +27,7 @@ pub(super) struct Intercept {
 static INTERCEPTS: Mutex<Vec<Intercept>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Intercept>> {
-    INTERCEPTS.lock().unwrap_or_else(PoisonError::into_inner)
+    INTERCEPTS.lock()
 }
 
 /// Lets a tool see and change the tables of runtimes that register themselves later. `tables` is an OR of

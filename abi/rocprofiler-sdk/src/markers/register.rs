@@ -1,6 +1,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::intercept;
 use super::ranges::{INNER, OPERATIONS, range_wrappers};
@@ -29,7 +30,7 @@ pub struct Tables {
 static WAITING: Mutex<Vec<Tables>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Tables>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+    WAITING.lock()
 }
 
 impl Tables {

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::ProducerTable;
+use opscope_sys::{Mutex, MutexGuard};
 
 /// A producer that attached itself. It lives as long as the process.
 pub struct Producer {
@@ -16,5 +16,5 @@ pub struct Producer {
 static PRODUCERS: Mutex<Vec<&'static Producer>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Producer>> {
-    PRODUCERS.lock().unwrap_or_else(PoisonError::into_inner)
+    PRODUCERS.lock()
 }

@@ -2,10 +2,10 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Kernel, Model, Plan};
 use opscope_producer::{FromProducer, forget_plan, keep_text, kernel_name, number_kernels};
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::attachment::Producer;
 use crate::agents;
@@ -47,7 +47,7 @@ static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 static NEXT_OBJECT: AtomicU64 = AtomicU64::new(1);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<Loaded>> {
-    LOADED.lock().unwrap_or_else(PoisonError::into_inner)
+    LOADED.lock()
 }
 
 fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {

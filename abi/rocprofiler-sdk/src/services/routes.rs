@@ -1,7 +1,8 @@
 use std::ffi::c_int;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use opscope_border::Last;
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::border::{Data, Status, say};
 use crate::buffers::Buffer;
@@ -90,7 +91,7 @@ static DIRECT: [Last<Route>; Domain::COUNT] = [const { Last::new() }; Domain::CO
 static ROUTES: Last<Routes> = Last::new();
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Services>> {
-    SERVICES.lock().unwrap_or_else(PoisonError::into_inner)
+    SERVICES.lock()
 }
 
 /// Changes the services of a context.

@@ -2,9 +2,9 @@
 
 use std::ffi::c_int;
 use std::mem::offset_of;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::In;
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::border::Status;
 use crate::kinds::size_of_kind;
@@ -27,7 +27,7 @@ pub(super) struct Batch {
 static BATCHES: Mutex<Vec<Batch>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Batch>> {
-    BATCHES.lock().unwrap_or_else(PoisonError::into_inner)
+    BATCHES.lock()
 }
 
 /// Begins a callback on this thread, with its memory and the records in it. Takes over the records until [`end`].

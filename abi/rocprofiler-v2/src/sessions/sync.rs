@@ -1,9 +1,9 @@
 //! The callback for ROCTX calls, and its calls in progress.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 use opscope_trace::{Inside, interrupts_a_call};
 
 use crate::layout::{Handle, TracerRecord};
@@ -46,7 +46,7 @@ static CALLS: Mutex<Calls> = Mutex::new(Calls { callback: None, running: Vec::ne
 static RETURNED: Condvar = Condvar::new();
 
 pub(super) fn lock() -> MutexGuard<'static, Calls> {
-    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+    CALLS.lock()
 }
 
 /// Returns whether a callback receives the calls.

@@ -1,10 +1,10 @@
 use std::ffi::c_int;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Copy, Dispatch, Model, Plan};
 use opscope_producer::{
     Consumer, FromProducer, OfferedTable, ProducerTable, Wanted, forget_plan, kernel_number, number_kernels,
 };
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::buffers::{Activity, Dispatch as StoredDispatch, next_number};
 use crate::kinds::{OPS_COPY, OPS_DISPATCH};
@@ -21,7 +21,7 @@ pub struct Producer {
 static PRODUCERS: Mutex<Vec<&'static Producer>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Producer>> {
-    PRODUCERS.lock().unwrap_or_else(PoisonError::into_inner)
+    PRODUCERS.lock()
 }
 
 /// Takes the table of a producer. While no session wants dispatches or activities, runs cost nothing.
@@ -44,7 +44,7 @@ pub fn follow_targets() {
 
 impl Producer {
     fn plans(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
+        self.plans.lock()
     }
 
     fn follow_targets(&self) {

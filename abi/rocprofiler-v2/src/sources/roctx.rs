@@ -2,12 +2,12 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_border::loader::{self, Export, Library, Object, Scope};
 use opscope_border::{In, Text};
 use opscope_clock::{Ticks, Timestamp};
 use opscope_producer::Turn;
+use opscope_sys::{Mutex, MutexGuard};
 
 use crate::border::{call_tool, say};
 use crate::buffers::{Marker, next_record};
@@ -37,7 +37,7 @@ static LOOK_AGAIN: AtomicBool = AtomicBool::new(false);
 static REGISTERED: Mutex<Option<Register>> = Mutex::new(None);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
-    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+    REGISTERED.lock()
 }
 
 /// Listens to the process's ROCTx runtime while the active session wants its calls.

@@ -1,10 +1,11 @@
 //! `--debug-server`: runs to which a debugger can attach.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use opscope::debug::Debugger;
 use opscope::debug::server::{Listen, Server, ServerOptions};
+use opscope_sys::Mutex;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Handle;
 
@@ -60,5 +61,5 @@ impl Drop for DebugServer {
 }
 
 fn close(server: &Mutex<Option<Server>>) {
-    drop(server.lock().unwrap_or_else(PoisonError::into_inner).take());
+    drop(server.lock().take());
 }

@@ -1,14 +1,15 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use opscope::engine::EngineName;
 use opscope_job::benchmark::{Stage, remove_unfinished_outputs};
+use opscope_sys::{Mutex, MutexGuard};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level;
 
@@ -223,7 +224,7 @@ fn code(signal: i32) -> i32 {
 }
 
 fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
+    progress.lock()
 }
 
 impl Doing {

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use opscope_job::machine;
+use opscope_sys::memory;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use crate::again;
@@ -37,7 +37,7 @@ pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience:
     let mut command = again::command().map_err(cannot)?;
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(cannot)?;
-    let most = Some(machine::available_memory());
+    let most = Some(memory::available());
     let _ = prlimit(Pid::from_child(&child).into(), Resource::As, Rlimit { current: most, maximum: most });
     let (printed, status) = end(&mut child, patience).map_err(cannot)?;
     let Some(status) = status else { return Err(format!("it did not answer within {} s", patience.as_secs())) };

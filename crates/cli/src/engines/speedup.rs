@@ -10,8 +10,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use opscope::engine::{EngineName, Library};
 use opscope::files::open_regular;
 use opscope::local_time;
-use opscope::profile::replace_whole;
 use opscope::text::shown_time;
+use opscope_files::replace_whole;
 use opscope_job::benchmark::{CaptureSpec, Job, Report};
 use serde_json::{Value, json};
 

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_model::RunId;
 use opscope_onnx::{Graph, OperatorId};
+use opscope_sys::Mutex;
 
 use super::error::BreakpointError;
 use super::spec::{BreakpointInfo, BreakpointLocation, BreakpointSpec};
@@ -60,7 +61,7 @@ impl Breakpoint {
         if let Some(ignore) = ignore {
             counts.ignore.store(ignore, Ordering::Relaxed);
         }
-        let operators = earlier.operators.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let operators = earlier.operators.lock().clone();
         Self { id: earlier.id, counts, operators: Mutex::new(operators), ..self }
     }
 
@@ -69,14 +70,14 @@ impl Breakpoint {
         if self.spec.model.is_some_and(|only| only != model) {
             return Arc::default();
         }
-        let mut known = self.operators.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.operators.lock();
         let found = || self.spec.target.operators(graph).into_iter().map(|operator| operator.id).collect();
         Arc::clone(known.entry(model).or_insert_with(found))
     }
 
     /// Forgets the operators of a model that was unloaded.
     pub fn forget(&self, model: ModelId) {
-        self.operators.lock().unwrap_or_else(PoisonError::into_inner).remove(&model);
+        self.operators.lock().remove(&model);
     }
 
     pub fn target(&self) -> &Target {
@@ -106,8 +107,7 @@ impl Breakpoint {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(error) => {
-                    *self.counts.condition_error.lock().unwrap_or_else(PoisonError::into_inner) =
-                        Some(error.to_string());
+                    *self.counts.condition_error.lock() = Some(error.to_string());
                     return false;
                 }
             }
@@ -133,7 +133,7 @@ impl Breakpoint {
             moment: self.moment,
             hits: self.counts.hits.load(Ordering::Relaxed),
             locations,
-            condition_error: self.counts.condition_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            condition_error: self.counts.condition_error.lock().clone(),
         }
     }
 }

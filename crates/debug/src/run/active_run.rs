@@ -1,7 +1,8 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Interest, KernelId, KernelSet, RunId};
+use opscope_sys::{Mutex, MutexGuard};
 
 use super::control::{RunControl, Step};
 use super::counts::SeenCounts;
@@ -67,12 +68,12 @@ impl ActiveRun {
 
     /// Locks the description of where the run stops.
     pub fn control(&self) -> MutexGuard<'_, RunControl> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+        self.control.lock()
     }
 
     /// Locks the counts of NaN and infinity in this run.
     pub fn seen(&self) -> MutexGuard<'_, SeenCounts> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 
     fn switch(&self, control: &RunControl) {
@@ -131,7 +132,7 @@ impl ActiveRun {
 
 impl Drop for ActiveRun {
     fn drop(&mut self) {
-        let was_changed = self.control.get_mut().unwrap_or_else(PoisonError::into_inner).was_changed;
+        let was_changed = self.control.get_mut().was_changed;
         if was_changed {
             self.masks.clear();
         }

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use opscope_model::{Dispatch, EngineError, Kernel, KernelId, LoopIteration, RunId, TensorType};
 use opscope_onnx::{Graph, OnnxError, OperatorId, ValueId};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
 use super::external_values::{ExternalValues, FlawedInitializers, flawed_initializers};
@@ -91,7 +92,7 @@ impl PlanInfo {
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<Arc<Masks>>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spare.lock()
     }
 
     pub fn position(&self, dispatch: &Dispatch<'_>, moment: Moment) -> RunPosition {
@@ -178,7 +179,7 @@ impl PlanInfo {
 
     /// Reads an initializer from the file.
     pub fn initializer(&self, value: ValueId) -> Option<Arc<Tensor>> {
-        let mut known = self.initializers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.initializers.lock();
         let read = || {
             let mut found = None;
             let read = self.graph.initializers(

@@ -1,10 +1,11 @@
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opscope_model::{DeviceTensors, Kernel, RunId};
 use opscope_onnx::{Graph, Operator};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
 use super::notifier::Notifier;
@@ -122,7 +123,7 @@ impl Attachment {
 
     /// Starts the notifier's thread if it is not running yet.
     fn with_notifier(&self, then: impl FnOnce(&Notifier)) -> Result<(), DebugError> {
-        let mut notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notifier = self.notifier.lock();
         let notifier = match &mut *notifier {
             Some(notifier) => notifier,
             none => {
@@ -405,7 +406,7 @@ fn no_such_operator(target: &Target, graphs: &[Arc<Graph>]) -> DebugError {
 impl Drop for Attachment {
     fn drop(&mut self) {
         self.abandon("it is gone");
-        if let Some(notifier) = self.notifier.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(notifier) = self.notifier.get_mut().take() {
             notifier.stop(&self.shared);
         }
     }

@@ -1,9 +1,11 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use opscope_sys::Mutex;
 
 use super::recursion::{Rule, inside};
 use super::shared::Shared;
@@ -44,7 +46,7 @@ impl Notifier {
 
     /// Sets the callback. Waits until a call in progress returns.
     pub fn set(&self, callback: Option<Callback>) {
-        let earlier = std::mem::replace(&mut *self.callback.lock().unwrap_or_else(PoisonError::into_inner), callback);
+        let earlier = std::mem::replace(&mut *self.callback.lock(), callback);
         // Dropped outside of the lock, because its destructor may call back into the debugger.
         drop(earlier);
     }
@@ -79,7 +81,7 @@ fn notify(
                 shared.queues().raise_without_waiting(generation, EventKind::Timeout);
             }
             Notice::Events => {
-                let mut current = callback.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut current = callback.lock();
                 let Some(callback) = current.as_mut() else { continue };
                 let mut outcome = Ok(());
                 inside(rule, || outcome = catch_unwind(AssertUnwindSafe(callback)));

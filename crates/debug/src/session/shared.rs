@@ -1,9 +1,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opscope_clock::{Clock, Sleeper};
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 use opscope_text::shown_text;
 
 use super::announcer::Announcer;
@@ -45,7 +45,7 @@ impl Shared {
 
     /// Locks the registry. A thread that waits must not hold this lock. It must be taken before the lock of the queues.
     pub fn registry(&self) -> MutexGuard<'_, Registry> {
-        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+        self.registry.lock()
     }
 
     /// Notes that a client has attached.
@@ -56,7 +56,7 @@ impl Shared {
     /// Waits until a client is attached. Returns `false` if that does not happen within this time.
     pub fn wait_until_attached(&self, patience: Duration) -> bool {
         let waiting = self.attached.wait_timeout_while(self.registry(), patience, |known| known.attached.is_none());
-        waiting.unwrap_or_else(PoisonError::into_inner).0.attached.is_some()
+        waiting.attached.is_some()
     }
 
     /// Counts a run at its first stop.

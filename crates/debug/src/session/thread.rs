@@ -1,8 +1,6 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::thread::gettid;
-
 /// The process that has a debugger. In a forked child, the cached numbers of threads are wrong.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
@@ -24,7 +22,7 @@ pub(super) fn thread() -> u32 {
     if known_in == process && number != 0 {
         return number;
     }
-    let number = gettid().as_raw_nonzero().get().unsigned_abs();
+    let number = opscope_sys::thread_id();
     KNOWN.set((number, process));
     number
 }

@@ -4,21 +4,23 @@
 mod event_descriptor;
 
 #[cfg(not(loom))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 
 pub(crate) use event_descriptor::EventDescriptor;
 
-use std::sync::PoisonError;
 use std::time::Instant;
 
 use opscope_clock::Clock;
 
-/// Locks a mutex, even if a thread panicked while it held the lock: no change under a lock is left unfinished.
+/// Locks a mutex. Loom's mutexes can be poisoned.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    #[cfg(not(loom))]
+    return mutex.lock();
+    #[cfg(loom)]
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Waits for a signal, at most until a moment of the clock.
@@ -40,5 +42,5 @@ pub(crate) fn wait_until<'a, T>(
     guard: MutexGuard<'a, T>,
     _until: Option<Instant>,
 ) -> MutexGuard<'a, T> {
-    signal.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    signal.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -1,7 +1,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope_model::RunId;
+use opscope_sys::Mutex;
 
 use crate::stream::outcome::Ending;
 use crate::stream::sink::MOST_ATTEMPTS;
@@ -46,7 +47,7 @@ impl Driver {
             self.wanted = self.ask(|sink| sink.piece(stream, piece));
             self.lose_if_stopped(stream);
             if piece.last && self.stopped.is_none() {
-                let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut ending = self.ending.lock();
                 ending.delivered.tensors += 1;
                 ending.delivered.bytes += stream.bytes;
             }
@@ -74,7 +75,7 @@ impl Driver {
     /// Closes the sink.
     pub fn close(&mut self) -> Closed {
         let ending = {
-            let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ending = self.ending.lock();
             ending.stopped = ending.stopped.take().or(self.stopped.clone());
             ending.clone()
         };
@@ -98,7 +99,7 @@ impl Driver {
 
     fn lose(&self, stream: &Stream, reason: &str) {
         let missing = Missing { origin: stream.origin.clone(), reason: reason.into() };
-        self.ending.lock().unwrap_or_else(PoisonError::into_inner).losses.add(missing);
+        self.ending.lock().losses.add(missing);
     }
 
     /// Calls the sink until its answer is not `Again`. Returns whether the stream continues.

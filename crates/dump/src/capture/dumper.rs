@@ -1,10 +1,11 @@
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use opscope_clock::Clock;
 use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, ValueId};
+use opscope_sys::{Mutex, RwLock};
 use opscope_tensor::TensorView;
 
 use super::observer::{Constants, Observer, Watch};
@@ -58,11 +59,11 @@ impl Dumper {
     /// # Errors
     /// Returns an error if no thread could be started for its queue.
     pub fn subscribe(&self, sink: Box<dyn Sink>, request: Request) -> Result<Handle, DumpError> {
-        let mut next = lock(&self.next);
+        let mut next = self.next.lock();
         let handle = Handle(*next);
         *next += 1;
         let subscription = Arc::new(Subscription::new(sink, request, &self.clock)?);
-        self.subscriptions.write().unwrap_or_else(PoisonError::into_inner).push((handle, subscription));
+        self.subscriptions.write().push((handle, subscription));
         Ok(handle)
     }
 
@@ -75,7 +76,7 @@ impl Dumper {
         let found = self.subscriptions().into_iter().find(|(other, _)| *other == handle);
         let Some((_, subscription)) = found else { return Ok(None) };
         let report = subscription.close()?;
-        let mut subscriptions = self.subscriptions.write().unwrap_or_else(PoisonError::into_inner);
+        let mut subscriptions = self.subscriptions.write();
         subscriptions.retain(|(other, _)| *other != handle);
         Ok(report)
     }
@@ -86,7 +87,7 @@ impl Dumper {
     /// # Errors
     /// Returns an error if those values cannot be read or delivered.
     pub fn add_plan(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
-        if lock(&self.plans).iter().any(|known| Arc::ptr_eq(&known.kernels, plan.kernels())) {
+        if self.plans.lock().iter().any(|known| Arc::ptr_eq(&known.kernels, plan.kernels())) {
             return Ok(());
         }
         let mut constants = HashSet::new();
@@ -106,7 +107,7 @@ impl Dumper {
             routes.map(|route| route.value).collect::<Vec<_>>()
         };
         let kept: HashSet<ValueId> = selected.iter().flat_map(|(_, selected)| in_runs(selected)).collect();
-        let before = lock(&self.plans).iter().rev().find_map(|plan| plan.constants.get().cloned());
+        let before = self.plans.lock().iter().rev().find_map(|plan| plan.constants.get().cloned());
         let mut copies = Constants::new();
         let mut deliver = |value: ValueId, tensor: &TensorView<'_>| {
             // A tensor without a byte form is missing in each run.
@@ -148,7 +149,7 @@ impl Dumper {
     /// Sets the inputs of a run, so that a comparison can tell whether another run had the same inputs. This must be
     /// called before the run is observed. Runs with the same inputs share one set.
     pub fn set_inputs(&self, run: RunId, inputs: Arc<[InputEntry]>) {
-        lock(&self.inputs).insert(run, inputs);
+        self.inputs.lock().insert(run, inputs);
     }
 
     /// Records that runs are missing, for example because of an interruption. The dump then counts as incomplete, even
@@ -174,16 +175,16 @@ impl Dumper {
     }
 
     fn subscriptions(&self) -> Vec<(Handle, Arc<Subscription>)> {
-        self.subscriptions.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.subscriptions.read().clone()
     }
 
     fn routes_of(&self, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>) -> Arc<PlanRoutes> {
-        let known = lock(&self.plans).iter().find(|known| Arc::ptr_eq(&known.kernels, kernels)).cloned();
+        let known = self.plans.lock().iter().find(|known| Arc::ptr_eq(&known.kernels, kernels)).cloned();
         known.unwrap_or_else(|| self.add_routes(graph, kernels, &HashSet::new()))
     }
 
     fn add_routes(&self, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>, constants: &HashSet<ValueId>) -> Arc<PlanRoutes> {
-        let mut plans = lock(&self.plans);
+        let mut plans = self.plans.lock();
         let all = Routes::new(graph, plans.len(), kernels, constants);
         let routes = Arc::new(PlanRoutes {
             kernels: Arc::clone(kernels),
@@ -209,14 +210,14 @@ impl Instrument for Dumper {
         let routes = self.routes_of(run.graph, run.kernels);
         let watches = self.subscriptions().into_iter().filter(|(_, s)| s.selection.runs.contains(run.id));
         let watches = watches.map(|(handle, s)| Watch { routes: routes.selected(handle, &s), subscription: s });
-        let inputs = lock(&self.inputs).remove(&run.id);
+        let inputs = self.inputs.lock().remove(&run.id);
         Box::new(Observer::new(run, watches.collect(), inputs, routes.constants.get().cloned()))
     }
 }
 
 impl PlanRoutes {
     fn selected(&self, handle: Handle, subscription: &Subscription) -> Arc<Routes> {
-        let mut selected = lock(&self.selected);
+        let mut selected = self.selected.lock();
         if let Some((_, routes)) = selected.iter().find(|(other, _)| *other == handle) {
             return Arc::clone(routes);
         }
@@ -224,8 +225,4 @@ impl PlanRoutes {
         selected.push((handle, Arc::clone(&routes)));
         routes
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
@@ -8,6 +8,7 @@ use opscope_model::{
     RunInfo, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::{Tensor, TensorView};
 
 use super::routes::{Route, Routes};
@@ -140,12 +141,12 @@ impl Observer {
                 }
             }
         }
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.id, copies);
+        self.held.lock().insert(kernel.id, copies);
     }
 
     /// Delivers the inputs of the operators in flight.
     fn deliver_held(&self) {
-        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        let held = std::mem::take(&mut *self.held.lock());
         for (kernel, copies) in held {
             let Some(operator) = self.kernels[kernel.index()].operator() else { continue };
             let operator = self.graph.operator(operator);
@@ -174,7 +175,7 @@ impl Observer {
     }
 
     fn paths(&self) -> MutexGuard<'_, HashMap<KernelId, Box<[Iteration]>>> {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+        self.paths.lock()
     }
 
     /// Returns whether the run has left the body of a kernel without executing the kernel, for example in the branch of
@@ -256,7 +257,7 @@ impl RunObserver for Observer {
             self.paths().remove(&dispatch.kernel.id);
         }
         if self.holds(index) {
-            self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&dispatch.kernel.id);
+            self.held.lock().remove(&dispatch.kernel.id);
         }
         let is_captured = self.watches.iter().any(|watch| !watch.routes.after[index].is_empty());
         if is_captured && let Some(reason) = self.deliver_other_constants() {

@@ -3,12 +3,13 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use opscope_clock::{Clock, Sleeper};
 use opscope_model::{KeptTensor, RunId};
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use crate::{Flow, Policy, Stream};
 
@@ -266,7 +267,7 @@ impl Queue {
                 continue;
             }
             state.sleeps = true;
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.work.wait(state);
             state.sleeps = false;
         }
     }
@@ -425,7 +426,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,9 +1,10 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use opscope_clock::Clock;
 use opscope_model::KeptTensor;
+use opscope_sys::Mutex;
 use opscope_tensor::{Statistics, TensorError, TensorView};
 
 use super::driver::Driver;
@@ -126,7 +127,7 @@ impl Subscription {
             self.lose(origin, "it was computed by the sink that it was meant for");
             return None;
         }
-        let mut chosen = lock(&self.chosen);
+        let mut chosen = self.chosen.lock();
         if chosen.closed {
             return None;
         }
@@ -150,7 +151,7 @@ impl Subscription {
         let stream = Stream { origin, dtype, shape, bytes, siblings };
         match &self.route {
             Route::Direct(driver) => {
-                self.inside(|| direct(&mut lock(driver), &stream, tensor, self.piece_size));
+                self.inside(|| direct(&mut driver.lock(), &stream, tensor, self.piece_size));
             }
             Route::Queued { worker, in_place } => {
                 let keep: Keep<'_> = if *in_place { keep } else { &|| None };
@@ -163,7 +164,7 @@ impl Subscription {
 
     /// Records a selected tensor that will not be delivered.
     pub fn missing(&self, missing: Missing) {
-        lock(&self.ending).losses.add(missing);
+        self.ending.lock().losses.add(missing);
     }
 
     pub fn give_up_at(&self, deadline: Instant) {
@@ -173,19 +174,19 @@ impl Subscription {
     }
 
     pub fn set_incomplete(&self, reason: &str) {
-        lock(&self.ending).shortfalls.push(reason.into());
+        self.ending.lock().shortfalls.push(reason.into());
     }
 
     pub fn run_ended(&self, outcome: RunOutcome) {
         let run = outcome.run;
-        lock(&self.ending).runs.push(outcome);
+        self.ending.lock().runs.push(outcome);
         if self.is_inside() {
             return;
         }
-        let chosen = lock(&self.chosen);
+        let chosen = self.chosen.lock();
         if !chosen.closed {
             match &self.route {
-                Route::Direct(driver) => self.inside(|| lock(driver).run_ended(run)),
+                Route::Direct(driver) => self.inside(|| driver.lock().run_ended(run)),
                 Route::Queued { worker, .. } => worker.queue.push(Message::RunEnded(run)),
             }
         }
@@ -197,21 +198,21 @@ impl Subscription {
         if self.is_inside() {
             return Err(DumpError::FromWithin);
         }
-        let mut chosen = lock(&self.chosen);
+        let mut chosen = self.chosen.lock();
         if std::mem::replace(&mut chosen.closed, true) {
             return Ok(None);
         }
-        let mut ending = lock(&self.ending);
+        let mut ending = self.ending.lock();
         ending.stopped = chosen.given_up.take();
         drop(ending);
         let closed = match &self.route {
-            Route::Direct(driver) => self.inside(|| lock(driver).close()),
+            Route::Direct(driver) => self.inside(|| driver.lock().close()),
             Route::Queued { worker, .. } => worker.close().unwrap_or_else(|| {
                 let error = "the sink took nothing for too long and was given up; what waited for it is lost".into();
                 Closed { directory: None, errors: vec![error] }
             }),
         };
-        let ending = lock(&self.ending).clone();
+        let ending = self.ending.lock().clone();
         let failed = ending
             .runs
             .iter()
@@ -227,9 +228,9 @@ impl Subscription {
 
     /// Calls a sink on this thread, which counts as inside the sink meanwhile.
     fn inside<R>(&self, call: impl FnOnce() -> R) -> R {
-        *lock(&self.inside) = Some(thread::current().id());
+        *self.inside.lock() = Some(thread::current().id());
         let result = call();
-        *lock(&self.inside) = None;
+        *self.inside.lock() = None;
         result
     }
 
@@ -237,14 +238,14 @@ impl Subscription {
     fn is_inside(&self) -> bool {
         let current = thread::current().id();
         match &self.route {
-            Route::Direct(_) => *lock(&self.inside) == Some(current),
+            Route::Direct(_) => *self.inside.lock() == Some(current),
             Route::Queued { worker, .. } => worker.thread() == current,
         }
     }
 
     fn stopped(&self) -> Option<String> {
         match &self.route {
-            Route::Direct(driver) => lock(driver).stopped().map(str::to_owned),
+            Route::Direct(driver) => driver.lock().stopped().map(str::to_owned),
             Route::Queued { worker, .. } => worker.stopped(),
         }
     }
@@ -345,8 +346,4 @@ fn pieces(tensor: &TensorView<'_>, size: usize, mut wanted: impl FnMut(Piece<'_>
         }
         start = end;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

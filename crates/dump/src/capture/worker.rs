@@ -1,10 +1,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use opscope_clock::{Clock, Sleeper};
 use opscope_model::KeptTensor;
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use super::driver::Driver;
 use super::queue::{Data, Message, Queue, Whole};
@@ -126,7 +127,7 @@ impl End {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Option<Closed>>> {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.closed.lock()
     }
 }
 
@@ -256,15 +257,15 @@ mod tests {
         let sink = move |_: &Stream, piece: Piece<'_>| {
             let start = piece.offset as usize;
             assert_eq!(piece.bytes, &expected[start..start + piece.bytes.len()]);
-            keep.lock().expect("no panic").push((piece.offset, piece.bytes.len(), piece.last));
+            keep.lock().push((piece.offset, piece.bytes.len(), piece.last));
             Answer::Continue
         };
         let ending = Arc::new(Mutex::new(Ending::default()));
         let mut driver = Driver::new(Box::new(sink), Arc::clone(&ending));
         assert!(driver.begin(&stream));
         deliver_kept(&mut driver, &stream, &Kept(data), piece_size);
-        assert_eq!(ending.lock().expect("no panic").delivered.bytes, bytes as u64);
-        let seen = seen.lock().expect("no panic");
+        assert_eq!(ending.lock().delivered.bytes, bytes as u64);
+        let seen = seen.lock();
         seen.clone()
     }
 

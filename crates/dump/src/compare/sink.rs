@@ -1,7 +1,8 @@
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use opscope_sys::Mutex;
 use opscope_tensor::{Accumulator, DifferenceAccumulator};
 
 use super::criteria::{Criteria, Criterion};
@@ -79,7 +80,7 @@ impl CompareSink {
     /// Returns the pair for a stream, or `None` if the reference has no tensor for it or the two cannot be compared.
     fn pair(&mut self, stream: &Stream) -> Option<Current> {
         let place = StoredOrigin::of(&stream.origin);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let Some((index, matched_by)) = self.matcher.find(&place) else {
             state.only_in_tensors.push(place);
             return None;
@@ -137,7 +138,7 @@ impl CompareSink {
                 Outcome::Summarised(Summary::of(&found, &noted, same_type, elements, &criterion))
             }
         });
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).rows.push(Row { outcome, ..row });
+        self.state.lock().rows.push(Row { outcome, ..row });
     }
 }
 
@@ -174,7 +175,7 @@ impl Sink for CompareSink {
     }
 
     fn close(&mut self, ending: &Ending) -> Closed {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let missing = ending.losses.named().iter().map(|missing| format!("{}: {}", missing.origin, missing.reason));
         state.problems.extend(missing);
         let inputs = ending.runs.iter().filter_map(|run| Some((run.run.0, Arc::clone(run.inputs.as_ref()?))));
@@ -186,7 +187,7 @@ impl Sink for CompareSink {
 impl Comparer {
     /// Returns the comparison so far, with the name `tensors` for what was compared. The dumper must have finished.
     pub fn comparison(&self, tensors: &str) -> Comparison {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         let reference = &self.reference;
         let incomplete = reference.incomplete().map(|reason| format!("the reference is not complete: {reason}"));
         let comparison = Comparison {

@@ -1,9 +1,9 @@
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use opscope_sys::Mutex;
 use opscope_tensor::DifferenceAccumulator;
 
 use super::criteria::Criteria;
@@ -82,12 +82,12 @@ fn rows(pairs: &[Pair<'_>], options: &CompareOptions, criteria: &Criteria) -> Ve
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(pair) = pairs.get(index) else { break };
                     let row = row(pair, criteria);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
+                    done.lock().push((index, row));
                 }
             });
         }
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = done.into_inner();
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, row)| row).collect()
 }

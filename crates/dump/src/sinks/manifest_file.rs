@@ -2,7 +2,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::whole_file;
+use super::create;
 use crate::DumpError;
 use crate::manifest::{DumpInfo, MANIFEST, Manifest};
 use crate::stream::outcome::Ending;
@@ -24,10 +24,10 @@ impl ManifestFile {
             let (path, what) = (root.join(name), what.to_owned());
             move |error: io::Error| DumpError::File { path, reason: format!("{what}: {error}") }
         };
-        whole_file::root(root).map_err(failed("", "the dump's directory could not be made"))?;
+        create::root(root).map_err(failed("", "the dump's directory could not be made"))?;
         let file = Self { root: root.to_path_buf(), manifest: Manifest::begun(info, contents) };
         file.write().map_err(failed(MANIFEST, "the manifest could not be written"))?;
-        whole_file::file(&root.join(RESERVE))
+        create::file(&root.join(RESERVE))
             .and_then(|mut reserve| reserve.write_all(&[0; RESERVED_BYTES]))
             .map_err(failed(RESERVE, "no space could be kept for the manifest"))?;
         Ok(file)
@@ -56,6 +56,6 @@ impl ManifestFile {
     fn write(&self) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(&self.manifest)?;
         text.push(b'\n');
-        whole_file::whole(&self.root.join(MANIFEST), &text)
+        opscope_files::replace_whole(&self.root.join(MANIFEST), &text)
     }
 }

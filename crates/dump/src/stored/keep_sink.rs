@@ -1,7 +1,9 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use opscope_sys::Mutex;
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::{Answer, Delivery, Origin, Piece, Sink, Stream};
@@ -59,7 +61,7 @@ impl KeepSink {
             };
             let (place, dtype, shape) = (StoredOrigin::of(&stream.origin), Some(stream.dtype), stream.shape.clone());
             let tensor = StoredTensor { place, dtype, shape, bytes: stream.bytes, noted: None, location };
-            self.kept.lock().unwrap_or_else(PoisonError::into_inner).tensors.push(tensor);
+            self.kept.lock().tensors.push(tensor);
         }
         Ok(())
     }
@@ -87,7 +89,7 @@ impl Sink for KeepSink {
 impl Keeper {
     /// Returns the tensors that were kept so far, as a dump.
     pub fn dump(&self) -> StoredDump {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.kept.lock().clone()
     }
 }
 

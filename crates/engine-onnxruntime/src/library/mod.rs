@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 
+use opscope_sys::Mutex;
 use ort_sys::OrtApi;
 
 pub use self::error::{LibraryError, Skipped};
@@ -47,7 +48,7 @@ impl Library {
         static LOADED: LazyLock<Mutex<HashMap<PathBuf, Arc<Library>>>> = LazyLock::new(Mutex::default);
         let FoundLibrary { path, skipped } = Surroundings::of_process(explicit).find()?;
         let identity = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = LOADED.lock();
         if let Some(library) = loaded.get(&identity) {
             return Ok(Arc::clone(library));
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, OnceLock};
 
 use opscope_clock::Ticks;
 use opscope_model::{
@@ -10,6 +10,7 @@ use opscope_model::{
     RunObserver, check_inputs,
 };
 use opscope_onnx::{Graph, OnnxError, OperatorId, Producer, ValueId};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::{Tensor, TensorView};
 use prost::Message;
 
@@ -162,11 +163,7 @@ impl Loaded {
             session.has_arena().then(|| HeldSession { session, holds, spare: Arc::default(), running: Mutex::new(()) })
         });
         let made = made.as_ref()?;
-        match made.running.try_lock() {
-            Ok(guard) => Some((made, guard)),
-            Err(TryLockError::Poisoned(poisoned)) => Some((made, poisoned.into_inner())),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        Some((made, made.running.try_lock()?))
     }
 
     /// Loads the model again, with other taps.

@@ -3,7 +3,7 @@
 //! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred
 //! bytes can request terabytes, and then the system kills the process.
 
-use opscope_model::{EngineError, GeneratedOutputs, LoadBudget, TensorType, memory_of_machine};
+use opscope_model::{EngineError, GeneratedOutputs, LoadBudget, TensorType};
 use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
 use opscope_tensor::DType;
 use opscope_text::shown_size;
@@ -37,7 +37,7 @@ pub(super) fn check(
     budget: LoadBudget,
     type_of: impl Fn(ValueId) -> TensorType,
 ) -> Result<(), EngineError> {
-    let most = memory_of_machine();
+    let most = opscope_sys::memory::limit();
     for value in &graph.values {
         let Producer::Operator(operator, _) = value.producer else { continue };
         let found = type_of(value.id);

@@ -1,9 +1,10 @@
 //! The plans of a model that exist so far.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope_model::EngineError;
+use opscope_sys::Mutex;
 use opscope_tensor::Tensor;
 
 /// How many plans are kept.
@@ -28,7 +29,7 @@ impl<P> PlanCache<P> {
         inputs: &[Tensor],
         make: impl FnOnce() -> Result<P, EngineError>,
     ) -> Result<Arc<P>, EngineError> {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.0.lock();
         let fits = |shapes: &[Vec<usize>]| shapes.iter().map(Vec::as_slice).eq(inputs.iter().map(Tensor::shape));
         if let Some((_, plan)) = made.iter().rev().find(|(shapes, _)| fits(shapes)) {
             return Ok(Arc::clone(plan));

@@ -3,11 +3,12 @@
 use std::hint;
 use std::mem;
 use std::slice;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use opscope_model::KeptTensor;
 use opscope_onnx::ValueId;
+use opscope_sys::Mutex;
 
 /// How long a thread spins for the end of a reader before it sleeps: somewhat longer than reading a megabyte takes.
 const SLEEPLESS: Duration = Duration::from_micros(200);
@@ -50,7 +51,7 @@ const MOST_SPARE: usize = 64 << 20;
 
 impl Spare {
     fn take(&self, length: usize) -> Vec<u8> {
-        let mut spare = lock(&self.0);
+        let mut spare = self.0.lock();
         let fits = spare.iter().enumerate().filter(|(_, buffer)| (length..=2 * length).contains(&buffer.capacity()));
         match fits.min_by_key(|(_, buffer)| buffer.capacity()).map(|(place, _)| place) {
             Some(place) => spare.swap_remove(place),
@@ -60,7 +61,7 @@ impl Spare {
 
     fn put(&self, mut buffer: Vec<u8>) {
         buffer.clear();
-        let mut spare = lock(&self.0);
+        let mut spare = self.0.lock();
         let spared: usize = spare.iter().map(Vec::capacity).sum();
         if spared + buffer.capacity() <= MOST_SPARE {
             spare.push(buffer);
@@ -114,12 +115,10 @@ impl KeptValue {
     /// to sleep and wake up.
     fn copy(&self) {
         let start = Instant::now();
-        while let Err(TryLockError::WouldBlock) = self.memory.try_lock()
-            && start.elapsed() < SLEEPLESS
-        {
+        while self.memory.try_lock().is_none() && start.elapsed() < SLEEPLESS {
             hint::spin_loop();
         }
-        let mut memory = lock(&self.memory);
+        let mut memory = self.memory.lock();
         if let Memory::Library { data, length } = *memory {
             // SAFETY: guaranteed by the caller of `Keeping::keep`; the value is not given up yet.
             let bytes = unsafe { slice::from_raw_parts(data, length) };
@@ -132,7 +131,7 @@ impl KeptValue {
 
 impl KeptTensor for Reader {
     fn read(&self, read: &mut dyn FnMut(&[u8])) {
-        let mut memory = lock(&self.0.memory);
+        let mut memory = self.0.memory.lock();
         match mem::replace(&mut *memory, Memory::Gone) {
             // SAFETY: guaranteed by the caller of `Keeping::keep`; the value cannot be given up while it is locked.
             Memory::Library { data, length } => read(unsafe { slice::from_raw_parts(data, length) }),
@@ -147,12 +146,8 @@ impl KeptTensor for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        *lock(&self.0.memory) = Memory::Gone;
+        *self.0.memory.lock() = Memory::Gone;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,17 +7,17 @@
 //! stuck inside one node, it is abandoned, and ends with the process.
 
 pub(crate) mod guard;
-pub(crate) mod memory;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, LoadBudget};
 use opscope_onnx::{Dim, Graph, Producer, Value};
+use opscope_sys::{Mutex, memory};
 use opscope_tensor::Tensor;
 use opscope_text::shown_size;
 use tract_onnx::tract_core::internal::TractResult;
@@ -74,7 +74,7 @@ thread_local! {
 pub(crate) fn at(node: Option<&str>) -> TractResult<()> {
     PROGRESS.with_borrow(|progress| {
         let Some(progress) = progress else { return Ok(()) };
-        *progress.node.lock().unwrap_or_else(PoisonError::into_inner) = node.map(str::to_owned);
+        *progress.node.lock() = node.map(str::to_owned);
         if progress.is_over() { Err(Spent.into()) } else { Ok(()) }
     })
 }
@@ -95,7 +95,7 @@ pub(crate) fn place() -> Option<String> {
 
 impl Progress {
     fn place(&self) -> Option<String> {
-        self.node.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.node.lock().clone()
     }
 
     fn is_over(&self) -> bool {
@@ -112,7 +112,7 @@ impl Budget {
         let time = TIME + TIME_OF_OPERATOR.saturating_mul(operators) + TIME_OF_MEBIBYTE.saturating_mul(mebibytes);
         let memory = MEMORY.saturating_add(bytes.saturating_mul(MEMORY_OF_BYTE));
         let factor = budget.factor();
-        let memory = memory.saturating_mul(u64::from(factor)).min(opscope_model::memory_of_machine());
+        let memory = memory.saturating_mul(u64::from(factor)).min(memory::limit());
         Self { time: time.saturating_mul(factor), memory, factor }
     }
 
@@ -149,7 +149,7 @@ impl Budget {
     ) -> Result<T, EngineError> {
         let progress = Arc::new(Progress::default());
         let (answer, answered) = mpsc::sync_channel(1);
-        let (start, before) = (Instant::now(), memory::of_this_process());
+        let (start, before) = (Instant::now(), memory::resident());
         let worker = {
             let progress = Arc::clone(&progress);
             move || {
@@ -192,7 +192,7 @@ impl Budget {
                     "it takes more than {seconds} seconds, which a model of this size should not; a load budget of {more} doubles that"
                 ));
             }
-            let taken = memory::of_this_process().saturating_sub(before);
+            let taken = memory::resident().saturating_sub(before);
             if taken > self.memory {
                 let (taken, memory) = (shown_size(taken), shown_size(self.memory));
                 return Err(format!(

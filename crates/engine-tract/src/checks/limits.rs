@@ -47,7 +47,7 @@ impl Memory {
     /// Returns the limits: the machine's memory for one value, and the load budget for values that are computed at
     /// load.
     pub(crate) fn of(budget: Budget) -> Self {
-        Self { of_machine: opscope_model::memory_of_machine(), at_load: budget.memory(), factor: budget.factor() }
+        Self { of_machine: opscope_sys::memory::limit(), at_load: budget.memory(), factor: budget.factor() }
     }
 
     /// Checks every value of a model before any of it is computed. Also records the types, shapes and small values that

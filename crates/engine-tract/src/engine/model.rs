@@ -1,10 +1,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{EngineError, Fidelity, LoadBudget, LoadOptions, Model, Plan, check_inputs, resized_inputs};
 use opscope_onnx::Graph;
+use opscope_sys::Mutex;
 use opscope_tensor::{DType, Tensor};
 use tract_onnx::{Onnx, pb};
 
@@ -72,7 +73,7 @@ impl TractModel {
         let baked_slots = baked.iter().map(|(slot, tensor)| (*slot, tensor.bytes().to_vec())).collect();
         let shapes = inputs.iter().map(|input| input.shape().to_vec()).collect();
         let key = PlanKey { shapes, baked: baked_slots };
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = self.plans.lock();
         if let Some((_, plan)) = plans.made.iter().find(|(made, _)| *made == key) {
             return Ok(Arc::clone(plan));
         }

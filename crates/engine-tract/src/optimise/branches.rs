@@ -2,8 +2,9 @@
 //! without rewriting it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use opscope_sys::Mutex;
 use tract_onnx::prelude::{TValue, TVec, TypedFact, TypedModel};
 use tract_onnx::tract_core::internal::{
     EvalContext, EvalOp, Op, StaticName, TractResult, TypedNode, TypedOp, TypedSimplePlan, TypedSimpleState,
@@ -49,10 +50,10 @@ impl Branches {
 
 impl Branch {
     fn run(&self, inputs: &[TValue]) -> TractResult<TVec<TValue>> {
-        let idle = self.states.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.states.lock().pop();
         let mut state = idle.map_or_else(|| self.plan.spawn(), Ok)?;
         let outputs = state.run(self.inputs.iter().map(|&slot| inputs[slot].clone()).collect())?;
-        self.states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+        self.states.lock().push(state);
         Ok(outputs)
     }
 }

@@ -8,13 +8,14 @@ pub(crate) mod preparation;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
     DeviceTensors, EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, RunId, RunMemory, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
+use opscope_sys::Mutex;
 use opscope_tensor::{DType, Tensor, TensorView};
 use tract_linalg::multithread::{Executor, multithread_tract_scope};
 use tract_onnx::prelude::{TValue, TVec, TypedModel};
@@ -127,12 +128,12 @@ impl TractPlan {
     }
 
     fn take_state(&self) -> TractResult<TypedSimpleState> {
-        let idle = self.states.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.states.lock().pop();
         idle.map_or_else(|| self.plan.spawn(), Ok)
     }
 
     fn give_back(&self, state: TypedSimpleState) {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+        self.states.lock().push(state);
     }
 
     pub(crate) fn graph(&self) -> &Graph {

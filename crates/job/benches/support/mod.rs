@@ -12,7 +12,7 @@ use opscope::tensor::Tensor;
 use opscope::{Session, onnx};
 use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_job::inputs::{Data, ShapeSpec, concrete_shapes, generate};
-use opscope_job::machine::{forget_peak_memory, peak_memory};
+use opscope_sys::memory;
 
 /// A model that is ready to run on made-up inputs.
 pub struct Ready {
@@ -85,11 +85,11 @@ pub fn calibration() -> Calibration {
 
 /// How much more memory this process has resident at its peak while it works than before, in bytes.
 pub fn growth(work: impl FnOnce()) -> u64 {
-    forget_peak_memory();
+    memory::reset_peak();
     // What is resident now.
-    let before = peak_memory();
+    let before = memory::peak();
     work();
-    peak_memory() - before
+    memory::peak() - before
 }
 
 /// The bytes of every tensor that a run computes.

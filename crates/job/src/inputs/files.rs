@@ -10,7 +10,6 @@ use opscope_tensor::{DType, Tensor};
 use super::given::{Assigned, GivenFiles, Source};
 use super::shapes::join;
 use super::{Batch, InputError, InputFileError, ShapeSpec, concrete_shapes};
-use crate::machine::available_memory;
 
 /// Files for every input of a model, and how many of them make one run.
 #[derive(Debug)]
@@ -219,7 +218,7 @@ impl Piece {
                 found: fitting,
             });
         }
-        if size as u64 > available_memory() {
+        if size as u64 > opscope_sys::memory::available() {
             return Err(InputError::TooLarge { name: name(), shape });
         }
         let tensor = match header {

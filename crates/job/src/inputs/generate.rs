@@ -1,10 +1,10 @@
 //! Generated inputs.
 
 use opscope_onnx::{Attribute, Dim, Graph, Operator, Value};
+use opscope_sys::memory;
 use opscope_tensor::{DType, Tensor};
 
 use super::InputError;
-use crate::machine;
 
 /// What generated inputs hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,10 +58,8 @@ pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<
         if dtype == DType::String {
             return Err(no_data());
         }
-        let bytes = dtype
-            .bytes_of(elements)
-            .filter(|&bytes| bytes as u64 <= machine::available_memory())
-            .ok_or_else(too_large)?;
+        let bytes =
+            dtype.bytes_of(elements).filter(|&bytes| bytes as u64 <= memory::available()).ok_or_else(too_large)?;
         let mut data = Vec::new();
         data.try_reserve_exact(bytes).map_err(|_| too_large())?;
         match &mut random {

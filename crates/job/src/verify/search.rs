@@ -6,6 +6,7 @@ use opscope::Session;
 use opscope_clock::Clock;
 use opscope_model::{Engine, EngineError, Fidelity, LoadOptions, PlanForm};
 use opscope_onnx::{Graph, ValueId};
+use opscope_sys::memory;
 use opscope_tensor::{DType, Tensor};
 use opscope_text::shown_size;
 
@@ -14,7 +15,6 @@ use super::difference::OutputComparison;
 use super::trial::{Trial, Trying, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
 use super::{Outcome, OutputDifference, ValueSteps, Verification, Verify, VerifyOptions, WrongForm};
-use crate::machine;
 
 /// The time that a comparison may take in addition to that of the measured runs.
 const GRACE: Duration = Duration::from_secs(2);
@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
         let own = self.own.as_ref().ok();
         let budget = budget(own.map_or(Duration::ZERO, |own| own.time), runs, timed);
         let planning = own.map_or(Duration::ZERO, |own| own.planning);
-        self.skipped = too_much((planning, budget), (exact_memory(self.session.graph()), machine::available_memory()));
+        self.skipped = too_much((planning, budget), (exact_memory(self.session.graph()), memory::available()));
         self.deadline = Deadline::after(budget, &Clock::system());
     }
 

@@ -1,10 +1,10 @@
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope::Session;
 use opscope_model::{Action, Dispatch, EngineError, Interest, KernelSet, Plan, RunId, RunObserver};
 use opscope_onnx::ValueId;
+use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorView};
 
 use super::deadline::Deadline;
@@ -53,7 +53,7 @@ pub(super) fn run_until(session: &Session, inputs: &[Tensor], trying: Trying<'_>
     let outputs = plan.run(RunId(trying.runs - 1), &*resident, &observer)?;
     let time = start.elapsed();
     let outputs = (0..outputs.len()).map(|slot| outputs.view(slot).to_tensor().ok()).collect();
-    let values = observer.values.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let values = observer.values.into_inner();
     Ok(Trial { outputs, values, planning, time })
 }
 
@@ -95,7 +95,7 @@ impl RunObserver for TrialObserver {
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
-        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values.lock();
         for &(slot, value) in &self.wanted.0[dispatch.kernel.id.index()] {
             if let Some(tensor) = outputs.get(slot).and_then(|output| output.to_tensor().ok()) {
                 values.insert(value, tensor);

@@ -2,11 +2,11 @@
 //! and compares the outputs of every kernel.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
 
 use opscope::Session;
 use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, KernelSet, Plan, RunId, RunObserver};
 use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
+use opscope_sys::Mutex;
 use opscope_tensor::{DType, Tensor, TensorView};
 
 use super::KernelOutput;
@@ -179,7 +179,7 @@ fn fingerprints(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<(KernelId,
     let resident = plan.upload(inputs)?;
     let observer = FingerprintObserver::default();
     plan.run(RunId(0), &*resident, &observer)?;
-    Ok(observer.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(observer.0.into_inner())
 }
 
 #[derive(Default)]
@@ -191,7 +191,7 @@ impl RunObserver for FingerprintObserver {
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
-        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.0.lock();
         for (slot, output) in outputs.iter().enumerate() {
             if let Some(fingerprint) = Fingerprint::of(output) {
                 taken.insert((dispatch.kernel.id, slot), fingerprint);

@@ -1,8 +1,9 @@
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use opscope_model::{Engine, Kernel, Model, RunInfo, RunObserver};
 use opscope_producer::{LoadedModel, LoadedPlan, RunFeed, is_any_attached};
+use opscope_sys::Mutex;
 
 use super::facts;
 use super::observer::Fed;
@@ -62,7 +63,7 @@ impl FedModel {
 
     fn plan(&self, engine: &dyn Engine, model: &dyn Model, kernels: &Arc<[Kernel]>) -> LoadedPlan {
         let loaded = self.model(engine, model);
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = self.plans.lock();
         let fed = plans.entry(kernels.as_ptr().addr()).or_insert_with(|| FedPlan {
             plan: loaded.plan(kernels.iter().map(|kernel| facts::of_kernel(model.graph(), kernel))),
             _kernels: Arc::clone(kernels),

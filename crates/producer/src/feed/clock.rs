@@ -1,8 +1,7 @@
 //! The calibration that converts a producer's ticks into nanoseconds of `CLOCK_BOOTTIME`.
 
-use std::sync::{Mutex, PoisonError};
-
 use opscope_clock::{Calibration, ClockPair, TickSource, Ticks, Timestamp};
+use opscope_sys::Mutex;
 
 /// In nanoseconds: the distance of the two readings of a calibration, once the process is old enough for it, and how
 /// long a calibration is used.
@@ -36,13 +35,13 @@ pub(crate) fn nanos_now() -> u64 {
 
 /// Reads both clocks, as the starting point of the first calibration.
 pub(crate) fn start() {
-    CLOCK.lock().unwrap_or_else(PoisonError::into_inner).start.get_or_insert_with(ClockPair::now);
+    CLOCK.lock().start.get_or_insert_with(ClockPair::now);
 }
 
 /// Returns the calibration for a run that begins now. It is renewed at least every second, so that it follows the
 /// corrections of the system clock; a renewal takes about a microsecond.
 fn calibration(now: Ticks) -> Calibration {
-    let mut clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut clock = CLOCK.lock();
     match clock.current {
         Some(current) if current.calibration.nanos(current.made, now) < current.lasts => current.calibration,
         _ => clock.renew(),

@@ -1,7 +1,9 @@
 use std::ffi::c_char;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope_sys::Mutex;
 
 use super::announcement::Announcement;
 use super::text::Texts;
@@ -156,7 +158,7 @@ impl LoadedModel {
     /// Describes a plan of the model, with its kernels in order of execution. The plan's first run announces it.
     pub fn plan<'a>(self: &Arc<Self>, kernels: impl IntoIterator<Item = KernelFacts<'a>>) -> LoadedPlan {
         let plan = Arc::new(Plan::new(self.description.id, kernels));
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&plan));
+        self.plans.lock().push(Arc::clone(&plan));
         LoadedPlan { plan, model: Arc::clone(self) }
     }
 }

@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use opscope_clock::Ticks;
+use opscope_sys::Mutex;
 
 use super::clock::Moment;
 use super::model::LoadedPlan;
@@ -168,7 +168,7 @@ impl RunFeed {
         if !self.interest.allocation {
             return;
         }
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         match operation {
             MemoryOperation::Allocate => held.insert(address, bytes),
             MemoryOperation::Free => held.remove(&address),
@@ -238,7 +238,7 @@ impl RunFeed {
 impl Drop for RunFeed {
     fn drop(&mut self) {
         let end = Ticks::now();
-        let mut held: Vec<_> = self.held.get_mut().unwrap_or_else(PoisonError::into_inner).drain().collect();
+        let mut held: Vec<_> = self.held.get_mut().drain().collect();
         held.sort_unstable();
         for (address, bytes) in held {
             self.report_memory(MemoryOperation::Free, address, bytes, end);

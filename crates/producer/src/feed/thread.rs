@@ -20,8 +20,7 @@ thread_local! {
 
 /// Returns the id of the current thread, as gettid() gives it.
 pub(crate) fn current_thread() -> u64 {
-    // SAFETY: gettid has no preconditions.
-    u64::try_from(unsafe { libc::gettid() }).unwrap_or_default()
+    opscope_sys::thread_id().into()
 }
 
 /// Queries the current thread's id, which changes only in the child of a fork. Announces the thread to those of these

@@ -16,7 +16,8 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crate::whole_file::write_whole;
+use opscope_files::write_whole;
+
 use crate::{DispatchFact, ProfileError, Recording};
 
 pub use excerpt::{Excerpt, ShownRuns, TimelineRuns};

@@ -3,12 +3,13 @@ mod named_items;
 mod time_tests;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::{Clock, Ticks};
 use opscope_model::{Capabilities, Instrument, RunInfo, RunObserver};
 use opscope_onnx::Graph;
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_text::shown_size;
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operation,
@@ -165,19 +166,19 @@ impl Profiler {
     /// Marks the recording as incomplete. The reason is a sentence for the manifest, for example that the runs were
     /// interrupted.
     pub fn set_incomplete(&self, reason: impl Into<String>) {
-        self.shortfalls.lock().unwrap_or_else(PoisonError::into_inner).push(reason.into());
+        self.shortfalls.lock().push(reason.into());
     }
 
     /// Adds a sentence to the manifest for readers of the recording, for example that the plan was verified, or how it
     /// runs the model.
     pub fn note(&self, note: impl Into<String>) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
+        self.notes.lock().push(note.into());
     }
 
     /// Sets the load of the machine. Without this call, the recording has the load averages at its beginning and its
     /// end.
     pub fn set_load(&self, load: Load) {
-        *self.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(load);
+        *self.load.lock() = Some(load);
     }
 
     /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its
@@ -202,9 +203,9 @@ impl Profiler {
         let statistics = self.buffer.statistics();
         flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
         let end = self.records().end();
-        let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let load = self.load.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let shortfalls = self.shortfalls.into_inner();
+        let notes = self.notes.into_inner();
+        let load = self.load.into_inner();
         let lost = LostRecords {
             refused: self.refused.into_inner(),
             untimed: self.untimed.into_inner(),
@@ -236,7 +237,7 @@ impl Profiler {
     }
 
     fn records(&self) -> MutexGuard<'_, RecordsFile> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        self.records.lock()
     }
 
     #[cold]
@@ -265,7 +266,7 @@ impl Profiler {
     }
 
     fn known(&self) -> MutexGuard<'_, NamedItems> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 
@@ -343,7 +344,7 @@ fn buffer(
         thread: CallbackThread::with_clock("opscope-profile", clock.clone()),
         file: options.survives_crash.then(|| directory.join(BUFFER)),
     };
-    Buffer::create(options, move |batch| records.lock().unwrap_or_else(PoisonError::into_inner).write(batch))
+    Buffer::create(options, move |batch| records.lock().write(batch))
 }
 
 fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {

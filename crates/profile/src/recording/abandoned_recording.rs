@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope_clock::{ClockPair, Ticks};
-use opscope_files::{open_regular, open_to_append};
+use opscope_files::{PART, open_regular, open_to_append};
 use opscope_trace::{Category, CorrelationId, Kind, RecordRef, RecoverError, Recovered, recover};
 
 use super::fact::Fact;
@@ -16,7 +16,6 @@ use super::names_file::{Mentions, NamesFile};
 use super::record::{store, stored};
 use super::writer::{BUFFER, RECORDS, RESERVE};
 use crate::ProfileError;
-use crate::whole_file::PART;
 
 /// Closes the recording of a process that ended early: adds the records that its buffer's file still holds, and writes
 /// the manifest, with `reason` as the reason why the recording is not complete. From a recording that was closed, only

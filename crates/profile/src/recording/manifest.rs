@@ -3,12 +3,12 @@ use std::fs;
 use std::path::Path;
 
 use opscope_clock::{ClockPair, TickSource, Ticks, Timestamp};
+use opscope_files::replace_whole;
 use opscope_model::Fidelity;
 use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
 use crate::load::Load;
-use crate::whole_file::replace_whole;
 
 /// The schema of this version.
 pub(crate) const SCHEMA: &str = "opscope.recording/3";

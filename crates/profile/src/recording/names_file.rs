@@ -1,9 +1,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use opscope_files::open_to_append;
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_trace::{Kind, NameId, RecordRef, ThreadId, name_text};
 
 use super::names::{NAMES, NamesLine};
@@ -78,7 +79,7 @@ impl NamesFile {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

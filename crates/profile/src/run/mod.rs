@@ -3,10 +3,10 @@
 mod records;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{DeviceTensors, EngineError, Interest, Iteration, KernelId, RunId, RunObserver, TensorMemory};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_trace::{
     AllocationOperation, Correlation, DispatchRecord, KernelIndex, Operation, PathLevel, PlanId, Record, RunRecord,
     current_correlation, current_thread,
@@ -79,11 +79,11 @@ impl<'a, D: Destination> RecordedRun<'a, D> {
     }
 
     fn times(&self) -> MutexGuard<'_, Times> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+        self.times.lock()
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<u64, TensorMemory>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     #[inline(always)]

@@ -1,10 +1,11 @@
 mod proc;
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use opscope_clock::{Clock, Sleeper, Ticks};
+use opscope_sys::{Condvar, Mutex};
 use opscope_trace::{Buffer, CounterRecord, NameId, current_thread, intern};
 
 use crate::{ProfileError, ProfilerOptions};
@@ -65,7 +66,7 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        *self.stop.asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.stop.asked.lock() = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // If the sampler panicked, the recording continues without samples.
@@ -79,7 +80,7 @@ impl Stop {
     fn wait(&self, interval: Duration) -> bool {
         // An interval that exceeds the clock's range never ends.
         let deadline = self.clock.after(interval);
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked.lock();
         while !*asked {
             if deadline.is_some_and(|deadline| self.clock.has_come(deadline)) {
                 return true;

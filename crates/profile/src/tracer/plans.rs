@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use opscope_model::{Fidelity, Kernel, RunInfo};
+use opscope_sys::{Mutex, MutexGuard};
 use opscope_trace::{ForkRoom, HeldLocks, PlanId};
 
 use crate::KernelNames;
@@ -70,7 +71,7 @@ fn plans() -> MutexGuard<'static, Plans> {
 }
 
 fn lock() -> MutexGuard<'static, Plans> {
-    PLANS.lock().unwrap_or_else(PoisonError::into_inner)
+    PLANS.lock()
 }
 
 /// The lock during a fork: the child has no other thread that could release it.

@@ -7,8 +7,6 @@ use std::path::Path;
 use opscope_files::open_regular;
 use tempfile::NamedTempFile;
 
-use crate::export::new_file;
-
 const PREFIX: &str = "part-";
 /// The number of bytes that are collected before a system call.
 const BUFFER: usize = 256 << 10;
@@ -21,7 +19,7 @@ impl Part {
     /// Creates a file.
     pub(super) fn create(parts: &Path) -> io::Result<Self> {
         loop {
-            let file = new_file(parts, PREFIX, "")?;
+            let file = opscope_files::unpredictable(parts, PREFIX, "")?;
             file.as_file().lock()?;
             // Between its creation and the lock, another process may have removed it as the file of a killed process.
             if file.path().symlink_metadata().is_ok() {

@@ -80,7 +80,7 @@ pub(crate) fn reset_after_fork() {
 
 #[cold]
 fn query_thread() -> ThreadId {
-    let id = ThreadId(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
+    let id = ThreadId(opscope_sys::thread_id());
     THREAD.set(id);
     id
 }

@@ -1,7 +1,6 @@
 //! Locks that a signal handler can see: a thread that holds one is inside of a call.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::PoisonError;
 use std::time::Instant;
 
 use opscope_clock::Clock;
@@ -11,28 +10,27 @@ use super::Inside;
 /// A lock. A thread that waits for it or holds it is inside of a call, so a record that a signal handler of the thread
 /// emits meanwhile is dropped and counted, instead of waiting for the lock. A panic does not poison it.
 #[derive(Debug, Default)]
-pub struct Mutex<T>(std::sync::Mutex<T>);
+pub struct Mutex<T>(opscope_sys::Mutex<T>);
 
 /// The guard of a [`Mutex`], through which its data is used.
 #[derive(Debug)]
 pub struct MutexGuard<'a, T> {
     // The fields are dropped in this order, so that the thread is inside of a call until the lock is released.
-    guard: std::sync::MutexGuard<'a, T>,
+    guard: opscope_sys::MutexGuard<'a, T>,
     inside: Inside,
 }
 
 impl<T> Mutex<T> {
     /// Creates a lock.
     pub const fn new(value: T) -> Self {
-        Self(std::sync::Mutex::new(value))
+        Self(opscope_sys::Mutex::new(value))
     }
 
     /// Waits for the lock.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         let inside = Inside::enter();
-        // No code panics in the middle of a change, so what a poisoned lock protects is consistent.
-        MutexGuard { guard: self.0.lock().unwrap_or_else(PoisonError::into_inner), inside }
+        MutexGuard { guard: self.0.lock(), inside }
     }
 }
 
@@ -54,11 +52,11 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 
 /// A condition variable for a [`Mutex`]. A thread that waits for it is inside of a call meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct Condvar(std::sync::Condvar);
+pub(crate) struct Condvar(opscope_sys::Condvar);
 
 impl Condvar {
     pub(crate) const fn new() -> Self {
-        Self(std::sync::Condvar::new())
+        Self(opscope_sys::Condvar::new())
     }
 
     pub(crate) fn notify_one(&self) {
@@ -70,7 +68,7 @@ impl Condvar {
     }
 
     pub(crate) fn wait<'a, T>(&self, MutexGuard { guard, inside }: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        MutexGuard { guard: self.0.wait(guard).unwrap_or_else(PoisonError::into_inner), inside }
+        MutexGuard { guard: self.0.wait(guard), inside }
     }
 
     /// As [`wait`](Self::wait), but at most until a moment of a clock.

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use opscope::debug::{Event, EventKind, EventName, EventSet, Sequence, StopCause};
 use opscope::model::RunId;
+use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use super::console_event::{ConsoleEvent, DroppedCounts};
 
@@ -54,7 +54,7 @@ impl Inbox {
             return;
         }
         while state.is_drained && state.is_full_for(&event) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
         if state.is_full_for(&event) {
             return state.dropped.add(&event);
@@ -88,7 +88,7 @@ impl Inbox {
                     self.changed.notify_all();
                     return event;
                 }
-                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => state = self.changed.wait(state),
             }
         }
     }
@@ -135,7 +135,7 @@ impl Inbox {
     pub fn catch_up(&self, event: Sequence) {
         let state = self.lock();
         let is_behind = |state: &mut State| state.read < Some(event);
-        drop(self.changed.wait_while(state, is_behind).unwrap_or_else(PoisonError::into_inner));
+        drop(self.changed.wait_while(state, is_behind));
     }
 
     /// Sets whether the prompt waits for a line. Only the end of the program is reported meanwhile.
@@ -155,7 +155,7 @@ impl Inbox {
             {
                 return reason;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
     }
 
@@ -174,7 +174,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

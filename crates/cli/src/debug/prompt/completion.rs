@@ -1,12 +1,13 @@
 //! Completion with Tab: commands, operators, types, values, tensors, files.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope::debug::client::Client;
 use opscope::debug::expression::Function;
 use opscope::debug::{EventName, ModelId};
 use opscope::text::shown_text;
+use opscope_sys::Mutex;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -39,7 +40,7 @@ impl Completion {
 
     /// Calls `work` with the names of the models that are loaded now.
     fn with_names<R>(&self, work: impl FnOnce(&Names) -> R) -> R {
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.names.lock();
         if let Ok(models) = self.client.models() {
             let models: Vec<ModelId> = models.iter().map(|model| model.model).collect();
             if names.models != models {

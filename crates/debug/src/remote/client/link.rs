@@ -3,7 +3,7 @@ use std::error::Error;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::error::{ConnectionError, DebugError, ErrorCode, Refusal};
 use crate::event::Event;
 use crate::remote::protocol::{Bye, Frame, FrameError, FrameLimits, FrameReader, Request};
 use crate::remote::socket::{Ready, send_frame};
-use crate::sync::{EventDescriptor, lock, wait_until};
+use crate::sync::{Condvar, EventDescriptor, Mutex, lock, wait_until};
 
 /// The socket, and the threads that wait for its messages. One of them reads for all. So in the common case no thread
 /// has to wake another one, which would take as long as to send the message between the processes.

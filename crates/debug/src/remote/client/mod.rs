@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use opscope_clock::Clock;
@@ -20,6 +20,7 @@ use crate::error::{ConnectionError, DebugError};
 use crate::remote::protocol::{Frame, Hello, HelloRequest, Request};
 use crate::remote::socket::connect;
 use crate::session::recursion::{self, Rule};
+use crate::sync::Mutex;
 use link::Link;
 
 /// A connection to a program that runs models, in this process or another one.

@@ -1,8 +1,9 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use opscope_sys::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::session::recursion::{self, Rule};
@@ -94,7 +95,7 @@ impl CallbackSignal {
     fn wait(&self) -> bool {
         let mut state = lock(&self.state);
         while !state.is_due && !state.is_over {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
         state.is_due = false;
         !state.is_over

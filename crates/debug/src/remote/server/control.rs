@@ -1,10 +1,9 @@
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::Mutex;
 
 use opscope_clock::Sleeper;
 
-use crate::sync::{EventDescriptor, lock};
+use crate::sync::{EventDescriptor, Mutex, lock};
 
 /// The means by which a [`Server`](super::Server) controls its thread.
 pub(super) struct ServerControl {

@@ -8,8 +8,8 @@ use opscope_files::open_to_append;
 use super::read::MAPPING;
 use super::{ChunkTarget, FileName};
 use crate::manifest::DumpInfo;
+use crate::sinks::create;
 use crate::sinks::manifest_file::ManifestFile;
-use crate::sinks::whole_file;
 use crate::stream::outcome::Ending;
 use crate::{Closed, DumpError};
 
@@ -51,18 +51,18 @@ impl DirectoryTarget {
     /// disk, and the file.
     fn create_file(&mut self, path: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
         let below = path.parent().unwrap_or(Path::new(""));
-        whole_file::directory(&self.root, below)?;
+        create::directory(&self.root, below)?;
         let directory = self.root.join(below);
         let full = path.file_name().unwrap_or_default().to_string_lossy();
         let name = FileName::parse(&full).map_or_else(|| full.to_string(), |name| name.on_disk());
         if name != full {
             let table = directory.join(MAPPING);
             let is_new = self.tables.insert(table.clone());
-            let table = if is_new { whole_file::file(&table)? } else { open_to_append(&table)? };
+            let table = if is_new { create::file(&table)? } else { open_to_append(&table)? };
             csv::Writer::from_writer(table).write_record([name.as_str(), &full])?;
         }
         let on_disk = directory.join(name);
-        let file = whole_file::file(&on_disk)?;
+        let file = create::file(&on_disk)?;
         Ok((path.to_path_buf(), on_disk, file))
     }
 }

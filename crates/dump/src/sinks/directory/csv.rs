@@ -8,7 +8,7 @@ use opscope_tensor::Statistics;
 use serde::Serialize;
 
 use crate::sinks::ascend::data_type_name;
-use crate::sinks::whole_file;
+use crate::sinks::create;
 use crate::table::csv::foreign;
 use crate::{Io, Stream};
 
@@ -70,7 +70,7 @@ struct Row<'a> {
 
 impl Table {
     pub fn create(root: &Path) -> io::Result<Self> {
-        Ok(Self(Writer::from_writer(whole_file::file(&root.join(STATISTICS))?)))
+        Ok(Self(Writer::from_writer(create::file(&root.join(STATISTICS))?)))
     }
 
     /// Adds a tensor. Before the first one, writes the names of the columns. As on the device, an infinite element

@@ -11,7 +11,7 @@ use std::thread;
 
 use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
 
-use super::whole_file;
+use super::create;
 use crate::index::{INDEX, IndexLine, State};
 use crate::manifest::{DumpInfo, RawEntry};
 use crate::sinks::manifest_file::ManifestFile;
@@ -79,7 +79,7 @@ impl DirectorySink {
         };
         let manifest = ManifestFile::create(root, info, name)?;
         let index = root.join(INDEX);
-        let index = whole_file::file(&index).map_err(|error| DumpError::File {
+        let index = create::file(&index).map_err(|error| DumpError::File {
             path: index,
             reason: format!("the index could not be made: {error}"),
         })?;
@@ -112,13 +112,13 @@ impl DirectorySink {
         }
         let directory = file_name::directory(&stream.origin);
         if directory != self.made {
-            whole_file::directory(&self.root, Path::new(&directory))?;
+            create::directory(&self.root, Path::new(&directory))?;
             self.made.clone_from(&directory);
         }
         let header = npy::header(stream.dtype, &stream.shape);
         let (raw, extension) = if header.is_ok() { (false, "npy") } else { (true, "bin") };
         let path = format!("{directory}/{}.{extension}", file_name::stem(&stream.origin));
-        let file = whole_file::file(&self.root.join(&path))?;
+        let file = create::file(&self.root.join(&path))?;
         Ok(Some(Open { file, path, header: header.unwrap_or_default(), raw }))
     }
 

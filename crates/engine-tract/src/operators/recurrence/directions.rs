@@ -1,7 +1,8 @@
 //! Weights in the form that the steps need. They are built in the first run, and again if a run receives other tensors.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use opscope_sys::Mutex;
 use tract_onnx::prelude::Tensor;
 use tract_onnx::tract_core::internal::TractResult;
 
@@ -42,7 +43,7 @@ impl DirectionCache {
         tensors: &[&Arc<Tensor>],
         make: impl FnOnce() -> TractResult<Vec<Direction>>,
     ) -> TractResult<Arc<Vec<Direction>>> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.lock();
         if let Some((from, made)) = &*last {
             // A tensor that still exists has not been written to, because it has never had a single owner.
             let is_same = |(from, tensor): (&Weak<Tensor>, &&Arc<Tensor>)| Weak::as_ptr(from) == Arc::as_ptr(tensor);

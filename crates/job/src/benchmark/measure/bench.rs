@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use opscope::{Inference, Session};
@@ -9,6 +9,7 @@ use opscope_dump::InputEntry;
 use opscope_model::{EngineError, Kernel, Plan, RunId, RunInfo};
 use opscope_onnx::Graph;
 use opscope_profile::{MedianEstimate, RunKind};
+use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorError};
 
 use super::engine_end::EngineEnd;
@@ -252,7 +253,7 @@ impl<'a> Bench<'a> {
     fn attempt(&self, work: impl FnOnce() -> Result<(), MeasureError>) {
         if let Err(error) = work() {
             self.over.store(true, Ordering::Relaxed);
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            self.failure.lock().get_or_insert(error);
         }
     }
 
@@ -261,7 +262,7 @@ impl<'a> Bench<'a> {
         let Some(percent) = self.repetition.until_stable else {
             return self.repetition.duration.is_some_and(|all| self.passed() < all);
         };
-        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples = self.samples.lock();
         let goal = self.goal.load(Ordering::Relaxed);
         let is_over = self.passed() >= self.most_time() || goal >= MOST_RUNS;
         if run < goal && !is_over {
@@ -322,7 +323,7 @@ impl<'a> Bench<'a> {
         let host = inference.outputs.into_iter().enumerate().map(output).collect::<Result<Vec<_>, _>>()?;
         if let Phase::Measured { first_pass } = phase {
             let size = batch.tensors.first().and_then(|tensor| tensor.shape().first()).copied().unwrap_or(1);
-            let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut samples = self.samples.lock();
             let shape = samples.shape_index(&batch.tensors);
             samples.runs.push(Sample { upload, compute, download, batch: size, shape });
             drop(samples);
@@ -335,21 +336,21 @@ impl<'a> Bench<'a> {
     }
 
     fn note_not_finite(&self, index: usize, outputs: Vec<NotFiniteOutput>) {
-        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples = self.samples.lock();
         if !outputs.is_empty() && samples.not_finite.as_ref().is_none_or(|first| index < first.set) {
             samples.not_finite = Some(NotFiniteRun { set: index, outputs });
         }
     }
 
     fn describe(&self, index: usize, batch: &Batch) -> Arc<[InputEntry]> {
-        let mut described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut described = self.described.lock();
         let describe = || InputEntry::of(self.session.graph(), &batch.tensors);
         Arc::clone(described.entry(index).or_insert_with(describe))
     }
 
     /// Returns the number of the next run, and whether its plan is new.
     fn number(&self, plan: &dyn Plan) -> (RunId, bool) {
-        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples = self.samples.lock();
         let run = RunId(self.context.first_run + samples.numbers);
         samples.numbers += 1;
         let is_new = !samples.plans.iter().any(|known| Arc::ptr_eq(known, plan.kernels()));
@@ -373,7 +374,7 @@ impl<'a> Bench<'a> {
     }
 
     fn finish(self) -> (Measurement, Result<(), MeasureError>) {
-        let samples = self.samples.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let samples = self.samples.into_inner();
         let calibration = Calibration::since(self.start);
         let millis = |(start, end): (Ticks, Ticks)| calibration.nanos(start, end) / 1e6;
         let runs = &samples.runs;
@@ -402,7 +403,7 @@ impl<'a> Bench<'a> {
                 covered = end;
             }
         }
-        let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.failure.into_inner();
         (measurement, failure.map_or(Ok(()), Err))
     }
 }

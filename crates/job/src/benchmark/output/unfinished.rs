@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use opscope_sys::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::disk::{OutputPathError, give_name, remove, remove_empty};
@@ -20,7 +20,7 @@ pub struct UnfinishedOutput {
 static UNFINISHED: Mutex<BTreeMap<PathBuf, UnfinishedOutput>> = Mutex::new(BTreeMap::new());
 
 pub(super) fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, UnfinishedOutput>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+    UNFINISHED.lock()
 }
 
 /// What was captured before a process died.

@@ -4,7 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use opscope::Session;
 use opscope_clock::{Calibration, ClockPair, Ticks};
-use opscope_profile::{Load, replace_whole, write_whole};
+use opscope_files::{replace_whole, write_whole};
+use opscope_profile::Load;
 
 use super::measurements::Measurements;
 use crate::benchmark::error::JobError;

@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
 use opscope_profile::Account;
+use opscope_sys::memory;
 use opscope_text::{counted, grouped};
 
 use crate::benchmark::measure::{MeasureError, Measurement};
 use crate::benchmark::report::{FailedShapes, Measured};
-use crate::machine;
 
 /// The measurements of all sets of shapes, and how they ended.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Measurements {
     /// Counts the runs of a measurement, and notes what it lacks. `set` of the `sets` of shapes were measured before it.
     pub fn note(&mut self, measurement: &Measurement, set: usize, sets: usize) {
         self.runs += measurement.runs;
-        self.peak_memory = machine::peak_memory();
+        self.peak_memory = memory::peak();
         let runs = counted(grouped(measurement.compute.len() as u64), "run");
         if measurement.cancelled {
             self.incomplete_because.push(match sets {

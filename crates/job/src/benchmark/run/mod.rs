@@ -10,12 +10,14 @@ mod shape_sets;
 mod snapshots;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope::engine::EngineSpec;
 use opscope::{Session, SessionError};
 use opscope_model::{Engine, Fidelity};
 use opscope_onnx::{Graph, ValueId};
+use opscope_sys::Mutex;
+use opscope_sys::memory;
 use opscope_tensor::Tensor;
 
 use self::close::close;
@@ -29,7 +31,6 @@ use super::not_finite::NotFinite;
 use super::output::{FileNames, OutputPath, OutputWriter, RunPaths};
 use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
 use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
-use crate::machine;
 use crate::verify::{Verification, Verify, VerifyOptions, verify_against};
 
 /// What was written of the outputs.
@@ -159,7 +160,7 @@ impl Job {
         let timed = self.repetition.warm_up.saturating_add(self.repetition.duration.unwrap_or_default());
         let options = VerifyOptions { timed, ..self.verify.clone() };
         let found = verify_against(reference, session, &batch.tensors, runs, &options);
-        machine::forget_peak_memory();
+        memory::reset_peak();
         found
     }
 
@@ -194,7 +195,7 @@ impl Job {
             let Some(writer) = &writer else { return Ok(()) };
             let files = writer.write(index, batch, outputs)?;
             let formless = outputs.iter().zip(&session.graph().outputs).filter(|(output, _)| output.is_none());
-            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut written = written.lock();
             written.files.insert(index.to_string(), files);
             written.formless.extend(formless.map(|(_, &id)| session.graph().value(id).name.clone()));
             Ok(())
@@ -202,7 +203,7 @@ impl Job {
         (hooks.stage)(Stage::Planning);
         let context = MeasureContext { instruments, hooks: *hooks, outputs: &outputs, first_run };
         let (measurement, outcome) = measure(session, inputs, &self.repetition, &context);
-        let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let written = written.into_inner();
         MeasuredSet { measurement, written, outcome }
     }
 }

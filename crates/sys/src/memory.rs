@@ -1,3 +1,5 @@
+//! The memory of the machine, of its control group, and of this process, in bytes.
+
 use std::fs;
 use std::path::Path;
 
@@ -12,28 +14,49 @@ const GROUPS: [[&str; 3]; 2] = [
     ],
 ];
 
+/// Returns the machine's memory in bytes, or the maximum if it cannot be read.
+pub fn of_machine() -> u64 {
+    field(&text("/proc/meminfo"), "MemTotal:").unwrap_or(u64::MAX)
+}
+
 /// Returns the machine's memory in bytes, or the limit of the control group if it is lower. Returns the maximum if
 /// neither can be read.
-pub fn memory_of_machine() -> u64 {
+pub fn limit() -> u64 {
     let group = GROUPS.iter().filter_map(|[most, ..]| number(&text(most))).min();
-    field(&text("/proc/meminfo"), "MemTotal:").unwrap_or(u64::MAX).min(group.unwrap_or(u64::MAX))
+    of_machine().min(group.unwrap_or(u64::MAX))
 }
 
 /// Returns the memory in bytes that this process can still get, limited by the machine, its control group and its own
 /// address space. Returns the maximum if none of these can be read.
-pub fn memory_available() -> u64 {
+pub fn available() -> u64 {
     let group = |[most, used, stat]: &[&str; 3]| of_group(&text(most), &text(used), &text(stat));
     let groups = GROUPS.iter().filter_map(group);
-    let machine = of_machine(&text("/proc/meminfo"));
+    let machine = available_of_machine(&text("/proc/meminfo"));
     let process = of_process(&text("/proc/self/limits"), &text("/proc/self/status"));
     machine.into_iter().chain(process).chain(groups).min().unwrap_or(u64::MAX)
+}
+
+/// Returns the memory in bytes that this process uses; 0 if it cannot be read.
+pub fn resident() -> u64 {
+    field(&text("/proc/self/status"), "VmRSS:").unwrap_or(0)
+}
+
+/// Returns the most memory in bytes that this process has used; 0 if it cannot be read.
+pub fn peak() -> u64 {
+    field(&text("/proc/self/status"), "VmHWM:").unwrap_or(0)
+}
+
+/// Lets [`peak`] begin with what this process uses now, if the system can. Otherwise it stays that of the whole process.
+pub fn reset_peak() {
+    // Documented in proc_pid_clear_refs(5): 5 resets the peak of the resident set.
+    let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
 fn text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-fn of_machine(meminfo: &str) -> Option<u64> {
+fn available_of_machine(meminfo: &str) -> Option<u64> {
     Some(field(meminfo, "MemAvailable:")?.saturating_add(field(meminfo, "SwapFree:").unwrap_or(0)))
 }
 
@@ -65,9 +88,9 @@ mod tests {
     #[test]
     fn the_machine_has_what_is_available_and_its_swap() {
         let meminfo = "MemTotal:  9 kB\nMemFree:  1 kB\nMemAvailable:    5 kB\nSwapTotal: 4 kB\nSwapFree:  2 kB\n";
-        assert_eq!(of_machine(meminfo), Some(7 * 1024));
-        assert_eq!(of_machine("MemAvailable:    5 kB\n"), Some(5 * 1024));
-        assert_eq!(of_machine(""), None);
+        assert_eq!(available_of_machine(meminfo), Some(7 * 1024));
+        assert_eq!(available_of_machine("MemAvailable:    5 kB\n"), Some(5 * 1024));
+        assert_eq!(available_of_machine(""), None);
     }
 
     #[test]
@@ -91,7 +114,15 @@ mod tests {
 
     #[test]
     fn this_process_can_get_something_but_not_more_than_there_is() {
-        let available = memory_available();
+        let available = available();
         assert!(available > 1 << 20 && available != u64::MAX, "{available}");
+    }
+    #[test]
+    fn the_peak_of_a_process_covers_what_it_used_and_gave_back() {
+        let size = 64 << 20;
+        let before = resident();
+        // Every page is written, or the system would not count it.
+        drop(std::hint::black_box(vec![1_u8; size]));
+        assert!(peak() >= before + size as u64 / 2, "{} after {before}", peak());
     }
 }

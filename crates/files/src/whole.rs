@@ -1,6 +1,6 @@
 //! Files that appear under their name only when they are complete.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 /// The suffix of a file's name until the file is complete.
-pub(crate) const PART: &str = ".part";
+pub const PART: &str = ".part";
 
 /// Creates a file whose content `write` writes. It appears under its name when it is complete, and is removed if that
 /// fails.
@@ -41,14 +41,30 @@ pub fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a new file beside `path`, which is removed unless it is renamed.
-fn part_of(path: &Path) -> io::Result<NamedTempFile> {
+/// Creates a file beside `path`, which is removed unless it is renamed to it.
+///
+/// # Errors
+/// Returns the system's error.
+pub fn part_of(path: &Path) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut prefix: OsString = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
-    // The permissions of other new files, from which the process's mask is subtracted.
+    unpredictable(directory, &prefix, PART)
+}
+
+/// Creates a file in a directory with a name that cannot be predicted, and with the permissions of other new files. It
+/// is removed unless it is renamed.
+///
+/// # Errors
+/// Returns the system's error.
+pub fn unpredictable(
+    directory: &Path,
+    prefix: impl AsRef<OsStr>,
+    suffix: impl AsRef<OsStr>,
+) -> io::Result<NamedTempFile> {
+    // The process's mask is subtracted.
     let permissions = Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(&prefix).suffix(PART).permissions(permissions).tempfile_in(directory)
+    tempfile::Builder::new().prefix(&prefix).suffix(&suffix).permissions(permissions).tempfile_in(directory)
 }
 
 #[cfg(test)]
