@@ -66,6 +66,8 @@ enum Command {
     Report(report::ReportArguments),
     /// Stop a model at its operators, look at tensors, change them
     Debug(Box<debug::DebugArguments>),
+    /// Let an editor debug a model (Debug Adapter Protocol)
+    Dap(debug::dap::DapArguments),
     /// Show the engines that can run a model here
     Engines(engines::EnginesArguments),
     /// Show how much this machine computes and reads in a second
@@ -118,6 +120,7 @@ fn command(words: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Inspect(arguments) => inspect::run(&arguments, &invocation),
         Command::Report(arguments) => report::run(&arguments),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
+        Command::Dap(arguments) => debug::dap::run(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),

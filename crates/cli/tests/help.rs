@@ -4,13 +4,14 @@ mod process;
 
 use process::{Ended, Workplace, end, model};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "benchmark",
     "export",
     "compare",
     "inspect",
     "report",
     "debug",
+    "dap",
     "engines",
     "machine",
     "recover",

@@ -6,6 +6,7 @@
 mod arguments;
 mod command;
 mod console;
+pub mod dap;
 mod debuggee;
 mod events;
 mod output;

@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// Every command's page.
-pub const PAGES: [Page; 12] = [
+pub const PAGES: [Page; 13] = [
     Page {
         command: "",
         examples: [
@@ -147,6 +147,16 @@ pub const PAGES: [Page; 12] = [
             ("json", "print one JSON object a line"),
             ("quiet", "print results, stops and errors only"),
         ],
+        files: &[],
+    },
+    Page {
+        command: "dap",
+        examples: [
+            ("opscope dap", "for an editor, which starts it"),
+            ("opscope debug model.onnx", "the same at a prompt"),
+            ("opscope debug --attach 1234", "a running --debug-server"),
+        ],
+        options: &[],
         files: &[],
     },
     Page {

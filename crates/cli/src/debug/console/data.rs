@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use opscope::debug::client::Client;
 use opscope::debug::expression::{Function, TensorPart, TensorRef};
 use opscope::debug::protocol::{At, TensorPage};
 use opscope::debug::{DebugError, ErrorCode, StatisticsSummary};
@@ -16,7 +17,7 @@ use crate::debug::show;
 use crate::debug::show::array::{Elements, shown};
 
 /// How many elements are read at once, and shown as JSON.
-const FIRST: u64 = 65_536;
+pub const FIRST: u64 = 65_536;
 
 impl Console {
     pub(super) fn print(&self, part: &TensorPart) -> Result<()> {
@@ -25,7 +26,11 @@ impl Console {
             "reference": part.to_string(), "dtype": page.dtype.name(), "shape": page.shape, "elements": page.elements,
             "count": page.count, "data": if self.output.json { data(&page) } else { Value::Null },
         });
-        let text = if self.output.json { String::new() } else { self.array(at, part, page)? };
+        let form = show::tensor_form(Some(page.dtype.name()), &page.shape);
+        let text = match self.output.json {
+            true => String::new(),
+            false => format!("{part}  {form}\n{}", array(&self.client, at, part, page)?),
+        };
         self.output.result("tensor", fields, text);
         Ok(())
     }
@@ -119,24 +124,26 @@ impl Console {
         }
         Err(refused)
     }
+}
 
-    /// Returns a tensor as numpy shows it, from its first elements and those of the others that are shown.
-    fn array(&self, at: At, part: &TensorPart, first: TensorPage) -> Result<String> {
-        let form = show::tensor_form(Some(first.dtype.name()), &first.shape);
-        let mut elements = Elements::of(first.dtype, &first.shape);
-        let (count, all) = (first.count, first.elements);
-        elements.add(0, count as usize, first.bytes);
-        if count < all {
-            for range in shown(&first.shape) {
-                let start = range.start.max(count as usize);
-                if start < range.end {
-                    let page = self.client.tensor(at, part, start as u64, (range.end - start) as u64)?;
-                    elements.add(start, page.count as usize, page.bytes);
-                }
+/// Returns a tensor as numpy shows it, from its first elements and those of the others that are shown.
+///
+/// # Errors
+/// Returns an error if the program cannot send these.
+pub fn array(client: &Client, at: At, part: &TensorPart, first: TensorPage) -> Result<String> {
+    let mut elements = Elements::of(first.dtype, &first.shape);
+    let (count, all) = (first.count, first.elements);
+    elements.add(0, count as usize, first.bytes);
+    if count < all {
+        for range in shown(&first.shape) {
+            let start = range.start.max(count as usize);
+            if start < range.end {
+                let page = client.tensor(at, part, start as u64, (range.end - start) as u64)?;
+                elements.add(start, page.count as usize, page.bytes);
             }
         }
-        Ok(format!("{part}  {form}\n{}", elements.text()))
     }
+    Ok(elements.text())
 }
 
 fn data(page: &TensorPage) -> Value {

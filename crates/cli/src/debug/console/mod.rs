@@ -1,10 +1,10 @@
 //! The console: the state of a session and what its commands do.
 
 mod breakpoints;
-mod data;
+pub mod data;
 mod execution;
 mod info;
-mod modify;
+pub mod modify;
 
 use std::collections::BTreeSet;
 use std::io;

@@ -2,8 +2,9 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use half::{bf16, f16};
-use opscope::debug::Resume;
+use opscope::debug::client::Client;
 use opscope::debug::expression::TensorPart;
+use opscope::debug::{Resume, Sequence};
 use opscope::tensor::{DType, Element, Slice, Tensor, npy};
 use serde_json::json;
 
@@ -14,22 +15,9 @@ use crate::debug::show;
 impl Console {
     /// Replaces a tensor, or the part of it that a slice selects.
     pub(super) fn set(&self, part: &TensorPart, with: &Replacement) -> Result<()> {
-        let stop = self.stop_in_run()?;
-        let whole = TensorPart::from(part.tensor.clone());
-        let form = self.client.tensor(stop.sequence, part, 0, 0)?;
-        let new = match with {
-            Replacement::Number(number) => filled(form.dtype, &form.shape, *number)?,
-            Replacement::File(path) => npy::read_file(path).with_context(|| format!("{}", path.display()))?,
-        };
-        let tensor = match &part.slice {
-            None => new,
-            Some(slice) => {
-                let old = self.client.whole_tensor(stop.sequence, &whole)?;
-                patched(&old, slice, &new)?
-            }
-        };
-        self.client.replace(stop.sequence, &part.tensor, &tensor)?;
-        let text = format!("{whole} is replaced: {}", show::tensor_form(Some(tensor.dtype().name()), tensor.shape()));
+        let tensor = replace(&self.client, self.stop_in_run()?.sequence, part, with)?;
+        let form = show::tensor_form(Some(tensor.dtype().name()), tensor.shape());
+        let text = format!("{} is replaced: {form}", TensorPart::from(part.tensor.clone()));
         let fields = json!({
             "reference": part.to_string(), "dtype": tensor.dtype().name(), "shape": tensor.shape(),
         });
@@ -71,6 +59,27 @@ impl Console {
         }
         self.resume_and_wait(&stop, Resume::Skip(outputs), None).map(drop)
     }
+}
+
+/// Replaces a tensor where a run is stopped, or the part of it that a slice selects. Returns the whole new tensor.
+///
+/// # Errors
+/// Returns an error if the new elements do not fit, or the program refuses them.
+pub fn replace(client: &Client, stop: Sequence, part: &TensorPart, with: &Replacement) -> Result<Tensor> {
+    let form = client.tensor(stop, part, 0, 0)?;
+    let new = match with {
+        Replacement::Number(number) => filled(form.dtype, &form.shape, *number)?,
+        Replacement::File(path) => npy::read_file(path).with_context(|| format!("{}", path.display()))?,
+    };
+    let tensor = match &part.slice {
+        None => new,
+        Some(slice) => {
+            let old = client.whole_tensor(stop, TensorPart::from(part.tensor.clone()))?;
+            patched(&old, slice, &new)?
+        }
+    };
+    client.replace(stop, &part.tensor, &tensor)?;
+    Ok(tensor)
 }
 
 /// Returns a tensor with the same number in every element.

@@ -1,0 +1,186 @@
+//! Breakpoints: on lines, on operators by a name or a type, on outputs, and on what goes wrong.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result, bail};
+use opscope::debug::{BreakpointId, BreakpointSpec, ModelId, Moment, Target, Watched};
+use serde_json::{Value, json};
+
+use super::messages::{DataBreakpoint, Filter, FunctionBreakpoint, Source, SourceBreakpoint};
+use super::program::Program;
+use super::sources;
+
+/// A set of breakpoints, which a request of the editor replaces as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Set {
+    Listing(i64),
+    File(PathBuf),
+    Functions,
+    Data,
+    Exceptions,
+}
+
+/// The breakpoints of a session.
+#[derive(Debug, Default)]
+pub struct Breakpoints {
+    sets: HashMap<Set, Vec<BreakpointId>>,
+}
+
+/// The filters of exceptions: the name in the protocol, the name for people, and what a breakpoint watches for.
+const EXCEPTIONS: [(&str, &str, Option<Watched>); 3] = [
+    ("nan", "First NaN", Some(Watched::Nan)),
+    ("infinity", "First infinity", Some(Watched::Infinite)),
+    ("error", "Runs that fail", None),
+];
+
+/// Describes the filters of exceptions.
+pub fn exception_filters() -> Value {
+    let filter = |(name, label, watched): &(&str, &str, Option<Watched>)| json!({ "filter": name, "label": label, "default": watched.is_none() });
+    EXCEPTIONS.iter().map(filter).collect()
+}
+
+impl Breakpoints {
+    /// Replaces the breakpoints of a source. `first_line` is the editor's number of the first line.
+    ///
+    /// # Errors
+    /// Returns an error if the source is unknown or the program is gone. What is wrong with a breakpoint is in its description.
+    pub fn set_lines(
+        &mut self,
+        program: &Program,
+        source: &Source,
+        wanted: &[SourceBreakpoint],
+        counted_from_1: impl Fn(u32) -> u32,
+        shown: impl Fn(u32) -> u32,
+    ) -> Result<Value> {
+        if source.source_reference > 0 {
+            let model = sources::model_of(program, source.source_reference)?.model;
+            return self.replace(program, Set::Listing(source.source_reference), wanted, |breakpoint| {
+                let line = counted_from_1(breakpoint.line);
+                let operator = line.checked_sub(1).context("lines of a listing begin with the first operator")?;
+                let spec = specified(Target::Index(operator), &breakpoint.filter)?;
+                let id = program.client.add_breakpoint(BreakpointSpec { model: Some(model), ..spec })?.id;
+                Ok((vec![id], json!({ "line": shown(line), "source": source_of(source) })))
+            });
+        }
+        let path = source.path.clone().context("a source has neither a path nor the number of a listing")?;
+        self.replace(program, Set::File(path.clone()), wanted, |breakpoint| {
+            let (model, line, operators) = sources::operators_of_line(program, &path, counted_from_1(breakpoint.line))?;
+            // Without a condition, the run stops once for the line; with one, wherever it holds.
+            let most = if breakpoint.filter.condition.is_some() { operators.len() } else { 1 };
+            let add = |&operator: &u32| -> Result<BreakpointId> {
+                let spec = specified(Target::Index(operator), &breakpoint.filter)?;
+                Ok(program.client.add_breakpoint(BreakpointSpec { model: Some(model), ..spec })?.id)
+            };
+            let ids = operators.iter().take(most).map(add).collect::<Result<Vec<_>>>()?;
+            Ok((ids, json!({ "line": shown(line), "source": source_of(source) })))
+        })
+    }
+
+    /// Replaces the breakpoints on operators.
+    ///
+    /// # Errors
+    /// Returns an error if the program is gone.
+    pub fn set_functions(&mut self, program: &Program, wanted: &[FunctionBreakpoint]) -> Result<Value> {
+        self.replace(program, Set::Functions, wanted, |breakpoint| {
+            let spec = specified(breakpoint.name.parse()?, &breakpoint.filter)?;
+            Ok((vec![program.client.add_breakpoint(spec)?.id], json!({})))
+        })
+    }
+
+    /// Replaces the breakpoints on outputs.
+    ///
+    /// # Errors
+    /// Returns an error if the program is gone.
+    pub fn set_data(&mut self, program: &Program, wanted: &[DataBreakpoint]) -> Result<Value> {
+        self.replace(program, Set::Data, wanted, |breakpoint| {
+            let (model, operator) = operator_of(&breakpoint.data_id)?;
+            let spec = specified(Target::Index(operator), &breakpoint.filter)?;
+            let spec = BreakpointSpec { model: Some(model), moment: Some(Moment::After), ..spec };
+            Ok((vec![program.client.add_breakpoint(spec)?.id], json!({})))
+        })
+    }
+
+    /// Chooses what goes wrong that stops a run.
+    ///
+    /// # Errors
+    /// Returns an error if the program is gone.
+    pub fn set_exceptions(&mut self, program: &Program, wanted: &[String]) -> Result<Value> {
+        let fails = wanted.iter().any(|filter| filter == "error");
+        program.inbox.hold_failures.store(fails, Ordering::Relaxed);
+        self.replace(program, Set::Exceptions, wanted, |filter| {
+            let (_, _, watched) = EXCEPTIONS.iter().find(|(name, ..)| name == filter).with_context(|| {
+                format!("'{filter}' is no filter; the filters are {}", EXCEPTIONS.map(|(name, ..)| name).join(", "))
+            })?;
+            let ids = match watched {
+                Some(watched) => vec![program.client.add_breakpoint(BreakpointSpec::at(Target::First(*watched)))?.id],
+                None => Vec::new(),
+            };
+            Ok((ids, json!({})))
+        })
+    }
+
+    /// Removes a set of breakpoints and adds others. `add` returns those for one of the editor's, and what it learns about it.
+    fn replace<T>(
+        &mut self,
+        program: &Program,
+        set: Set,
+        wanted: &[T],
+        add: impl Fn(&T) -> Result<(Vec<BreakpointId>, Value)>,
+    ) -> Result<Value> {
+        for id in self.sets.remove(&set).unwrap_or_default() {
+            // A breakpoint for one stop may be gone.
+            let _ = program.client.remove_breakpoint(id);
+        }
+        let mut ids = Vec::new();
+        let describe = |one: &T| match add(one) {
+            Ok((added, mut description)) => {
+                description["verified"] = true.into();
+                if let Some(first) = added.first() {
+                    description["id"] = first.0.into();
+                }
+                ids.extend(added);
+                description
+            }
+            Err(error) => json!({ "verified": false, "message": format!("{error:#}") }),
+        };
+        let described: Vec<Value> = wanted.iter().map(describe).collect();
+        if let Some(error) = program.client.gone() {
+            return Err(error.into());
+        }
+        self.sets.insert(set, ids);
+        Ok(json!({ "breakpoints": described }))
+    }
+}
+
+/// Returns the name of an output in requests about data.
+pub fn data_id(model: ModelId, operator: u32) -> String {
+    format!("{}/{operator}", model.0)
+}
+
+fn operator_of(data_id: &str) -> Result<(ModelId, u32)> {
+    let numbers =
+        data_id.split_once('/').and_then(|(model, operator)| Some((model.parse().ok()?, operator.parse().ok()?)));
+    let (model, operator) = numbers.with_context(|| format!("'{data_id}' was not made by dataBreakpointInfo"))?;
+    Ok((ModelId(model), operator))
+}
+
+fn specified(target: Target, filter: &Filter) -> Result<BreakpointSpec> {
+    let condition = filter.condition.clone().filter(|condition| !condition.trim().is_empty());
+    let ignore = match filter.hit_condition.as_deref().map(str::trim) {
+        None | Some("") => 0,
+        Some(hits) => match hits.parse::<u64>() {
+            Ok(hits) if hits > 0 => hits - 1,
+            _ => bail!("'{hits}' is no number of hits; right is, for example, 3 to stop at the third one"),
+        },
+    };
+    Ok(BreakpointSpec { condition, ignore, ..BreakpointSpec::at(target) })
+}
+
+fn source_of(source: &Source) -> Value {
+    match &source.path {
+        Some(path) if source.source_reference == 0 => json!({ "path": path }),
+        _ => json!({ "sourceReference": source.source_reference }),
+    }
+}

@@ -1,0 +1,266 @@
+//! Requests of an editor, as far as the adapter reads them, and what it answers. Names and meanings are those of the Debug Adapter
+//! Protocol, <https://microsoft.github.io/debug-adapter-protocol/specification>.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::frame;
+
+/// A request.
+#[derive(Debug, Deserialize)]
+pub struct Request {
+    /// Its number, which the answer repeats.
+    pub seq: i64,
+    /// What is asked for.
+    pub command: String,
+    /// The details.
+    #[serde(default)]
+    pub arguments: Value,
+}
+
+/// The arguments of `initialize`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Client {
+    lines_start_at1: Option<bool>,
+}
+
+/// The arguments of `launch`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Launch {
+    /// The ONNX file.
+    pub program: PathBuf,
+    /// Options of `opscope debug`: inputs, shapes, the engine.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// How many runs are started; 1 if it is not given.
+    pub runs: Option<u64>,
+    /// Whether the first run stops at its first operator.
+    #[serde(default)]
+    pub stop_on_entry: bool,
+    /// Whether breakpoints are ignored.
+    #[serde(default)]
+    pub no_debug: bool,
+}
+
+/// The arguments of `attach`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attach {
+    /// The number of the process.
+    pub process_id: Option<u32>,
+    /// The path of its socket.
+    pub socket: Option<PathBuf>,
+}
+
+/// A source, as the adapter named it or as the editor knows it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// The number of a listing; 0 for a file.
+    #[serde(default)]
+    pub source_reference: i64,
+}
+
+/// The arguments of `setBreakpoints`.
+#[derive(Debug, Deserialize)]
+pub struct SetBreakpoints {
+    pub source: Source,
+    #[serde(default)]
+    pub breakpoints: Vec<SourceBreakpoint>,
+}
+
+/// A breakpoint on a line.
+#[derive(Debug, Deserialize)]
+pub struct SourceBreakpoint {
+    pub line: u32,
+    #[serde(flatten)]
+    pub filter: Filter,
+}
+
+/// The arguments of `setFunctionBreakpoints`.
+#[derive(Debug, Deserialize)]
+pub struct SetFunctionBreakpoints {
+    #[serde(default)]
+    pub breakpoints: Vec<FunctionBreakpoint>,
+}
+
+/// A breakpoint on operators, by a target of `break`.
+#[derive(Debug, Deserialize)]
+pub struct FunctionBreakpoint {
+    pub name: String,
+    #[serde(flatten)]
+    pub filter: Filter,
+}
+
+/// The arguments of `setDataBreakpoints`.
+#[derive(Debug, Deserialize)]
+pub struct SetDataBreakpoints {
+    #[serde(default)]
+    pub breakpoints: Vec<DataBreakpoint>,
+}
+
+/// A breakpoint on an output of an operator.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DataBreakpoint {
+    pub data_id: String,
+    #[serde(flatten)]
+    pub filter: Filter,
+}
+
+/// What keeps a breakpoint from stopping.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Filter {
+    /// A condition on tensors.
+    pub condition: Option<String>,
+    /// How often it has to be hit before it stops, as a number.
+    pub hit_condition: Option<String>,
+}
+
+/// The arguments of `setExceptionBreakpoints`.
+#[derive(Debug, Deserialize)]
+pub struct SetExceptionBreakpoints {
+    #[serde(default)]
+    pub filters: Vec<String>,
+}
+
+/// The arguments of requests about a run: `continue`, `next`, `stackTrace`, ...
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfThread {
+    pub thread_id: u64,
+    #[serde(default)]
+    pub start_frame: usize,
+    #[serde(default)]
+    pub levels: usize,
+}
+
+/// The arguments of `scopes`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfFrame {
+    pub frame_id: u64,
+}
+
+/// The arguments of `variables`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Variables {
+    pub variables_reference: usize,
+    pub filter: Option<String>,
+    #[serde(default)]
+    pub start: u64,
+    #[serde(default)]
+    pub count: u64,
+}
+
+/// The arguments of `setVariable` and `dataBreakpointInfo`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfVariable {
+    #[serde(default)]
+    pub variables_reference: usize,
+    pub name: String,
+    #[serde(default)]
+    pub value: String,
+}
+
+/// The arguments of `evaluate`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evaluate {
+    pub expression: String,
+    #[serde(default)]
+    pub frame_id: u64,
+}
+
+/// The arguments of `source`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfSource {
+    #[serde(default)]
+    pub source_reference: i64,
+    #[serde(default)]
+    pub source: Source,
+}
+
+/// The editor's end of the connection.
+pub struct Editor<W> {
+    to: W,
+    seq: i64,
+    first_line: u32,
+}
+
+impl Client {
+    /// Returns the number that the editor gives to the first line.
+    pub fn first_line(self) -> u32 {
+        u32::from(self.lines_start_at1.unwrap_or(true))
+    }
+}
+
+impl<W: Write> Editor<W> {
+    pub fn new(to: W) -> Self {
+        Self { to, seq: 0, first_line: 1 }
+    }
+
+    /// Sets the number of the first line.
+    pub fn lines_from(&mut self, first: u32) {
+        self.first_line = first;
+    }
+
+    /// Returns the editor's number of a line that is counted from 1.
+    pub fn line(&self, line: u32) -> u32 {
+        line - 1 + self.first_line
+    }
+
+    /// Returns the number, from 1, of a line that the editor named.
+    pub fn counted_from_1(&self, line: u32) -> u32 {
+        (line + 1).saturating_sub(self.first_line)
+    }
+
+    /// Answers a request.
+    pub fn answer(&mut self, request: &Request, outcome: anyhow::Result<Value>) -> io::Result<()> {
+        let answer = json!({ "request_seq": request.seq, "command": request.command });
+        let more = match outcome {
+            Ok(body) => json!({ "success": true, "body": body }),
+            Err(error) => {
+                let text = format!("{error:#}");
+                json!({
+                    "success": false, "message": text,
+                    // Braces in a format would name variables.
+                    "body": { "error": { "id": 1, "format": "{text}", "variables": { "text": text }, "showUser": true } },
+                })
+            }
+        };
+        self.send("response", answer, more)
+    }
+
+    /// Reports an event.
+    pub fn tell(&mut self, event: &str, body: Value) -> io::Result<()> {
+        self.send("event", json!({ "event": event }), json!({ "body": body }))
+    }
+
+    /// Shows a text in the editor's console.
+    pub fn print(&mut self, category: &str, text: &str) -> io::Result<()> {
+        self.tell("output", json!({ "category": category, "output": format!("{text}\n") }))
+    }
+
+    fn send(&mut self, kind: &str, head: Value, rest: Value) -> io::Result<()> {
+        self.seq += 1;
+        let mut message = json!({ "seq": self.seq, "type": kind });
+        for part in [head, rest] {
+            if let (Value::Object(message), Value::Object(part)) = (&mut message, part) {
+                message.extend(part);
+            }
+        }
+        frame::write(&mut self.to, &message)
+    }
+}
