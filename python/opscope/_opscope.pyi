@@ -114,25 +114,35 @@ class Statistics:
     """Counts, extremes and moments of the elements of a tensor. The extremes and moments are those of the finite elements."""
 
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """The number of elements."""
     @property
-    def nan(self) -> int: ...
+    def nan(self) -> int:
+        """How many elements are NaN."""
     @property
-    def positive_infinite(self) -> int: ...
+    def positive_infinite(self) -> int:
+        """How many elements are +infinity."""
     @property
-    def negative_infinite(self) -> int: ...
+    def negative_infinite(self) -> int:
+        """How many elements are -infinity."""
     @property
-    def zeros(self) -> int: ...
+    def zeros(self) -> int:
+        """How many elements are zero."""
     @property
-    def min(self) -> float | None: ...
+    def min(self) -> float | None:
+        """The smallest finite element; None if there is none."""
     @property
-    def max(self) -> float | None: ...
+    def max(self) -> float | None:
+        """The largest finite element; None if there is none."""
     @property
-    def mean(self) -> float | None: ...
+    def mean(self) -> float | None:
+        """The mean of the finite elements."""
     @property
-    def std(self) -> float | None: ...
+    def std(self) -> float | None:
+        """The standard deviation of the finite elements."""
     @property
-    def l2(self) -> float | None: ...
+    def l2(self) -> float | None:
+        """The Euclidean norm of the finite elements."""
     @property
     def is_finite(self) -> bool:
         """Whether all elements are finite."""
@@ -288,18 +298,23 @@ class Benchmark:
     """How long a run takes. Times are in seconds, but for columns whose name ends with `_ns`."""
 
     @property
-    def median(self) -> float: ...
+    def median(self) -> float:
+        """The median time of a run."""
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % confidence interval of the median; None for fewer than 6 independent runs."""
     @property
-    def mean(self) -> float: ...
+    def mean(self) -> float:
+        """The arithmetic mean."""
     @property
-    def min(self) -> float: ...
+    def min(self) -> float:
+        """The shortest run."""
     @property
-    def max(self) -> float: ...
+    def max(self) -> float:
+        """The longest run."""
     @property
-    def p99(self) -> float: ...
+    def p99(self) -> float:
+        """The 99th percentile."""
     @property
     def runs(self) -> int:
         """How many runs were measured."""
@@ -382,7 +397,8 @@ class Dump:
     """A dump: a directory that opscope wrote, files of AscendCL's, or `.npy` files. Its tensors are mapped, not read."""
 
     @property
-    def path(self) -> Path: ...
+    def path(self) -> Path:
+        """The directory or file that was opened."""
     @property
     def complete(self) -> bool:
         """Whether it holds what it should, as far as it says so."""
@@ -415,11 +431,14 @@ class DumpedOperator:
     """The tensors of an operator in a run of a dump."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The operator's name."""
     @property
-    def op_type(self) -> str | None: ...
+    def op_type(self) -> str | None:
+        """The operator's type, if the dump says so."""
     @property
-    def run(self) -> int | None: ...
+    def run(self) -> int | None:
+        """The run; None for what is the same in every run."""
     @property
     def input(self) -> Mapping[int, Tensor]:
         """What the operator takes, by slot."""
@@ -467,9 +486,11 @@ class FirstDivergence:
     """The first operator whose output differs."""
 
     @property
-    def operator(self) -> str | None: ...
+    def operator(self) -> str | None:
+        """The operator's name; None if it is not known."""
     @property
-    def op_type(self) -> str | None: ...
+    def op_type(self) -> str | None:
+        """The operator's type, if it is known."""
     @property
     def tensor(self) -> str:
         """The tensor that differs."""

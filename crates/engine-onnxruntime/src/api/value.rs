@@ -1,11 +1,12 @@
 use std::any::Any;
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use opscope_model::DeviceTensors;
 use opscope_tensor::{DType, Tensor, TensorView};
-use ort_sys::{ONNXTensorElementDataType, OrtValue};
+use ort_sys::{ONNXTensorElementDataType, OrtAllocatorType, OrtMemType, OrtValue};
 
 use super::{Api, call};
 
@@ -13,6 +14,8 @@ use super::{Api, call};
 pub(crate) struct Value {
     api: Api,
     raw: NonNull<OrtValue>,
+    /// The tensor whose memory it uses; `None` if the library owns the memory.
+    lent: Option<Tensor>,
 }
 
 // SAFETY: a value is only read once it is created, and any thread may release it.
@@ -29,13 +32,55 @@ impl Value {
     /// # Safety
     /// The pointer is null, or a value that nothing else releases.
     pub unsafe fn owned(api: Api, raw: *mut OrtValue) -> Option<Self> {
-        NonNull::new(raw).map(|raw| Self { api, raw })
+        NonNull::new(raw).map(|raw| Self { api, raw, lent: None })
+    }
+
+    /// Lends the memory of a tensor to the library for runs that only read their inputs. What the library could not read where it is,
+    /// is copied.
+    pub fn lent(api: Api, tensor: &Tensor) -> Result<Self, String> {
+        if !can_be_lent(tensor) {
+            return Self::copied(api, tensor);
+        }
+        let (dtype, shape) = described_by(tensor)?;
+        let (kind, memory) = (OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault);
+        let bytes = tensor.bytes();
+        let (mut info, mut raw) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the results may be written; the shape lives until the call returns, and the library copies what describes the memory.
+        // The bytes are those of this type and shape. They stay where they are as long as the value, which keeps the tensor, and
+        // the library does not write to the inputs of a session.
+        unsafe {
+            call!(api, CreateCpuMemoryInfo(kind, memory, &mut info))?;
+            let data = bytes.as_ptr().cast_mut().cast();
+            let made = call!(
+                api,
+                CreateTensorWithDataAsOrtValue(info, data, bytes.len(), shape.as_ptr(), shape.len(), dtype, &mut raw)
+            );
+            ((*api.table().as_ptr()).ReleaseMemoryInfo)(info);
+            made?;
+        }
+        let raw = NonNull::new(raw).ok_or("it made no tensor")?;
+        Ok(Self { api, raw, lent: Some(tensor.clone()) })
+    }
+
+    /// Returns the output itself, or a copy if its memory is that of an input that was lent: the owner may change that after the run.
+    pub fn apart_from(self, inputs: &[Self]) -> Result<Self, String> {
+        // SAFETY: the value lives as long as the view, and nothing writes to it.
+        let view = unsafe { view(self.api, self.raw()) };
+        let Some(Cow::Borrowed(bytes)) = view.clone().into_bytes() else { return Ok(self) };
+        let range = bytes.as_ptr_range();
+        let shares = |tensor: &Tensor| {
+            let lent = tensor.bytes().as_ptr_range();
+            range.start < lent.end && lent.start < range.end
+        };
+        match inputs.iter().filter_map(|input| input.lent.as_ref()).any(shares) {
+            true => Self::copied(self.api, &view.to_tensor().map_err(|error| error.to_string())?),
+            false => Ok(self),
+        }
     }
 
     /// Copies a tensor into the library's memory.
     pub fn copied(api: Api, tensor: &Tensor) -> Result<Self, String> {
-        let dtype = element_type(tensor.dtype()).ok_or_else(|| format!("it takes no {}", tensor.dtype()))?;
-        let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+        let (dtype, shape) = described_by(tensor)?;
         let (mut allocator, mut raw) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the results may be written; the shape lives until the call returns; the default allocator is never
         // freed.
@@ -147,6 +192,21 @@ pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Tenso
         let (dtype, shape) = found.ok()?;
         Some(TensorDescription { dtype: DType::from_onnx(dtype)?, shape })
     }
+}
+
+/// Returns the type and the shape of a tensor as the library takes them.
+fn described_by(tensor: &Tensor) -> Result<(ONNXTensorElementDataType, Vec<i64>), String> {
+    let dtype = element_type(tensor.dtype()).ok_or_else(|| format!("it takes no {}", tensor.dtype()))?;
+    Ok((dtype, tensor.shape().iter().map(|&dim| dim as i64).collect()))
+}
+
+/// Returns whether the library can read a tensor where it is: its elements are aligned, and booleans are 0 or 1, which the kernels
+/// need.
+fn can_be_lent(tensor: &Tensor) -> bool {
+    let bytes = tensor.bytes();
+    let is_aligned = tensor.dtype().size().is_none_or(|size| bytes.as_ptr().addr().is_multiple_of(size));
+    let is_readable = tensor.dtype() != DType::Bool || bytes.iter().all(|&byte| byte <= 1);
+    !bytes.is_empty() && is_aligned && is_readable
 }
 
 /// Returns the library's name of an element type, or `None` if it accepts no such tensors from its caller.

@@ -292,7 +292,7 @@ impl Plan for ExactPlan {
 
     fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let api = *self.loaded.setup.library.api();
-        self.expected.upload(api, &self.loaded.layout.graph, inputs)
+        self.expected.copy(api, &self.loaded.layout.graph, inputs)
     }
 
     fn run(

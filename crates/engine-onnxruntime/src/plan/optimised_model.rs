@@ -164,7 +164,7 @@ impl Plan for OptimisedPlan {
     }
 
     fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
-        self.expected.upload(*self.loaded.setup.library.api(), &self.loaded.graph, inputs)
+        self.expected.lend(*self.loaded.setup.library.api(), &self.loaded.graph, inputs)
     }
 
     fn run(
@@ -220,6 +220,7 @@ impl OptimisedPlan {
     fn run_with(&self, inputs: &dyn DeviceTensors, options: Option<&RunOptions>) -> Result<Vec<Value>, EngineError> {
         let Values(inputs) = uploaded(inputs)?;
         let run = self.loaded.session.run(inputs, options);
-        run.map_err(|message| run_error(&message, None, &self.loaded.graph))
+        let outputs = run.and_then(|outputs| outputs.into_iter().map(|output| output.apart_from(inputs)).collect());
+        outputs.map_err(|message| run_error(&message, None, &self.loaded.graph))
     }
 }

@@ -1,4 +1,4 @@
-//! Copies of inputs for the library.
+//! Inputs for the library: copied, or lent.
 
 use opscope_model::{DeviceTensors, EngineError, check_inputs, resized_inputs};
 use opscope_onnx::Graph;
@@ -14,8 +14,23 @@ impl Expected {
         Self(inputs.iter().map(|input| input.shape().to_vec()).collect())
     }
 
-    /// Copies inputs of these types and shapes into the library's memory.
-    pub fn upload(&self, api: Api, graph: &Graph, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
+    /// Copies inputs of these types and shapes into the library's memory. For runs whose observer may replace values, which may be
+    /// done in place.
+    pub fn copy(&self, api: Api, graph: &Graph, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        self.upload(graph, inputs, |input| Value::copied(api, input))
+    }
+
+    /// Lends the memory of inputs of these types and shapes to the library.
+    pub fn lend(&self, api: Api, graph: &Graph, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        self.upload(graph, inputs, |input| Value::lent(api, input))
+    }
+
+    fn upload(
+        &self,
+        graph: &Graph,
+        inputs: &[Tensor],
+        value: impl Fn(&Tensor) -> Result<Value, String>,
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         check_inputs(graph, inputs)?;
         for (slot, (tensor, expected)) in inputs.iter().zip(&self.0).enumerate() {
             if tensor.shape() != expected {
@@ -27,7 +42,7 @@ impl Expected {
             }
         }
         let failed = |reason| EngineError::Run { node: None, reason };
-        let values = inputs.iter().map(|input| Value::copied(api, input)).collect::<Result<_, _>>().map_err(failed)?;
+        let values = inputs.iter().map(value).collect::<Result<_, _>>().map_err(failed)?;
         Ok(Box::new(Values(values)))
     }
 }

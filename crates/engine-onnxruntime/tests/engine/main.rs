@@ -6,6 +6,7 @@ mod changes;
 mod external;
 mod files;
 mod keeping;
+mod lent;
 mod order;
 mod refusals;
 mod support;
