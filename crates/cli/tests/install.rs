@@ -95,6 +95,12 @@ fn only_the_parts_that_are_named_are_installed() {
     // Another choice replaces it: nothing of the first one is left.
     install(&place, &["some", "--only", "command"]);
     assert!(!place.path("some/lib").exists() && place.path("some/bin/opscope").is_file());
+    // The licences are those of what is installed.
+    let licences = |prefix: &str| place.text(&format!("{prefix}/share/doc/opscope/THIRD-PARTY.txt"));
+    let command = licences("some");
+    assert!(command.contains("\nclap_builder ") && command.contains("\ntract-core "), "{} bytes", command.len());
+    install(&place, &["markers", "--only", "roctx"]);
+    assert!(!licences("markers").contains("tract-core"));
     for (arguments, says) in [
         (&["p", "--only", "rocm"][..], "there is no part 'rocm'; the parts are: command c roctx"),
         (&["p", "--only", ","], "usage: scripts/install PREFIX"),
