@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +85,81 @@ except KeyboardInterrupt:
     child.send_signal(signal.SIGINT)
     printed, _ = child.communicate(timeout=60)
     assert (printed, child.returncode) == ("interrupted (1, 10)\n", 0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "opscope.load(path)",
+        "model.run(inputs)",
+        "model.benchmark(inputs, runs=3)",
+        "profile = model.profile(inputs, runs=3)",
+        "model.profile(inputs, runs=3).report(free())",
+        "model.profile(inputs, runs=3).save(free())",
+        "list(model.dump(inputs))",
+        "next(model.dump(inputs))",
+        "model.write_dump(free(), inputs)",
+        "opscope.open(dump)[-1].statistics",
+        "opscope.compare(model, model, inputs).ok",
+        "opscope.compare(model, dump, inputs).text()",
+        "stop_at_each(model)",
+        "model.generate_inputs(1)",
+        "recorded()",
+    ],
+)
+def test_ctrl_c_at_any_moment_leaves_everything_usable(call: str, tmp_path: Path) -> None:
+    """Calls follow each other without a pause, so that most signals come in the midst of one. Each is a KeyboardInterrupt, once."""
+    code = f"""
+import pathlib, tempfile, time
+import opscope
+path, scratch = {str(MODEL)!r}, {str(tmp_path)!r}
+model = opscope.load(path)
+inputs = model.generate_inputs(1)
+expected = model.run(inputs)["probabilities"].tobytes()
+dump = scratch + "/dump"
+model.write_dump(dump, inputs)
+
+def free():
+    return tempfile.mkdtemp(dir=scratch) + "/free"
+
+def stop_at_each(model):
+    with model.debug(inputs) as debugger:
+        debugger.break_at("*")
+        stop = debugger.run()
+        while stop is not None:
+            stop.outputs
+            stop = debugger.step()
+
+def recorded():
+    with opscope.record() as recorder, opscope.range("run"):
+        model.run(inputs)
+    return recorder.table
+
+print("ready", flush=True)
+interrupts = 0
+while interrupts < 5:
+    try:
+        while True:
+            {call}
+    except KeyboardInterrupt:
+        interrupts += 1
+        print("interrupted", flush=True)
+assert model.run(inputs)["probabilities"].tobytes() == expected
+assert opscope.open(dump).complete and opscope.compare(model, dump, inputs).ok
+assert len(list(model.dump(inputs))) == 16
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    pause = random.Random(call)
+    line = child.stdout.readline()
+    for _ in range(5):
+        assert line in ("ready\n", "interrupted\n"), child.communicate()
+        time.sleep(0.02 + pause.random() * 0.05)
+        child.send_signal(signal.SIGINT)
+        line = child.stdout.readline()
+    assert line == "interrupted\n"
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 0, errors
 
 
 def test_other_threads_go_on_while_a_model_runs(models: Path) -> None:
