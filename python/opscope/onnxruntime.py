@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import onnxruntime as _onnxruntime
-from onnxruntime import *  # noqa: F403
+from onnxruntime import *  # noqa: F403  # pyright: ignore[reportAssignmentType]
 
 import opscope
 from opscope._opscope import DebugSession, DumpStream, Model, Profile
