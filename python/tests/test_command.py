@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -85,11 +86,14 @@ def test_a_signal_ends_it_and_what_was_measured_is_kept(
     words = ["benchmark", models / "digits_cnn.onnx", "--duration", "600", "--output", tmp_path, "--output-dirname", "run"]
     words += ["--profiler", *isolate]
     child = subprocess.Popen([*PYTHON, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # The records of runs are in a file when runs are under way.
-    while child.poll() is None and not any(path.stat().st_size > 1 << 16 for path in tmp_path.rglob("records.bin")):
-        pass
-    child.send_signal(kind)
-    stdout, stderr = child.communicate(timeout=60)
+    try:
+        # The records of runs are in a file when runs are under way.
+        while child.poll() is None and not any(path.stat().st_size > 1 << 16 for path in tmp_path.rglob("records.bin")):
+            time.sleep(0.001)
+        child.send_signal(kind)
+        _, stderr = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert child.returncode in (0, 3, code), stderr
     recording = opscope.open(tmp_path / "profiler" / "run")
     assert isinstance(recording, opscope.Profile) and recording.runs > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import random
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,18 @@ def test_a_model_of_several_threads_says_what_to_do_in_a_fork() -> None:
     assert printed.startswith("Error ") and "a fork copies no threads; load it in the new process" in printed
 
 
+@contextlib.contextmanager
+def interruptible(code: str) -> Iterator[subprocess.Popen[str]]:
+    """Runs code in a process that Ctrl-C reaches also where this one ignores it, as in the background of a shell. At the end it is gone."""
+    handler = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    child = subprocess.Popen([sys.executable, "-c", handler + code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
 @pytest.mark.parametrize("call", ["model.benchmark(duration=600)", "model.profile(runs=10**9)"])
 def test_ctrl_c_ends_a_call(call: str, names_of_threads: Callable[..., list[str]]) -> None:
     code = f"""
@@ -78,12 +91,12 @@ try:
 except KeyboardInterrupt:
     print("interrupted", model.run(model.generate_inputs())["probabilities"].shape)
 """
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    # The call is under way when its thread is there.
-    while child.poll() is None and "opscope-work" not in names_of_threads(child.pid):
-        pass
-    child.send_signal(signal.SIGINT)
-    printed, _ = child.communicate(timeout=60)
+    with interruptible(code) as child:
+        # The call is under way when its thread is there.
+        while child.poll() is None and "opscope-work" not in names_of_threads(child.pid):
+            time.sleep(0.001)
+        child.send_signal(signal.SIGINT)
+        printed, _ = child.communicate(timeout=60)
     assert (printed, child.returncode) == ("interrupted (1, 10)\n", 0)
 
 
@@ -148,18 +161,17 @@ assert model.run(inputs)["probabilities"].tobytes() == expected
 assert opscope.open(dump).complete and opscope.compare(model, dump, inputs).ok
 assert len(list(model.dump(inputs))) == 16
 """
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert child.stdout is not None
     pause = random.Random(call)
-    line = child.stdout.readline()
-    for _ in range(5):
-        assert line in ("ready\n", "interrupted\n"), child.communicate()
-        time.sleep(0.02 + pause.random() * 0.05)
-        child.send_signal(signal.SIGINT)
+    with interruptible(code) as child:
+        assert child.stdout is not None
         line = child.stdout.readline()
-    assert line == "interrupted\n"
-    _, errors = child.communicate(timeout=60)
-    assert child.returncode == 0, errors
+        for _ in range(5):
+            assert line in ("ready\n", "interrupted\n"), child.communicate()
+            time.sleep(0.02 + pause.random() * 0.05)
+            child.send_signal(signal.SIGINT)
+            line = child.stdout.readline()
+        _, errors = child.communicate(timeout=60)
+    assert (line, child.returncode) == ("interrupted\n", 0), errors
 
 
 def test_other_threads_go_on_while_a_model_runs(models: Path) -> None:
