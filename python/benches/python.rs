@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     for (what, asked) in [
         ("arrays of an output elsewhere", "moved tensors"),
         ("columns elsewhere in pyarrow", "moved pyarrow"),
-        ("columns elsewhere in pandas", "moved pandas"),
+        ("columns elsewhere in pandas, as ArrowDtype", "moved pandas"),
         ("columns elsewhere in polars", "moved polars"),
     ] {
         let judged = Judged::alone(Measured::exactly(worker.ask(asked)));

@@ -126,7 +126,7 @@ assert len(dump) > 60 and dump.complete
 
 def dump_by_the_command() -> float:
     with tempfile.TemporaryDirectory() as scratch:
-        words = ["--dump", "--dump-format", "statistics", "--loop", "1", "--warmup-count", "0", "--output", scratch, "--output-dirname", "dump"]
+        words = ["--dump", "--dump-format", "statistics", "--loop", "1", "--warmup-count", "0", "--output", scratch, "--output-dirname", "run"]
         return process(sys.executable, "-m", "opscope", "benchmark", large_model(), *words, "--quiet")
 
 
@@ -188,12 +188,13 @@ def columns(reader: str) -> list[bool]:
     if reader == "polars":
         import polars
 
-        frame = polars.from_arrow(table())
-        return [frame[name]._get_buffer_info()[0] == place for name, place in places.items()]  # type: ignore[index, call-overload]
+        frame = polars.DataFrame(table())
+        return [frame[name].to_numpy(allow_copy=False).__array_interface__["data"][0] == place for name, place in places.items()]
     import pandas
 
-    frame = pandas.DataFrame.from_arrow(table())
-    return [frame[name].to_numpy().__array_interface__["data"][0] == place for name, place in places.items()]
+    frame = read.to_pandas(types_mapper=pandas.ArrowDtype)
+    arrays = {name: pyarrow.chunked_array(frame[name].array.__arrow_array__()) for name in places}
+    return [arrays[name].chunk(0).buffers()[1].address == place for name, place in places.items()]
 
 
 COSTS: dict[str, Callable[[], float]] = {

@@ -212,7 +212,7 @@ class Tensor:
 class Table:
     """A table of columns.
 
-    `pyarrow.table(table)`, `polars.from_arrow(table)`, `pandas.DataFrame.from_arrow(table)` and DuckDB read it without a copy.
+    `pyarrow.table(table)`, `polars.DataFrame(table)` and DuckDB read it without a copy, `pandas.DataFrame.from_arrow(table)` with one.
     """
 
     @property

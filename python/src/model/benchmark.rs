@@ -138,7 +138,7 @@ impl Benchmark {
 
     /// The document that `opscope benchmark --json` prints.
     fn json(&self) -> PyResult<String> {
-        Ok(serde_json::to_string(&self.report).map_err(Failure::any)?)
+        Ok(serde_json::to_string_pretty(&self.report).map_err(Failure::any)?)
     }
 
     fn __repr__(&self) -> String {
