@@ -1,9 +1,9 @@
 use opscope_model::LoopIteration;
-use opscope_onnx::SourceLine;
+use opscope_onnx::{Attribute, Operator, SourceLine};
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
-use crate::Origin;
+use crate::{Io, Origin};
 
 /// The index's file name in a dump's directory.
 pub const INDEX: &str = "index.jsonl";
@@ -29,6 +29,14 @@ pub struct IndexLine {
     /// The line of the program that called the operator, if the ONNX file says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
+    /// The phase of a training step in which it was computed, such as `backward`, if the program was watched while it
+    /// ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// For an output of a program that was watched while it ran: the values that its operator took, by slot. Null where
+    /// it is not known which value a tensor is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Option<String>>,
     /// The operator's position in the order of the graph, from 0. Dumps of earlier versions do not have it.
     #[serde(default)]
     pub position: Option<usize>,
@@ -96,6 +104,8 @@ impl IndexLine {
             module: module.map(|module| module.path.clone()),
             class: module.map(|module| module.class.clone()).filter(|class| !class.is_empty()),
             source: operator.origin.as_ref().and_then(|origin| origin.source.clone()),
+            phase: phase_of(operator),
+            inputs: inputs_of(origin),
             position: Some(operator.id.index()),
             iterations: origin.iterations(),
             io: origin.io.name().into(),
@@ -119,6 +129,26 @@ impl IndexLine {
         let IndexStatistics { xxh3, min, max, mean, nan, inf } = IndexStatistics::from(statistics);
         Self { xxh3: Some(xxh3), min, max, mean, nan: Some(nan), inf: Some(inf), ..self }
     }
+}
+
+/// The attribute of an operator of an open model that says in which phase of a step it is executed.
+pub const PHASE: &str = "phase";
+
+/// Returns the phase of an operator of an open model.
+pub(crate) fn phase_of(operator: &Operator) -> Option<String> {
+    match operator.attributes.get(PHASE) {
+        Some(Attribute::String(phase)) => Some(phase.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the names of the inputs of an operator of an open model. Other models are in files, which have them.
+pub(crate) fn inputs_of(origin: &Origin) -> Vec<Option<String>> {
+    if origin.graph.part.is_none() || origin.io == Io::Input {
+        return Vec::new();
+    }
+    let name = |value: &Option<_>| value.map(|value| origin.graph.value(value).name.clone());
+    origin.operator().inputs.iter().map(name).collect()
 }
 
 /// The statistics of a tensor in an index.

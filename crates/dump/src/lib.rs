@@ -74,7 +74,7 @@ pub use compare::{
     MatchedBy, Order, Outcome, Row, SqnrDrop, Summary, Tolerances, Verdict, differing_initializers,
 };
 pub use error::DumpError;
-pub use index::{INDEX, IndexLine, IndexStatistics, State};
+pub use index::{INDEX, IndexLine, IndexStatistics, PHASE, State};
 pub use manifest::{
     DumpInfo, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
 };
@@ -85,6 +85,7 @@ pub use sinks::format::DumpFormat;
 pub use stored::inspect::{Details, Inspection};
 pub use stored::order::{ExecutionPosition, Positions};
 pub use stored::{DumpKind, KeepSink, Keeper, StoredDump, StoredOrigin, StoredTensor};
+pub use stream::coverage::Coverage;
 pub use stream::flow::{Delivery, Flow, Policy};
 pub use stream::inputs::InputEntry;
 pub use stream::outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};

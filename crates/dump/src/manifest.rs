@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stream::inputs;
 use crate::stream::outcome::{Ending, RunOutcome};
-use crate::{InputEntry, Losses, Missing, Origin};
+use crate::{Coverage, InputEntry, Losses, Missing, Origin};
 
 /// The manifest's file name in a dump's directory.
 pub const MANIFEST: &str = "manifest.json";
@@ -41,6 +41,9 @@ pub struct Manifest {
     pub inputs: Vec<Vec<InputEntry>>,
     /// The runs.
     pub runs: Vec<RunEntry>,
+    /// What was seen of a program whose operators were found while it ran, and what was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// Tensors in `.bin` files because the npy format has no type for them.
     pub raw: Vec<RawEntry>,
     /// The number of missing tensors.
@@ -170,6 +173,7 @@ impl Manifest {
             bytes: 0,
             inputs: Vec::new(),
             runs: Vec::new(),
+            coverage: None,
             raw: Vec::new(),
             missing_count: 0,
             missing: Vec::new(),
@@ -182,6 +186,7 @@ impl Manifest {
         let (sets, inputs_of) = inputs::sets(&ending.runs);
         self.inputs = sets;
         self.runs = ending.runs.iter().zip(inputs_of).map(|(run, inputs)| RunEntry::new(run, inputs)).collect();
+        self.coverage.clone_from(&ending.coverage);
         self.missing_count = ending.losses.count();
         self.missing = ending.losses.named().iter().map(MissingEntry::new).collect();
         self.errors = errors.iter().chain(&ending.stopped).chain(&ending.shortfalls).cloned().collect();

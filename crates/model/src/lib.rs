@@ -14,6 +14,7 @@
 //! | `testing` | engines and graphs for tests |
 //! | `engine` | engines, models and plans |
 //! | `observer` | instruments, and what an engine calls around every dispatch |
+//! | `open` | models whose operators are found while they run |
 //! | `inputs` | whether inputs fit a graph |
 //! | `kernel` | kernels, the operators that they stand for, and whose time theirs is |
 //! | `iteration` | where in a loop a dispatch is |
@@ -36,6 +37,7 @@ mod iteration;
 mod kernel;
 mod memory;
 mod observer;
+mod open;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -53,6 +55,7 @@ pub use kernel::{
 };
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
-    Action, Dispatch, Instrument, Interest, KeptTensor, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
-    RunObserver,
+    Action, Dispatch, Instrument, Interest, KeptTensor, LiveValues, NoLiveValues, NoObserver, OpenRunInfo, RunId,
+    RunInfo, RunObserver,
 };
+pub use open::{Description, OpenModel, OpenOperator};

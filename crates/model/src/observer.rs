@@ -24,6 +24,16 @@ pub struct RunInfo<'a> {
     pub fidelity: Fidelity,
 }
 
+/// Information about a run of an open model before it begins. Its kernels are found while it runs: each
+/// [`Dispatch`] has the part of the graph that its operator is in.
+#[derive(Debug, Clone)]
+pub struct OpenRunInfo<'a> {
+    /// The run.
+    pub id: RunId,
+    /// The empty beginning of the graph, with the name and the source of the model.
+    pub header: &'a Arc<Graph>,
+}
+
 /// Something that watches or changes runs: a profiler, a dumper, a debugger.
 pub trait Instrument: Send + Sync {
     /// Returns a short name for messages.
@@ -34,6 +44,12 @@ pub trait Instrument: Send + Sync {
 
     /// Makes the observer of one run.
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a>;
+
+    /// Makes the observer of one run of an open model. Returns `None` if the instrument watches only models whose
+    /// kernels are known before a run.
+    fn observe_open(self: Arc<Self>, _run: &OpenRunInfo<'_>) -> Option<Arc<dyn RunObserver + Send + Sync>> {
+        None
+    }
 }
 
 /// A shared instrument.
@@ -48,6 +64,10 @@ impl<T: Instrument + ?Sized> Instrument for Arc<T> {
 
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
         (**self).observe(run)
+    }
+
+    fn observe_open(self: Arc<Self>, run: &OpenRunInfo<'_>) -> Option<Arc<dyn RunObserver + Send + Sync>> {
+        T::observe_open(Arc::clone(&self), run)
     }
 }
 
@@ -69,6 +89,10 @@ pub trait RunObserver: Sync {
     fn after(&self, _dispatch: &Dispatch<'_>, _outputs: &[TensorView<'_>]) -> Action {
         Action::Continue
     }
+
+    /// Called after a kernel was executed, for an output that the engine or program cannot show, with the reason. The
+    /// slot is the kernel's.
+    fn not_shown(&self, _dispatch: &Dispatch<'_>, _slot: usize, _reason: &str) {}
 
     /// Called immediately before a kernel is executed, outside of the time that [`timed`](Self::timed) reports. It is
     /// not called for a kernel that an observer skips. It costs less than [`before`](Self::before), for which the
@@ -136,8 +160,8 @@ pub struct Dispatch<'a> {
     pub run: RunId,
     /// The kernel.
     pub kernel: &'a Kernel,
-    /// The graph.
-    pub graph: &'a Graph,
+    /// The graph, or the part of an open model's graph that the kernel's operator is in.
+    pub graph: &'a Arc<Graph>,
     /// The iterations of bodies that it is part of, outermost first. Empty for the operators of the main graph, and for
     /// engines that do not show the operators in bodies.
     pub path: &'a [Iteration],

@@ -3,15 +3,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use opscope_clock::Clock;
-use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInfo, RunObserver};
+use opscope_model::{Capabilities, Instrument, Kernel, Model, OpenRunInfo, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, ValueId};
 use opscope_sys::{Mutex, RwLock};
 use opscope_tensor::TensorView;
 
 use super::observer::{Constants, Observer, Watch};
+use super::open::{OpenObserver, RunInputs};
 use super::routes::{Route, Routes, is_weight};
 use super::subscription::Subscription;
-use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
+use crate::{Coverage, DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
 
 /// The instrument that captures tensors and delivers them to sinks.
 ///
@@ -26,6 +27,8 @@ pub struct Dumper {
     plans: Mutex<Vec<Arc<PlanRoutes>>>,
     /// The inputs of runs that have not begun.
     inputs: Mutex<HashMap<RunId, Arc<[InputEntry]>>>,
+    /// The inputs of the current run of an open model.
+    found_inputs: Arc<RunInputs>,
     next: Mutex<u64>,
 }
 
@@ -152,6 +155,16 @@ impl Dumper {
         self.inputs.lock().insert(run, inputs);
     }
 
+    /// Adds an input to the current run of an open model: a tensor that none of its operators has computed.
+    pub fn add_input(&self, input: InputEntry) {
+        self.found_inputs.lock().push(input);
+    }
+
+    /// Sets what was seen of an open model, and what could not be seen, for the manifest.
+    pub fn set_coverage(&self, coverage: &Coverage) {
+        self.subscriptions().iter().for_each(|(_, subscription)| subscription.set_coverage(coverage));
+    }
+
     /// Records that runs are missing, for example because of an interruption. The dump then counts as incomplete, even
     /// if every run that took place was captured completely.
     pub fn set_incomplete(&self, reason: &str) {
@@ -212,6 +225,13 @@ impl Instrument for Dumper {
         let watches = watches.map(|(handle, s)| Watch { routes: routes.selected(handle, &s), subscription: s });
         let inputs = self.inputs.lock().remove(&run.id);
         Box::new(Observer::new(run, watches.collect(), inputs, routes.constants.get().cloned()))
+    }
+
+    fn observe_open(self: Arc<Self>, run: &OpenRunInfo<'_>) -> Option<Arc<dyn RunObserver + Send + Sync>> {
+        let subscriptions = self.subscriptions().into_iter().filter(|(_, s)| s.selection.runs.contains(run.id));
+        let subscriptions = subscriptions.map(|(_, subscription)| subscription).collect();
+        self.found_inputs.lock().clear();
+        Some(Arc::new(OpenObserver::new(run, subscriptions, Arc::clone(&self.found_inputs))))
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod driver;
 pub(crate) mod dumper;
 pub(crate) mod estimate;
 pub(crate) mod observer;
+pub(crate) mod open;
 pub(crate) mod queue;
 pub(crate) mod routes;
 pub(crate) mod selection;

@@ -11,7 +11,7 @@ use super::driver::Driver;
 use super::queue::{Message, Refused, SMALL, Whole};
 use super::worker::Worker;
 use crate::stream::outcome::{Ending, RunOutcome, SubscriptionReport};
-use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink, Stream};
+use crate::{Closed, Coverage, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink, Stream};
 
 /// A request to a dumper: which tensors to capture, and how to deliver them.
 #[derive(Debug, Clone)]
@@ -175,6 +175,10 @@ impl Subscription {
 
     pub fn set_incomplete(&self, reason: &str) {
         self.ending.lock().shortfalls.push(reason.into());
+    }
+
+    pub fn set_coverage(&self, coverage: &Coverage) {
+        self.ending.lock().coverage = Some(coverage.clone());
     }
 
     pub fn run_ended(&self, outcome: RunOutcome) {

@@ -91,7 +91,10 @@ pub(super) fn finished(mut comparison: Comparison, given: &ModelInputs<'_>, opti
             None => last.get(&run).filter(|_| comparison.is_quantised).cloned(),
         };
         // Without the graph, the order of execution comes from the dump.
-        let place = if order.is_none() { positions.place(&row.place) } else { None };
+        // Operators of a program that was watched have their ids in the order in which they were found, which a later
+        // step need not follow. The dump has the order of execution itself.
+        let is_open = row.place.phase.is_some();
+        let place = if order.is_none() && !is_open { positions.place(&row.place) } else { None };
         (run, moment, place)
     };
     let mut rows: Vec<_> = comparison.rows.into_iter().map(|row| (key(&row), row)).collect();
@@ -163,7 +166,8 @@ fn divergence(rows: &[Row], row: usize, given: &ModelInputs<'_>, options: &Compa
     let found = found.map(|(graph, operator)| (graph, computing(rows, row, graph, operator, &given)));
     let inputs = match found {
         Some((graph, operator)) => computed_inputs(rows, row, graph, operator, &given),
-        None => captured_inputs(rows, row),
+        None if rows[row].place.inputs.is_empty() => captured_inputs(rows, row),
+        None => named_inputs(rows, row, &given),
     };
     let verdicts = inputs.iter().map(|input| input.compared.as_ref().map_or(input.given, Row::verdict));
     let changed = || {
@@ -177,7 +181,7 @@ fn divergence(rows: &[Row], row: usize, given: &ModelInputs<'_>, options: &Compa
         (_, Some(_)) | (Some(Verdict::Different), _) => Blame::Inputs,
         (Some(Verdict::Unknown), _) => Blame::Unknown,
         // Without the graph, the operator may have inputs that were not captured.
-        (None, _) if found.is_none() => Blame::Unknown,
+        (None, _) if found.is_none() && rows[row].place.inputs.is_empty() => Blame::Unknown,
         (Some(Verdict::Same) | None, _) => match changed() {
             Some(initializers) => Blame::Initializers(initializers),
             None if inputs.iter().any(|input| may_explain(input, &rows[row])) => Blame::Either,
@@ -306,6 +310,29 @@ fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
         given: Verdict::Unknown,
     };
     (0..rows.len()).filter(captured).map(of_row).collect()
+}
+
+/// Returns the inputs of a row's operator by the names that the dump has of them. A value that was written several times
+/// has the state of the last time before the operator.
+fn named_inputs(rows: &[Row], row: usize, given: &impl Fn(&str) -> Verdict) -> Vec<InputRow> {
+    let place = &rows[row].place;
+    let named = place.inputs.iter().enumerate();
+    named
+        .map(|(slot, name)| {
+            let of_value = |index: &usize| {
+                let other = &rows[*index].place;
+                was_there(other, place) && other.io != Some(Io::Input) && other.value.is_some() && other.value == *name
+            };
+            let found = (0..row).rev().find(of_value);
+            InputRow {
+                slot,
+                value: name.clone().unwrap_or_else(|| "?".to_owned()),
+                row: found,
+                compared: found.map(|row| rows[row].clone()),
+                given: name.as_deref().map_or(Verdict::Unknown, given),
+            }
+        })
+        .collect()
 }
 
 /// Returns the inputs of a row's operator from the graph, without initializers.

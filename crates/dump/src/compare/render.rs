@@ -164,6 +164,9 @@ impl Comparison {
         if let Some(files) = self.files_of(row).filter(|_| self.input_sets.len() > 1) {
             named += &format!(", with {files}");
         }
+        if let Some(phase) = &row.place.phase {
+            named += &format!(" (step {}, {phase})", row.place.run.unwrap_or(0));
+        }
         let mut text = format!("first to diverge: {}, {}\n", shown_text(&named), shown_text(&self.outcome(row)));
         if let Some(origin) = &divergence.origin {
             origin.lines().iter().for_each(|line| text += &format!("  {}\n", shown_text(line)));
@@ -255,6 +258,9 @@ impl Comparison {
             });
             if let Some(origin) = &divergence.origin {
                 document["origin"] = json!(origin);
+            }
+            if let Some(phase) = &divergence.tensor.place.phase {
+                document["phase"] = json!(phase);
             }
             document
         });

@@ -72,6 +72,7 @@ fn tensors(run: Option<u64>, name: &FileName, file: AscendFile) -> Vec<StoredTen
             position: name.task.checked_sub(1).and_then(|task| usize::try_from(task).ok()),
             iterations: file.iterations.clone(),
             code: None,
+            ..StoredOrigin::default()
         };
         let elements = tensor.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
         let fits = tensor.dtype.zip(elements).and_then(|(dtype, elements)| dtype.bytes_of(elements));

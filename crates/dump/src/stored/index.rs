@@ -121,6 +121,8 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         value: Some(line.value),
         position: line.position,
         iterations: line.iterations,
+        phase: line.phase,
+        inputs: line.inputs,
         code,
     };
     Ok(StoredTensor { place, dtype: Some(dtype), shape: line.shape, bytes: line.bytes, noted, location })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use opscope_sys::Mutex;
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
+use crate::index::{inputs_of, phase_of};
 use crate::{Answer, Delivery, Origin, Piece, Sink, Stream};
 
 /// A sink that keeps the tensors of runs, to compare later runs with them: in memory up to a cap, beyond it in an
@@ -106,6 +107,8 @@ impl StoredOrigin {
             value: Some(origin.value_name().into()),
             position: Some(origin.operator.index()),
             iterations: origin.iterations(),
+            phase: phase_of(operator),
+            inputs: inputs_of(origin),
             // A program that runs a model has its graph, which has this information.
             code: None,
         }

@@ -90,6 +90,10 @@ pub struct StoredOrigin {
     pub position: Option<usize>,
     /// For an operator in a loop, the iterations of the loops around it, outermost first.
     pub iterations: Vec<LoopIteration>,
+    /// The phase of a training step, if the dump is of a program that was watched while it ran.
+    pub phase: Option<String>,
+    /// The values that the operator took, by slot, if the dump says so.
+    pub inputs: Vec<Option<String>>,
     /// Where the operator lies in the program that the model was exported from, if the dump says so.
     pub code: Option<Arc<CodeOrigin>>,
 }

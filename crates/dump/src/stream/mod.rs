@@ -1,5 +1,6 @@
 //! A tensor on its way to a sink.
 
+pub(crate) mod coverage;
 pub(crate) mod flow;
 pub(crate) mod inputs;
 pub(crate) mod outcome;

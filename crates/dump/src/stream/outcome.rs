@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use opscope_onnx::Graph;
 
+use super::coverage::Coverage;
 use crate::{InputEntry, Missing};
 
 /// The outcome of a subscription: how its runs ended, and which tensors did not reach the sink. A sink gets it when it
@@ -19,6 +20,8 @@ pub struct Ending {
     pub stopped: Option<String>,
     /// The tensors that were delivered completely.
     pub delivered: Delivered,
+    /// What was seen of an open model: see [`Dumper::set_coverage`](crate::Dumper::set_coverage).
+    pub coverage: Option<Coverage>,
     /// Other reasons why the dump is incomplete: see [`Dumper::set_incomplete`](crate::Dumper::set_incomplete).
     pub shortfalls: Vec<String>,
 }

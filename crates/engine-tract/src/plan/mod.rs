@@ -136,7 +136,7 @@ impl TractPlan {
         self.states.lock().push(state);
     }
 
-    pub(crate) fn graph(&self) -> &Graph {
+    pub(crate) fn graph(&self) -> &Arc<Graph> {
         &self.graph
     }
 

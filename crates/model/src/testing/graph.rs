@@ -28,6 +28,7 @@ impl GraphBuilder {
             inner_operators: Vec::new(),
             inner_values: Vec::new(),
             opsets: BTreeMap::new(),
+            part: None,
         };
         Self { graph }
     }

@@ -65,6 +65,17 @@ pub struct Graph {
     pub inner_values: Vec<Value>,
     /// The version of each operator set that the file uses, by domain. ONNX's own domain is the empty string.
     pub opsets: BTreeMap<String, i64>,
+    /// For a part of a model whose operators are found while it runs: what comes before it. `None` for a whole graph.
+    pub part: Option<Part>,
+}
+
+/// The place of a part of a graph. The ids of its operators and values continue those of the parts before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The number of operators before it.
+    pub operators: u32,
+    /// The number of values before it.
+    pub values: u32,
 }
 
 /// The file behind a graph.
@@ -182,8 +193,9 @@ impl Graph {
     /// # Panics
     /// If the file has no operator with this id.
     pub fn operator(&self, id: OperatorId) -> &Operator {
-        match id.index().checked_sub(self.operators.len()) {
-            None => &self.operators[id.index()],
+        let place = id.index() - self.part.map_or(0, |part| part.operators as usize);
+        match place.checked_sub(self.operators.len()) {
+            None => &self.operators[place],
             Some(inner) => &self.inner_operators[inner],
         }
     }
@@ -193,8 +205,9 @@ impl Graph {
     /// # Panics
     /// If the file has no value with this id.
     pub fn value(&self, id: ValueId) -> &Value {
-        match id.index().checked_sub(self.values.len()) {
-            None => &self.values[id.index()],
+        let place = id.index() - self.part.map_or(0, |part| part.values as usize);
+        match place.checked_sub(self.values.len()) {
+            None => &self.values[place],
             Some(inner) => &self.inner_values[inner],
         }
     }

@@ -40,7 +40,19 @@ pub(crate) fn build(source: Source, opsets: BTreeMap<String, i64>, proto: GraphP
     give_display_names(operators.iter_mut());
     let (inner_operators, inner_values) = (operators.split_off(ends.0), values.split_off(ends.1));
     let name = proto.name;
-    Ok(Graph { source, name, operators, values, inputs, outputs, bodies, inner_operators, inner_values, opsets })
+    Ok(Graph {
+        source,
+        name,
+        operators,
+        values,
+        inputs,
+        outputs,
+        bodies,
+        inner_operators,
+        inner_values,
+        opsets,
+        part: None,
+    })
 }
 
 /// The operators and values that were added so far.
