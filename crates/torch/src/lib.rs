@@ -1,0 +1,31 @@
+//! A PyTorch program as an open model: its operators are found while it runs, and instruments watch them as they watch
+//! those of an engine. There is no Python in this crate: the package for Python tells it what was executed.
+//!
+//! # Rooms
+//!
+//! | room | what |
+//! |---|---|
+//! | `program` | a program that runs, and the observers of its current step |
+//! | `watch` | the instrument that stops at the first NaN or infinity |
+//! | `steps` | where a step ends and the next one begins |
+//! | `producers` | which value a tensor in memory is |
+//! | `place` | where an operator is executed: module, phase, source line; its name |
+//! | `strided` | tensors whose elements do not lie one behind the other |
+//! | `nonfinite` | whether a tensor has a NaN or an infinite element |
+
+#![forbid(unsafe_code)]
+
+mod nonfinite;
+mod place;
+mod producers;
+mod program;
+mod steps;
+mod strided;
+mod watch;
+
+pub use nonfinite::{Found, non_finite};
+pub use place::{ModulePath, Phase, Place};
+pub use program::{Execution, GivenInput, GivenInputs, Program, Shown, Stopped, Taken};
+pub use steps::{StepRange, Steps, WrongSteps};
+pub use strided::Strided;
+pub use watch::{Finding, FindingInput, NonFinite, Watch};

@@ -1,0 +1,334 @@
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use opscope_clock::Ticks;
+use opscope_model::{
+    Action, Dispatch, EngineError, Instrument, Interest, NoLiveValues, OpenModel, OpenRunInfo, RunId, RunObserver,
+};
+use opscope_onnx::{Graph, Pattern};
+use opscope_tensor::TensorView;
+
+use crate::producers::Producers;
+use crate::{Place, StepRange, Steps, Strided};
+
+/// A program that executes operators, and the instruments that watch it.
+///
+/// A step is a run of its open model. Instruments see it as they see a run of an engine, except that no operator is
+/// known before it is executed, and that the inputs of an operator are shown after it.
+pub struct Program {
+    model: OpenModel,
+    instruments: Vec<Arc<dyn Instrument>>,
+    wanted: StepRange,
+    steps: Steps,
+    observers: Option<Vec<Observer>>,
+    begun: Ticks,
+    ordinals: HashMap<String, u32>,
+    producers: Producers,
+    given: Option<GivenInputs>,
+    executions: u64,
+}
+
+struct Observer {
+    interest: Interest,
+    observer: Arc<dyn RunObserver + Send + Sync>,
+}
+
+/// Called with an input of the current step, a tensor that none of its operators has computed, the first time that it
+/// is taken.
+pub type GivenInputs = Box<dyn FnMut(&GivenInput<'_>) + Send>;
+
+/// An input of a step.
+pub struct GivenInput<'a> {
+    /// Its name: that of a parameter, or the operator that takes it first and the slot.
+    pub name: &'a str,
+    /// Its data. `None` if the host cannot read it.
+    pub view: Option<TensorView<'a>>,
+    /// A number that changes when it is written, for a parameter.
+    pub version: Option<u64>,
+}
+
+/// An operator that was executed.
+pub struct Execution<'a> {
+    /// Where.
+    pub place: &'a Place,
+    /// The tensors that it took.
+    pub inputs: &'a [Taken<'a>],
+    /// The slots of those that it wrote to.
+    pub written: &'a [usize],
+    /// The tensors that it computed or wrote to.
+    pub outputs: &'a [Shown<'a>],
+}
+
+/// A tensor that an operator took.
+pub struct Taken<'a> {
+    /// The name of the parameter that it is.
+    pub parameter: Option<Arc<str>>,
+    /// The number of writes to the parameter.
+    pub version: Option<u64>,
+    /// The address of its first element in the memory of its device.
+    pub address: usize,
+    /// Its data, if the host can read it.
+    pub tensor: Option<Strided<'a>>,
+}
+
+/// A tensor that an operator computed or wrote to.
+pub enum Shown<'a> {
+    /// Its data.
+    Tensor {
+        /// The tensor.
+        tensor: Strided<'a>,
+        /// The memory of its device that it lies in.
+        region: Range<usize>,
+    },
+    /// It is known that all its elements are finite, and that is all that the instruments ask for.
+    Finite {
+        /// The memory of its device that it lies in.
+        region: Range<usize>,
+    },
+    /// It cannot be shown, for this reason.
+    Hidden(String),
+}
+
+/// An instrument ended the run, for this reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped(pub String);
+
+impl Program {
+    /// Creates a program that was started from a file, without instruments. `xxh3` is the hash of the file.
+    pub fn new(path: PathBuf, xxh3: u64, version: &str, wanted: StepRange) -> Self {
+        let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Self {
+            model: OpenModel::new(&name, path, xxh3, version),
+            instruments: Vec::new(),
+            wanted,
+            steps: Steps::default(),
+            observers: None,
+            begun: Ticks::now(),
+            ordinals: HashMap::new(),
+            producers: Producers::default(),
+            given: None,
+            executions: 0,
+        }
+    }
+
+    /// Returns the empty beginning of its graph.
+    pub fn header(&self) -> &Arc<Graph> {
+        self.model.header()
+    }
+
+    /// Adds an instrument, which watches from the next step on.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot watch an open model.
+    pub fn add(&mut self, instrument: Arc<dyn Instrument>) -> Result<(), String> {
+        let info = OpenRunInfo { id: RunId(0), header: self.model.header() };
+        let refused = |what: &str| format!("the {} {what}", instrument.name());
+        let Some(observer) = Arc::clone(&instrument).observe_open(&info) else {
+            return Err(refused("does not watch programs whose operators are found while they run"));
+        };
+        let interest = observer.interest();
+        if !interest.before.is_empty() || interest.times || interest.memory {
+            return Err(refused("needs calls before operators, times or memory, which a program does not have"));
+        }
+        self.instruments.push(instrument);
+        Ok(())
+    }
+
+    /// Sets what is called with the inputs of a step.
+    pub fn set_given_inputs(&mut self, given: GivenInputs) {
+        self.given = Some(given);
+    }
+
+    /// Returns the current step.
+    pub fn step(&self) -> u64 {
+        self.steps.current()
+    }
+
+    /// Returns whether the current step is watched.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.contains(self.steps.current())
+    }
+
+    /// Returns whether neither the current step nor a later one is watched.
+    pub fn is_over(&self) -> bool {
+        self.wanted.is_over(self.steps.current())
+    }
+
+    /// Returns how many executions were watched so far.
+    pub fn executions(&self) -> u64 {
+        self.executions
+    }
+
+    /// Returns how many operators were found so far.
+    pub fn operators(&self) -> usize {
+        self.model.len()
+    }
+
+    /// Returns whether one of the patterns names an operator that was found.
+    pub fn is_any_named(&self, patterns: &[Pattern]) -> bool {
+        let mut operators = self.model.operators();
+        operators.any(|found| patterns.iter().any(|pattern| pattern.matches_operator(found.operator())))
+    }
+
+    /// Enters the call of an outermost module. This may end a step.
+    pub fn root_called(&mut self, module: usize) {
+        if self.steps.called(module) {
+            self.end_run(Ok(()));
+        }
+    }
+
+    /// Enters that an optimizer has changed parameters.
+    pub fn optimized(&mut self) {
+        self.steps.optimized();
+    }
+
+    /// Ends the step because the program says so.
+    pub fn end_step(&mut self) {
+        self.steps.end();
+        self.end_run(Ok(()));
+    }
+
+    /// Ends the current run, with the reason if it failed.
+    pub fn finish(&mut self, outcome: Result<(), String>) {
+        self.end_run(outcome);
+    }
+
+    /// Shows an execution to the instruments. Nothing happens in a step that is not watched.
+    ///
+    /// # Errors
+    /// Returns the reason if an instrument stops the run.
+    pub fn executed(&mut self, execution: &Execution<'_>) -> Result<(), Stopped> {
+        if !self.is_wanted() {
+            return Ok(());
+        }
+        self.begin_run();
+        self.executions += 1;
+        let place = execution.place;
+        let stem = place.stem();
+        let ordinal = self.ordinals.entry(stem.clone()).or_insert(0);
+        let number = *ordinal;
+        *ordinal += 1;
+        let name = Place::name(&stem, number);
+        let inputs = self.names_of(&name, execution.inputs);
+        let operator = self
+            .model
+            .operator(&name, &inputs, execution.outputs.len(), || place.description(number, execution.written));
+        for (slot, output) in execution.outputs.iter().enumerate() {
+            if let Shown::Tensor { region, .. } | Shown::Finite { region } = output {
+                let value = operator.kernel.outputs[slot][0];
+                let name = Arc::from(operator.graph.value(value).name.as_str());
+                self.producers.wrote(region.clone(), &name);
+            }
+        }
+        let taken: Vec<TensorView<'_>> =
+            execution.inputs.iter().filter_map(|input| Some(input.tensor.as_ref()?.view())).collect();
+        let dispatch = Dispatch {
+            run: RunId(self.steps.current()),
+            kernel: &operator.kernel,
+            graph: &operator.graph,
+            path: &[],
+            inputs: if taken.len() == execution.inputs.len() { &taken } else { &[] },
+            live: &NoLiveValues,
+        };
+        let mut stopped = None;
+        for Observer { interest, observer } in self.observers.iter().flatten() {
+            if interest.after.contains(operator.kernel.id) {
+                stopped = show(&**observer, &dispatch, execution.outputs).or(stopped);
+            }
+        }
+        stopped.map_or(Ok(()), |reason| Err(Stopped(reason)))
+    }
+
+    /// Returns the names of the values that an operator takes.
+    fn names_of(&mut self, operator: &str, inputs: &[Taken<'_>]) -> Vec<Option<Arc<str>>> {
+        let mut names = Vec::with_capacity(inputs.len());
+        for (slot, input) in inputs.iter().enumerate() {
+            let known = self.producers.at(input.address).cloned();
+            names.push(Some(match known {
+                Some(known) => known,
+                None => self.give(operator, slot, input),
+            }));
+        }
+        names
+    }
+
+    /// Enters an input of the step, and returns its name.
+    fn give(&mut self, operator: &str, slot: usize, input: &Taken<'_>) -> Arc<str> {
+        let name = input.parameter.clone().unwrap_or_else(|| Arc::from(format!("{operator}:input{slot}")));
+        if let Some(given) = &mut self.given {
+            let view = input.tensor.as_ref().map(Strided::view);
+            given(&GivenInput { name: &name, view, version: input.version });
+        }
+        if let Some(tensor) = &input.tensor {
+            let length = Strided::extent(tensor.dtype(), tensor.shape(), tensor.strides()).unwrap_or(0);
+            self.producers.wrote(input.address..input.address.saturating_add(length), &name);
+        }
+        name
+    }
+
+    fn begin_run(&mut self) {
+        if self.observers.is_some() {
+            return;
+        }
+        let info = OpenRunInfo { id: RunId(self.steps.current()), header: self.model.header() };
+        let observers = self.instruments.iter().filter_map(|instrument| Arc::clone(instrument).observe_open(&info));
+        let observers = observers.map(|observer| Observer { interest: observer.interest(), observer });
+        self.observers = Some(observers.collect());
+        self.begun = Ticks::now();
+    }
+
+    fn end_run(&mut self, outcome: Result<(), String>) {
+        for Observer { observer, .. } in self.observers.take().into_iter().flatten() {
+            let error = outcome.as_ref().err().map(|reason| EngineError::Run { node: None, reason: reason.clone() });
+            observer.finished(match &error {
+                Some(error) => Err(error),
+                None => Ok((self.begun, Ticks::now())),
+            });
+        }
+        self.ordinals.clear();
+        self.producers.clear();
+    }
+}
+
+/// Shows the outputs of an execution to an observer. Returns its reason to stop.
+fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs: &[Shown<'_>]) -> Option<String> {
+    if outputs.iter().all(|output| matches!(output, Shown::Finite { .. })) {
+        return None;
+    }
+    if outputs.iter().all(|output| matches!(output, Shown::Tensor { .. })) {
+        let views: Vec<TensorView<'_>> = outputs.iter().filter_map(Shown::view).collect();
+        return stop(observer.after(dispatch, &views));
+    }
+    for (slot, output) in outputs.iter().enumerate() {
+        if let Shown::Hidden(reason) = output {
+            observer.not_shown(dispatch, slot, reason);
+        }
+    }
+    // Those before the first hidden one have their slots. What comes after it is reported by its reason.
+    let shown: Vec<TensorView<'_>> = outputs.iter().map_while(Shown::view).collect();
+    for (slot, output) in outputs.iter().enumerate().skip(shown.len()) {
+        if matches!(output, Shown::Tensor { .. }) {
+            observer.not_shown(dispatch, slot, "an output before it cannot be shown");
+        }
+    }
+    stop(observer.after(dispatch, &shown))
+}
+
+fn stop(action: Action) -> Option<String> {
+    match action {
+        Action::Stop(reason) => Some(reason),
+        // A program computes with what it has: no observer of an open model may change it.
+        Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) | Action::Replace(_) => None,
+    }
+}
+
+impl Shown<'_> {
+    fn view(&self) -> Option<TensorView<'_>> {
+        match self {
+            Self::Tensor { tensor, .. } => Some(tensor.view()),
+            Self::Finite { .. } | Self::Hidden(_) => None,
+        }
+    }
+}
