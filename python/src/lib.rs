@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `open` | what opscope wrote, by its path |
 //! | `compare` | comparisons of models and dumps |
+//! | `torch` | PyTorch programs that are watched |
 //! | `model` | a model: runs, benchmarks, profiles, dumps |
 //! | `debug` | the debugger of one run |
 //! | `stored` | dumps on the disk |
@@ -37,6 +38,7 @@ mod records;
 mod stored;
 mod table;
 mod tensor;
+mod torch;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -62,6 +64,8 @@ mod _opscope {
     use super::table::Table;
     #[pymodule_export]
     use super::tensor::{StatisticsObject, TensorObject};
+    #[pymodule_export]
+    use super::torch::{TorchTap, close_abandoned_dump};
 
     /// The version of the package.
     #[pymodule_export]

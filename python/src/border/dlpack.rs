@@ -19,29 +19,29 @@ use crate::failure::{Failure, input};
 
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Device {
-    kind: i32,
+pub(super) struct Device {
+    pub(super) kind: i32,
     id: i32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct DataType {
-    code: u8,
-    bits: u8,
-    lanes: u16,
+pub(super) struct DataType {
+    pub(super) code: u8,
+    pub(super) bits: u8,
+    pub(super) lanes: u16,
 }
 
 #[repr(C)]
-struct DlTensor {
-    data: *mut c_void,
-    device: Device,
-    ndim: i32,
-    dtype: DataType,
-    shape: *mut i64,
+pub(super) struct DlTensor {
+    pub(super) data: *mut c_void,
+    pub(super) device: Device,
+    pub(super) ndim: i32,
+    pub(super) dtype: DataType,
+    pub(super) shape: *mut i64,
     /// In elements; null for elements one behind the other.
-    strides: *mut i64,
-    byte_offset: u64,
+    pub(super) strides: *mut i64,
+    pub(super) byte_offset: u64,
 }
 
 #[repr(C)]
@@ -53,8 +53,8 @@ struct Managed {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Version {
-    major: u32,
+pub(super) struct Version {
+    pub(super) major: u32,
     minor: u32,
 }
 
@@ -78,7 +78,7 @@ const IS_COPIED: u64 = 1 << 1;
 const SUBBYTE_TYPE_PADDED: u64 = 1 << 2;
 
 /// Devices whose memory the processor reads: its own, and what is pinned for CUDA, for ROCm, or managed.
-const READABLE: [i32; 4] = [1, 3, 11, 13];
+pub const READABLE: [i32; 4] = [1, 3, 11, 13];
 /// The processor.
 pub const CPU: (i32, i32) = (1, 0);
 
@@ -107,6 +107,11 @@ const TYPES: &[(DType, u8, u8)] = &[
     (DType::F8E5M2FnUz, 13, 8),
     (DType::F4E2M1, 17, 4),
 ];
+
+/// Returns the type with DLPack's code and bits.
+pub fn dtype_of(code: u8, bits: u8, lanes: u16) -> Option<DType> {
+    TYPES.iter().find(|row| lanes == 1 && (row.1, row.2) == (code, bits)).map(|row| row.0)
+}
 
 /// Takes a tensor from an object with `__dlpack__`, without a copy where its elements lie one behind the other. Returns `None` for an
 /// object without it, or one that refuses to lend its memory by it.
@@ -212,8 +217,7 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Tensor> {
     };
     let tensor = given.tensor();
     let DataType { code, bits, lanes } = tensor.dtype;
-    let dtype = TYPES.iter().find(|row| lanes == 1 && (row.1, row.2) == (code, bits)).map(|row| row.0);
-    let dtype = dtype.ok_or_else(|| {
+    let dtype = dtype_of(code, bits, lanes).ok_or_else(|| {
         input(format!("input '{name}' is of a type that no model takes: DLPack's {code} with {bits} bits"))
     })?;
     let ndim = usize::try_from(tensor.ndim).unwrap_or(0);

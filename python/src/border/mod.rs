@@ -3,6 +3,7 @@
 //! | file | what crosses it |
 //! |---|---|
 //! | `dlpack` | tensors in both directions, by DLPack |
+//! | `exchange` | tensors of PyTorch's, where they lie |
 //! | `interface` | arrays of numpy, by their `__array_interface__` |
 //! | `strided` | elements that do not lie one behind the other |
 //! | `arrow` | tables, by Arrow's C data interface |
@@ -10,6 +11,7 @@
 
 pub mod arrow;
 pub mod dlpack;
+pub mod exchange;
 pub mod interface;
 pub mod mapped;
 mod strided;

@@ -1,0 +1,62 @@
+//! What autograd is doing on the current thread.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+
+/// PyTorch's functions about autograd.
+pub struct Autograd {
+    current_node: Py<PyAny>,
+    next_number: Py<PyAny>,
+    is_enabled: Py<PyAny>,
+}
+
+/// The node of autograd's graph that is being evaluated.
+pub enum Node<'py> {
+    /// It adds a gradient to that of a parameter.
+    Accumulate(Bound<'py, PyAny>),
+    /// It has this number, by which the operator of the forward pass is found.
+    Numbered(u64),
+}
+
+impl Autograd {
+    pub fn new(py: Python<'_>) -> PyResult<Self> {
+        let torch = py.import("torch")?;
+        let internal = torch.getattr("_C")?;
+        Ok(Self {
+            current_node: internal.getattr("_current_autograd_node")?.unbind(),
+            next_number: internal.getattr("_autograd")?.getattr("_get_sequence_nr")?.unbind(),
+            is_enabled: torch.getattr("is_grad_enabled")?.unbind(),
+        })
+    }
+
+    /// Returns the node that is being evaluated. `None` in a forward pass.
+    pub fn node<'py>(&self, py: Python<'py>) -> Option<Node<'py>> {
+        let node = self.current_node.bind(py).call0().ok()?;
+        if node.is_none() {
+            return None;
+        }
+        let number: u64 =
+            node.call_method0(intern!(py, "_sequence_nr")).and_then(|number| number.extract()).unwrap_or(u64::MAX);
+        if number == u64::MAX
+            && let Ok(variable) = node.getattr(intern!(py, "variable"))
+        {
+            return Some(Node::Accumulate(variable));
+        }
+        Some(Node::Numbered(number))
+    }
+
+    /// Returns whether autograd is evaluating its graph on this thread.
+    pub fn is_backward(&self, py: Python<'_>) -> bool {
+        self.current_node.bind(py).call0().is_ok_and(|node| !node.is_none())
+    }
+
+    /// Returns the number that the next node on this thread gets.
+    pub fn next_number(&self, py: Python<'_>) -> u64 {
+        self.next_number.bind(py).call0().and_then(|number| number.extract()).unwrap_or(0)
+    }
+
+    /// Returns whether operators make nodes.
+    pub fn is_enabled(&self, py: Python<'_>) -> bool {
+        self.is_enabled.bind(py).call0().and_then(|enabled| enabled.extract()).unwrap_or(false)
+    }
+}

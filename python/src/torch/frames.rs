@@ -1,0 +1,81 @@
+//! The line of the program that is being executed.
+
+use std::collections::HashMap;
+
+use opscope::onnx::SourceLine;
+use pyo3::intern;
+use pyo3::prelude::*;
+
+/// Finds lines of the program: those that are neither in PyTorch, in this package, nor in Python's own library.
+pub struct Frames {
+    getframe: Py<PyAny>,
+    linecache: Py<PyAny>,
+    /// The directories whose files are not the program's.
+    foreign: Vec<String>,
+    /// The file of each code object, if it is the program's. The code objects are kept, so that no other gets their address.
+    codes: HashMap<usize, (Py<PyAny>, Option<String>)>,
+    lines: HashMap<(usize, u32), SourceLine>,
+}
+
+impl Frames {
+    pub fn new(py: Python<'_>) -> PyResult<Self> {
+        let directory = |module: &str| -> PyResult<String> {
+            let file: String = py.import(module)?.getattr("__file__")?.extract()?;
+            Ok(file.rsplit_once('/').map_or(file.clone(), |(directory, _)| format!("{directory}/")))
+        };
+        let foreign = vec![directory("torch")?, directory("opscope")?, directory("contextlib")?];
+        Ok(Self {
+            getframe: py.import("sys")?.getattr("_getframe")?.unbind(),
+            linecache: py.import("linecache")?.unbind().into_any(),
+            foreign,
+            codes: HashMap::new(),
+            lines: HashMap::new(),
+        })
+    }
+
+    /// Returns the innermost line of the program on this thread.
+    pub fn line(&mut self, py: Python<'_>) -> Option<SourceLine> {
+        let mut frame = self.getframe.bind(py).call0().ok()?;
+        loop {
+            let code = frame.getattr(intern!(py, "f_code")).ok()?;
+            let address = code.as_ptr() as usize;
+            if self.is_program(&code) {
+                let line: u32 = frame.getattr(intern!(py, "f_lineno")).ok()?.extract().ok()?;
+                return Some(self.source(py, address, line));
+            }
+            frame = frame.getattr(intern!(py, "f_back")).ok()?;
+            if frame.is_none() {
+                return None;
+            }
+        }
+    }
+
+    fn is_program(&mut self, code: &Bound<'_, PyAny>) -> bool {
+        let foreign = &self.foreign;
+        let (_, file) = self.codes.entry(code.as_ptr() as usize).or_insert_with(|| {
+            let file: Option<String> = code.getattr("co_filename").and_then(|file| file.extract()).ok();
+            (code.clone().unbind(), file.filter(|file| is_of_program(file, foreign)))
+        });
+        file.is_some()
+    }
+
+    fn source(&mut self, py: Python<'_>, code: usize, line: u32) -> SourceLine {
+        if let Some(known) = self.lines.get(&(code, line)) {
+            return known.clone();
+        }
+        let file = self.codes.get(&code).and_then(|(_, file)| file.clone()).unwrap_or_default();
+        let text = self.linecache.bind(py).call_method1("getline", (&file, line));
+        let text: Option<String> = text.and_then(|text| text.extract()).ok();
+        let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let source = SourceLine { file, line, code: text };
+        self.lines.insert((code, line), source.clone());
+        source
+    }
+}
+
+fn is_of_program(file: &str, foreign: &[String]) -> bool {
+    // The last of the directories is that of Python's library, in which packages of others are installed, too.
+    let is_installed = file.contains("/site-packages/") || file.contains("/dist-packages/");
+    let own = if is_installed { &foreign[..2] } else { foreign };
+    !file.starts_with('<') && !own.iter().any(|directory| file.starts_with(directory.as_str()))
+}

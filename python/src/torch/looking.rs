@@ -1,0 +1,266 @@
+//! An operator or a module that was executed: what it took and computed, and where.
+
+use std::sync::Arc;
+
+use opscope::dump::Coverage;
+use opscope_torch::{Execution, ModulePath, Phase, Place, Shown, Taken};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::autograd::Node;
+use super::operators::{Facts, Skipped};
+use super::tensors::{Found, Want, tensors_in, tensors_of};
+use super::threads::{Call, Relation};
+use super::{Inside, State, TorchTap, finding};
+
+/// Shows an operator that was executed. `next` is the number that the next autograd node had when the operator was called.
+pub fn operator<'py>(
+    tap: &TorchTap,
+    operator: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+    result: &Bound<'py, PyAny>,
+    next: u64,
+) -> PyResult<()> {
+    let py = operator.py();
+    let node = tap.autograd.node(py);
+    let is_enabled = node.is_some() && tap.autograd.is_enabled(py);
+    let mut state = tap.lock();
+    let state = &mut *state;
+    let facts = state.operators.facts(operator)?;
+    if facts.skipped == Some(Skipped::Marker) {
+        return Ok(());
+    }
+    let place = place(state, py, &facts, node, is_enabled, next);
+    if !state.program.is_wanted() {
+        return Ok(());
+    }
+    if place.phase != Phase::Forward && !tap.looks_backward {
+        state.skip("outside of the forward pass");
+        return Ok(());
+    }
+    if facts.skipped == Some(Skipped::Uninitialised) {
+        state.skip("memory that holds nothing yet");
+        return Ok(());
+    }
+    let mut outputs = Vec::new();
+    for output in facts.outputs(args, kwargs, result) {
+        tensors_of(&tap.reader, &output, &mut |tensor| outputs.push(tensor.clone()));
+    }
+    if outputs.is_empty() {
+        state.skip(if facts.gives_views() {
+            "views of values that were captured"
+        } else {
+            "operators without a tensor"
+        });
+        return Ok(());
+    }
+    let mut taken: Vec<Bound<'py, PyAny>> = Vec::new();
+    let mut take =
+        |object: &Bound<'py, PyAny>| tensors_of(&tap.reader, object, &mut |tensor| taken.push(tensor.clone()));
+    args.iter().for_each(|argument| take(&argument));
+    kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
+    let written: Vec<usize> =
+        (0..taken.len()).filter(|&slot| outputs.iter().any(|output| output.is(&taken[slot]))).collect();
+    let want = if state.dump.is_some() { Want::All } else { Want::NonFinite };
+    let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
+    // A watch looks at the inputs only once it has found something.
+    let is_suspect = state.watch.is_some() && !computed.iter().all(Found::is_unread);
+    let want = if is_suspect { Want::All } else { Want::Place };
+    let found: Vec<Found<'_>> = taken.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
+    let mut inputs = Vec::with_capacity(found.len());
+    for (tensor, found) in taken.iter().zip(&found) {
+        let parameter = state.modules.parameter(tensor);
+        if let Some((_, owner)) = &parameter {
+            let is_inside = state.threads.current().stack.iter().any(|call| Arc::ptr_eq(&call.path, owner));
+            if !is_inside && place.phase == Phase::Forward {
+                state.modules.read_without_call(owner);
+            }
+        }
+        inputs.push(found.taken(parameter.map(|(name, _)| name)));
+    }
+    let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
+    show(state, py, &place, &inputs, &written, &shown)
+}
+
+fn show(
+    state: &mut State,
+    py: Python<'_>,
+    place: &Place,
+    inputs: &[Taken<'_>],
+    written: &[usize],
+    outputs: &[Shown<'_>],
+) -> PyResult<()> {
+    match state.program.executed(&Execution { place, inputs, written, outputs }) {
+        Ok(()) => Ok(()),
+        Err(_) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
+            Some(found) => Err(finding::exception(py, &found)),
+            None => Ok(()),
+        },
+    }
+}
+
+/// Returns where an operator is executed, and remembers its autograd node.
+fn place(
+    state: &mut State,
+    py: Python<'_>,
+    facts: &Facts,
+    node: Option<Node<'_>>,
+    is_enabled: bool,
+    next: u64,
+) -> Place {
+    let thread = state.threads.current();
+    let call = thread.stack.last().cloned();
+    let operator = Some(Arc::clone(&facts.name));
+    let is_recomputed = call.as_ref().is_some_and(|call| call.is_recomputed);
+    let of_call = |call: Option<Call>, phase, source| match call {
+        Some(Call { path, class, number, .. }) => {
+            Place { module: Some(path), call: number, phase, operator: operator.clone(), class, source }
+        }
+        None => Place { module: None, call: 0, phase, operator: operator.clone(), class: "".into(), source },
+    };
+    match node {
+        Some(_) if is_recomputed || is_enabled => {
+            let source = state.frames.line(py);
+            of_call(call, Phase::Recompute, source)
+        }
+        Some(Node::Accumulate(variable)) => {
+            let owner = state.modules.parameter(&variable).map(|(_, owner)| owner);
+            Place { module: owner, call: 0, phase: Phase::Backward, operator, class: "".into(), source: None }
+        }
+        Some(Node::Numbered(number)) => match state.threads.relation(number) {
+            Some(Relation { module, class, call, source }) => {
+                Place { module, call, phase: Phase::Backward, operator, class, source }
+            }
+            None => {
+                let source = state.frames.line(py);
+                Place { module: None, call: 0, phase: Phase::Backward, operator, class: "".into(), source }
+            }
+        },
+        None => {
+            let optimizer = thread.optimizer.clone();
+            let made = thread.made_node(next);
+            let source = state.frames.line(py);
+            if let Some(class) = optimizer {
+                let module = Some(Arc::new(ModulePath { name: class.to_string(), modules: Vec::new() }));
+                return Place { module, call: 0, phase: Phase::Optimizer, operator, class, source };
+            }
+            let place = of_call(call, Phase::Forward, source);
+            if let Some(made) = made {
+                let Place { module, class, call, source, .. } = place.clone();
+                state.threads.current().relate(made, Relation { module, class, call, source });
+            }
+            place
+        }
+    }
+}
+
+/// Shows the outputs of a module.
+pub fn module(tap: &Bound<'_, TorchTap>, call: &Call, output: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = tap.py();
+    let this = tap.get();
+    {
+        let state = this.lock();
+        if !state.program.is_wanted() || (call.is_recomputed && !this.looks_backward) {
+            return Ok(());
+        }
+    }
+    let mut outputs = Vec::new();
+    tensors_in(&this.reader, output, &mut |tensor| outputs.push(tensor.clone()));
+    if outputs.is_empty() {
+        if !output.is_none() {
+            this.lock().skip("modules that returned no tensor");
+        }
+        return Ok(());
+    }
+    let mut state = this.lock();
+    let source = state.frames.line(py);
+    let phase = if call.is_recomputed { Phase::Recompute } else { Phase::Forward };
+    let place = Place {
+        module: Some(Arc::clone(&call.path)),
+        call: call.number,
+        phase,
+        operator: None,
+        class: Arc::clone(&call.class),
+        source,
+    };
+    let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| this.reader.read(tensor, Want::All)).collect();
+    let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
+    show(&mut state, py, &place, &[], &[], &shown)?;
+    drop(state);
+    if this.looks_backward && phase == Phase::Forward && this.autograd.is_enabled(py) {
+        for (slot, tensor) in outputs.iter().enumerate() {
+            if tensor.getattr("requires_grad")?.extract::<bool>()? {
+                let hook = GradientHook { tap: tap.clone().unbind(), place: place.clone(), slot };
+                tensor.call_method1("register_hook", (hook,))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Shows the gradient of a module's output, when autograd has computed it.
+#[pyclass(module = "opscope", frozen)]
+pub struct GradientHook {
+    tap: Py<TorchTap>,
+    place: Place,
+    slot: usize,
+}
+
+#[pymethods]
+impl GradientHook {
+    fn __call__(&self, py: Python<'_>, gradient: &Bound<'_, PyAny>) -> PyResult<()> {
+        let tap = self.tap.get();
+        let Some(_inside): Option<Inside> = tap.begin() else { return Ok(()) };
+        let mut state = tap.lock();
+        let name = (self.slot > 0).then(|| Arc::from(format!("gradient{}", self.slot)));
+        let place = Place { phase: Phase::Backward, operator: name, ..self.place.clone() };
+        let found = tap.reader.read(gradient, Want::All);
+        show(&mut state, py, &place, &[], &[], &[found.shown()])
+    }
+}
+
+/// Ends the run and closes the dump.
+pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let mut state = tap.lock();
+    let state = &mut *state;
+    state.program.finish(error.map_or(Ok(()), Err));
+    let (executions, operators) = (state.program.executions(), state.program.operators());
+    let not_called = state.modules.not_called();
+    let read = state.modules.read();
+    if !tap.looks_at_operators {
+        for name in &not_called {
+            state.problem(format!(
+                "{name} has parameters and was never called: what its forward computed without a call, if it did, is not in the dump; \
+                 --level op sees its operators"
+            ));
+        }
+    }
+    let coverage = Coverage {
+        level: if tap.looks_at_operators { "op" } else { "module" }.to_owned(),
+        backward: tap.looks_backward,
+        seen: executions,
+        modules_called: state.modules.calls(),
+        modules_not_called: not_called,
+        read_without_call: read,
+        skipped: state.skipped.clone(),
+        not_seen: state.not_seen.clone(),
+    };
+    let Some(dump) = state.dump.take() else { return Ok(None) };
+    if executions == 0 {
+        state.problem("nothing was executed in the steps that were asked for".to_owned());
+    }
+    if let Some(problem) = dump.unselected(&state.program).filter(|_| executions > 0) {
+        state.problem(problem);
+    }
+    dump.close(py, &coverage, &state.problems, operators).map(Some)
+}
+
+impl State {
+    fn skip(&mut self, reason: &str) {
+        match self.skipped.get_mut(reason) {
+            Some(count) => *count += 1,
+            None => drop(self.skipped.insert(reason.to_owned(), 1)),
+        }
+    }
+}

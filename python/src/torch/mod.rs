@@ -1,0 +1,378 @@
+//! A PyTorch program that is watched: what its hooks and its dispatch mode call.
+//!
+//! | file | what |
+//! |---|---|
+//! | `looking` | an operator or a module that was executed, shown to the program |
+//! | `sinks` | the dump, and how it is closed |
+//! | `finding` | what a watch has found, as an exception |
+//! | `tensors` | tensors, where they lie |
+//! | `operators` | what operators do to their arguments |
+//! | `modules` | modules and parameters, and their names |
+//! | `threads` | what each thread is doing |
+//! | `autograd` | what autograd is doing |
+//! | `frames` | lines of the program |
+
+mod autograd;
+mod finding;
+mod frames;
+mod looking;
+mod modules;
+mod operators;
+mod sinks;
+mod tensors;
+mod threads;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use opscope_sys::{Mutex, MutexGuard};
+use opscope_torch::{NonFinite, Program, StepRange, Watch};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+use self::autograd::Autograd;
+use self::frames::Frames;
+use self::modules::Modules;
+use self::operators::Operators;
+use self::sinks::ProgramDump;
+pub use self::sinks::close_abandoned_dump;
+use self::tensors::Reader;
+use self::threads::{Call, Threads};
+use crate::failure::{Failure, input};
+
+/// What watches a PyTorch program: the object whose methods its hooks call, and which is a dispatch mode itself.
+#[pyclass(module = "opscope", frozen)]
+pub struct TorchTap {
+    /// Whether operators are looked at, and not only modules.
+    looks_at_operators: bool,
+    looks_backward: bool,
+    /// Set in the child of a fork, and when the tap was closed: nothing is looked at any more.
+    is_dead: AtomicBool,
+    reader: Reader,
+    autograd: Autograd,
+    /// `torch.Tensor` and `torch.nn.Parameter`, and what a class without a dispatch function of its own has.
+    plain: [Py<PyAny>; 2],
+    no_dispatch: Py<PyAny>,
+    state: Mutex<State>,
+}
+
+/// What changes while a program runs.
+struct State {
+    program: Program,
+    version: String,
+    dump: Option<ProgramDump>,
+    watch: Option<Watch>,
+    threads: Threads,
+    modules: Modules,
+    operators: Operators,
+    frames: Frames,
+    /// The calls of each module in the current step.
+    calls: HashMap<usize, u32>,
+    /// Whether classes of tensors have a dispatch function of their own, by their addresses. The classes are kept.
+    classes: HashMap<usize, (Py<PyAny>, bool)>,
+    skipped: BTreeMap<String, u64>,
+    not_seen: BTreeMap<String, u64>,
+    problems: Vec<String>,
+}
+
+thread_local! {
+    /// Whether this thread is inside the tap, which itself calls operators.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks the thread as inside the tap, until it is dropped.
+struct Inside;
+
+impl Inside {
+    /// Returns `None` if the thread is inside already.
+    fn enter() -> Option<Self> {
+        IS_INSIDE.with(|is_inside| !is_inside.replace(true)).then_some(Self)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        IS_INSIDE.with(|is_inside| is_inside.set(false));
+    }
+}
+
+#[pymethods]
+impl TorchTap {
+    /// Whether a mode is one of PyTorch's own. It would be left out where a program asks for its modes.
+    #[classmethod]
+    fn is_infra_mode(_class: &Bound<'_, PyType>) -> bool {
+        false
+    }
+
+    /// Lets `torch.compile` work beside the mode.
+    #[classmethod]
+    fn ignore_compile_internals(_class: &Bound<'_, PyType>) -> bool {
+        true
+    }
+
+    /// Lets operators of higher order reach the mode.
+    #[classattr]
+    fn supports_higher_order_operators() -> bool {
+        true
+    }
+
+    /// `level` is `module` or `op`. `script` is the file of the program, with the hash of its bytes.
+    #[new]
+    #[pyo3(signature = (script, hash, version, *, level, backward, steps))]
+    fn new(
+        py: Python<'_>,
+        script: PathBuf,
+        hash: u64,
+        version: &str,
+        level: &str,
+        backward: bool,
+        steps: Option<&str>,
+    ) -> PyResult<Self> {
+        let looks_at_operators = match level {
+            "op" => true,
+            "module" => false,
+            other => return Err(input(format!("the level is module or op, not '{other}'"))),
+        };
+        let steps = steps.map_or(Ok(StepRange::default()), |text| text.parse().map_err(input))?;
+        let torch = py.import("torch")?;
+        let no_dispatch = torch.getattr("_C")?.getattr("_disabled_torch_dispatch_impl")?;
+        Ok(Self {
+            looks_at_operators,
+            looks_backward: backward,
+            is_dead: AtomicBool::new(false),
+            reader: Reader::new(py)?,
+            autograd: Autograd::new(py)?,
+            plain: [torch.getattr("Tensor")?.unbind(), torch.getattr("nn")?.getattr("Parameter")?.unbind()],
+            no_dispatch: no_dispatch.unbind(),
+            state: Mutex::new(State {
+                program: Program::new(script, hash, version, steps),
+                version: version.to_owned(),
+                dump: None,
+                watch: None,
+                threads: Threads::default(),
+                modules: Modules::default(),
+                operators: Operators::default(),
+                frames: Frames::new(py)?,
+                calls: HashMap::new(),
+                classes: HashMap::new(),
+                skipped: BTreeMap::new(),
+                not_seen: BTreeMap::new(),
+                problems: Vec::new(),
+            }),
+        })
+    }
+
+    /// Writes a dump into a directory that does not exist yet.
+    fn dump(&self, directory: PathBuf, statistics: bool, select: Vec<String>) -> PyResult<()> {
+        let mut state = self.lock();
+        let State { program, version, .. } = &mut *state;
+        let dump = ProgramDump::create(program, &directory, version, statistics, &select)?;
+        state.dump = Some(dump);
+        Ok(())
+    }
+
+    /// Stops at the first NaN, or with `any` at the first infinity, too.
+    fn watch(&self, nonfinite: &str) -> PyResult<()> {
+        let kind = match nonfinite {
+            "nan" => NonFinite::Nan,
+            "any" => NonFinite::Any,
+            other => return Err(input(format!("nonfinite is nan or any, not '{other}'"))),
+        };
+        let watch = Watch::new(kind);
+        let mut state = self.lock();
+        state.program.add(Arc::new(watch.clone())).map_err(Failure::any)?;
+        state.watch = Some(watch);
+        Ok(())
+    }
+
+    /// Enters that a module is called. Returns whether the mode is to be entered on this thread.
+    fn enter(&self, py: Python<'_>, module: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Some(_inside) = self.begin() else { return Ok(false) };
+        let is_recomputed = self.autograd.is_backward(py);
+        let mut state = self.lock();
+        let state = &mut *state;
+        let around = state.threads.current().stack.last().cloned();
+        let address = module.as_ptr() as usize;
+        if around.is_none() && !is_recomputed {
+            let before = state.program.step();
+            state.program.root_called(address);
+            if state.program.step() != before {
+                state.calls.clear();
+            }
+        }
+        let (path, class) = state.modules.called(module, around.as_ref().map(|around| &around.path))?;
+        let calls = if is_recomputed { &mut HashMap::new() } else { &mut state.calls };
+        let number = calls.entry(address).or_insert(0);
+        let call = Call { module: address, path, class, number: *number, is_recomputed };
+        *number += 1;
+        let thread = state.threads.current();
+        thread.stack.push(call);
+        Ok(self.looks_at_operators && !thread.has_mode)
+    }
+
+    /// Enters that the mode was entered on this thread, or left.
+    fn set_mode(&self, is_entered: bool) {
+        self.lock().threads.current().has_mode = is_entered;
+    }
+
+    /// Enters that the call of a module has ended. `output` is what it returned, and `None` after an exception as well.
+    fn leave(slf: &Bound<'_, Self>, module: &Bound<'_, PyAny>, output: &Bound<'_, PyAny>) -> PyResult<()> {
+        let tap = slf.get();
+        let Some(_inside) = tap.begin() else { return Ok(()) };
+        let call = tap.lock().threads.current().leave(module.as_ptr() as usize);
+        let Some(call) = call else { return Ok(()) };
+        if output.is_none() && is_handling_exception(slf.py()) {
+            tap.lock().problem(format!("{} ended by an exception, so it has no output", call.path.name));
+        }
+        if tap.looks_at_operators { Ok(()) } else { looking::module(slf, &call, output) }
+    }
+
+    /// Enters that an optimizer begins or ends its step.
+    fn optimizer(&self, optimizer: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let Some(_inside) = self.begin() else { return Ok(()) };
+        let class = optimizer.map(|optimizer| optimizer.get_type().name()).transpose()?;
+        let mut state = self.lock();
+        if class.is_none() {
+            state.program.optimized();
+        }
+        state.threads.current().optimizer = class.map(|class| Arc::from(class.to_string()));
+        Ok(())
+    }
+
+    /// Ends a step because the program says so.
+    fn step(&self) {
+        let mut state = self.lock();
+        state.program.end_step();
+        state.calls.clear();
+    }
+
+    /// Whether neither the current step nor a later one is looked at.
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.lock().program.is_over()
+    }
+
+    /// The current step.
+    #[getter]
+    fn current_step(&self) -> u64 {
+        self.lock().program.step()
+    }
+
+    /// Looks at nothing any more, without closing anything: in the child of a fork, where the threads that write are missing.
+    fn die(&self) {
+        self.is_dead.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts something that was not looked at. With a reason, the dump is not complete.
+    #[pyo3(signature = (what, reason=None))]
+    fn not_seen(&self, what: String, reason: Option<String>) {
+        let mut state = self.lock();
+        *state.not_seen.entry(what).or_default() += 1;
+        if let Some(reason) = reason {
+            state.problem(reason);
+        }
+    }
+
+    /// Ends the run and closes the dump. Returns what is to be told of it, or `None` without a dump. `error` is what ended the program.
+    #[pyo3(signature = (error=None))]
+    fn close<'py>(&self, py: Python<'py>, error: Option<String>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.is_dead.swap(true, Ordering::Relaxed) {
+            return Ok(None);
+        }
+        looking::close(self, py, error)
+    }
+
+    /// What a watch has found.
+    fn finding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let found = self.lock().watch.as_ref().and_then(Watch::finding);
+        let Some(found) = found else { return Ok(None) };
+        let facts = finding::facts(py, &found)?;
+        facts.set_item("text", finding::text(&found))?;
+        Ok(Some(facts))
+    }
+
+    /// Executes an operator, and looks at what it has computed.
+    #[pyo3(signature = (operator, types, args, kwargs=None))]
+    fn __torch_dispatch__<'py>(
+        &self,
+        py: Python<'py>,
+        operator: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(_inside) = self.begin() else { return operator.call(args, kwargs) };
+        if self.has_own_dispatch(types)? {
+            // The class runs its own operators, which come here.
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+        let node = self.autograd.next_number(py);
+        let result = {
+            // Other modes and operators in Python that the operator calls are looked at as usual.
+            IS_INSIDE.with(|is_inside| is_inside.set(false));
+            let result = operator.call(args, kwargs);
+            IS_INSIDE.with(|is_inside| is_inside.set(true));
+            result?
+        };
+        looking::operator(self, operator, args, kwargs, &result, node)?;
+        Ok(result)
+    }
+}
+
+impl TorchTap {
+    /// Returns a mark that the thread is inside, unless it is already or nothing is looked at.
+    fn begin(&self) -> Option<Inside> {
+        if self.is_dead.load(Ordering::Relaxed) { None } else { Inside::enter() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Returns whether a class of tensors among these has a dispatch function of its own.
+    fn has_own_dispatch(&self, types: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = types.py();
+        let mut state = None;
+        for class in types.try_iter()? {
+            let class = class?;
+            if self.plain.iter().any(|plain| plain.is(&class)) {
+                continue;
+            }
+            let state = state.get_or_insert_with(|| self.lock());
+            let has_own = match state.classes.get(&(class.as_ptr() as usize)) {
+                Some((_, known)) => *known,
+                None => {
+                    let dispatch = class.getattr_opt(intern!(py, "__torch_dispatch__"))?;
+                    let has_own = dispatch.is_some_and(|dispatch| !dispatch.is(&self.no_dispatch));
+                    state.classes.insert(class.as_ptr() as usize, (class.clone().unbind(), has_own));
+                    has_own
+                }
+            };
+            if has_own {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl State {
+    /// Enters why the dump is not complete.
+    fn problem(&mut self, problem: String) {
+        if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// How many reasons are kept why a dump is not complete.
+const MOST_PROBLEMS: usize = 1000;
+
+fn is_handling_exception(py: Python<'_>) -> bool {
+    let handled = py.import(intern!(py, "sys")).and_then(|sys| sys.call_method0(intern!(py, "exc_info")));
+    handled.and_then(|handled| handled.get_item(0)).is_ok_and(|class| !class.is_none())
+}

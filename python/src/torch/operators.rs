@@ -1,0 +1,110 @@
+//! What an operator of PyTorch's does to its arguments, by its schema.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// What is known of the operators that were executed.
+#[derive(Default)]
+pub struct Operators {
+    /// By the address of the operator, which is kept.
+    known: HashMap<usize, (Py<PyAny>, Arc<Facts>)>,
+}
+
+/// What an operator does.
+pub struct Facts {
+    /// Its name, such as `aten.addmm.default`.
+    pub name: Arc<str>,
+    /// Why its outputs are not captured.
+    pub skipped: Option<Skipped>,
+    /// The arguments that it writes to: their places and their names.
+    writes: Vec<(usize, String)>,
+    /// For each of its results, whether it is a view of an argument.
+    views: Vec<bool>,
+}
+
+/// Why the outputs of an operator are not captured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Skipped {
+    /// It marks something for a profiler, and computes nothing.
+    Marker,
+    /// It gives memory that holds nothing yet.
+    Uninitialised,
+}
+
+impl Operators {
+    pub fn facts(&mut self, operator: &Bound<'_, PyAny>) -> PyResult<Arc<Facts>> {
+        let address = operator.as_ptr() as usize;
+        if let Some((_, facts)) = self.known.get(&address) {
+            return Ok(Arc::clone(facts));
+        }
+        let facts = Arc::new(Facts::of(operator)?);
+        self.known.insert(address, (operator.clone().unbind(), Arc::clone(&facts)));
+        Ok(facts)
+    }
+}
+
+impl Facts {
+    fn of(operator: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let name = operator.str()?.to_string();
+        let (mut writes, mut views) = (Vec::new(), Vec::new());
+        // Operators of higher order have none.
+        if let Some(schema) = operator.getattr_opt("_schema")? {
+            for (place, argument) in schema.getattr("arguments")?.try_iter()?.enumerate() {
+                let argument = argument?;
+                let alias = argument.getattr("alias_info")?;
+                if !alias.is_none() && alias.getattr("is_write")?.extract()? {
+                    writes.push((place, argument.getattr("name")?.extract()?));
+                }
+            }
+            for result in schema.getattr("returns")?.try_iter()? {
+                let alias = result?.getattr("alias_info")?;
+                views.push(!alias.is_none() && !alias.getattr("is_write")?.extract::<bool>()?);
+            }
+        }
+        let short = name.split('.').nth(1).unwrap_or_default();
+        let skipped = match name.split('.').next() {
+            Some("profiler") => Some(Skipped::Marker),
+            _ if short.starts_with("empty") || short.starts_with("new_empty") => Some(Skipped::Uninitialised),
+            _ => None,
+        };
+        Ok(Self { name: name.into(), skipped, writes, views })
+    }
+
+    /// Returns what an execution has computed: its results, without views, and the arguments that it has written to.
+    pub fn outputs<'py>(
+        &self,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+        result: &Bound<'py, PyAny>,
+    ) -> Vec<Bound<'py, PyAny>> {
+        let mut outputs: Vec<Bound<'py, PyAny>> = Vec::new();
+        match result.cast::<PyTuple>() {
+            Ok(results) if self.views.len() != 1 => {
+                for (slot, item) in results.iter().enumerate() {
+                    if !self.views.get(slot).copied().unwrap_or(false) {
+                        outputs.push(item);
+                    }
+                }
+            }
+            _ if self.views.first().copied().unwrap_or(false) => {}
+            _ => outputs.push(result.clone()),
+        }
+        for (place, name) in &self.writes {
+            let by_name = || keywords.and_then(|keywords| keywords.get_item(name).ok().flatten());
+            if let Some(written) = arguments.get_item(*place).ok().or_else(by_name)
+                && !outputs.iter().any(|output| output.is(&written))
+            {
+                outputs.push(written);
+            }
+        }
+        outputs
+    }
+
+    /// Returns whether a result is a view.
+    pub fn gives_views(&self) -> bool {
+        self.views.contains(&true)
+    }
+}

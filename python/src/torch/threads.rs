@@ -1,0 +1,95 @@
+//! What the threads of a program are doing: the modules whose calls they are in, and the autograd nodes that they have made.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+
+use opscope::onnx::SourceLine;
+use opscope_torch::ModulePath;
+
+/// The threads of a program.
+#[derive(Default)]
+pub struct Threads {
+    threads: HashMap<ThreadId, State>,
+}
+
+/// What a thread is doing.
+#[derive(Default)]
+pub struct State {
+    /// The modules whose calls it is in, outermost first.
+    pub stack: Vec<Call>,
+    /// The class of the optimizer whose step it is in.
+    pub optimizer: Option<Arc<str>>,
+    /// Whether the mode was entered on this thread.
+    pub has_mode: bool,
+    /// The next number of an autograd node, when the last operator was executed.
+    next_node: u64,
+    /// The forward operators, by the numbers of their autograd nodes.
+    relations: BTreeMap<u64, Relation>,
+}
+
+/// The call of a module.
+#[derive(Clone)]
+pub struct Call {
+    /// The module's address.
+    pub module: usize,
+    pub path: Arc<ModulePath>,
+    pub class: Arc<str>,
+    /// The number of the call in the step, from 0.
+    pub number: u32,
+    /// Whether it was begun by autograd, to compute a part of the forward pass again.
+    pub is_recomputed: bool,
+}
+
+/// The forward operator that an autograd node belongs to.
+#[derive(Clone)]
+pub struct Relation {
+    pub module: Option<Arc<ModulePath>>,
+    pub class: Arc<str>,
+    pub call: u32,
+    pub source: Option<SourceLine>,
+}
+
+/// How many relations are kept on each thread: those of the last operators.
+const KEPT: usize = 1 << 20;
+
+impl Threads {
+    /// The current thread.
+    pub fn current(&mut self) -> &mut State {
+        self.threads.entry(thread::current().id()).or_default()
+    }
+
+    /// Returns the forward operator of an autograd node that was made on this thread, or else on any other: autograd has threads of its
+    /// own for devices.
+    pub fn relation(&self, node: u64) -> Option<Relation> {
+        let own = self.threads.get(&thread::current().id()).and_then(|state| state.relations.get(&node));
+        own.or_else(|| self.threads.values().find_map(|state| state.relations.get(&node))).cloned()
+    }
+}
+
+impl State {
+    /// Enters the number that the next autograd node gets. Returns the number of the node that was made since the last operator.
+    pub fn made_node(&mut self, next: u64) -> Option<u64> {
+        let is_new = next != self.next_node;
+        self.next_node = next;
+        next.checked_sub(1).filter(|_| is_new)
+    }
+
+    pub fn relate(&mut self, node: u64, relation: Relation) {
+        self.relations.insert(node, relation);
+        if self.relations.len() > KEPT {
+            let middle = self.relations.keys().nth(KEPT / 2).copied();
+            if let Some(middle) = middle {
+                self.relations = self.relations.split_off(&middle);
+            }
+        }
+    }
+
+    /// Ends the call of a module, and those in it that ended without a word.
+    pub fn leave(&mut self, module: usize) -> Option<Call> {
+        let place = self.stack.iter().rposition(|call| call.module == module)?;
+        let call = self.stack[place].clone();
+        self.stack.truncate(place);
+        Some(call)
+    }
+}
