@@ -10,31 +10,34 @@
 docs/python.md of the repository describes all of it.
 """
 
-from opscope._api import compare, load, open, record
-from opscope._errors import DebugError, EngineError, Error, FileError, InputError, ModelError
-from opscope._opscope import (
-    VERSION as __version__,
-)
-from opscope._opscope import (
-    Benchmark,
-    Comparison,
-    DebugSession,
-    Dump,
-    DumpedOperator,
-    DumpStream,
-    FirstDivergence,
-    Model,
-    Profile,
-    Recorder,
-    Slots,
-    Statistics,
-    Stop,
-    Table,
-    Tensor,
-    Value,
-    mark,
-    range,
-)
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opscope._api import compare, load, open, record
+    from opscope._errors import DebugError, EngineError, Error, FileError, InputError, ModelError, NonFinite
+    from opscope._opscope import (
+        VERSION as __version__,
+    )
+    from opscope._opscope import (
+        Benchmark,
+        Comparison,
+        DebugSession,
+        Dump,
+        DumpedOperator,
+        DumpStream,
+        FirstDivergence,
+        Model,
+        Profile,
+        Recorder,
+        Slots,
+        Statistics,
+        Stop,
+        Table,
+        Tensor,
+        Value,
+        mark,
+        range,
+    )
 
 __all__ = [
     "Benchmark",
@@ -51,6 +54,7 @@ __all__ = [
     "InputError",
     "Model",
     "ModelError",
+    "NonFinite",
     "Profile",
     "Recorder",
     "Slots",
@@ -67,3 +71,29 @@ __all__ = [
     "range",
     "record",
 ]
+
+_ERRORS = {"DebugError", "EngineError", "Error", "FileError", "InputError", "ModelError", "NonFinite"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the extension when something of it is asked for: `import torch` looks into this package without needing it."""
+    if name not in __all__:
+        raise AttributeError(f"module 'opscope' has no attribute '{name}'")
+    if name in _ERRORS:
+        from opscope import _errors
+
+        value = getattr(_errors, name)
+    elif name in ("compare", "load", "open", "record"):
+        from opscope import _api
+
+        value = getattr(_api, name)
+    else:
+        from opscope import _opscope
+
+        value = getattr(_opscope, {"__version__": "VERSION"}.get(name, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,6 +18,10 @@ _LAUNCH = "import sys; sys.path[:] = [{place!r}, *filter(None, sys.path)]; from 
 
 def main() -> int:
     """Runs the command with the words of this process, and returns its exit code."""
+    if sys.argv[1:2] == ["torch"]:
+        from opscope.torch import _command
+
+        return _command.main(sys.argv[2:])
     from opscope import _opscope
 
     # Python's handler only notes Ctrl-C, so that nothing would end while the command runs.

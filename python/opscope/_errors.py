@@ -1,6 +1,10 @@
 """The exceptions. Each has the sentence that the command prints."""
 
-__all__ = ["DebugError", "EngineError", "Error", "FileError", "InputError", "ModelError"]
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["DebugError", "EngineError", "Error", "FileError", "InputError", "ModelError", "NonFinite"]
 
 
 class Error(Exception):
@@ -27,5 +31,25 @@ class DebugError(Error):
     """The debugger cannot do this, or not at this moment."""
 
 
-for _error in (DebugError, EngineError, Error, FileError, InputError, ModelError):
+class NonFinite(Error):
+    """A PyTorch program computed the first NaN, or the first infinity. The attributes say where."""
+
+    operator: str
+    op_type: str
+    step: int
+    phase: str
+    module: str | None
+    class_name: str | None
+    file: str | None
+    line: int | None
+    code: str | None
+    found: str
+    # Whether an input of the operator has it. Otherwise the operator made it.
+    came_in: bool
+    first_infinity: str | None
+    # Of each input: name, dtype, shape, written, nan, inf, min and max.
+    inputs: list[dict[str, Any]]
+
+
+for _error in (DebugError, EngineError, Error, FileError, InputError, ModelError, NonFinite):
     _error.__module__ = "opscope"

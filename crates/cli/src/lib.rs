@@ -29,6 +29,7 @@ mod options;
 mod recover;
 mod report;
 mod terminal;
+mod torch;
 mod vendor_env;
 
 use std::ffi::OsString;
@@ -68,6 +69,8 @@ enum Command {
     Debug(Box<debug::DebugArguments>),
     /// Let an editor debug a model (Debug Adapter Protocol)
     Dap(debug::dap::DapArguments),
+    /// Watch a PyTorch program: every value, the first NaN
+    Torch(torch::TorchArguments),
     /// Show the engines that can run a model here
     Engines(engines::EnginesArguments),
     /// Show how much this machine computes and reads in a second
@@ -121,6 +124,7 @@ fn command(words: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Report(arguments) => report::run(&arguments),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
         Command::Dap(arguments) => debug::dap::run(&arguments),
+        Command::Torch(arguments) => torch::run(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),

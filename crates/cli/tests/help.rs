@@ -4,7 +4,7 @@ mod process;
 
 use process::{Ended, Workplace, end, model};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "benchmark",
     "export",
     "compare",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 12] = [
     "report",
     "debug",
     "dap",
+    "torch",
     "engines",
     "machine",
     "recover",

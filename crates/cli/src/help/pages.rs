@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// Every command's page.
-pub const PAGES: [Page; 13] = [
+pub const PAGES: [Page; 14] = [
     Page {
         command: "",
         examples: [
@@ -158,6 +158,16 @@ pub const PAGES: [Page; 13] = [
         ],
         options: &[],
         files: &[],
+    },
+    Page {
+        command: "torch",
+        examples: [
+            ("opscope torch dump -- python train.py", "what every module computes"),
+            ("opscope torch dump --level op -- torchrun a.py", "every operator"),
+            ("opscope torch watch -- python train.py", "stop at the first NaN"),
+        ],
+        options: &[("program", "dump or watch with its options, --, and the program")],
+        files: &[("OUTPUT/dump/NAME/", "the dump; in rank-0/ and so on if there are several processes")],
     },
     Page {
         command: "engines",

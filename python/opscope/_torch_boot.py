@@ -1,0 +1,23 @@
+"""What `import torch` calls in a program that `opscope torch` has started. In any other program this is one look at the environment.
+
+Nothing here may break `import torch`, and nothing is imported before it is needed.
+"""
+
+import os
+
+__all__ = ["boot"]
+
+
+def boot() -> None:
+    """Called by torch when it has been imported, as an entry point of `torch.backends`."""
+    request = os.environ.get("OPSCOPE_TORCH")
+    if not request:
+        return
+    try:
+        from opscope.torch import _program
+
+        _program.arm(request)
+    except BaseException as error:  # An exception would break `import torch`.
+        import sys
+
+        print(f"opscope: this program is not watched: {type(error).__name__}: {error}", file=sys.stderr)

@@ -1,0 +1,69 @@
+"""Context managers that watch the PyTorch code within them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, Union
+
+from opscope.torch._session import DumpResult, Session, end_step
+
+__all__ = ["DumpResult", "dump", "step", "watch"]
+
+Level = Literal["module", "op"]
+Compiled = Literal["eager", "outside"]
+
+
+@contextmanager
+def dump(
+    directory: Union[str, "os.PathLike[str]"],
+    *,
+    level: Level = "module",
+    backward: bool = False,
+    select: Union[str, Sequence[str]] = (),
+    statistics: bool = False,
+    steps: str | None = None,
+    compiled: Compiled = "eager",
+) -> Iterator[DumpResult]:
+    """Writes what the PyTorch code of the block computes into a new directory.
+
+    `level` is `module`, the outputs of modules, or `op`, those of every operator. With `backward`, gradients as well: of the outputs of
+    modules, or what every operator of autograd and of optimizers computes. `select` are names or patterns of operators and modules, such
+    as `layers.[0-3]*`. `steps` such as `0..2` are the steps that are looked at. With `statistics`, only the statistics of the tensors are
+    written. What `torch.compile` compiled runs uncompiled within the block, unless `compiled` is `outside`.
+
+    The result says after the block whether the dump is complete, and what is missing.
+    """
+    session = Session(level=level, backward=backward, steps=steps, compiled=compiled)
+    session.tap.dump(Path(directory), statistics, [select] if isinstance(select, str) else list(select))
+    yield from _run(session)
+
+
+@contextmanager
+def watch(*, nonfinite: Literal["nan", "any"] = "nan", steps: str | None = None, compiled: Compiled = "eager") -> Iterator[DumpResult]:
+    """Raises `opscope.NonFinite` at the first operator of the block that computes NaN, in the forward or the backward pass or in an
+    optimizer. With `nonfinite="any"`, also at the first infinity; masks often have infinities that no result has.
+    """
+    session = Session(level="op", backward=True, steps=steps, compiled=compiled)
+    session.tap.watch(nonfinite)
+    yield from _run(session)
+
+
+def step() -> None:
+    """Ends a step. Once a program has called this, nothing else does: otherwise a step is an iteration of the outermost module."""
+    end_step()
+
+
+def _run(session: Session) -> Iterator[DumpResult]:
+    error: str | None = None
+    session.attach()
+    try:
+        yield session.result
+    except BaseException as raised:
+        error = f"{type(raised).__name__}: {raised}"
+        raise
+    finally:
+        session.detach()
+        session.close(error)

@@ -1,0 +1,258 @@
+"""The command `opscope torch`: starts a program and watches it, with nothing changed in it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+__all__ = ["main"]
+
+INCOMPLETE = 3
+FOUND = 1
+WRONG_USE = 2
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs the command with these words, and returns its exit code."""
+    options, program = _parse(words)
+    if options.what == "dump":
+        root = Path(options.output) / "dump" / options.output_dirname
+        problem = _prepare(root, options.overwrite)
+        if problem is not None:
+            _tell(problem)
+            return WRONG_USE
+    else:
+        root = None
+    with tempfile.TemporaryDirectory(prefix="opscope-torch-") as scratch:
+        notes = Path(scratch) / "notes"
+        notes.mkdir()
+        environment = _environment(options, root, Path(scratch), notes)
+        try:
+            code = _run(program, environment)
+        except OSError as error:
+            _tell(f"{program[0]} could not be started: {error}")
+            return WRONG_USE
+        processes = _processes(notes)
+    return _finish(options, root, code, processes)
+
+
+def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    parser = argparse.ArgumentParser(
+        prog="opscope torch",
+        description="Watches a PyTorch program, with nothing changed in it. Its output, exit code and signals stay as they are.",
+        epilog="docs/torch.md describes what is captured, and how operators are named.",
+    )
+    commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch")
+    dump = commands.add_parser("dump", usage="opscope torch dump [options] -- PROGRAM ...", help="write what operators or modules compute into a directory")
+    dump.add_argument("--output", default="out", metavar="DIRECTORY", help="the directory for results (default: out)")
+    dump.add_argument(
+        "--output-dirname", default=time.strftime("%Y%m%d-%H%M%S"), metavar="NAME", help="the name of the dump in OUTPUT/dump (default: date and time)"
+    )
+    dump.add_argument("--overwrite", action="store_true", help="replace a dump of that name")
+    dump.add_argument("--level", choices=["module", "op"], default="module", help="the outputs of modules (default), or of every operator")
+    dump.add_argument("--backward", action="store_true", help="gradients as well: of modules' outputs, or all operators of autograd and optimizers")
+    dump.add_argument("--select", action="append", default=[], metavar="PATTERN", help="only operators or modules with such a name, such as 'layers.[0-3]*'")
+    dump.add_argument("--statistics", action="store_true", help="only the statistics of the tensors")
+    watch = commands.add_parser("watch", usage="opscope torch watch [options] -- PROGRAM ...", help="stop at the first NaN")
+    watch.add_argument("--nonfinite", choices=["nan", "any"], default="nan", help="stop at NaN (default), or at infinities as well")
+    for command in (dump, watch):
+        command.add_argument("--steps", metavar="A..B", help="only the steps from A up to, but not including, B")
+        command.add_argument(
+            "--compiled",
+            choices=["eager", "outside"],
+            default="eager",
+            help="run what torch.compile compiled as it is written (default), or leave it compiled and look at its outside",
+        )
+    words = list(words)
+    place = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:place])
+    program = words[place + 1 :]
+    if not program:
+        parser.error("no program is given; it comes after --, as in: opscope torch dump -- python train.py")
+    if options.steps is not None and not _is_range(options.steps):
+        parser.error(f"'{options.steps}' is no range of steps; right is, for example, 2..5 for the steps 2, 3 and 4")
+    return options, program
+
+
+def _is_range(text: str) -> bool:
+    begin, dots, end = text.partition("..")
+    if not dots:
+        return begin.isdecimal()
+    return all(part == "" or part.isdecimal() for part in (begin, end)) and (not begin or not end or int(begin) < int(end))
+
+
+def _prepare(root: Path, overwrite: bool) -> str | None:
+    """Makes way for the dump. Returns what is wrong."""
+    if not root.exists():
+        return None
+    if not overwrite:
+        return f"{root} exists; choose another --output-dirname, or --overwrite it"
+    is_dump = (root / "manifest.json").exists() or any(root.glob("rank-*/manifest.json")) or not any(root.iterdir())
+    if not is_dump:
+        return f"{root} is no dump, so it is not overwritten"
+    shutil.rmtree(root)
+    return None
+
+
+def _environment(options: argparse.Namespace, root: Path | None, scratch: Path, notes: Path) -> dict[str, str]:
+    """The variables that the program gets. A directory in PYTHONPATH has this package, whatever environment the program runs in."""
+    package = Path(__file__).resolve().parent.parent
+    boot = scratch / "boot"
+    facts = boot / "opscope-0.dist-info"
+    facts.mkdir(parents=True)
+    (boot / "opscope").symlink_to(package)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: opscope\nVersion: 0\n")
+    (facts / "entry_points.txt").write_text("[torch.backends]\nopscope = opscope._torch_boot:boot\n")
+    request: dict[str, Any] = {"what": options.what, "steps": options.steps, "compiled": options.compiled, "notes": str(notes)}
+    if root is not None:
+        request |= {
+            "directory": str(root.resolve()),
+            "level": options.level,
+            "backward": options.backward,
+            "select": options.select,
+            "statistics": options.statistics,
+        }
+    else:
+        request |= {"nonfinite": options.nonfinite}
+    path = [str(boot), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "OPSCOPE_TORCH": json.dumps(request), "PYTHONPATH": os.pathsep.join(path)}
+
+
+def _run(program: Sequence[str], environment: dict[str, str]) -> int:
+    """Runs the program, and returns its exit code, or the negative number of the signal that ended it."""
+    with subprocess.Popen(program, env=environment) as child:
+        # Ctrl-C reaches the program from the terminal. Other signals are passed on.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            child.send_signal(number)
+
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, pass_on)
+        return child.wait()
+
+
+@dataclass
+class Process:
+    """What a process of the program has noted."""
+
+    pid: int
+    rank: str | None = None
+    dump: str | None = None
+    ended: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def _processes(notes: Path) -> list[Process]:
+    found: dict[int, Process] = {}
+    for path in sorted(notes.glob("*.json")):
+        note = json.loads(path.read_text())
+        process = found.setdefault(note["pid"], Process(note["pid"]))
+        process.rank = note["rank"]
+        match path.name.split(".")[1]:
+            case "dump":
+                process.dump = note["directory"]
+            case "ended":
+                process.ended = note
+    return sorted(found.values(), key=lambda process: (int(process.rank or 0), process.pid))
+
+
+def _finish(options: argparse.Namespace, root: Path | None, code: int, processes: list[Process]) -> int:
+    """Tells what was found, and returns the exit code: that of the program, unless it is 0."""
+    own = 0
+    looked = [process for process in processes if process.dump is not None or process.ended is not None]
+    if not looked:
+        own = INCOMPLETE
+        why = "it imported torch and called no module" if processes else "it imported no torch that looks for opscope (2.5 or later, not by python -I or -E)"
+        _tell(f"nothing was watched: {why}")
+    for process in looked:
+        own = max(own, _tell_of(options, process))
+    if options.what == "watch" and looked and own == 0:
+        _tell("no operator gave NaN" if options.nonfinite == "nan" else "no operator gave NaN or infinity")
+    if options.what == "watch" and any(process.ended and process.ended.get("finding") for process in looked):
+        own = FOUND
+    if code < 0:
+        _tell(f"the program was ended by {signal.Signals(-code).name}")
+        # The one who started this sees what they would see of the program.
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+        return 128 - code
+    if code != 0 and not (options.what == "watch" and own == FOUND):
+        _tell(f"the program ended with exit code {code}")
+    return code or own
+
+
+def _tell_of(options: argparse.Namespace, process: Process) -> int:
+    who = f"rank {process.rank}: " if process.rank is not None else ""
+    ended = process.ended
+    if ended is None:
+        return _tell_of_killed(who, process)
+    finding = ended.get("finding")
+    if finding:
+        _tell(who + finding["text"])
+        return FOUND
+    if ended.get("directory") is None:
+        for error in ended["errors"]:
+            _tell(f"{who}{error}")
+        return INCOMPLETE if ended["errors"] else 0
+    state = "complete" if ended["complete"] else "NOT complete"
+    tensors, operators = _counted(ended["tensors"], "tensor"), _counted(ended["operators"], "operator")
+    _tell(f"{who}{_shown(ended['directory'])}: {tensors} of {operators}, {_size(ended['bytes'])}, {state}")
+    errors = ended["errors"]
+    for error in errors[:_MOST_TOLD]:
+        _tell(f"  {error}")
+    if len(errors) > _MOST_TOLD:
+        _tell(f"  ... and {len(errors) - _MOST_TOLD} more, in manifest.json")
+    return 0 if ended["complete"] else INCOMPLETE
+
+
+_MOST_TOLD = 5
+
+
+def _tell_of_killed(who: str, process: Process) -> int:
+    if process.dump is None:
+        return INCOMPLETE
+    from opscope import _opscope
+
+    reason = "the process of the program ended before it could close the dump"
+    try:
+        tensors = _counted(_opscope.close_abandoned_dump(Path(process.dump), reason), "tensor")
+        _tell(f"{who}{_shown(process.dump)}: {tensors}, NOT complete: {reason}")
+    except Exception as error:
+        _tell(f"{who}{_shown(process.dump)}: {error}")
+    return INCOMPLETE
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _size(number: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+def _shown(path: str) -> str:
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def _tell(text: str) -> None:
+    print(f"opscope: {text}", file=sys.stderr)

@@ -1,0 +1,160 @@
+"""What is attached to PyTorch while a program is watched: hooks of modules and optimizers, and the dispatch mode."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import torch
+from opscope import _opscope
+from opscope._errors import EngineError, InputError
+
+__all__ = ["DumpResult", "Session", "end_step"]
+
+
+@dataclass
+class DumpResult:
+    """What a block has written. It is filled in when the block ends."""
+
+    directory: Path | None = None
+    complete: bool = False
+    tensors: int = 0
+    bytes: int = 0
+    operators: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+# The sessions that are attached. A fork detaches those of its parent.
+_attached: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+class Session:
+    """A tap and what calls it."""
+
+    def __init__(self, *, level: str, backward: bool, steps: str | None, compiled: str) -> None:
+        if compiled not in ("eager", "outside"):
+            raise InputError(f"compiled is eager or outside, not '{compiled}'")
+        script = Path(getattr(sys.modules.get("__main__"), "__file__", None) or "(interactive)")
+        self.tap = _opscope.TorchTap(script, _hash(script), torch.__version__, level=level, backward=backward, steps=steps)
+        self.result = DumpResult()
+        self._level = level
+        self._compiled = compiled
+        self._handles: list[Any] = []
+        self._stance: Any = None
+        self._told: set[int] = set()
+
+    def attach(self) -> None:
+        """Begins to look, from the next call of a module on, and on this thread at once."""
+        from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+        tap, is_compiling = self.tap, torch.compiler.is_compiling
+
+        # Dynamo traces these two into what it compiles: the first line keeps everything else out of it.
+        def before(module: Any, args: Any) -> None:
+            if is_compiling():
+                return
+            self.enter(module)
+
+        def after(module: Any, args: Any, *rest: Any) -> None:
+            if is_compiling():
+                return
+            tap.leave(module, rest[-1] if rest else None)
+
+        self._handles = [
+            register_module_forward_pre_hook(before),
+            register_module_forward_hook(after, always_call=True),
+            register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: tap.optimizer(optimizer)),
+            register_optimizer_step_post_hook(lambda optimizer, args, kwargs: tap.optimizer(None)),
+        ]
+        if self._compiled == "eager":
+            self._enter_eager()
+        _attached.add(self)
+        if self._level == "op":
+            self._push()
+
+    def enter(self, module: Any) -> None:
+        """Enters the call of a module."""
+        if self._compiled == "outside" and _is_compiled(module) and id(module) not in self._told:
+            self._told.add(id(module))
+            name = type(getattr(module, "_orig_mod", module)).__name__
+            self.tap.not_seen("compiled modules", f"{name} was compiled by torch.compile, and its inside was not looked at")
+        if self.tap.enter(module):
+            self._push()
+
+    def detach(self) -> None:
+        """Looks no more. What is in the middle of a call goes on as it is."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        _attached.discard(self)
+        self._pop()
+        if self._stance is not None:
+            self._stance.__exit__(None, None, None)
+            self._stance = None
+
+    def close(self, error: str | None) -> None:
+        """Closes the dump, and fills in the result."""
+        told = self.tap.close(error)
+        if told is not None:
+            for name, value in told.items():
+                setattr(self.result, name, value)
+            self.result.directory = Path(self.result.directory or "")
+
+    def forget(self) -> None:
+        """Detaches in the child of a fork, where nothing can be written."""
+        self.tap.die()
+        self._handles, handles = [], self._handles
+        for handle in handles:
+            handle.remove()
+        self._pop()
+
+    def _push(self) -> None:
+        torch._C._push_on_torch_dispatch_stack(self.tap)
+        self.tap.set_mode(True)
+
+    def _pop(self) -> None:
+        """Takes the mode off this thread's stack if it is the last one there. Elsewhere it passes everything on, once it is closed."""
+        depth = torch._C._len_torch_dispatch_stack()
+        if depth and torch._C._get_dispatch_stack_at(depth - 1) is self.tap:
+            torch._C._pop_torch_dispatch_stack(None)
+
+    def _enter_eager(self) -> None:
+        set_stance = getattr(torch.compiler, "set_stance", None)
+        if set_stance is not None:
+            self._stance = set_stance("force_eager")
+            self._stance.__enter__()
+
+
+def end_step() -> None:
+    """Ends a step of every session."""
+    if not _attached:
+        return
+    for session in list(_attached):
+        session.tap.step()
+
+
+def _is_compiled(module: Any) -> bool:
+    return getattr(module, "_compiled_call_impl", None) is not None or type(module).__name__ == "OptimizedModule"
+
+
+def _hash(script: Path) -> int:
+    try:
+        return int.from_bytes(blake2b(script.read_bytes(), digest_size=8).digest(), "big")
+    except OSError:
+        return 0
+
+
+def _forget_all() -> None:
+    for session in list(_attached):
+        session.forget()
+    _attached.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
