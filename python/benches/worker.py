@@ -146,16 +146,27 @@ def memory(engine: str) -> float:
     return float(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
+def runner(elements: int, engine: str) -> Callable[[Any], Any]:
+    """What runs the model and returns its output as an array: opscope, or ONNX Runtime's own session."""
+    if engine == "session":
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = onnxruntime.InferenceSession(negative(elements), options)
+        return lambda given: session.run(None, {"x": given})[0]
+    loaded = opscope.load(negative(elements), engine=engine)  # type: ignore[arg-type]
+    return lambda given: np.from_dlpack(loaded.run(given)["y"])
+
+
 def measure_memory(engine: str) -> None:
-    loaded = opscope.load(negative(LARGE), engine=engine)  # type: ignore[arg-type]
-    small = opscope.load(negative(4), engine=engine)  # type: ignore[arg-type]
-    small.run(np.ones(4, np.float32))
+    run_large = runner(LARGE, engine)
+    runner(4, engine)(np.ones(4, np.float32))
     given = np.ones(LARGE, np.float32)
     # A process begins with the peak of the one that started it.
     Path("/proc/self/clear_refs").write_text("5")
     before = peak()
-    outputs = loaded.run(given)
-    array = np.from_dlpack(outputs["y"])
+    array = run_large(given)
     assert array[0] == array[-1] == -1
     print(peak() - before - array.nbytes)
 
@@ -217,6 +228,7 @@ COSTS: dict[str, Callable[[], float]] = {
     "dump by the command": dump_by_the_command,
     "memory onnxruntime": lambda: memory("onnxruntime"),
     "memory tract": lambda: memory("tract"),
+    "memory session": lambda: memory("session"),
 }
 PLACES: dict[str, Callable[[], list[bool]]] = {
     "tensors": tensors,
