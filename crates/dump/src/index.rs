@@ -154,7 +154,7 @@ pub(crate) fn inputs_of(origin: &Origin) -> Vec<Option<String>> {
 /// The statistics of a tensor in an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexStatistics {
-    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits.
+    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits. Empty if a device has computed the statistics.
     pub xxh3: String,
     /// The smallest finite element.
     pub min: Option<f64>,

@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_onnx::{Graph, Operator, ValueId};
-use opscope_tensor::{Tensor, TensorView};
+use opscope_tensor::{Statistics, Tensor, TensorView};
 
-use crate::{Capabilities, DeviceTensors, Fidelity, Iteration, Kernel, KernelId, KernelSet, TensorMemory};
+use crate::{Capabilities, DeviceTensors, Fidelity, Iteration, Kernel, KernelId, KernelSet, TensorMemory, TensorType};
 
 /// The number of a run. The caller that starts the runs counts them from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,6 +93,10 @@ pub trait RunObserver: Sync {
     /// Called after a kernel was executed, for an output that the engine or program cannot show, with the reason. The
     /// slot is the kernel's.
     fn not_shown(&self, _dispatch: &Dispatch<'_>, _slot: usize, _reason: &str) {}
+
+    /// Called for an output of an open model of which only the statistics are known, because a device has computed
+    /// them. Their hash has no meaning. The call may come as late as at the end of the run.
+    fn summarised(&self, _dispatch: &Dispatch<'_>, _slot: usize, _tensor: &TensorType, _statistics: &Statistics) {}
 
     /// Called immediately before a kernel is executed, outside of the time that [`timed`](Self::timed) reports. It is
     /// not called for a kernel that an observer skips. It costs less than [`before`](Self::before), for which the

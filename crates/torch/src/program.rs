@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Instrument, Interest, NoLiveValues, OpenModel, OpenRunInfo, RunId, RunObserver,
+    Action, Dispatch, EngineError, Instrument, Interest, NoLiveValues, OpenModel, OpenOperator, OpenRunInfo, RunId,
+    RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Pattern};
-use opscope_tensor::TensorView;
+use opscope_tensor::{Statistics, TensorView};
 
 use crate::producers::Producers;
 use crate::{Place, StepRange, Steps, Strided};
@@ -28,6 +29,16 @@ pub struct Program {
     producers: Producers,
     given: Option<GivenInputs>,
     executions: u64,
+    deferred: Vec<Deferred>,
+}
+
+/// An output whose statistics are known later.
+struct Deferred {
+    operator: Arc<OpenOperator>,
+    slot: usize,
+    tensor: TensorType,
+    /// The statistics, if the program has computed them already.
+    statistics: Option<Statistics>,
 }
 
 struct Observer {
@@ -67,8 +78,8 @@ pub struct Taken<'a> {
     pub parameter: Option<Arc<str>>,
     /// The number of writes to the parameter.
     pub version: Option<u64>,
-    /// The address of its first element in the memory of its device.
-    pub address: usize,
+    /// The memory of its device that it lies in.
+    pub region: Range<usize>,
     /// Its data, if the host can read it.
     pub tensor: Option<Strided<'a>>,
 }
@@ -84,6 +95,13 @@ pub enum Shown<'a> {
     },
     /// It is known that all its elements are finite, and that is all that the instruments ask for.
     Finite {
+        /// The memory of its device that it lies in.
+        region: Range<usize>,
+    },
+    /// A device computes its statistics, which come with [`Program::resolve`].
+    Deferred {
+        /// Its type and shape.
+        tensor: TensorType,
         /// The memory of its device that it lies in.
         region: Range<usize>,
     },
@@ -110,6 +128,7 @@ impl Program {
             producers: Producers::default(),
             given: None,
             executions: 0,
+            deferred: Vec::new(),
         }
     }
 
@@ -216,22 +235,20 @@ impl Program {
             .model
             .operator(&name, &inputs, execution.outputs.len(), || place.description(number, execution.written));
         for (slot, output) in execution.outputs.iter().enumerate() {
-            if let Shown::Tensor { region, .. } | Shown::Finite { region } = output {
+            if let Shown::Tensor { region, .. } | Shown::Finite { region } | Shown::Deferred { region, .. } = output {
                 let value = operator.kernel.outputs[slot][0];
                 let name = Arc::from(operator.graph.value(value).name.as_str());
                 self.producers.wrote(region.clone(), &name);
             }
         }
+        if execution.outputs.iter().any(|output| matches!(output, Shown::Deferred { .. })) {
+            self.defer(&operator, execution.outputs);
+            return Ok(());
+        }
         let taken: Vec<TensorView<'_>> =
             execution.inputs.iter().filter_map(|input| Some(input.tensor.as_ref()?.view())).collect();
-        let dispatch = Dispatch {
-            run: RunId(self.steps.current()),
-            kernel: &operator.kernel,
-            graph: &operator.graph,
-            path: &[],
-            inputs: if taken.len() == execution.inputs.len() { &taken } else { &[] },
-            live: &NoLiveValues,
-        };
+        let inputs: &[TensorView<'_>] = if taken.len() == execution.inputs.len() { &taken } else { &[] };
+        let dispatch = Dispatch { inputs, ..dispatch_of(RunId(self.steps.current()), &operator) };
         let mut stopped = None;
         for Observer { interest, observer } in self.observers.iter().flatten() {
             if interest.after.contains(operator.kernel.id) {
@@ -241,11 +258,72 @@ impl Program {
         stopped.map_or(Ok(()), |reason| Err(Stopped(reason)))
     }
 
+    /// Keeps the outputs of an operator until the device has computed the statistics of all that are deferred.
+    fn defer(&mut self, operator: &Arc<OpenOperator>, outputs: &[Shown<'_>]) {
+        let run = RunId(self.steps.current());
+        for (slot, output) in outputs.iter().enumerate() {
+            let (tensor, statistics) = match output {
+                Shown::Deferred { tensor, .. } => (tensor.clone(), None),
+                Shown::Tensor { tensor, .. } => {
+                    let view = tensor.view();
+                    let known = TensorType { dtype: Some(view.dtype()), shape: view.shape().to_vec() };
+                    let Ok(statistics) = Statistics::of(&view) else { continue };
+                    (known, Some(statistics))
+                }
+                Shown::Finite { .. } => continue,
+                Shown::Hidden(reason) => {
+                    let dispatch = dispatch_of(run, operator);
+                    for Observer { observer, .. } in self.observers.iter().flatten() {
+                        observer.not_shown(&dispatch, slot, reason);
+                    }
+                    continue;
+                }
+            };
+            self.deferred.push(Deferred { operator: Arc::clone(operator), slot, tensor, statistics });
+        }
+    }
+
+    /// Returns the numbers of elements of the tensors whose statistics a device is computing, in their order.
+    pub fn deferred_elements(&self) -> Vec<u64> {
+        let waiting = self.deferred.iter().filter(|deferred| deferred.statistics.is_none());
+        waiting.map(|deferred| deferred.tensor.shape.iter().product::<usize>() as u64).collect()
+    }
+
+    /// Shows the statistics that a device has computed, in the order in which they were deferred. Those that are not
+    /// given are missing.
+    pub fn resolve(&mut self, statistics: impl IntoIterator<Item = Statistics>) {
+        let mut computed = statistics.into_iter();
+        let run = RunId(self.steps.current());
+        for Deferred { operator, slot, tensor, statistics } in std::mem::take(&mut self.deferred) {
+            let dispatch = dispatch_of(run, &operator);
+            let statistics = statistics.or_else(|| computed.next());
+            for Observer { observer, .. } in self.observers.iter().flatten() {
+                match &statistics {
+                    Some(statistics) => observer.summarised(&dispatch, slot, &tensor, statistics),
+                    None => observer.not_shown(&dispatch, slot, "the device did not give its statistics"),
+                }
+            }
+        }
+    }
+
+    /// Returns whether the call of an outermost module would end the current step.
+    pub fn would_end(&self, module: usize) -> bool {
+        self.steps.would_begin(module)
+    }
+
+    /// Enters that the program has made a view of a parameter, by which operators may take it.
+    pub fn viewed(&mut self, parameter: &Taken<'_>) {
+        if self.is_wanted() && self.producers.at(parameter.region.start).is_none() {
+            self.begin_run();
+            self.give("", 0, parameter);
+        }
+    }
+
     /// Returns the names of the values that an operator takes.
     fn names_of(&mut self, operator: &str, inputs: &[Taken<'_>]) -> Vec<Option<Arc<str>>> {
         let mut names = Vec::with_capacity(inputs.len());
         for (slot, input) in inputs.iter().enumerate() {
-            let known = self.producers.at(input.address).cloned();
+            let known = self.producers.at(input.region.start).cloned();
             names.push(Some(match known {
                 Some(known) => known,
                 None => self.give(operator, slot, input),
@@ -261,10 +339,7 @@ impl Program {
             let view = input.tensor.as_ref().map(Strided::view);
             given(&GivenInput { name: &name, view, version: input.version });
         }
-        if let Some(tensor) = &input.tensor {
-            let length = Strided::extent(tensor.dtype(), tensor.shape(), tensor.strides()).unwrap_or(0);
-            self.producers.wrote(input.address..input.address.saturating_add(length), &name);
-        }
+        self.producers.wrote(input.region.clone(), &name);
         name
     }
 
@@ -280,6 +355,7 @@ impl Program {
     }
 
     fn end_run(&mut self, outcome: Result<(), String>) {
+        self.resolve([]);
         for Observer { observer, .. } in self.observers.take().into_iter().flatten() {
             let error = outcome.as_ref().err().map(|reason| EngineError::Run { node: None, reason: reason.clone() });
             observer.finished(match &error {
@@ -290,6 +366,10 @@ impl Program {
         self.ordinals.clear();
         self.producers.clear();
     }
+}
+
+fn dispatch_of(run: RunId, operator: &OpenOperator) -> Dispatch<'_> {
+    Dispatch { run, kernel: &operator.kernel, graph: &operator.graph, path: &[], inputs: &[], live: &NoLiveValues }
 }
 
 /// Shows the outputs of an execution to an observer. Returns its reason to stop.
@@ -328,7 +408,7 @@ impl Shown<'_> {
     fn view(&self) -> Option<TensorView<'_>> {
         match self {
             Self::Tensor { tensor, .. } => Some(tensor.view()),
-            Self::Finite { .. } | Self::Hidden(_) => None,
+            Self::Finite { .. } | Self::Deferred { .. } | Self::Hidden(_) => None,
         }
     }
 }

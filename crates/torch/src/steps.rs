@@ -85,12 +85,17 @@ impl Steps {
 
     /// Enters the call of an outermost module, which is known by its address. Returns whether a new step begins.
     pub fn called(&mut self, module: usize) -> bool {
-        let begins = !self.is_manual && (self.has_optimized || self.called.contains(&module));
+        let begins = self.would_begin(module);
         if begins {
             self.next();
         }
         self.called.insert(module);
         begins
+    }
+
+    /// Returns whether the call of this outermost module begins a new step.
+    pub fn would_begin(&self, module: usize) -> bool {
+        !self.is_manual && (self.has_optimized || self.called.contains(&module))
     }
 
     /// Enters that an optimizer has changed parameters.

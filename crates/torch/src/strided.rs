@@ -54,11 +54,6 @@ impl<'a> Strided<'a> {
         &self.shape
     }
 
-    /// Returns the strides, in elements.
-    pub(crate) fn strides(&self) -> &[usize] {
-        &self.strides
-    }
-
     /// Returns a view of it, row-major. Nothing is copied before it is read.
     pub fn view(&self) -> TensorView<'_> {
         if is_contiguous(&self.shape, &self.strides)

@@ -31,7 +31,8 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
 fn execute(program: &mut Program, place: &Place, from: usize, to: usize, numbers: &[f32]) -> Result<(), Stopped> {
     let (taken, given) = (bytes(&[1.0, 2.0]), bytes(numbers));
     let tensor = |bytes| Strided::new(DType::F32, vec![numbers.len()], vec![1], bytes).unwrap();
-    let inputs = [Taken { parameter: None, version: None, address: from, tensor: Some(tensor(&taken)) }];
+    let inputs =
+        [Taken { parameter: None, version: None, region: from..from + taken.len(), tensor: Some(tensor(&taken)) }];
     let outputs = [Shown::Tensor { tensor: tensor(&given), region: to..to + given.len() }];
     program.executed(&Execution { place, inputs: &inputs, written: &[], outputs: &outputs })
 }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use opscope_model::RunId;
 use opscope_sys::Mutex;
+use opscope_tensor::Statistics;
 
 use crate::stream::outcome::Ending;
 use crate::stream::sink::MOST_ATTEMPTS;
@@ -63,6 +64,29 @@ impl Driver {
                 sink.broken(stream, reason);
                 Answer::Continue
             });
+        }
+    }
+
+    /// Sends the statistics of a tensor whose data is not known.
+    pub fn summary(&mut self, stream: &Stream, statistics: &Statistics) {
+        if self.stopped.is_some() {
+            return self.lose_if_stopped(stream);
+        }
+        let mut is_taken = true;
+        self.ask(|sink| {
+            sink.summary(stream, statistics).unwrap_or_else(|| {
+                is_taken = false;
+                Answer::Skip
+            })
+        });
+        if self.stopped.is_some() {
+            self.lose_if_stopped(stream);
+        } else if is_taken {
+            let mut ending = self.ending.lock();
+            ending.delivered.tensors += 1;
+            ending.delivered.bytes += stream.bytes;
+        } else {
+            self.lose(stream, "only its statistics are known");
         }
     }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use opscope_clock::Ticks;
 use opscope_model::{
     Action, Dispatch, EngineError, Interest, KernelSet, LiveValues, NoLiveValues, OpenRunInfo, RunId, RunObserver,
+    TensorType,
 };
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_sys::Mutex;
-use opscope_tensor::TensorView;
+use opscope_tensor::{Statistics, TensorView};
 
 use super::subscription::Subscription;
 use crate::stream::outcome::RunOutcome;
@@ -84,6 +85,16 @@ impl RunObserver for OpenObserver {
             if wants(subscription, dispatch.graph, operator, Io::Output, slot) {
                 let origin = self.origin(dispatch, Io::Output, slot, value);
                 subscription.missing(Missing { origin, reason: reason.to_owned() });
+            }
+        }
+    }
+
+    fn summarised(&self, dispatch: &Dispatch<'_>, slot: usize, tensor: &TensorType, statistics: &Statistics) {
+        let operator = dispatch.operator();
+        let Some(value) = operator.outputs.get(slot).copied().flatten() else { return };
+        for subscription in &self.subscriptions {
+            if wants(subscription, dispatch.graph, operator, Io::Output, slot) {
+                subscription.summarise(self.origin(dispatch, Io::Output, slot, value), tensor, statistics);
             }
         }
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use opscope_clock::{Clock, Sleeper};
 use opscope_model::{KeptTensor, RunId};
 use opscope_sys::{Condvar, Mutex, MutexGuard};
+use opscope_tensor::Statistics;
 
 use crate::{Flow, Policy, Stream};
 
@@ -50,6 +51,8 @@ pub(crate) enum Message {
         stream: Stream,
         tensor: Whole,
     },
+    /// The statistics of a tensor whose data is not known.
+    Summary(Stream, Statistics),
     Broken(String),
     RunEnded(RunId),
 }
@@ -296,7 +299,7 @@ impl Queue {
                 }
             }
             Message::Whole { stream, .. } => state.used -= Self::length(stream),
-            Message::Begin(_) | Message::Broken(_) | Message::RunEnded(_) => {}
+            Message::Begin(_) | Message::Summary(..) | Message::Broken(_) | Message::RunEnded(_) => {}
         }
     }
 

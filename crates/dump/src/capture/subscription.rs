@@ -3,7 +3,7 @@ use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use opscope_clock::Clock;
-use opscope_model::KeptTensor;
+use opscope_model::{KeptTensor, TensorType};
 use opscope_sys::Mutex;
 use opscope_tensor::{Statistics, TensorError, TensorView};
 
@@ -139,7 +139,11 @@ impl Subscription {
             self.lose(origin, &format!("the engine has it only in a form without bytes ({})", tensor.dtype()));
             return None;
         };
-        match self.choose(&mut chosen, tensor, bytes as u64) {
+        let has_non_finite = || {
+            let statistics = Statistics::of(tensor).map_err(|error| error.to_string())?;
+            Ok(statistics.has_non_finite())
+        };
+        match self.choose(&mut chosen, bytes as u64, has_non_finite) {
             Ok(true) => {}
             Ok(false) => return None,
             Err(reason) => {
@@ -160,6 +164,32 @@ impl Subscription {
         }
         let stopped = chosen.given_up.clone().or_else(|| self.stopped());
         stopped.filter(|_| self.stops_run)
+    }
+
+    /// Delivers the statistics of a tensor whose data is not known.
+    pub fn summarise(&self, origin: Origin, tensor: &TensorType, statistics: &Statistics) {
+        let mut chosen = self.chosen.lock();
+        if chosen.closed {
+            return;
+        }
+        if let Some(reason) = chosen.given_up.clone().or_else(|| self.stopped()) {
+            return self.lose(origin, &reason);
+        }
+        let elements = tensor.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
+        let bytes = tensor.dtype.zip(elements).and_then(|(dtype, elements)| dtype.bytes_of(elements));
+        let Some((dtype, bytes)) = tensor.dtype.zip(bytes) else {
+            return self.lose(origin, "its type has no form in bytes");
+        };
+        match self.choose(&mut chosen, bytes as u64, || Ok(statistics.has_non_finite())) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(reason) => return self.lose(origin, &reason),
+        }
+        let stream = Stream { origin, dtype, shape: tensor.shape.clone(), bytes: bytes as u64, siblings: 1 };
+        match &self.route {
+            Route::Direct(driver) => self.inside(|| driver.lock().summary(&stream, statistics)),
+            Route::Queued { worker, .. } => worker.queue.push(Message::Summary(stream, *statistics)),
+        }
     }
 
     /// Records a selected tensor that will not be delivered.
@@ -256,15 +286,17 @@ impl Subscription {
 
     /// Returns whether a tensor is wanted, which depends on its data and on what was already captured. Returns an error
     /// if it is wanted but cannot be captured.
-    fn choose(&self, chosen: &mut Chosen, tensor: &TensorView<'_>, bytes: u64) -> Result<bool, String> {
+    fn choose(
+        &self,
+        chosen: &mut Chosen,
+        bytes: u64,
+        has_non_finite: impl FnOnce() -> Result<bool, String>,
+    ) -> Result<bool, String> {
         if self.selection.first.is_some_and(|first| chosen.tensors >= first) {
             return Ok(false);
         }
-        if self.selection.only_non_finite {
-            let statistics = Statistics::of(tensor).map_err(|error| error.to_string())?;
-            if !statistics.has_non_finite() {
-                return Ok(false);
-            }
+        if self.selection.only_non_finite && !has_non_finite()? {
+            return Ok(false);
         }
         if self.selection.byte_budget.is_some_and(|budget| bytes > budget.saturating_sub(chosen.bytes)) {
             return Err(format!("its {bytes} bytes do not fit into the byte budget any more"));

@@ -181,6 +181,7 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
                 }
                 current = None;
             }
+            (Message::Summary(stream, statistics), _) => driver.summary(stream, statistics),
             (Message::Broken(reason), Some(stream)) => driver.broken(stream, reason),
             (Message::RunEnded(run), _) => driver.run_ended(*run),
             (Message::Piece { .. } | Message::Broken(_), None) => unreachable!("a stream begins before its pieces"),

@@ -38,6 +38,10 @@ impl ModelInputs<'_> {
     pub fn differing(&self, rows: &[Row], options: &CompareOptions) -> Vec<String> {
         let mut runs: Vec<&Row> = rows.iter().collect();
         runs.sort_by_key(|row| (row.place.run, row.reference.run));
+        if let Some(first) = runs.first().filter(|row| row.place.phase.is_some()).map(|row| row.place.run) {
+            // What later steps of a program are given, such as parameters, comes from the steps before.
+            runs.retain(|row| row.place.run == first);
+        }
         runs.dedup_by_key(|row| (row.place.run, row.reference.run));
         let mut names: Vec<String> = Vec::new();
         for row in runs {

@@ -123,7 +123,10 @@ impl Comparison {
             text += &format!("problem: {}\n", shown_text(problem));
         }
         if !self.inputs.is_empty() {
-            text += &format!("the two sides were given different inputs: {}\n", shown_text(&self.inputs.join(", ")));
+            let more = self.inputs.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let names = self.inputs[..self.inputs.len().min(NAMED)].join(", ");
+            text += &format!("the two sides were given different inputs: {}{more}\n", shown_text(&names));
         }
         let within = self.rows.iter().filter(|row| row.is_within()).count();
         let unknown = self.rows.iter().filter(|row| row.verdict() == Verdict::Unknown).count();

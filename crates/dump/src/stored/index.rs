@@ -104,8 +104,10 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         (None, State::Complete | State::Raw) => return Err("it names no file".into()),
     };
     let code = code_origin(&line).map(Arc::new);
-    let noted = line.xxh3.map(|xxh3| IndexStatistics {
-        xxh3,
+    // A device that computes statistics gives no hash.
+    let is_noted = line.xxh3.is_some() || (line.state == State::Statistics && line.nan.is_some());
+    let noted = is_noted.then(|| IndexStatistics {
+        xxh3: line.xxh3.clone().unwrap_or_default(),
         min: line.min,
         max: line.max,
         mean: line.mean,

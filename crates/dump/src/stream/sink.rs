@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use opscope_model::RunId;
+use opscope_tensor::Statistics;
 
 use super::outcome::Ending;
 use crate::{Delivery, Piece, Stream};
@@ -41,6 +42,12 @@ pub trait Sink: Send {
 
     /// Takes the next piece of the stream that began last.
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer;
+
+    /// Takes the statistics of a tensor whose data is not known. Their hash has no meaning. Returns `None` if the sink
+    /// needs the data, so that the tensor counts as missing.
+    fn summary(&mut self, _stream: &Stream, _statistics: &Statistics) -> Option<Answer> {
+        None
+    }
 
     /// Called if the current stream ends without its last piece.
     fn broken(&mut self, _stream: &Stream, _reason: &str) {}

@@ -75,7 +75,7 @@ impl Table {
 
     /// Adds a tensor. Before the first one, writes the names of the columns. As on the device, an infinite element
     /// makes the maximum or minimum infinite.
-    pub fn add(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
+    pub fn add(&mut self, stream: &Stream, statistics: &Statistics, has_hash: bool) -> io::Result<()> {
         let origin = &stream.origin;
         let operator = origin.operator();
         let number = |number: Option<f64>| number.map_or_else(|| "NA".into(), |number| number.to_string());
@@ -104,7 +104,7 @@ impl Table {
             l2: number(statistics.l2),
             std: number(statistics.std),
             zeros: statistics.zeros,
-            xxh3: format!("{:016x}", statistics.xxh3),
+            xxh3: if has_hash { format!("{:016x}", statistics.xxh3) } else { "NA".into() },
             iteration: match origin.iterations().as_slice() {
                 [] => "NA".into(),
                 iterations => LoopIteration::indices(iterations),

@@ -138,7 +138,7 @@ impl DirectorySink {
             }
             line.file = Some(open.path);
         } else {
-            self.write_csv(stream, &statistics)?;
+            self.write_csv(stream, &statistics, true)?;
         }
         if let Some((lines, histogram)) = self.histograms.as_mut().zip(current.histogram) {
             lines.add(&stream.origin, &histogram)?;
@@ -149,12 +149,12 @@ impl DirectorySink {
         Ok(())
     }
 
-    fn write_csv(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
+    fn write_csv(&mut self, stream: &Stream, statistics: &Statistics, has_hash: bool) -> io::Result<()> {
         let table = match &mut self.csv {
             Some(table) => table,
             none => none.insert(csv::Table::create(&self.root)?),
         };
-        table.add(stream, statistics)
+        table.add(stream, statistics, has_hash)
     }
 
     /// Writes a line of the index with a single write, so that a reader sees an incomplete line only if the disk is
@@ -241,6 +241,23 @@ impl Sink for DirectorySink {
             Ok(()) => Answer::Continue,
             Err(error) => self.stop(stream, &error),
         }
+    }
+
+    fn summary(&mut self, stream: &Stream, statistics: &Statistics) -> Option<Answer> {
+        if self.contents == Contents::Tensors || self.histograms.is_some() {
+            return None;
+        }
+        let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Statistics);
+        let line = IndexLine { xxh3: None, ..line.with_statistics(statistics) };
+        let written = self.write_csv(stream, statistics, false).and_then(|()| self.write_line(&line));
+        Some(match written {
+            Ok(()) => {
+                self.manifest.manifest.tensors += 1;
+                self.manifest.manifest.bytes += stream.bytes;
+                Answer::Continue
+            }
+            Err(error) => self.stop(stream, &error),
+        })
     }
 
     fn broken(&mut self, stream: &Stream, _reason: &str) {
