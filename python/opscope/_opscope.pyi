@@ -593,7 +593,7 @@ class TorchTap:
 
     supports_higher_order_operators: Final[bool]
     def __new__(
-        cls, script: Path, hash: int, version: str, *, level: str, backward: bool, steps: str | None
+        cls, script: tuple[Path, int], version: str, *, level: str, backward: bool, steps: str | None, reduces_all: bool = False
     ) -> Self: ...
     @classmethod
     def is_infra_mode(cls) -> bool: ...

@@ -37,6 +37,7 @@ def dump(
     The result says after the block whether the dump is complete, and what is missing.
     """
     session = Session(level=level, backward=backward, steps=steps, compiled=compiled)
+    Path(directory).parent.mkdir(parents=True, exist_ok=True)
     session.tap.dump(Path(directory), statistics, [select] if isinstance(select, str) else list(select))
     yield from _run(session)
 

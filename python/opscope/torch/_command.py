@@ -186,7 +186,8 @@ def _finish(options: argparse.Namespace, root: Path | None, code: int, processes
     if code < 0:
         _tell(f"the program was ended by {signal.Signals(-code).name}")
         # The one who started this sees what they would see of the program.
-        signal.signal(-code, signal.SIG_DFL)
+        if -code != signal.SIGKILL:
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
         return 128 - code
     if code != 0 and not (options.what == "watch" and own == FOUND):

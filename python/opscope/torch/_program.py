@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import sys
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ class Program:
             self.note("dump", {"directory": str(directory)})
         self.session.attach()
         atexit.register(self.end)
+        # The processes of multiprocessing end without atexit's functions.
+        Finalize(self, self.end, exitpriority=0)
 
     def directory(self) -> Path:
         """The directory of this process: one for each rank, and for each process that no rank tells apart."""

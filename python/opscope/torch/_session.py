@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+import warnings
 import weakref
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from opscope import _opscope
-from opscope._errors import EngineError, InputError
+from opscope._errors import InputError
 
 __all__ = ["DumpResult", "Session", "end_step"]
 
@@ -30,6 +31,10 @@ class DumpResult:
     errors: list[str] = field(default_factory=list)
 
 
+_TWICE = "Using `torch.compile\\(module\\)` when there are global hooks"
+# The class around a module that torch.compile has compiled. Run as it is written, it only calls that module.
+_WRAPPER = "OptimizedModule"
+
 # The sessions that are attached. A fork detaches those of its parent.
 _attached: weakref.WeakSet[Session] = weakref.WeakSet()
 
@@ -37,11 +42,13 @@ _attached: weakref.WeakSet[Session] = weakref.WeakSet()
 class Session:
     """A tap and what calls it."""
 
-    def __init__(self, *, level: str, backward: bool, steps: str | None, compiled: str) -> None:
+    def __init__(self, *, level: str, backward: bool, steps: str | None, compiled: str, reduces_all: bool = False) -> None:
         if compiled not in ("eager", "outside"):
             raise InputError(f"compiled is eager or outside, not '{compiled}'")
         script = Path(getattr(sys.modules.get("__main__"), "__file__", None) or "(interactive)")
-        self.tap = _opscope.TorchTap(script, _hash(script), torch.__version__, level=level, backward=backward, steps=steps)
+        self.tap = _opscope.TorchTap(
+            (script, _hash(script)), torch.__version__, level=level, backward=backward, steps=steps, reduces_all=reduces_all
+        )
         self.result = DumpResult()
         self._level = level
         self._compiled = compiled
@@ -65,7 +72,8 @@ class Session:
         def after(module: Any, args: Any, *rest: Any) -> None:
             if is_compiling():
                 return
-            tap.leave(module, rest[-1] if rest else None)
+            if type(module).__name__ != _WRAPPER or self._compiled != "eager":
+                tap.leave(module, rest[-1] if rest else None)
 
         self._handles = [
             register_module_forward_pre_hook(before),
@@ -75,16 +83,20 @@ class Session:
         ]
         if self._compiled == "eager":
             self._enter_eager()
+        # It would tell the program that hooks see a compiled module twice. These do not.
+        warnings.filterwarnings("ignore", message=_TWICE)
         _attached.add(self)
         if self._level == "op":
             self._push()
 
     def enter(self, module: Any) -> None:
         """Enters the call of a module."""
-        if self._compiled == "outside" and _is_compiled(module) and id(module) not in self._told:
+        if _is_compiled(module) and self._compiled == "outside" and id(module) not in self._told:
             self._told.add(id(module))
             name = type(getattr(module, "_orig_mod", module)).__name__
             self.tap.not_seen("compiled modules", f"{name} was compiled by torch.compile, and its inside was not looked at")
+        if type(module).__name__ == _WRAPPER and self._compiled == "eager":
+            return
         if self.tap.enter(module):
             self._push()
 
@@ -141,7 +153,7 @@ def end_step() -> None:
 
 
 def _is_compiled(module: Any) -> bool:
-    return getattr(module, "_compiled_call_impl", None) is not None or type(module).__name__ == "OptimizedModule"
+    return getattr(module, "_compiled_call_impl", None) is not None or type(module).__name__ == _WRAPPER
 
 
 def _hash(script: Path) -> int:

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use opscope::dump::Coverage;
+use opscope::tensor::Statistics;
 use opscope_torch::{Execution, ModulePath, Phase, Place, Shown, Taken};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::autograd::Node;
 use super::operators::{Facts, Skipped};
@@ -48,6 +49,15 @@ pub fn operator<'py>(
         tensors_of(&tap.reader, &output, &mut |tensor| outputs.push(tensor.clone()));
     }
     if outputs.is_empty() {
+        if facts.gives_views() {
+            // Operators take a parameter through a view, such as a transposed one.
+            for argument in args.iter().filter(|argument| tap.reader.is_tensor(argument)) {
+                if let Some((name, owner)) = state.modules.parameter(&argument) {
+                    note_read(state, &owner, place.phase);
+                    state.program.viewed(&tap.reader.read(&argument, Want::Place).taken(Some(name)));
+                }
+            }
+        }
         state.skip(if facts.gives_views() {
             "views of values that were captured"
         } else {
@@ -62,7 +72,7 @@ pub fn operator<'py>(
     kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
     let written: Vec<usize> =
         (0..taken.len()).filter(|&slot| outputs.iter().any(|output| output.is(&taken[slot]))).collect();
-    let want = if state.dump.is_some() { Want::All } else { Want::NonFinite };
+    let want = state.want();
     let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
     // A watch looks at the inputs only once it has found something.
     let is_suspect = state.watch.is_some() && !computed.iter().all(Found::is_unread);
@@ -72,15 +82,65 @@ pub fn operator<'py>(
     for (tensor, found) in taken.iter().zip(&found) {
         let parameter = state.modules.parameter(tensor);
         if let Some((_, owner)) = &parameter {
-            let is_inside = state.threads.current().stack.iter().any(|call| Arc::ptr_eq(&call.path, owner));
-            if !is_inside && place.phase == Phase::Forward {
-                state.modules.read_without_call(owner);
-            }
+            note_read(state, owner, place.phase);
         }
         inputs.push(found.taken(parameter.map(|(name, _)| name)));
     }
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
-    show(state, py, &place, &inputs, &written, &shown)
+    show(state, py, &place, &inputs, &written, &shown)?;
+    keep_reductions(state, py, &computed)
+}
+
+/// Keeps the statistics that a device computes until the end of the step. Very many are fetched earlier.
+fn keep_reductions(state: &mut State, py: Python<'_>, computed: &[Found<'_>]) -> PyResult<()> {
+    let reductions = computed.iter().filter_map(|found| found.reduction());
+    state.reductions.extend(reductions.map(|reduction| reduction.clone_ref(py)));
+    if state.reductions.len() >= MOST_REDUCTIONS { fetch(state, py) } else { Ok(()) }
+}
+
+/// How many statistics wait on devices.
+const MOST_REDUCTIONS: usize = 1 << 14;
+
+/// Fetches the statistics that devices have computed.
+pub fn fetch(state: &mut State, py: Python<'_>) -> PyResult<()> {
+    if state.reductions.is_empty() {
+        return Ok(());
+    }
+    let reductions = PyList::new(py, std::mem::take(&mut state.reductions))?;
+    let fetched = py.import("opscope.torch._reductions")?.call_method1("fetch", (reductions,));
+    let rows: Vec<[f64; 8]> = fetched.and_then(|rows| rows.extract()).unwrap_or_default();
+    let counts: Vec<u64> = state.program.deferred_elements();
+    state.program.resolve(rows.into_iter().zip(counts).map(|(row, count)| statistics(row, count)));
+    Ok(())
+}
+
+/// The statistics of a tensor, of what a device has computed.
+fn statistics([nan, plus, minus, zeros, min, max, sum, norm]: [f64; 8], count: u64) -> Statistics {
+    let [nan, positive_infinite, negative_infinite, zeros] = [nan, plus, minus, zeros].map(|number| number as u64);
+    let finite = count.saturating_sub(nan + positive_infinite + negative_infinite);
+    let of_finite = |number: f64| (finite > 0).then_some(number);
+    Statistics {
+        count,
+        nan,
+        positive_infinite,
+        negative_infinite,
+        zeros,
+        min: of_finite(min),
+        max: of_finite(max),
+        mean: of_finite(sum / finite as f64),
+        // Of sums it would be inexact where the elements are close together.
+        std: None,
+        l2: of_finite(norm),
+        xxh3: 0,
+    }
+}
+
+/// Enters that an operator has taken a parameter.
+fn note_read(state: &mut State, owner: &Arc<ModulePath>, phase: Phase) {
+    let is_inside = state.threads.current().stack.iter().any(|call| Arc::ptr_eq(&call.path, owner));
+    if !is_inside && phase == Phase::Forward {
+        state.modules.read_without_call(owner);
+    }
 }
 
 fn show(
@@ -184,9 +244,11 @@ pub fn module(tap: &Bound<'_, TorchTap>, call: &Call, output: &Bound<'_, PyAny>)
         class: Arc::clone(&call.class),
         source,
     };
-    let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| this.reader.read(tensor, Want::All)).collect();
+    let want = state.want();
+    let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| this.reader.read(tensor, want)).collect();
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
     show(&mut state, py, &place, &[], &[], &shown)?;
+    keep_reductions(&mut state, py, &computed)?;
     drop(state);
     if this.looks_backward && phase == Phase::Forward && this.autograd.is_enabled(py) {
         for (slot, tensor) in outputs.iter().enumerate() {
@@ -215,8 +277,9 @@ impl GradientHook {
         let mut state = tap.lock();
         let name = (self.slot > 0).then(|| Arc::from(format!("gradient{}", self.slot)));
         let place = Place { phase: Phase::Backward, operator: name, ..self.place.clone() };
-        let found = tap.reader.read(gradient, Want::All);
-        show(&mut state, py, &place, &[], &[], &[found.shown()])
+        let found = tap.reader.read(gradient, state.want());
+        show(&mut state, py, &place, &[], &[], &[found.shown()])?;
+        keep_reductions(&mut state, py, &[found])
     }
 }
 
@@ -224,6 +287,7 @@ impl GradientHook {
 pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let mut state = tap.lock();
     let state = &mut *state;
+    fetch(state, py)?;
     state.program.finish(error.map_or(Ok(()), Err));
     let (executions, operators) = (state.program.executions(), state.program.operators());
     let not_called = state.modules.not_called();
@@ -257,6 +321,15 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
 }
 
 impl State {
+    /// Returns what is wanted of what is computed.
+    fn want(&self) -> Want {
+        match &self.dump {
+            Some(dump) if dump.is_of_statistics() && self.watch.is_none() => Want::Reduced,
+            Some(_) => Want::All,
+            None => Want::NonFinite,
+        }
+    }
+
     fn skip(&mut self, reason: &str) {
         match self.skipped.get_mut(reason) {
             Some(count) => *count += 1,

@@ -25,13 +25,13 @@ mod threads;
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope_sys::{Mutex, MutexGuard};
 use opscope_torch::{NonFinite, Program, StepRange, Watch};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use self::autograd::Autograd;
@@ -77,6 +77,8 @@ struct State {
     skipped: BTreeMap<String, u64>,
     not_seen: BTreeMap<String, u64>,
     problems: Vec<String>,
+    /// The statistics that devices are computing, in their order.
+    reductions: Vec<Py<PyAny>>,
 }
 
 thread_local! {
@@ -120,18 +122,19 @@ impl TorchTap {
         true
     }
 
-    /// `level` is `module` or `op`. `script` is the file of the program, with the hash of its bytes.
+    /// `reduces_all` is for tests: it computes statistics as those of tensors on devices. `level` is `module` or `op`. `script` is the file of the program, with the hash of its bytes.
     #[new]
-    #[pyo3(signature = (script, hash, version, *, level, backward, steps))]
+    #[pyo3(signature = (script, version, *, level, backward, steps, reduces_all=false))]
     fn new(
         py: Python<'_>,
-        script: PathBuf,
-        hash: u64,
+        script: (PathBuf, u64),
         version: &str,
         level: &str,
         backward: bool,
         steps: Option<&str>,
+        reduces_all: bool,
     ) -> PyResult<Self> {
+        let (path, hash) = script;
         let looks_at_operators = match level {
             "op" => true,
             "module" => false,
@@ -144,12 +147,12 @@ impl TorchTap {
             looks_at_operators,
             looks_backward: backward,
             is_dead: AtomicBool::new(false),
-            reader: Reader::new(py)?,
+            reader: Reader::new(py, reduces_all)?,
             autograd: Autograd::new(py)?,
             plain: [torch.getattr("Tensor")?.unbind(), torch.getattr("nn")?.getattr("Parameter")?.unbind()],
             no_dispatch: no_dispatch.unbind(),
             state: Mutex::new(State {
-                program: Program::new(script, hash, version, steps),
+                program: Program::new(path, hash, version, steps),
                 version: version.to_owned(),
                 dump: None,
                 watch: None,
@@ -162,6 +165,7 @@ impl TorchTap {
                 skipped: BTreeMap::new(),
                 not_seen: BTreeMap::new(),
                 problems: Vec::new(),
+                reductions: Vec::new(),
             }),
         })
     }
@@ -198,11 +202,11 @@ impl TorchTap {
         let around = state.threads.current().stack.last().cloned();
         let address = module.as_ptr() as usize;
         if around.is_none() && !is_recomputed {
-            let before = state.program.step();
-            state.program.root_called(address);
-            if state.program.step() != before {
+            if state.program.would_end(address) {
+                looking::fetch(state, py)?;
                 state.calls.clear();
             }
+            state.program.root_called(address);
         }
         let (path, class) = state.modules.called(module, around.as_ref().map(|around| &around.path))?;
         let calls = if is_recomputed { &mut HashMap::new() } else { &mut state.calls };
@@ -225,7 +229,8 @@ impl TorchTap {
         let Some(_inside) = tap.begin() else { return Ok(()) };
         let call = tap.lock().threads.current().leave(module.as_ptr() as usize);
         let Some(call) = call else { return Ok(()) };
-        if output.is_none() && is_handling_exception(slf.py()) {
+        // Checkpointing itself ends what it computes again by an exception, once it has enough.
+        if output.is_none() && !call.is_recomputed && is_handling_exception(slf.py()) {
             tap.lock().problem(format!("{} ended by an exception, so it has no output", call.path.name));
         }
         if tap.looks_at_operators { Ok(()) } else { looking::module(slf, &call, output) }
@@ -244,10 +249,13 @@ impl TorchTap {
     }
 
     /// Ends a step because the program says so.
-    fn step(&self) {
+    fn step(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(_inside) = self.begin() else { return Ok(()) };
         let mut state = self.lock();
+        looking::fetch(&mut state, py)?;
         state.program.end_step();
         state.calls.clear();
+        Ok(())
     }
 
     /// Whether neither the current step nor a later one is looked at.
@@ -329,8 +337,10 @@ impl TorchTap {
         if self.is_dead.load(Ordering::Relaxed) { None } else { Inside::enter() }
     }
 
+    /// What is called while the lock is held may let other threads of Python's run, so a thread that waits for it does not hold the
+    /// interpreter.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+        Python::attach(|py| self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns whether a class of tensors among these has a dispatch function of its own.

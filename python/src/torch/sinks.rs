@@ -21,6 +21,7 @@ pub struct ProgramDump {
     dumper: Arc<Dumper>,
     directory: PathBuf,
     patterns: Vec<Pattern>,
+    statistics: bool,
 }
 
 impl ProgramDump {
@@ -63,7 +64,7 @@ impl ProgramDump {
             }
             inputs.add_input(entry);
         }));
-        Ok(Self { dumper, directory: directory.to_owned(), patterns })
+        Ok(Self { dumper, directory: directory.to_owned(), patterns, statistics })
     }
 
     /// Closes the dump. Returns what is to be told of it.
@@ -94,6 +95,11 @@ impl ProgramDump {
         told.set_item("operators", operators)?;
         told.set_item("errors", errors)?;
         Ok(told)
+    }
+
+    /// Whether only statistics are written.
+    pub fn is_of_statistics(&self) -> bool {
+        self.statistics
     }
 
     /// Returns the problem if the selection names none of the operators that were found.

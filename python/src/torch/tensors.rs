@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use opscope::model::TensorType;
 use opscope::tensor::DType;
 use opscope_torch::{Shown, Strided, Taken};
 use pyo3::intern;
@@ -16,6 +17,9 @@ use crate::border::exchange::{Exchange, Memory, bytes};
 pub struct Reader {
     tensor: Py<PyAny>,
     exchange: Option<Exchange>,
+    reduce: Py<PyAny>,
+    /// Whether statistics of tensors in the processor's memory are computed as those on devices, for tests.
+    reduces_all: bool,
 }
 
 /// A tensor that was found, with what keeps its memory.
@@ -34,6 +38,8 @@ pub enum Want {
     Place,
     /// Its elements, if one of them is not finite. The device looks for that.
     NonFinite,
+    /// Its statistics, which its device computes.
+    Reduced,
     /// Its elements.
     All,
 }
@@ -42,6 +48,8 @@ pub enum Want {
 enum Lacking {
     /// They were not asked for.
     NotAsked,
+    /// The device computes their statistics.
+    Reduced(TensorType, Py<PyAny>),
     /// They cannot be read, for this reason.
     Reason(String),
 }
@@ -57,9 +65,10 @@ struct Data<'py> {
 }
 
 impl Reader {
-    pub fn new(py: Python<'_>) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, reduces_all: bool) -> PyResult<Self> {
         let tensor = py.import("torch")?.getattr("Tensor")?;
-        Ok(Self { exchange: Exchange::of(&tensor)?, tensor: tensor.unbind() })
+        let reduce = py.import("opscope.torch._reductions")?.getattr("reduce")?.unbind();
+        Ok(Self { exchange: Exchange::of(&tensor)?, tensor: tensor.unbind(), reduce, reduces_all })
     }
 
     pub fn is_tensor(&self, object: &Bound<'_, PyAny>) -> bool {
@@ -78,39 +87,46 @@ impl Reader {
         let dtype = dtype_of(memory.code, memory.bits, memory.lanes);
         let length = dtype.and_then(|dtype| Strided::extent(dtype, &memory.shape, &memory.strides)).unwrap_or(0);
         let data = match self.describe(object, memory, want) {
-            Ok(Some(data)) => Ok(data),
-            Ok(None) => Err(Lacking::NotAsked),
+            Ok(data) => data,
             Err(reason) => Err(Lacking::Reason(reason)),
         };
         Found { object: object.clone(), address, length, data }
     }
 
-    /// Returns the elements of a tensor. `None` if they are not wanted.
+    /// Returns the elements of a tensor, or why they are not there.
     fn describe<'py>(
         &self,
         object: &Bound<'py, PyAny>,
         memory: Memory,
         want: Want,
-    ) -> Result<Option<Data<'py>>, String> {
+    ) -> Result<Result<Data<'py>, Lacking>, String> {
         let dtype = dtype_of(memory.code, memory.bits, memory.lanes);
         let dtype = dtype.ok_or_else(|| format!("elements of the type {} are not read", text_of(object, "dtype")))?;
         let extent = Strided::extent(dtype, &memory.shape, &memory.strides).ok_or("its shape has too many elements")?;
         if memory.address == 0 && extent > 0 {
             return Err(format!("{} has no memory of its own", kind_of(object)));
         }
-        let is_readable = READABLE.contains(&memory.device);
+        let is_readable = READABLE.contains(&memory.device) && !(self.reduces_all && want == Want::Reduced);
         let is_turned = needs_resolving(object, dtype);
         if is_readable && !is_turned {
             let (shape, strides) = (memory.shape, memory.strides);
-            return Ok(Some(Data { readable: object.clone(), address: memory.address, dtype, shape, strides, extent }));
+            return Ok(Ok(Data { readable: object.clone(), address: memory.address, dtype, shape, strides, extent }));
         }
         let is_unwanted = match want {
             Want::Place => true,
             Want::NonFinite => !is_readable && is_finite(object),
-            Want::All => false,
+            Want::Reduced | Want::All => false,
         };
         if is_unwanted {
-            return Ok(None);
+            return Ok(Err(Lacking::NotAsked));
+        }
+        if want == Want::Reduced
+            && !is_readable
+            && let Ok(reduction) = self.reduce.bind(object.py()).call1((object,))
+            && !reduction.is_none()
+        {
+            let tensor = TensorType { dtype: Some(dtype), shape: memory.shape };
+            return Ok(Err(Lacking::Reduced(tensor, reduction.unbind())));
         }
         let copied = copy(object, is_turned).map_err(|error| format!("it could not be copied: {error}"))?;
         let Memory { address, device, shape, strides, .. } = self.memory(&copied)?;
@@ -118,7 +134,7 @@ impl Reader {
         if !READABLE.contains(&device) || (address == 0 && own > 0) {
             return Err(format!("{} cannot be copied to the processor", kind_of(object)));
         }
-        Ok(Some(Data { readable: copied, address, dtype, shape, strides, extent: own }))
+        Ok(Ok(Data { readable: copied, address, dtype, shape, strides, extent: own }))
     }
 
     fn memory(&self, object: &Bound<'_, PyAny>) -> Result<Memory, String> {
@@ -136,8 +152,17 @@ impl Found<'_> {
         let region = self.address..self.address + self.length;
         match (&self.data, self.strided()) {
             (Err(Lacking::NotAsked), _) => Shown::Finite { region },
+            (Err(Lacking::Reduced(tensor, _)), _) => Shown::Deferred { tensor: tensor.clone(), region },
             (_, Ok(tensor)) => Shown::Tensor { tensor, region },
             (_, Err(reason)) => Shown::Hidden(reason.into_owned()),
+        }
+    }
+
+    /// The statistics that the device computes.
+    pub fn reduction(&self) -> Option<&Py<PyAny>> {
+        match &self.data {
+            Err(Lacking::Reduced(_, reduction)) => Some(reduction),
+            _ => None,
         }
     }
 
@@ -152,12 +177,13 @@ impl Found<'_> {
             let version = self.object.getattr(intern!(self.object.py(), "_version"));
             version.and_then(|version| version.extract()).ok()
         });
-        Taken { parameter, version, address: self.address, tensor: self.strided().ok() }
+        let region = self.address..self.address + self.length;
+        Taken { parameter, version, region, tensor: self.strided().ok() }
     }
 
     fn strided(&self) -> Result<Strided<'_>, Cow<'_, str>> {
         let data = self.data.as_ref().map_err(|lacking| match lacking {
-            Lacking::NotAsked => Cow::Borrowed("its elements were not asked for"),
+            Lacking::NotAsked | Lacking::Reduced(..) => Cow::Borrowed("its elements were not asked for"),
             Lacking::Reason(reason) => Cow::Borrowed(reason.as_str()),
         })?;
         let bytes = bytes(&data.readable, data.address, data.extent);
