@@ -184,9 +184,13 @@ def test_modules_on_several_threads(tmp_path):
 
     network, inputs = NETS["shared"]()
     with ot.dump(tmp_path / "dump", level="op") as result:
-        threads = [threading.Thread(target=lambda: network(*inputs)) for _ in range(3)]
+        threads = [threading.Thread(target=lambda: [network(*inputs) for _ in range(20)]) for _ in range(4)]
         for thread in threads:
             thread.start()
+        for thread in threads:
             thread.join()
     assert result.complete
-    assert len(lines(tmp_path / "dump")) == 9
+    found = lines(tmp_path / "dump")
+    assert len(found) == 4 * 20 * 3
+    # Each execution is written once, whatever the threads do at the same time.
+    assert len({(line.run, line.operator) for line in found}) == len(found)
