@@ -8,6 +8,7 @@ use opscope_onnx::Graph;
 use crate::library::{Library, LibraryError};
 use crate::options::{GraphOptimizationLevel, OnnxRuntimeOptions};
 use crate::plan::{ExactModel, OptimisedModel, check_operators};
+use crate::program::ProgramOptions;
 use crate::setup::Setup;
 
 /// ONNX Runtime, with the options of its sessions.
@@ -25,6 +26,12 @@ impl OnnxRuntimeEngine {
     /// device.
     pub fn new(library: Arc<Library>, options: OnnxRuntimeOptions) -> Result<Self, LibraryError> {
         Setup::new(library, options).map(Self)
+    }
+
+    /// Creates an engine whose sessions have the options of a session of the program, except those that write files, and
+    /// in exact runs those of optimisation and parallel execution.
+    pub fn beside_program(library: Arc<Library>, options: ProgramOptions) -> Self {
+        Self(Setup::of_program(library, options.0))
     }
 
     /// Returns the library.
@@ -93,9 +100,14 @@ impl Engine for OnnxRuntimeEngine {
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
+        let library = self.0.library.path().display().to_string();
+        if self.0.is_of_program() {
+            let settings = [("library", library), ("session_options", "those of the program".to_owned())];
+            return settings.map(|(name, value)| (name.to_owned(), value)).into();
+        }
         let options = &self.0.options;
         let mut settings = vec![
-            ("library", self.0.library.path().display().to_string()),
+            ("library", library),
             ("providers", self.0.providers_text()),
             ("execution_mode", options.execution_mode.to_string()),
             ("graph_optimization_level", options.graph_optimization_level.to_string()),
@@ -107,6 +119,10 @@ impl Engine for OnnxRuntimeEngine {
 
     fn forms(&self) -> Vec<PlanForm> {
         let level = self.0.options.graph_optimization_level;
+        // Which level the program has chosen is not known.
+        if self.0.is_of_program() {
+            return vec![form_of(level)];
+        }
         let weaker = GraphOptimizationLevel::ALL.into_iter().rev().filter(|other| *other <= level);
         weaker.map(form_of).collect()
     }

@@ -14,6 +14,7 @@
 //! | room | what |
 //! |---|---|
 //! | `engine` | the engine and its models |
+//! | `program` | sessions, options and values of a program that uses the library itself |
 //! | `plan` | optimised and exact plans, runs |
 //! | `times` | the times of optimised runs, from the library's profiles |
 //! | `attribution` | which operators of the file the nodes of an optimised graph stand for |
@@ -39,6 +40,8 @@ mod library;
 mod names;
 mod options;
 mod plan;
+#[allow(unsafe_code)]
+mod program;
 mod proto;
 mod rewrite;
 mod setup;
@@ -49,3 +52,4 @@ mod times;
 pub use engine::OnnxRuntimeEngine;
 pub use library::{Library, LibraryError, Skipped};
 pub use options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions, Provider, UnknownWord};
+pub use program::{ProgramOptions, ProgramOutputs, ProgramValues};

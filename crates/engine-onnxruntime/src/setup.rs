@@ -1,21 +1,31 @@
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::api::SessionOptions;
 use crate::library::{Library, LibraryError};
-use crate::options::{GraphOptimizationLevel, OnnxRuntimeOptions};
+use crate::options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions};
 
 /// A library, and the settings of its sessions.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Setup {
     pub library: Arc<Library>,
     pub options: OnnxRuntimeOptions,
     /// The providers of `options`, by the library's names.
     providers: Vec<(String, Vec<(String, String)>)>,
+    /// The options of a session of the program. If there are any, they count instead of `options`.
+    of_program: Option<Arc<SessionOptions>>,
 }
 
 /// The library's name of the provider that always exists.
 const CPU: &str = "CPUExecutionProvider";
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { library, options, .. } = self;
+        f.debug_struct("Setup").field("library", library).field("options", options).finish_non_exhaustive()
+    }
+}
 
 impl Setup {
     /// Checks that the library has the providers, and that they accept their options.
@@ -30,9 +40,19 @@ impl Setup {
             })?;
             providers.push((found.clone(), provider.options.clone()));
         }
-        let setup = Self { library, options, providers };
+        let setup = Self { library, options, providers, of_program: None };
         setup.checked_providers()?;
         Ok(setup)
+    }
+
+    /// Takes the options of a session of the program.
+    pub fn of_program(library: Arc<Library>, options: Arc<SessionOptions>) -> Self {
+        Self { library, options: OnnxRuntimeOptions::default(), providers: Vec::new(), of_program: Some(options) }
+    }
+
+    /// Returns whether the options are those of a session of the program.
+    pub fn is_of_program(&self) -> bool {
+        self.of_program.is_some()
     }
 
     /// Returns the providers in order of preference, with their options.
@@ -68,6 +88,9 @@ impl Setup {
         level: GraphOptimizationLevel,
         exact: bool,
     ) -> Result<SessionOptions, String> {
+        if let Some(given) = &self.of_program {
+            return as_the_program(given, exact);
+        }
         let mut options = SessionOptions::new(*self.library.api())?;
         options.intra_op_threads(threads)?;
         options.graph_optimization_level(level)?;
@@ -85,4 +108,18 @@ impl Setup {
         }
         Ok(options)
     }
+}
+
+/// Returns the options of a session beside one of the program: as those, except that it leaves no files and prints
+/// nothing. An exact session is not optimised, and its taps are called in the order of the operators.
+fn as_the_program(given: &SessionOptions, exact: bool) -> Result<SessionOptions, String> {
+    let mut options = given.copied()?;
+    options.silence()?;
+    options.write_optimized_model("")?;
+    options.config("ep.context_enable", "0")?;
+    if exact {
+        options.graph_optimization_level(GraphOptimizationLevel::Disable)?;
+        options.execution_mode(ExecutionMode::Sequential)?;
+    }
+    Ok(options)
 }

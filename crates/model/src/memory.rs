@@ -50,7 +50,7 @@ pub struct TensorMemory {
 }
 
 /// Tensors in the memory in which an engine computes.
-pub trait DeviceTensors: Send + Sync {
+pub trait DeviceTensors: Any + Send + Sync {
     /// Returns the number of tensors.
     fn len(&self) -> usize;
 

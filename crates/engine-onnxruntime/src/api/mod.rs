@@ -13,7 +13,7 @@ use ort_sys::{OrtApi, OrtEnv, OrtLoggingLevel, OrtStatusPtr};
 
 pub(crate) use self::options::SessionOptions;
 pub(crate) use self::session::{Known, RunOptions, Session};
-pub(crate) use self::value::{Value, Values, described};
+pub(crate) use self::value::{Value, Values, described, is_in_main_memory, view};
 
 /// The library's table of functions, and its environment.
 #[derive(Clone, Copy)]
@@ -53,6 +53,15 @@ impl Api {
         }
         api.env = NonNull::new(env).ok_or_else(|| "it made no environment".to_owned())?;
         Ok(api)
+    }
+
+    /// Uses an environment that the program has made.
+    ///
+    /// # Safety
+    /// `table` is the table of the interface with this number, or of a later one. The environment is one of its library,
+    /// and lives as long as the sessions that are created with it.
+    pub unsafe fn with_env(table: NonNull<OrtApi>, number: u32, env: NonNull<OrtEnv>) -> Self {
+        Self { table, number, env }
     }
 
     pub fn table(&self) -> NonNull<OrtApi> {

@@ -16,12 +16,46 @@ pub(crate) struct SessionOptions {
     pub(super) raw: NonNull<OrtSessionOptions>,
 }
 
+// SAFETY: options are only read once they are set, and any thread may release them.
+unsafe impl Send for SessionOptions {}
+// SAFETY: as above.
+unsafe impl Sync for SessionOptions {}
+
+/// The library's number for messages of the highest severity.
+const FATAL: c_int = 4;
+
 impl SessionOptions {
     pub fn new(api: Api) -> Result<Self, String> {
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written.
         unsafe { call!(api, CreateSessionOptions(&mut raw)) }?;
         Ok(Self { api, raw: NonNull::new(raw).ok_or("it made no session options")? })
+    }
+
+    /// Copies options.
+    ///
+    /// # Safety
+    /// The options are valid.
+    pub unsafe fn copy_of(api: Api, options: *const OrtSessionOptions) -> Result<Self, String> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: guaranteed by the caller; `raw` may be written.
+        unsafe { call!(api, CloneSessionOptions(options, &mut raw)) }?;
+        Ok(Self { api, raw: NonNull::new(raw).ok_or("it made no session options")? })
+    }
+
+    /// Returns a copy.
+    pub fn copied(&self) -> Result<Self, String> {
+        // SAFETY: the options are valid.
+        unsafe { Self::copy_of(self.api, self.raw.as_ptr()) }
+    }
+
+    /// Makes the session print nothing and write no profile.
+    pub fn silence(&mut self) -> Result<(), String> {
+        // SAFETY: the options are valid.
+        unsafe {
+            call!(self.api, SetSessionLogSeverityLevel(self.raw.as_ptr(), FATAL))?;
+            call!(self.api, DisableProfiling(self.raw.as_ptr()))
+        }
     }
 
     /// Sets the threads within an operator.

@@ -1,12 +1,13 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::ffi::c_int;
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use opscope_model::DeviceTensors;
 use opscope_tensor::{DType, Tensor, TensorView};
-use ort_sys::{ONNXTensorElementDataType, OrtAllocatorType, OrtMemType, OrtValue};
+use ort_sys::{ONNXTensorElementDataType, OrtAllocatorType, OrtMemType, OrtMemoryInfoDeviceType, OrtValue};
 
 use super::{Api, call};
 
@@ -109,6 +110,11 @@ impl Value {
         Ok(value)
     }
 
+    /// Gives up ownership: the caller releases the value.
+    pub fn into_raw(self) -> *mut OrtValue {
+        ManuallyDrop::new(self).raw()
+    }
+
     pub fn raw(&self) -> *mut OrtValue {
         self.raw.as_ptr()
     }
@@ -159,6 +165,24 @@ pub(crate) unsafe fn view<'a>(api: Api, value: *const OrtValue) -> TensorView<'a
         _ => unsafe { slice::from_raw_parts(data.cast::<u8>(), length) },
     };
     TensorView::new(dtype, shape.clone(), bytes).unwrap_or_else(|_| TensorView::opaque(dtype, shape))
+}
+
+/// Returns whether the processor can read a tensor's memory.
+///
+/// # Safety
+/// The value is an alive tensor.
+pub(crate) unsafe fn is_in_main_memory(api: Api, value: *const OrtValue) -> bool {
+    let mut info = ptr::null();
+    // Read as a number, because a newer library may have devices that the binding lacks.
+    let mut device = -1i32;
+    // SAFETY: guaranteed by the caller; the results may be written. The value owns the description.
+    unsafe {
+        if call!(api, GetTensorMemoryInfo(value, &mut info)).is_err() {
+            return false;
+        }
+        ((*api.table().as_ptr()).MemoryInfoGetDeviceType)(info, ptr::from_mut(&mut device).cast());
+    }
+    device == OrtMemoryInfoDeviceType::OrtMemoryInfoDeviceType_CPU as i32
 }
 
 /// The type and shape of a tensor.

@@ -3,14 +3,15 @@
 mod error;
 mod places;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use opscope_sys::Mutex;
-use ort_sys::OrtApi;
+use ort_sys::{OrtApi, OrtApiBase, OrtEnv};
 
 pub use self::error::{LibraryError, Skipped};
 use self::places::{FoundLibrary, Surroundings};
@@ -57,6 +58,39 @@ impl Library {
         Ok(library)
     }
 
+    /// Returns the library that the program uses itself, with an environment that the program has made.
+    ///
+    /// # Errors
+    /// Returns an error if it is too old.
+    ///
+    /// # Safety
+    /// `base` is what a library's `OrtGetApiBase` has returned, and that library stays loaded. The environment is one of
+    /// that library, and lives as long as the models that are loaded with it.
+    pub unsafe fn of_program(
+        base: NonNull<OrtApiBase>,
+        path: PathBuf,
+        env: NonNull<OrtEnv>,
+    ) -> Result<Arc<Self>, LibraryError> {
+        static KNOWN: Mutex<BTreeMap<(usize, usize), Arc<Library>>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock();
+        let key = (base.as_ptr().addr(), env.as_ptr().addr());
+        if let Some(library) = known.get(&key) {
+            return Ok(Arc::clone(library));
+        }
+        // SAFETY: guaranteed by the caller. The functions have these types.
+        let (get_api, get_version) = unsafe { ((*base.as_ptr()).GetApi, (*base.as_ptr()).GetVersionString) };
+        // SAFETY: as above.
+        let Interface { version, table, number } = unsafe { interface(&path, get_api, get_version) }?;
+        let none = || LibraryError::Unusable { path: path.clone(), reason: format!("it has no interface {number}") };
+        let table = NonNull::new(table.cast_mut()).ok_or_else(none)?;
+        // SAFETY: as above.
+        let api = unsafe { Api::with_env(table, number, env) };
+        let (shared_taps, own_taps) = (OnceLock::new(), OnceLock::new());
+        let library = Arc::new(Self { path, skipped: Vec::new(), version, api, shared_taps, own_taps });
+        known.insert(key, Arc::clone(&library));
+        Ok(library)
+    }
+
     /// Returns the file that [`Self::find`] would load, without loading it.
     ///
     /// # Errors
@@ -71,20 +105,8 @@ impl Library {
         let (Some(get_api), Some(get_version)) = (base.get_api, base.get_version) else {
             return Err(unusable("its table OrtApiBase has a null pointer".to_owned()));
         };
-        // SAFETY: this is the library's own function, and takes no arguments.
-        let version = unsafe { get_version() };
-        if version.is_null() {
-            return Err(unusable("it does not say its version".to_owned()));
-        }
-        // SAFETY: the pointer is not null, and the text is static.
-        let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
-        let offered = minor(&version).ok_or_else(|| unusable(format!("its version is '{version}'")))?;
-        if offered < OLDEST_API {
-            return Err(LibraryError::TooOld { path, found: version, needed: OLDEST });
-        }
-        let number = offered.min(NEWEST_API);
-        // SAFETY: as above. The function returns null for an interface that the library does not have.
-        let table = unsafe { get_api(number) };
+        // SAFETY: these are the library's own functions.
+        let Interface { version, table, number } = unsafe { interface(&path, get_api, get_version) }?;
         // SAFETY: a table that is not null has at least the entries of its number, and is never freed.
         let api = unsafe { Api::new(table, number) }.map_err(unusable)?;
         Ok(Self { path, skipped, version, api, shared_taps: OnceLock::new(), own_taps: OnceLock::new() })
@@ -130,6 +152,43 @@ impl std::fmt::Debug for Library {
     }
 }
 
+/// The interface of a library that is used here.
+struct Interface {
+    /// The version of the library.
+    version: String,
+    /// The table; null if the library does not have it.
+    table: *const OrtApi,
+    /// The number of the interface.
+    number: u32,
+}
+
+/// Returns the newest interface that both a library and this crate know.
+///
+/// # Safety
+/// The functions are those of the library's `OrtApiBase`.
+unsafe fn interface(
+    path: &Path,
+    get_api: unsafe extern "system" fn(u32) -> *const OrtApi,
+    get_version: unsafe extern "system" fn() -> *const c_char,
+) -> Result<Interface, LibraryError> {
+    let unusable = |reason: String| LibraryError::Unusable { path: path.to_owned(), reason };
+    // SAFETY: this is the library's own function, and takes no arguments.
+    let version = unsafe { get_version() };
+    if version.is_null() {
+        return Err(unusable("it does not say its version".to_owned()));
+    }
+    // SAFETY: the pointer is not null, and the text is static.
+    let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
+    let offered = minor(&version).ok_or_else(|| unusable(format!("its version is '{version}'")))?;
+    if offered < OLDEST_API {
+        return Err(LibraryError::TooOld { path: path.to_owned(), found: version, needed: OLDEST });
+    }
+    let number = offered.min(NEWEST_API);
+    // SAFETY: as above. The function returns null for an interface that the library does not have.
+    let table = unsafe { get_api(number) };
+    Ok(Interface { version, table, number })
+}
+
 /// Returns the second number of a version `1.N.P`, which is also the number of the interface.
 fn minor(version: &str) -> Option<u32> {
     let mut numbers = version.split('.').map(|number| number.parse().ok());
@@ -143,8 +202,8 @@ fn minor(version: &str) -> Option<u32> {
 /// library may lack them.
 #[repr(C)]
 struct ApiBase {
-    get_api: Option<unsafe extern "C" fn(u32) -> *const OrtApi>,
-    get_version: Option<unsafe extern "C" fn() -> *const c_char>,
+    get_api: Option<unsafe extern "system" fn(u32) -> *const OrtApi>,
+    get_version: Option<unsafe extern "system" fn() -> *const c_char>,
 }
 
 /// Loads the library and returns its entry point.
