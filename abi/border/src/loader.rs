@@ -155,6 +155,35 @@ pub fn loaded_names() -> Vec<CString> {
     names
 }
 
+/// Returns how many bytes there are from an address to the end of the memory that the loader has made read-only after
+/// it relocated the object. `None` if the address is in no such memory.
+#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is compared, not read")]
+pub fn read_only_bytes_from(address: *const c_void) -> Option<usize> {
+    struct Search {
+        address: usize,
+        found: Option<usize>,
+    }
+    unsafe extern "C" fn look(object: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+        // SAFETY: the loader passes an object with its headers, and `search` unchanged.
+        let (object, search): (&libc::dl_phdr_info, &mut Search) = unsafe { (&*object, &mut *search.cast()) };
+        for index in 0..usize::from(object.dlpi_phnum) {
+            // SAFETY: the object has this many headers.
+            let header = unsafe { &*object.dlpi_phdr.add(index) };
+            let start = (object.dlpi_addr + header.p_vaddr) as usize;
+            let end = start + header.p_memsz as usize;
+            if header.p_type == libc::PT_GNU_RELRO && (start..end).contains(&search.address) {
+                search.found = Some(end - search.address);
+                return 1;
+            }
+        }
+        0
+    }
+    let mut search = Search { address: address.addr(), found: None };
+    // SAFETY: the callback has the required type, and calls no function of the loader, whose lock is held.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    search.found
+}
+
 /// Returns why the loader's last call on this thread failed.
 pub fn last_error() -> Option<String> {
     // SAFETY: the function has no preconditions.

@@ -113,6 +113,11 @@ impl Debugger {
 }
 
 impl Debugger {
+    /// Returns whether a client is attached.
+    pub fn is_attached(&self) -> bool {
+        self.0.registry().attached.is_some()
+    }
+
     /// Waits until a client is attached. Returns `false` if that does not happen within this time.
     pub fn wait_until_attached(&self, patience: Duration) -> bool {
         self.0.wait_until_attached(patience)
