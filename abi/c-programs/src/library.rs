@@ -17,6 +17,8 @@ pub enum Library {
     Cudbg,
     /// libopscope.
     Opscope,
+    /// libopscope_ort.
+    Ort,
     /// librocprofiler-sdk.
     RocprofilerSdk,
     /// librocprofiler64.
@@ -60,6 +62,7 @@ impl Library {
             Self::AscendCl => ("ascendcl", "opscope_ascendcl"),
             Self::Cudbg => ("cudbg", "opscope_cudbg"),
             Self::Opscope => ("opscope", "opscope_c"),
+            Self::Ort => ("ort", "opscope_ort"),
             Self::RocprofilerSdk => ("rocprofiler-sdk", "opscope_rocprofiler_sdk"),
             Self::RocprofilerV2 => ("rocprofiler-v2", "opscope_rocprofiler_v2"),
             Self::Roctx => ("roctx", "opscope_roctx"),

@@ -64,10 +64,15 @@ impl Running {
 
     /// Kills the program itself, and not only what watches its time.
     pub fn kill(&mut self) {
+        self.signal("-KILL");
+    }
+
+    /// Sends a signal that ends the program itself, such as `-TERM`, and waits for its end.
+    pub fn signal(&mut self, signal: &str) {
         let children = format!("/proc/{0}/task/{0}/children", self.child.id());
         let children = std::fs::read_to_string(children).expect("the process");
         for child in children.split_whitespace() {
-            succeeds(Command::new("kill").args(["-KILL", child]));
+            succeeds(Command::new("kill").args([signal, child]));
         }
         let _ = self.child.wait();
     }

@@ -1,0 +1,81 @@
+//! The debugger of the process, and the server through which a client attaches.
+
+use std::process;
+use std::sync::{Arc, Once, OnceLock};
+
+use opscope_border::system;
+use opscope_debug::server::{Listen, Server, ServerOptions};
+use opscope_debug::{Debugger, LoadedModelHandle};
+use opscope_model::{Capabilities, Fidelity};
+use opscope_onnx::Graph;
+use opscope_sys::Mutex;
+
+use crate::messages::say;
+use crate::variables::wanted;
+
+/// A debugger, and the process that serves it. A forked child has no thread that would serve it.
+struct Served {
+    debugger: Debugger,
+    process: u32,
+}
+
+static SERVED: OnceLock<Option<Served>> = OnceLock::new();
+
+/// The server, until the process exits.
+static SERVER: Mutex<Option<Server>> = Mutex::new(None);
+
+/// Shows a model to clients until the handle is dropped. The first model starts the server; if the environment says so,
+/// that waits for a client. Returns `None` if no server is asked for.
+pub fn show(graph: &Arc<Graph>, capabilities: Capabilities) -> Option<LoadedModelHandle> {
+    let listen = wanted().debug_server.as_ref()?;
+    let debugger = SERVED.get_or_init(create).as_ref()?.in_its_process()?;
+    let shown = debugger.load(graph, Fidelity::Exact).with_capabilities(capabilities);
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| start(debugger, listen));
+    Some(shown)
+}
+
+/// Returns the debugger while a client is attached to it.
+pub fn attached() -> Option<&'static Debugger> {
+    SERVED.get()?.as_ref()?.in_its_process().filter(|debugger| debugger.is_attached())
+}
+
+impl Served {
+    fn in_its_process(&self) -> Option<&Debugger> {
+        (self.process == process::id()).then_some(&self.debugger)
+    }
+}
+
+fn create() -> Option<Served> {
+    match Debugger::with_log(|message| say(message)) {
+        Ok(debugger) => Some(Served { debugger, process: process::id() }),
+        Err(error) => {
+            say(format_args!("no debugger can attach: {error}"));
+            None
+        }
+    }
+}
+
+fn start(debugger: &Debugger, listen: &Listen) {
+    match listen {
+        Listen::At(path) => say(format_args!("attach with: opscope debug --attach {}", path.display())),
+        Listen::ByProcess | Listen::Nowhere => {
+            say(format_args!("attach with: opscope debug --attach {}", process::id()));
+        }
+    }
+    match debugger.serve(ServerOptions { listen: listen.clone() }) {
+        Ok(server) => {
+            *SERVER.lock() = Some(server);
+            // Without memory for this, the socket stays, as that of a program that is killed.
+            let _ = system::at_exit(stop);
+        }
+        Err(error) => say(format_args!("no debugger can attach: {error}")),
+    }
+}
+
+/// Detaches the client and removes the socket.
+extern "C" fn stop() {
+    let server = SERVER.lock().take();
+    // At this point, a panic cannot be reported any more.
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(server)));
+}

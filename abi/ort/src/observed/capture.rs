@@ -1,0 +1,126 @@
+//! Recordings and dumps of a model, of its own runs on the inputs of the program.
+
+use std::fs::create_dir_all;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use opscope_dump::{Contents, Delivery, DirectorySink, Dumper, InputEntry, Request};
+use opscope_model::{Fidelity, Plan, RunId};
+use opscope_profile::{Call, Format, LoadMeter, Profiler, ProfilerOptions, Recording, RunKind, TimelineRuns};
+use opscope_tensor::Tensor;
+use opscope_text::counted;
+
+use super::Observed;
+use crate::model::Model;
+
+/// How many runs a recording has.
+const RUNS: u64 = 100;
+
+/// How many runs without times are before and after them, to see what taking times costs.
+const UNTIMED: u64 = 5;
+
+/// How long the program waits for a recording at most: a run that has begun ends, and fewer are recorded.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// The most recordings or dumps of one name.
+const MOST: u32 = 100_000;
+
+impl Observed {
+    /// Records runs in a directory of the model below this one. Returns its path.
+    pub(super) fn profile(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, String> {
+        let model = self.load(Fidelity::Optimised)?;
+        let plan = model.plan(inputs).map_err(|error| error.to_string())?;
+        let options = ProfilerOptions { survives_crash: true, ..ProfilerOptions::default() };
+        let info = model.recording_info();
+        let create = |path: &Path| Profiler::create(path, &info, &options).map_err(|error| error.to_string());
+        let (path, profiler) = free(directory, self.stem(), create)?;
+        profiler.called(Call::Load, model.loading().0, model.loading().1);
+        profiler.called(Call::Plan, plan.made().0, plan.made().1);
+        profiler.note("the model ran beside a session of a program, on the inputs of the session's first run");
+        if let Err(reason) = record(&model, &*plan, &profiler, inputs) {
+            profiler.set_incomplete(&reason);
+        }
+        profiler.finish().map_err(|error| error.to_string())?;
+        export(&path).map_err(|reason| format!("{} could not be exported: {reason}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Writes the tensors of every operator into a directory of the model below this one. Returns its path.
+    pub(super) fn dump(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, String> {
+        let model = self.load(Fidelity::Exact)?;
+        let plan = model.plan(inputs).map_err(|error| error.to_string())?;
+        let info = model.dump_info();
+        let create =
+            |path: &Path| DirectorySink::create(path, Contents::Tensors, &info).map_err(|error| error.to_string());
+        let (path, sink) = free(directory, self.stem(), create)?;
+        let dumper = Dumper::new();
+        // A program that is killed leaves every tensor that was computed.
+        let request = Request { delivery: Some(Delivery::Direct), ..Request::default() };
+        dumper.subscribe(Box::new(sink), request).map_err(|error| error.to_string())?;
+        dumper.add_plan(model.loaded(), &*plan).map_err(|error| error.to_string())?;
+        dumper.set_inputs(RunId(0), InputEntry::of(&self.graph, inputs));
+        let outcome = model.run_plan(&*plan, RunId(0), inputs, &dumper);
+        let report = dumper.finish().map_err(|error| error.to_string())?;
+        if let Err(error) = outcome {
+            return Err(format!("{error}; what was captured until then is in {}", path.display()));
+        }
+        let missing: usize = report.subscriptions.iter().map(|one| one.losses.count() as usize).sum();
+        match report.is_complete() {
+            true => Ok(path),
+            false => Err(format!("{} missing from {}", counted(missing, "tensor"), path.display())),
+        }
+    }
+}
+
+/// Runs with a profiler.
+fn record(model: &Model, plan: &dyn Plan, profiler: &Profiler, inputs: &[Tensor]) -> Result<(), String> {
+    let load = LoadMeter::begin();
+    let began = Instant::now();
+    let untimed = if model.takes_times_from_a_profile() { UNTIMED } else { 0 };
+    let phases =
+        [(RunKind::WarmUp, 1), (RunKind::Untimed, untimed), (RunKind::Measured, RUNS), (RunKind::Untimed, untimed)];
+    let mut number = 0;
+    for (kind, runs) in phases {
+        profiler.set_run_kind(kind);
+        for done in 0..runs {
+            // One run of each kind takes place in any case.
+            if done > 0 && began.elapsed() > LONGEST {
+                break;
+            }
+            let id = RunId(number);
+            number += 1;
+            model.run_plan(plan, id, inputs, profiler).map_err(|error| error.to_string())?;
+            load.measure();
+        }
+    }
+    profiler.set_load(load.end());
+    Ok(())
+}
+
+/// Writes timelines and tables beside the records, as `opscope benchmark --profiler` does.
+fn export(path: &Path) -> Result<(), String> {
+    let recording = Recording::open(path).map_err(|error| error.to_string())?;
+    let excerpt = recording.excerpt(TimelineRuns::default()).map_err(|error| error.to_string())?;
+    for format in Format::ALL {
+        excerpt.export(format, path).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Creates something in a directory that does not exist, below this one: `name`, or `name-2` if that is taken.
+fn free<T>(below: &Path, name: &str, create: impl Fn(&Path) -> Result<T, String>) -> Result<(PathBuf, T), String> {
+    create_dir_all(below).map_err(|error| format!("{} cannot be made: {error}", below.display()))?;
+    for number in 1..=MOST {
+        let path = below.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
+        if path.symlink_metadata().is_ok() {
+            continue;
+        }
+        match create(&path) {
+            Ok(created) => return Ok((path, created)),
+            // Another process, or another session, has taken the name meanwhile.
+            Err(_) if number < MOST && path.join("manifest.json").exists() => {}
+            Err(reason) => return Err(reason),
+        }
+    }
+    Err(format!("{} has {MOST} directories of the name '{name}'", below.display()))
+}

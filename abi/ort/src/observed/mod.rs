@@ -1,0 +1,178 @@
+//! A session of the program, and what runs beside it: the same model, by the same library, with the same options.
+
+mod capture;
+mod non_finite;
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf, absolute};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use opscope_debug::{Debugger, LoadedModelHandle};
+use opscope_engine_onnxruntime::{Library, OnnxRuntimeEngine, ProgramOptions};
+use opscope_model::{DeviceTensors, Engine, Fidelity, check_inputs, resized_inputs};
+use opscope_onnx::{Graph, ValueId};
+use opscope_sys::Mutex;
+use opscope_tensor::Tensor;
+
+pub use self::non_finite::has_non_finite;
+use crate::debug_server;
+use crate::messages::say;
+use crate::model::Model;
+use crate::variables::wanted;
+
+/// Where the program has its model from.
+pub enum ModelSource {
+    /// A file.
+    File(PathBuf),
+    /// Memory.
+    Memory {
+        /// The file's bytes.
+        bytes: Vec<u8>,
+        /// The directory of its external data; `None` for the working directory.
+        directory: Option<PathBuf>,
+    },
+}
+
+/// A session of the program.
+pub struct Observed {
+    /// The model as messages name it.
+    name: String,
+    graph: Arc<Graph>,
+    library: Arc<Library>,
+    options: ProgramOptions,
+    threads: NonZeroUsize,
+    /// The model with taps, loaded when it is first needed.
+    exact: OnceLock<Result<Model, String>>,
+    /// Whether there is a profile or a dump to be made.
+    has_to_capture: AtomicBool,
+    /// The lines about it so far.
+    said: Mutex<BTreeSet<String>>,
+    /// Shows the model to debuggers.
+    _shown: Option<LoadedModelHandle>,
+}
+
+impl Observed {
+    /// Reads the model of a session, which the library has just created.
+    ///
+    /// # Errors
+    /// Returns why it cannot be looked at.
+    pub fn new(
+        source: ModelSource,
+        library: Arc<Library>,
+        options: ProgramOptions,
+        threads: NonZeroUsize,
+    ) -> Result<Self, String> {
+        let (name, graph) = match source {
+            // The program may change its working directory before external data is read.
+            ModelSource::File(path) => {
+                (path.display().to_string(), Graph::load(&absolute(&path).unwrap_or_else(|_| path.clone())))
+            }
+            ModelSource::Memory { bytes, directory } => {
+                let path = directory.unwrap_or_default().join("(memory)");
+                ("(memory)".to_owned(), Graph::from_bytes(&absolute(&path).unwrap_or(path), bytes.into()))
+            }
+        };
+        let graph = Arc::new(graph.map_err(|error| error.to_string())?);
+        let capabilities =
+            OnnxRuntimeEngine::beside_program(Arc::clone(&library), options.clone()).capabilities(Fidelity::Exact);
+        let wanted = wanted();
+        Ok(Self {
+            _shown: debug_server::show(&graph, capabilities),
+            has_to_capture: AtomicBool::new(wanted.profile.is_some() || wanted.dump.is_some()),
+            name,
+            graph,
+            library,
+            options,
+            threads,
+            exact: OnceLock::new(),
+            said: Mutex::default(),
+        })
+    }
+
+    /// Returns the program's library.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// Returns the names of the model's inputs.
+    pub fn input_names(&self) -> Vec<&str> {
+        self.names(&self.graph.inputs)
+    }
+
+    /// Returns the names of the model's outputs.
+    pub fn output_names(&self) -> Vec<&str> {
+        self.names(&self.graph.outputs)
+    }
+
+    fn names(&self, values: &[ValueId]) -> Vec<&str> {
+        values.iter().map(|&value| self.graph.value(value).name.as_str()).collect()
+    }
+
+    /// Writes a line about the session to stderr, once.
+    pub fn say_once(&self, what: impl Display) {
+        let what = what.to_string();
+        if self.said.lock().insert(what.clone()) {
+            say(format_args!("the session of '{}': {what}", self.name));
+        }
+    }
+
+    /// Returns whether there is a profile or a dump to be made.
+    pub fn has_to_capture(&self) -> bool {
+        self.has_to_capture.load(Ordering::Relaxed)
+    }
+
+    /// Makes the profile and the dump that are asked for, unless another thread does. Inputs that do not fit the model are
+    /// left to the program's own run, which describes the error.
+    pub fn capture(&self, inputs: &[Tensor]) {
+        let fits = check_inputs(&self.graph, inputs).is_ok() && resized_inputs(&self.graph, inputs).next().is_none();
+        if !fits || !self.has_to_capture.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let wanted = wanted();
+        if let Some(directory) = &wanted.profile {
+            match self.profile(directory, inputs) {
+                Ok(path) => self.say_once(format_args!("its profile is in {}", path.display())),
+                Err(reason) => self.say_once(format_args!("it has no profile: {reason}")),
+            }
+        }
+        if let Some(directory) = &wanted.dump {
+            match self.dump(directory, inputs) {
+                Ok(path) => self.say_once(format_args!("its dump is in {}", path.display())),
+                Err(reason) => self.say_once(format_args!("it has no dump: {reason}")),
+            }
+        }
+    }
+
+    /// Runs once with a debugger. Returns `None` if the model cannot run with one, which a line says.
+    pub fn debug(&self, inputs: &[Tensor], debugger: &Debugger) -> Option<Result<Box<dyn DeviceTensors>, String>> {
+        match self.exact() {
+            // Inputs that do not fit are the program's error, which its own session describes.
+            Ok(model) if model.plan(inputs).is_err() => None,
+            Ok(model) => Some(model.run(inputs, debugger).map_err(|error| error.to_string())),
+            Err(reason) => {
+                self.say_once(format_args!("a debugger does not see its runs: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// Returns the model with taps.
+    fn exact(&self) -> Result<&Model, &str> {
+        let loaded = self.exact.get_or_init(|| self.load(Fidelity::Exact));
+        loaded.as_ref().map_err(String::as_str)
+    }
+
+    fn load(&self, fidelity: Fidelity) -> Result<Model, String> {
+        let engine = OnnxRuntimeEngine::beside_program(Arc::clone(&self.library), self.options.clone());
+        Model::load(engine, &self.graph, fidelity, self.threads).map_err(|error| error.to_string())
+    }
+
+    /// Returns the name that directories of the model have: that of its file.
+    fn stem(&self) -> &str {
+        let stem = Path::new(&self.name).file_stem().and_then(|stem| stem.to_str());
+        stem.filter(|stem| *stem != "(memory)").unwrap_or("model")
+    }
+}

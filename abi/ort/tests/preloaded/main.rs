@@ -1,0 +1,9 @@
+//! Programs in C and C++ that use ONNX Runtime, and into which the library is preloaded.
+
+mod captures;
+mod debugger;
+mod ends;
+mod file;
+mod forwarding;
+mod non_finite;
+mod support;
