@@ -154,7 +154,7 @@ impl Queue {
 
     /// Returns whether a tensor of this many bytes fits now. The producer asks if it drops a tensor that does not fit.
     pub fn has_space_for(&self, bytes: u64) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         let free = self.cap - state.used.min(self.cap) + state.free.len() * self.block;
         let blocks = bytes.div_ceil(self.block as u64).saturating_mul((self.block + OVERHEAD) as u64);
         let needed = if bytes <= SMALL as u64 { bytes + 2 * OVERHEAD as u64 } else { blocks + OVERHEAD as u64 };
@@ -165,7 +165,7 @@ impl Queue {
     /// one. A tensor that the engine keeps counts as if it were copied, because the engine copies it if it is not read
     /// soon.
     pub fn whole(&self, stream: Stream, tensor: Whole) -> Option<Stream> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let takes = OVERHEAD + Self::length(&stream);
         if state.gone || takes > self.cap {
             return Some(stream);
@@ -187,7 +187,7 @@ impl Queue {
 
     /// Queues the beginning of a stream. The consumer is notified with the message that follows.
     pub fn begin(&self, stream: Stream) -> Result<(), Refused> {
-        let mut state = self.find_space(0, self.lock())?.0;
+        let mut state = self.find_space(0, self.state.lock())?.0;
         state.used += OVERHEAD;
         if !state.gone {
             state.messages.push_back(Message::Begin(Arc::new(stream)));
@@ -197,7 +197,7 @@ impl Queue {
 
     /// Copies a piece of at most [`piece_size`](Self::piece_size) bytes into the queue.
     pub fn piece(&self, bytes: &[u8], offset: u64, last: bool) -> Result<(), Refused> {
-        let (mut state, space) = self.find_space(bytes.len(), self.lock())?;
+        let (mut state, space) = self.find_space(bytes.len(), self.state.lock())?;
         state.used += OVERHEAD;
         let data = match space {
             Space::Memory(block) => {
@@ -215,20 +215,20 @@ impl Queue {
                 Data::Spilled { offset, length: bytes.len() }
             }
         };
-        self.push_into(self.lock(), Message::Piece { data, offset, last });
+        self.push_into(self.state.lock(), Message::Piece { data, offset, last });
         Ok(())
     }
 
     /// Queues a message without data. It needs no space, so this never waits.
     pub fn push(&self, message: Message) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.used += OVERHEAD;
         self.push_into(state, message);
     }
 
     /// Closes the queue: no more messages come.
     pub fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.closed = true;
         self.wake(state);
     }
@@ -247,7 +247,7 @@ impl Queue {
     /// empty.
     pub fn take(&self, mut handled: Option<Message>) -> Option<Message> {
         let mut has_watched = false;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(message) = &mut handled {
             Self::free(message, &mut state);
             if state.waits {
@@ -266,7 +266,7 @@ impl Queue {
                 drop(state);
                 self.watch();
                 has_watched = true;
-                state = self.lock();
+                state = self.state.lock();
                 continue;
             }
             state.sleeps = true;
@@ -310,7 +310,7 @@ impl Queue {
 
     /// Ends the consumer's side: it takes no more messages.
     pub fn leave(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.gone = true;
         state.messages.clear();
         state.free.clear();
@@ -319,7 +319,7 @@ impl Queue {
 
     /// Reads the bytes of a piece that was spilled.
     pub fn read_spilled(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let file = self.lock().spill.clone().ok_or(io::ErrorKind::NotFound)?;
+        let file = self.state.lock().spill.clone().ok_or(io::ErrorKind::NotFound)?;
         let mut bytes = vec![0; length];
         file.read_exact_at(&mut bytes, offset)?;
         Ok(bytes)
@@ -427,15 +427,11 @@ impl Queue {
     fn capacity(&self, length: usize) -> usize {
         if length > SMALL { self.block } else { length }
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
 }
 
 impl Sleeper for Queue {
     fn wake_up(&self) {
-        drop(self.lock());
+        drop(self.state.lock());
         self.space.notify_all();
     }
 }

@@ -42,19 +42,19 @@ fn handle(queue: &Queue) {
     let message = queue.take(None);
     queue.close();
     assert!(message.is_some());
-    let mut state = queue.lock();
+    let mut state = queue.state.lock();
     Queue::free(&mut message.expect("one waits"), &mut state);
     state.closed = false;
 }
 
 /// Returns the number of pieces in the spill file, and the end of the file.
 fn spilled(queue: &Queue) -> (usize, u64) {
-    let state = queue.lock();
+    let state = queue.state.lock();
     (state.spilled, state.spill_end)
 }
 
 fn used(queue: &Queue) -> usize {
-    queue.lock().used
+    queue.state.lock().used
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_whole_tensor_takes_its_bytes_and_512_more_until_it_was_handled() {
     assert_eq!(used(&queue), 64 * KIB);
     assert!(!put(&queue, 0));
     handle(&queue);
-    assert_eq!((used(&queue), queue.lock().progress), (0, 1));
+    assert_eq!((used(&queue), queue.state.lock().progress), (0, 1));
     assert!(put(&queue, 1000) && put(&queue, 2000));
     assert_eq!(used(&queue), 3000 + 2 * 512);
 }
@@ -97,18 +97,18 @@ fn a_large_piece_takes_a_block_that_is_used_again_and_a_small_one_its_bytes() {
     assert_eq!(used(&queue), 3 * 512 + 32 * KIB + 256 * KIB);
     (0..3).for_each(|_| handle(&queue));
     // The block is kept.
-    assert_eq!((used(&queue), queue.lock().free.len()), (256 * KIB, 1));
+    assert_eq!((used(&queue), queue.state.lock().free.len()), (256 * KIB, 1));
     assert!(queue.has_space_for(768 * KIB as u64), "what a block takes is free");
     assert!(!queue.has_space_for(768 * KIB as u64 + 1));
     queue.piece(&vec![3; SMALL], 0, false).expect("there is room");
-    assert_eq!((used(&queue), queue.lock().free.len()), (256 * KIB + SMALL + 512, 1), "a small one leaves it");
+    assert_eq!((used(&queue), queue.state.lock().free.len()), (256 * KIB + SMALL + 512, 1), "a small one leaves it");
     handle(&queue);
     queue.piece(&vec![3; 100 * KIB], 0, true).expect("there is room");
-    assert_eq!((used(&queue), queue.lock().free.len()), (256 * KIB + 512, 0));
+    assert_eq!((used(&queue), queue.state.lock().free.len()), (256 * KIB + 512, 0));
     handle(&queue);
     // It is freed if a tensor needs its space.
     assert!(put(&queue, (1 << 20) - 512));
-    assert_eq!((used(&queue), queue.lock().free.len()), (1 << 20, 0));
+    assert_eq!((used(&queue), queue.state.lock().free.len()), (1 << 20, 0));
 }
 
 #[test]
@@ -134,10 +134,10 @@ fn a_block_that_is_free_is_no_use_without_room_for_its_message() {
     // With the free block, 511 bytes are left.
     let rest = (1 << 20) - 256 * KIB - 512 - 511;
     assert!(put(&queue, rest));
-    assert_eq!((used(&queue), queue.lock().free.len()), ((1 << 20) - 511, 1));
+    assert_eq!((used(&queue), queue.state.lock().free.len()), ((1 << 20) - 511, 1));
     assert!(matches!(queue.piece(&vec![2; 100 * KIB], 0, true), Err(Refused::Patience(_))));
     // It was freed in the search for space, and a piece that is one byte smaller fits with a new one.
-    assert_eq!((used(&queue), queue.lock().free.len()), (rest + 512, 0));
+    assert_eq!((used(&queue), queue.state.lock().free.len()), (rest + 512, 0));
     handle(&queue);
     assert!(put(&queue, rest - 1));
     queue.piece(&vec![2; 100 * KIB], 0, true).expect("it fits");
@@ -157,7 +157,7 @@ fn what_does_not_fit_is_spilled_back_to_back_and_the_file_begins_anew_when_it_is
         assert_eq!(queue.read_spilled(0, 300).expect("it was written"), [round + 1; 300]);
         assert_eq!(queue.read_spilled(300, 50).expect("it was written"), [round + 2; 50]);
         assert!(queue.read_spilled(301, 50).is_err(), "there is no more");
-        let places: Vec<_> = std::iter::from_fn(|| queue.lock().messages.pop_back()).collect();
+        let places: Vec<_> = std::iter::from_fn(|| queue.state.lock().messages.pop_back()).collect();
         let place = |message: &Message| match message {
             Message::Piece { data: Data::Spilled { offset, length }, offset: at, last } => {
                 Some((*offset, *length, *at, *last))
@@ -169,11 +169,11 @@ fn what_does_not_fit_is_spilled_back_to_back_and_the_file_begins_anew_when_it_is
         let mut rest = None;
         for mut message in places {
             match place(&message) {
-                Some(_) => Queue::free(&mut message, &mut queue.lock()),
+                Some(_) => Queue::free(&mut message, &mut queue.state.lock()),
                 None => rest = Some(message),
             }
         }
-        queue.lock().messages.extend(rest);
+        queue.state.lock().messages.extend(rest);
         assert_eq!(spilled(&queue), (0, 0));
     }
 }
@@ -183,9 +183,9 @@ fn a_queue_that_was_left_takes_nothing() {
     let queue = blocking(64 * KIB);
     assert!(put(&queue, 10));
     queue.leave();
-    assert!(queue.lock().messages.is_empty());
+    assert!(queue.state.lock().messages.is_empty());
     assert!(!put(&queue, 10));
     assert!(matches!(queue.begin(stream(1)), Err(Refused::Gone)));
     queue.push(Message::RunEnded(RunId(0)));
-    assert!(queue.lock().messages.is_empty());
+    assert!(queue.state.lock().messages.is_empty());
 }
