@@ -17,6 +17,7 @@ use crate::messages::say;
 static BASES: [OrtApiBase; SLOTS] = [base::<0>(), base::<1>(), base::<2>(), base::<3>()];
 
 /// The functions that stand in for `OrtGetApiBase`, where the program looks it up in one library.
+#[cfg(target_arch = "x86_64")]
 static ENTRIES: [extern "C" fn() -> *const OrtApiBase; SLOTS] = [entry::<0>, entry::<1>, entry::<2>, entry::<3>];
 
 /// The most functions that a table has. That of 1.31 has some 450.
@@ -28,6 +29,7 @@ pub fn base_of(slot: usize) -> *const OrtApiBase {
 }
 
 /// Returns what the program gets instead of the library's function `OrtGetApiBase`.
+#[cfg(target_arch = "x86_64")]
 pub fn entry_of(slot: usize) -> extern "C" fn() -> *const OrtApiBase {
     ENTRIES[slot]
 }
@@ -36,6 +38,7 @@ const fn base<const SLOT: usize>() -> OrtApiBase {
     OrtApiBase { GetApi: get_api::<SLOT>, GetVersionString: version::<SLOT> }
 }
 
+#[cfg(target_arch = "x86_64")]
 extern "C" fn entry<const SLOT: usize>() -> *const OrtApiBase {
     base_of(SLOT)
 }

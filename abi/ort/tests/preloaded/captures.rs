@@ -20,7 +20,7 @@ fn the_recording_has_a_hundred_runs_and_every_operator_and_the_dump_every_output
     same_with_and_without(&library.digits(Way::Linked, "file", 1, 2), &asked);
     let graph = Graph::load(model("digits_cnn.onnx").as_ref()).expect("the model");
 
-    let recording = Recording::open(&profile.join("digits_cnn")).expect("a recording");
+    let recording = Recording::open(profile.join("digits_cnn")).expect("a recording");
     let account = recording.account().expect("an account");
     assert!(account.complete, "{:?}", recording.problems());
     assert_eq!((account.runs.measured, account.runs.warm_up), (100, 1));
@@ -81,7 +81,7 @@ fn an_operator_of_the_programs_own_is_dumped_as_any_other() {
     let double = double.expect("the operator").read().expect("its tensor");
     let expected: Vec<u8> = [2f32, -4.0, 6.0].iter().flat_map(|number| number.to_le_bytes()).collect();
     assert_eq!(double.bytes(), expected);
-    assert!(Recording::open(&place.path().join("profile/custom")).is_ok(), "{}", printed.stderr);
+    assert!(Recording::open(place.path().join("profile/custom")).is_ok(), "{}", printed.stderr);
 }
 
 /// A model that computes `y = Relu(Double(x))`, of three numbers, where `Double` is of the operator set `test`.

@@ -22,7 +22,7 @@ fn a_program_that_is_killed_or_ended_by_a_signal_leaves_its_recording_and_its_du
         // Its first run is over.
         running.line();
         running.signal(signal);
-        let recording = Recording::open(&profile.join("digits_cnn")).expect("a recording");
+        let recording = Recording::open(profile.join("digits_cnn")).expect("a recording");
         assert!(recording.account().expect("an account").complete, "{:?}", recording.problems());
         let stored = StoredDump::open(&dump.join("digits_cnn")).expect("a dump");
         assert!(stored.tensors.iter().any(|tensor| tensor.place.operator.as_deref() == Some("/Softmax")));
