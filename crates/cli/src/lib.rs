@@ -70,6 +70,8 @@ enum Command {
     /// Let an editor debug a model (Debug Adapter Protocol)
     Dap(debug::dap::DapArguments),
     /// Watch a PyTorch program: every value, the first NaN
+    // The package for Python has this command, and its own help for it.
+    #[command(hide = true)]
     Torch(torch::TorchArguments),
     /// Show the engines that can run a model here
     Engines(engines::EnginesArguments),
