@@ -68,6 +68,7 @@ enum Command {
     /// Stop a model at its operators, look at tensors, change them
     Debug(Box<debug::DebugArguments>),
     /// Let an editor debug a model (Debug Adapter Protocol)
+    #[command(hide = true)]
     Dap(debug::dap::DapArguments),
     /// Watch a PyTorch program: every value, the first NaN
     // The package for Python has this command, and its own help for it.

@@ -4,14 +4,13 @@ mod process;
 
 use process::{Ended, Workplace, end, model};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 12] = [
     "benchmark",
     "export",
     "compare",
     "inspect",
     "report",
     "debug",
-    "dap",
     "torch",
     "engines",
     "machine",

@@ -9,7 +9,7 @@ use std::process::Command;
 use process::{Ended, Workplace, end};
 
 /// A crate of `abi/` has an archive of this name.
-const ARCHIVES: [&str; 6] = ["c", "ascendcl", "cudbg", "rocprofiler_sdk", "rocprofiler_v2", "roctx"];
+const ARCHIVES: [&str; 7] = ["c", "ascendcl", "cudbg", "ort", "rocprofiler_sdk", "rocprofiler_v2", "roctx"];
 
 /// The names that loaders look for, of every vendor's library.
 const VENDORS: [&str; 6] = [
@@ -102,7 +102,7 @@ fn only_the_parts_that_are_named_are_installed() {
     install(&place, &["markers", "--only", "roctx"]);
     assert!(!licences("markers").contains("tract-core"));
     for (arguments, says) in [
-        (&["p", "--only", "rocm"][..], "there is no part 'rocm'; the parts are: command c roctx"),
+        (&["p", "--only", "rocm"][..], "there is no part 'rocm'; the parts are: command c ort roctx"),
         (&["p", "--only", ","], "usage: scripts/install PREFIX"),
         (&["p", "--only"], "usage: scripts/install PREFIX"),
         (&["--uninstall", "p", "--only", "c"], "usage: scripts/install PREFIX"),

@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// Every command's page.
-pub const PAGES: [Page; 14] = [
+pub const PAGES: [Page; 13] = [
     Page {
         command: "",
         examples: [
@@ -147,16 +147,6 @@ pub const PAGES: [Page; 14] = [
             ("json", "print one JSON object a line"),
             ("quiet", "print results, stops and errors only"),
         ],
-        files: &[],
-    },
-    Page {
-        command: "dap",
-        examples: [
-            ("opscope dap", "for an editor, which starts it"),
-            ("opscope debug model.onnx", "the same at a prompt"),
-            ("opscope debug --attach 1234", "a running --debug-server"),
-        ],
-        options: &[],
         files: &[],
     },
     Page {

@@ -43,8 +43,9 @@ impl Messages {
 
     fn say(self, kind: &str, text: impl Display) {
         if !self.quiet {
-            // The command continues if stderr is closed.
-            let _ = writeln!(io::stderr(), "{kind}: {}", shown_text(&text.to_string()));
+            // In one piece, so that a process that is killed leaves no half of a line. The command continues if stderr is closed.
+            let line = format!("{kind}: {}\n", shown_text(&text.to_string()));
+            let _ = io::stderr().write_all(line.as_bytes());
         }
     }
 }
