@@ -290,13 +290,13 @@ impl Program {
     }
 
     /// Shows the statistics that a device has computed, in the order in which they were deferred. Those that are not
-    /// given are missing.
-    pub fn resolve(&mut self, statistics: impl IntoIterator<Item = Statistics>) {
+    /// given, or `None`, are missing.
+    pub fn resolve(&mut self, statistics: impl IntoIterator<Item = Option<Statistics>>) {
         let mut computed = statistics.into_iter();
         let run = RunId(self.steps.current());
         for Deferred { operator, slot, tensor, statistics } in std::mem::take(&mut self.deferred) {
             let dispatch = dispatch_of(run, &operator);
-            let statistics = statistics.or_else(|| computed.next());
+            let statistics = statistics.or_else(|| computed.next().flatten());
             for Observer { observer, .. } in self.observers.iter().flatten() {
                 match &statistics {
                     Some(statistics) => observer.summarised(&dispatch, slot, &tensor, statistics),

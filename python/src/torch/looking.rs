@@ -88,29 +88,46 @@ pub fn operator<'py>(
     }
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
     show(state, py, &place, &inputs, &written, &shown)?;
-    keep_reductions(state, py, &computed)
+    keep_reductions(tap, state, py, &computed)
 }
 
-/// Keeps the statistics that a device computes until the end of the step. Very many are fetched earlier.
-fn keep_reductions(state: &mut State, py: Python<'_>, computed: &[Found<'_>]) -> PyResult<()> {
-    let reductions = computed.iter().filter_map(|found| found.reduction());
-    state.reductions.extend(reductions.map(|reduction| reduction.clone_ref(py)));
-    if state.reductions.len() >= MOST_REDUCTIONS { fetch(state, py) } else { Ok(()) }
+/// Keeps what a device computes or copies until the end of the step. Very much is fetched earlier.
+fn keep_reductions(tap: &TorchTap, state: &mut State, py: Python<'_>, computed: &[Found<'_>]) -> PyResult<()> {
+    for found in computed {
+        if let Some(reduction) = found.reduction() {
+            state.reductions.push(reduction.clone_ref(py));
+            state.reduced_bytes += found.length().min(LARGEST_COPY);
+        }
+    }
+    let is_much = state.reductions.len() >= MOST_REDUCTIONS || state.reduced_bytes >= MOST_BYTES;
+    if is_much { fetch(tap, state, py) } else { Ok(()) }
 }
 
-/// How many statistics wait on devices.
+/// How many statistics wait on devices, and how many bytes are copied from there meanwhile, at most.
 const MOST_REDUCTIONS: usize = 1 << 14;
+const MOST_BYTES: usize = 64 << 20;
 
-/// Fetches the statistics that devices have computed.
-pub fn fetch(state: &mut State, py: Python<'_>) -> PyResult<()> {
+/// As many bytes as a copy has at most: `COPIED` in `opscope.torch._reductions`.
+const LARGEST_COPY: usize = 1 << 20;
+
+/// Fetches the statistics that devices have computed, and computes those of copies.
+pub fn fetch(tap: &TorchTap, state: &mut State, py: Python<'_>) -> PyResult<()> {
     if state.reductions.is_empty() {
         return Ok(());
     }
+    state.reduced_bytes = 0;
     let reductions = PyList::new(py, std::mem::take(&mut state.reductions))?;
     let fetched = py.import("opscope.torch._reductions")?.call_method1("fetch", (reductions,));
-    let rows: Vec<[f64; 8]> = fetched.and_then(|rows| rows.extract()).unwrap_or_default();
+    let fetched: Vec<Bound<'_, PyAny>> = fetched.and_then(|fetched| fetched.extract()).unwrap_or_default();
     let counts: Vec<u64> = state.program.deferred_elements();
-    state.program.resolve(rows.into_iter().zip(counts).map(|(row, count)| statistics(row, count)));
+    let computed = fetched.iter().zip(counts).map(|(one, count)| match tap.reader.is_tensor(one) {
+        true => match tap.reader.read(one, Want::All).shown() {
+            Shown::Tensor { tensor, .. } => Statistics::of(&tensor.view()).ok(),
+            _ => None,
+        },
+        false => one.extract().ok().map(|row| statistics(row, count)),
+    });
+    state.program.resolve(computed);
     Ok(())
 }
 
@@ -248,7 +265,7 @@ pub fn module(tap: &Bound<'_, TorchTap>, call: &Call, output: &Bound<'_, PyAny>)
     let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| this.reader.read(tensor, want)).collect();
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
     show(&mut state, py, &place, &[], &[], &shown)?;
-    keep_reductions(&mut state, py, &computed)?;
+    keep_reductions(this, &mut state, py, &computed)?;
     drop(state);
     if this.looks_backward && phase == Phase::Forward && this.autograd.is_enabled(py) {
         for (slot, tensor) in outputs.iter().enumerate() {
@@ -279,7 +296,7 @@ impl GradientHook {
         let place = Place { phase: Phase::Backward, operator: name, ..self.place.clone() };
         let found = tap.reader.read(gradient, state.want());
         show(&mut state, py, &place, &[], &[], &[found.shown()])?;
-        keep_reductions(&mut state, py, &[found])
+        keep_reductions(tap, &mut state, py, &[found])
     }
 }
 
@@ -287,7 +304,7 @@ impl GradientHook {
 pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let mut state = tap.lock();
     let state = &mut *state;
-    fetch(state, py)?;
+    fetch(tap, state, py)?;
     state.program.finish(error.map_or(Ok(()), Err));
     let (executions, operators) = (state.program.executions(), state.program.operators());
     let not_called = state.modules.not_called();

@@ -79,6 +79,8 @@ struct State {
     problems: Vec<String>,
     /// The statistics that devices are computing, in their order.
     reductions: Vec<Py<PyAny>>,
+    /// How many bytes of tensors are copied from devices for them, at most.
+    reduced_bytes: usize,
 }
 
 thread_local! {
@@ -166,6 +168,7 @@ impl TorchTap {
                 not_seen: BTreeMap::new(),
                 problems: Vec::new(),
                 reductions: Vec::new(),
+                reduced_bytes: 0,
             }),
         })
     }
@@ -203,7 +206,7 @@ impl TorchTap {
         let address = module.as_ptr() as usize;
         if around.is_none() && !is_recomputed {
             if state.program.would_end(address) {
-                looking::fetch(state, py)?;
+                looking::fetch(self, state, py)?;
                 state.calls.clear();
             }
             state.program.root_called(address);
@@ -252,7 +255,7 @@ impl TorchTap {
     fn step(&self, py: Python<'_>) -> PyResult<()> {
         let Some(_inside) = self.begin() else { return Ok(()) };
         let mut state = self.lock();
-        looking::fetch(&mut state, py)?;
+        looking::fetch(self, &mut state, py)?;
         state.program.end_step();
         state.calls.clear();
         Ok(())

@@ -158,6 +158,11 @@ impl Found<'_> {
         }
     }
 
+    /// The size of the memory that it lies in on its device, in bytes.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
     /// The statistics that the device computes.
     pub fn reduction(&self) -> Option<&Py<PyAny>> {
         match &self.data {
