@@ -43,8 +43,8 @@ pub trait Sink: Send {
     /// Takes the next piece of the stream that began last.
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer;
 
-    /// Takes the statistics of a tensor whose data is not known. Their hash has no meaning. Returns `None` if the sink
-    /// needs the data, so that the tensor counts as missing.
+    /// Takes the statistics of a tensor whose data is not known. Their hash is 0 if it is not known either. Returns
+    /// `None` if the sink needs the data, so that the tensor counts as missing.
     fn summary(&mut self, _stream: &Stream, _statistics: &Statistics) -> Option<Answer> {
         None
     }

@@ -248,8 +248,10 @@ impl Sink for DirectorySink {
             return None;
         }
         let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Statistics);
-        let line = IndexLine { xxh3: None, ..line.with_statistics(statistics) };
-        let written = self.write_csv(stream, statistics, false).and_then(|()| self.write_line(&line));
+        let line = line.with_statistics(statistics);
+        let has_hash = statistics.xxh3 != 0;
+        let line = IndexLine { xxh3: line.xxh3.filter(|_| has_hash), ..line };
+        let written = self.write_csv(stream, statistics, has_hash).and_then(|()| self.write_line(&line));
         Some(match written {
             Ok(()) => {
                 self.manifest.manifest.tensors += 1;
