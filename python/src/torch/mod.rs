@@ -94,7 +94,8 @@ struct Inside;
 impl Inside {
     /// Returns `None` if the thread is inside already.
     fn enter() -> Option<Self> {
-        IS_INSIDE.with(|is_inside| !is_inside.replace(true)).then_some(Self)
+        // Not `then_some`: a mark that is made and dropped would end the one that the thread has.
+        IS_INSIDE.with(|is_inside| !is_inside.replace(true)).then(|| Self)
     }
 }
 

@@ -1,5 +1,8 @@
 """Every value of small networks of many kinds, against an independent judge."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -190,6 +193,36 @@ def test_opscope_reads_a_dump(tmp_path):
     assert dump.complete and dump.engine == "torch"
     tensor = dump["head/aten.addmm.default"].output[0]
     assert np.array_equal(tensor.numpy(), output.detach().numpy())
+
+
+def test_what_the_tap_computes_itself_is_not_looked_at(tmp_path):
+    """Between two steps statistics are fetched, by operators of torch, while the mode is on. Otherwise the tap would wait for itself."""
+    code = f"""
+import torch
+from opscope.torch import _reductions
+from opscope.torch._session import Session
+
+real = _reductions.fetch
+
+def fetch(reductions):
+    for _ in range(3):
+        torch.ones(2) + 1
+    return real(reductions)
+
+_reductions.fetch = fetch
+network = torch.nn.Linear(2, 2)
+session = Session(level="op", backward=False, steps=None, compiled="eager", reduces_all=True)
+session.tap.dump({str(tmp_path / "dump")!r}, True, [])
+session.attach()
+for _ in range(3):
+    network(torch.ones(1, 2))
+session.detach()
+session.close(None)
+assert session.result.complete, session.result.errors
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    operators = [line.operator.split("/")[-1] for line in lines(tmp_path / "dump")]
+    assert operators.count("aten.addmm.default") == 3 and "aten.add.Tensor" not in operators
 
 
 @pytest.mark.parametrize("copied", [0, 1 << 20])
