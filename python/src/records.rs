@@ -9,6 +9,7 @@ use opscope::trace::{
 use opscope_sys::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
@@ -17,29 +18,36 @@ use crate::table::Table;
 /// A named range of the calling thread: `with opscope.range("load"): ...`. A recorder has it beside the model's operators.
 #[pyclass(module = "opscope", name = "range", unsendable)]
 pub struct NamedRange {
-    name: String,
-    open: Vec<Range>,
+    /// Python's own text, which is not copied.
+    name: PyBackedStr,
+    open: Option<Range>,
+    /// The ranges around it, if the block is entered again within itself.
+    around: Vec<Range>,
 }
 
 #[pymethods]
 impl NamedRange {
     #[new]
-    fn new(name: String) -> Self {
-        Self { name, open: Vec::new() }
+    fn new(name: PyBackedStr) -> Self {
+        Self { name, open: None, around: Vec::new() }
     }
 
     fn __enter__(mut this: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
         let range = opscope::range(&this.name);
-        this.open.push(range);
+        if let Some(around) = this.open.replace(range) {
+            this.around.push(around);
+        }
         this
     }
 
     fn __exit__(&mut self, _kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) {
-        drop(self.open.pop());
+        // The inner one ends before it is replaced.
+        drop(self.open.take());
+        self.open = self.around.pop();
     }
 
     fn __repr__(&self) -> String {
-        format!("<opscope.range {:?}>", self.name)
+        format!("<opscope.range {:?}>", &*self.name)
     }
 }
 
