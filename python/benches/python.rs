@@ -1,7 +1,7 @@
 //! What the Python package adds to the library: to memory, to a run, to a dump, to the start of a program.
 //!
-//! What is measured runs in `worker.py`, in the Python of `OPSCOPE_BENCH_PYTHON`, which has the package. It answers each line with the
-//! cost of what the line names.
+//! What is measured runs in `worker.py`, in the Python of `OPSCOPE_BENCH_PYTHON`, which has the package. It answers
+//! each line with the cost of what the line names.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -79,8 +79,8 @@ fn dump(worker: &Worker) {
     print(case, judged, "x", ("the command, ms", rounds.cost(1).value * 1e-6), goal);
 }
 
-/// What a run takes at most above its input, which the program has, and its output. What a session of ONNX Runtime's own takes
-/// above them is not opscope's: it is the peer.
+/// What a run takes at most above its input, which the program has, and its output. What a session of ONNX Runtime's
+/// own takes above them is not opscope's: it is the peer.
 fn memory(worker: &Worker, engine: &str) {
     let sample = |of: &str| worker.ask(&format!("memory {of}")) / MIB;
     let own = if engine == "onnxruntime" { sample("session") } else { 0.0 };

@@ -1,4 +1,5 @@
-//! The extension of the Python package `opscope`: it turns arrays into tensors and tables into streams, and calls the library.
+//! The extension of the Python package `opscope`: it turns arrays into tensors and tables into streams, and calls the
+//! library.
 //!
 //! # Rooms
 //!

@@ -15,7 +15,8 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::table::Table;
 
-/// A named range of the calling thread: `with opscope.range("load"): ...`. A recorder has it beside the model's operators.
+/// A named range of the calling thread: `with opscope.range("load"): ...`. A recorder has it beside the model's
+/// operators.
 #[pyclass(module = "opscope", name = "range", unsendable)]
 pub struct NamedRange {
     /// Python's own text, which is not copied.
@@ -135,8 +136,8 @@ impl Recorder {
         Ok(ended.map_err(Failure::any)?)
     }
 
-    /// A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine was started, and the
-    /// thread.
+    /// A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine
+    /// was started, and the thread.
     #[getter]
     fn table(&self) -> Table {
         let Rows { rows, .. } = &*self.rows.lock();

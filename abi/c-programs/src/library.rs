@@ -114,7 +114,8 @@ impl Library {
     }
 }
 
-/// Returns the files that describe the crate's library, or each of several, and the sources in C of what is installed beside it.
+/// Returns the files that describe the crate's library, or each of several, and the sources in C of what is installed
+/// beside it.
 fn descriptions(root: &Path) -> impl Iterator<Item = PathBuf> {
     let several = fs::read_dir(root.join("libraries")).into_iter().flatten().flatten().map(|entry| entry.path());
     let places = iter::once(root.to_owned()).chain(several);

@@ -29,7 +29,8 @@ const KEPT: [&str; 2] = ["TMPDIR", "XDG_RUNTIME_DIR"];
 /// Names a command that runs the programs, such as `valgrind --quiet`; they have three times as long then.
 const RUNNER: &str = "OPSCOPE_C_PROGRAMS_RUNNER";
 
-/// A program to compile and run. It has a directory of its own, which is empty but for what is put beside it, and is run there.
+/// A program to compile and run. It has a directory of its own, which is empty but for what is put beside it, and is
+/// run there.
 #[derive(Clone, Debug)]
 pub struct Program {
     library: Library,
@@ -58,8 +59,8 @@ struct Beside {
 }
 
 impl Program {
-    /// A file of `tests/c` of a library's crate, or one with a whole path, as a program that finds the library's headers, and its files
-    /// where an option names them. A file of C is compiled as C++, too.
+    /// A file of `tests/c` of a library's crate, or one with a whole path, as a program that finds the library's
+    /// headers, and its files where an option names them. A file of C is compiled as C++, too.
     pub fn of(library: Library, source: impl AsRef<Path>) -> Self {
         let source = library.root().join("tests/c").join(source);
         let is_c = source.extension().is_some_and(|extension| extension == "c");
@@ -115,7 +116,8 @@ impl Program {
         self
     }
 
-    /// As [`beside`](Self::beside), and links the program with it, before what its options name. The source may have a whole path.
+    /// As [`beside`](Self::beside), and links the program with it, before what its options name. The source may have a
+    /// whole path.
     pub fn linked_beside(mut self, source: impl AsRef<Path>, name: &str, options: &[&str]) -> Self {
         self.beside.push(self.shared(source.as_ref(), name, options, true));
         self
@@ -252,8 +254,8 @@ impl Program {
         [&self.source].into_iter().chain(&self.more)
     }
 
-    /// Returns a compiler of these files, that finds headers and libraries. It looks for libraries in `directories` first: one may
-    /// have the name of a library of ours.
+    /// Returns a compiler of these files, that finds headers and libraries. It looks for libraries in `directories`
+    /// first: one may have the name of a library of ours.
     fn compiler<'a>(
         &self,
         language: Language,
@@ -278,7 +280,8 @@ impl Program {
     }
 }
 
-/// Writes a file of code that is not in the repository, such as a page's. Returns its path, which is the same for the same code.
+/// Writes a file of code that is not in the repository, such as a page's. Returns its path, which is the same for the
+/// same code.
 pub fn source(name: &str, code: &str) -> PathBuf {
     let directory = built().join("sources").join(hash_of(code));
     fs::create_dir_all(&directory).expect("a directory");

@@ -4,8 +4,8 @@
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their
 //! spelling to a job), `isolate` (a job in its own process), `child` (a process that dies with its parent), `consumers`
-//! (libraries that receive what models do), `again` (how the command starts itself), `artifact` (what is at a path), `help` (its lengths, examples, tips),
-//! `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! (libraries that receive what models do), `again` (how the command starts itself), `artifact` (what is at a path),
+//! `help` (its lengths, examples, tips), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
@@ -94,8 +94,8 @@ enum Command {
 
 /// Runs the command with these words, the program's name first, and returns its exit code. What was printed is flushed.
 ///
-/// `launcher` are the words that start the same command in another process, if that is not the file of this process alone. The first
-/// call in a process sets them.
+/// `launcher` are the words that start the same command in another process, if that is not the file of this process
+/// alone. The first call in a process sets them.
 ///
 /// It may also end the process, as on Ctrl-C.
 pub fn run(words: impl IntoIterator<Item = OsString>, launcher: Vec<OsString>) -> u8 {

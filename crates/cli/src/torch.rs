@@ -14,7 +14,8 @@ pub struct TorchArguments {
     program: Vec<OsString>,
 }
 
-/// Refuses the command: what watches a PyTorch program is part of the package for Python, which has a command of its own.
+/// Refuses the command: what watches a PyTorch program is part of the package for Python, which has a command of its
+/// own.
 pub fn run(arguments: &TorchArguments) -> Result<Exit, Failure> {
     let what = arguments.program.first().map(|word| word.to_string_lossy()).unwrap_or_default();
     Err(Failure::wrong_use(format!(

@@ -1,4 +1,5 @@
-//! `scripts/install`: which parts it puts where, and that removing leaves nothing. The build is a directory of small stand-ins.
+//! `scripts/install`: which parts it puts where, and that removing leaves nothing. The build is a directory of small
+//! stand-ins.
 
 mod process;
 

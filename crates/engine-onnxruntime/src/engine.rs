@@ -28,8 +28,8 @@ impl OnnxRuntimeEngine {
         Setup::new(library, options).map(Self)
     }
 
-    /// Creates an engine whose sessions have the options of a session of the program, except those that write files, and
-    /// in exact runs those of optimisation and parallel execution.
+    /// Creates an engine whose sessions have the options of a session of the program, except those that write files,
+    /// and in exact runs those of optimisation and parallel execution.
     pub fn beside_program(library: Arc<Library>, options: ProgramOptions) -> Self {
         Self(Setup::of_program(library, options.0))
     }

@@ -1,7 +1,9 @@
-//! Tensors in both directions, by DLPack 1.1 and by what was before it: the layouts of `dlpack.h`, in capsules of Python.
+//! Tensors in both directions, by DLPack 1.1 and by what was before it: the layouts of `dlpack.h`, in capsules of
+//! Python.
 //!
-//! A capsule is named `dltensor`, or `dltensor_versioned` from version 1.0 on. Whoever takes the tensor out of it renames it to `used_...`
-//! and calls the deleter when it needs the memory no more. A capsule that was not used calls the deleter itself.
+//! A capsule is named `dltensor`, or `dltensor_versioned` from version 1.0 on. Whoever takes the tensor out of it
+//! renames it to `used_...` and calls the deleter when it needs the memory no more. A capsule that was not used calls
+//! the deleter itself.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::{self, NonNull};
@@ -113,8 +115,8 @@ pub fn dtype_of(code: u8, bits: u8, lanes: u16) -> Option<DType> {
     TYPES.iter().find(|row| lanes == 1 && (row.1, row.2) == (code, bits)).map(|row| row.0)
 }
 
-/// Takes a tensor from an object with `__dlpack__`, without a copy where its elements lie one behind the other. Returns `None` for an
-/// object without it, or one that refuses to lend its memory by it.
+/// Takes a tensor from an object with `__dlpack__`, without a copy where its elements lie one behind the other. Returns
+/// `None` for an object without it, or one that refuses to lend its memory by it.
 pub fn import(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>> {
     let py = object.py();
     let Some(method) = object.getattr_opt("__dlpack__")? else { return Ok(None) };
@@ -250,8 +252,8 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Tensor> {
             Tensor::new(dtype, shape, bytes)
         }
         _ => {
-            // SAFETY: DLPack says that the elements lie there until the deleter is called. Whoever passes an array to a run must not
-            // write to it meanwhile.
+            // SAFETY: DLPack says that the elements lie there until the deleter is called. Whoever passes an array to a
+            // run must not write to it meanwhile.
             let lent = unsafe { Lent::new(address, length, given) };
             Tensor::from_owner(dtype, shape, Arc::new(lent))
         }
@@ -266,8 +268,8 @@ struct Exported {
     strides: Vec<i64>,
 }
 
-/// Returns a capsule of the tensor, whose memory stays where it is. `versioned` says whether the one who asked knows version 1.0;
-/// `copied` whether the tensor is a copy that was made for it, which it may write to.
+/// Returns a capsule of the tensor, whose memory stays where it is. `versioned` says whether the one who asked knows
+/// version 1.0; `copied` whether the tensor is a copy that was made for it, which it may write to.
 pub fn export<'py>(py: Python<'py>, tensor: &Tensor, versioned: bool, copied: bool) -> PyResult<Bound<'py, PyAny>> {
     let lacking = || Failure::input(format!("DLPack has no type {}", tensor.dtype()));
     let &(_, code, bits) = TYPES.iter().find(|row| row.0 == tensor.dtype()).ok_or_else(lacking)?;
@@ -328,7 +330,8 @@ unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
 }
 
 unsafe extern "C" fn drop_old(capsule: *mut ffi::PyObject) {
-    // SAFETY: Python calls this with the capsule that is going away. It still has its first name if nobody took the tensor out.
+    // SAFETY: Python calls this with the capsule that is going away. It still has its first name if nobody took the
+    // tensor out.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
             delete(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());

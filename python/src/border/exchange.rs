@@ -1,4 +1,5 @@
-//! Tensors of PyTorch's where they lie, by the table of functions that DLPack 1.2 describes, or by the tensor's own methods.
+//! Tensors of PyTorch's where they lie, by the table of functions that DLPack 1.2 describes, or by the tensor's own
+//! methods.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -50,7 +51,8 @@ impl Exchange {
         let Some(capsule) = class.getattr_opt("__dlpack_c_exchange_api__")? else { return Ok(None) };
         let Ok(capsule) = capsule.cast::<PyCapsule>() else { return Ok(None) };
         let pointer = capsule.pointer_checked(Some(NAME))?.cast::<Table>();
-        // SAFETY: a capsule of this name has such a table, which lives as long as the library that made it: to the end of the process.
+        // SAFETY: a capsule of this name has such a table, which lives as long as the library that made it: to the end
+        // of the process.
         let table = unsafe { pointer.as_ref() };
         Ok(table.borrowed_from_object.filter(|_| table.version.major == 1).map(|borrow| Self { borrow }))
     }
@@ -58,7 +60,8 @@ impl Exchange {
     /// Returns where a tensor lies, or `None` for one without such memory.
     pub fn read(self, tensor: &Bound<'_, PyAny>) -> Option<Memory> {
         let mut described = MaybeUninit::<DlTensor>::uninit();
-        // SAFETY: the interpreter is held, and the object is a tensor of the class whose table this is, or the function refuses it.
+        // SAFETY: the interpreter is held, and the object is a tensor of the class whose table this is, or the function
+        // refuses it.
         if unsafe { (self.borrow)(tensor.as_ptr(), described.as_mut_ptr()) } != 0 {
             drop(PyErr::take(tensor.py()));
             return None;
@@ -73,7 +76,8 @@ impl Exchange {
             if pointer.is_null() {
                 return None;
             }
-            // SAFETY: it has `ndim` numbers, which the tensor keeps for as long as it is not resized; they are copied at once.
+            // SAFETY: it has `ndim` numbers, which the tensor keeps for as long as it is not resized; they are copied
+            // at once.
             let numbers = unsafe { slice::from_raw_parts(pointer, ndim) };
             numbers.iter().map(|&number| usize::try_from(number).ok()).collect()
         };
@@ -97,8 +101,9 @@ pub fn bytes<'t>(tensor: &'t Bound<'_, PyAny>, address: usize, length: usize) ->
     if length == 0 || address == 0 {
         return &[];
     }
-    // SAFETY: the tensor, which is kept by the reference, says that its elements lie there. The interpreter is held, so that no thread
-    // of Python's writes to it; a program whose other threads do so races with itself, and gets the bytes of one moment or another.
+    // SAFETY: the tensor, which is kept by the reference, says that its elements lie there. The interpreter is held, so
+    // that no thread of Python's writes to it; a program whose other threads do so races with itself, and gets the
+    // bytes of one moment or another.
     unsafe { slice::from_raw_parts(address as *const u8, length) }
 }
 

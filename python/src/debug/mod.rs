@@ -230,9 +230,9 @@ impl DebugSession {
         aborted
     }
 
-    /// Stops the run at operators: by name, glob pattern or type (`Conv`, `/layer1/*`, `type:Conv`, `#12`), or at the first one that
-    /// makes NaN or infinity (`first nonfinite`). `when` is a condition on its tensors, such as `absmax(output[0]) > 1e4`; `moment` is
-    /// `before` or `after` the operator. Returns the breakpoint's number.
+    /// Stops the run at operators: by name, glob pattern or type (`Conv`, `/layer1/*`, `type:Conv`, `#12`), or at the
+    /// first one that makes NaN or infinity (`first nonfinite`). `when` is a condition on its tensors, such as
+    /// `absmax(output[0]) > 1e4`; `moment` is `before` or `after` the operator. Returns the breakpoint's number.
     #[pyo3(signature = (target, when=None, *, moment=None, once=false))]
     fn break_at(
         &self,

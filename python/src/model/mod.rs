@@ -296,7 +296,8 @@ impl Model {
         Ok(DumpStream::start(session, tensors, selection)?)
     }
 
-    /// Runs once and writes the tensors of every operator into a directory, which must not exist. Returns what was written.
+    /// Runs once and writes the tensors of every operator into a directory, which must not exist. Returns what was
+    /// written.
     #[pyo3(signature = (directory, inputs=None, *, select=None, types=None, io="outputs", statistics_only=false))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn write_dump(
@@ -323,8 +324,8 @@ impl Model {
         Ok(DebugSession::new(session, tensors)?)
     }
 
-    /// Inputs of the model's types and smallest shapes, by their names: random ones that are the same for the same seed, or zeros
-    /// without one.
+    /// Inputs of the model's types and smallest shapes, by their names: random ones that are the same for the same
+    /// seed, or zeros without one.
     #[pyo3(signature = (seed=None))]
     fn generate_inputs<'py>(&self, py: Python<'py>, seed: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
         let tensors = self.inputs_or(None, seed.map_or(Data::Zero, Data::Random))?;

@@ -12,7 +12,8 @@ pub use self::html::{document, fact, table as html_table};
 use crate::border::arrow;
 use crate::columns::Columns;
 
-/// A table of columns. `pyarrow.table(table)`, `polars.DataFrame(table)` and DuckDB read it without a copy, by `__arrow_c_stream__`.
+/// A table of columns. `pyarrow.table(table)`, `polars.DataFrame(table)` and DuckDB read it without a copy, by
+/// `__arrow_c_stream__`.
 #[pyclass(module = "opscope", frozen)]
 pub struct Table {
     columns: Arc<Columns>,

@@ -12,7 +12,8 @@ pub struct Frames {
     linecache: Py<PyAny>,
     /// The directories whose files are not the program's.
     foreign: Vec<String>,
-    /// The file of each code object, if it is the program's. The code objects are kept, so that no other gets their address.
+    /// The file of each code object, if it is the program's. The code objects are kept, so that no other gets their
+    /// address.
     codes: HashMap<usize, (Py<PyAny>, Option<String>)>,
     lines: HashMap<(usize, u32), SourceLine>,
 }

@@ -14,7 +14,8 @@ use super::tensors::{Found, Want, tensors_in, tensors_of};
 use super::threads::{Call, Relation};
 use super::{Inside, State, TorchTap, finding};
 
-/// Shows an operator that was executed. `next` is the number that the next autograd node had when the operator was called.
+/// Shows an operator that was executed. `next` is the number that the next autograd node had when the operator was
+/// called.
 pub fn operator<'py>(
     tap: &TorchTap,
     operator: &Bound<'py, PyAny>,

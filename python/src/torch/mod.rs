@@ -125,7 +125,8 @@ impl TorchTap {
         true
     }
 
-    /// `reduces_all` is for tests: it computes statistics as those of tensors on devices. `level` is `module` or `op`. `script` is the file of the program, with the hash of its bytes.
+    /// `reduces_all` is for tests: it computes statistics as those of tensors on devices. `level` is `module` or `op`.
+    /// `script` is the file of the program, with the hash of its bytes.
     #[new]
     #[pyo3(signature = (script, version, *, level, backward, steps, reduces_all=false))]
     fn new(
@@ -274,7 +275,8 @@ impl TorchTap {
         self.lock().program.step()
     }
 
-    /// Looks at nothing any more, without closing anything: in the child of a fork, where the threads that write are missing.
+    /// Looks at nothing any more, without closing anything: in the child of a fork, where the threads that write are
+    /// missing.
     fn die(&self) {
         self.is_dead.store(true, Ordering::Relaxed);
     }
@@ -289,7 +291,8 @@ impl TorchTap {
         }
     }
 
-    /// Ends the run and closes the dump. Returns what is to be told of it, or `None` without a dump. `error` is what ended the program.
+    /// Ends the run and closes the dump. Returns what is to be told of it, or `None` without a dump. `error` is what
+    /// ended the program.
     #[pyo3(signature = (error=None))]
     fn close<'py>(&self, py: Python<'py>, error: Option<String>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if self.is_dead.swap(true, Ordering::Relaxed) {
@@ -341,8 +344,8 @@ impl TorchTap {
         if self.is_dead.load(Ordering::Relaxed) { None } else { Inside::enter() }
     }
 
-    /// What is called while the lock is held may let other threads of Python's run, so a thread that waits for it does not hold the
-    /// interpreter.
+    /// What is called while the lock is held may let other threads of Python's run, so a thread that waits for it does
+    /// not hold the interpreter.
     fn lock(&self) -> MutexGuard<'_, State> {
         Python::attach(|py| self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }

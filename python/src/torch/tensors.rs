@@ -294,8 +294,8 @@ pub fn tensors_of<'py>(reader: &Reader, object: &Bound<'py, PyAny>, each: &mut d
     }
 }
 
-/// Calls `each` with the tensors in what a module returned: a tensor, or tuples, lists, dictionaries and objects with attributes of them, at any
-/// depth up to a bound.
+/// Calls `each` with the tensors in what a module returned: a tensor, or tuples, lists, dictionaries and objects with
+/// attributes of them, at any depth up to a bound.
 pub fn tensors_in<'py>(reader: &Reader, object: &Bound<'py, PyAny>, each: &mut dyn FnMut(&Bound<'py, PyAny>)) {
     walk(reader, object, DEEPEST, &mut Vec::new(), each);
 }

@@ -1,4 +1,5 @@
-//! What the threads of a program are doing: the modules whose calls they are in, and the autograd nodes that they have made.
+//! What the threads of a program are doing: the modules whose calls they are in, and the autograd nodes that they have
+//! made.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -59,8 +60,8 @@ impl Threads {
         self.threads.entry(thread::current().id()).or_default()
     }
 
-    /// Returns the forward operator of an autograd node that was made on this thread, or else on any other: autograd has threads of its
-    /// own for devices.
+    /// Returns the forward operator of an autograd node that was made on this thread, or else on any other: autograd
+    /// has threads of its own for devices.
     pub fn relation(&self, node: u64) -> Option<Relation> {
         let own = self.threads.get(&thread::current().id()).and_then(|state| state.relations.get(&node));
         own.or_else(|| self.threads.values().find_map(|state| state.relations.get(&node))).cloned()
@@ -68,7 +69,8 @@ impl Threads {
 }
 
 impl State {
-    /// Enters the number that the next autograd node gets. Returns the number of the node that was made since the last operator.
+    /// Enters the number that the next autograd node gets. Returns the number of the node that was made since the last
+    /// operator.
     pub fn made_node(&mut self, next: u64) -> Option<u64> {
         let is_new = next != self.next_node;
         self.next_node = next;

@@ -56,7 +56,8 @@ impl Pipes {
         // Opened in both directions, a pipe needs no debugger at its other end yet.
         let replies = open_pipe(&pipe(directory, SERVER, DEBUGGER), OFlags::RDWR)?;
         let notices = open_pipe(&pipe(directory, SERVER_NOTICES, DEBUGGER_NOTICES), OFlags::RDWR)?;
-        // This one comes last: a debugger that finds it writes at once. Opened for reading, it tells when the debugger closes it.
+        // This one comes last: a debugger that finds it writes at once. Opened for reading, it tells when the debugger
+        // closes it.
         let path = pipe(directory, DEBUGGER, SERVER);
         let requests = open_pipe(&path, OFlags::RDONLY)?;
         // A debugger that is notified looks for that pipe.
@@ -115,7 +116,8 @@ impl Drop for Pipes {
     }
 }
 
-/// Notifies the debugger. If it has left so many notifications unread that the pipe is full, one more would tell it nothing.
+/// Notifies the debugger. If it has left so many notifications unread that the pipe is full, one more would tell it
+/// nothing.
 pub fn notify(notice: Notice) {
     let (thread, is_last, is_reminder) = match notice {
         Notice::Events { thread, is_reminder } => (thread, false, is_reminder),

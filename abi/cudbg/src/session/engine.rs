@@ -25,7 +25,8 @@ const REMINDER: Duration = Duration::from_secs(1);
 const BATCH: usize = 1024;
 
 impl Session {
-    /// Fetches events and calls the client, until the session is closed. All calls of the client are made on this thread.
+    /// Fetches events and calls the client, until the session is closed. All calls of the client are made on this
+    /// thread.
     pub(super) fn run(self: Arc<Self>) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.serve())) {
             let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
@@ -133,8 +134,8 @@ impl Session {
     }
 
     fn take_sync(&self, events: Vec<Raised>) {
-        // What finished before a run has stopped, or has ended, is known by then: it has the lower number. Where launches are
-        // reported, they have given the numbers.
+        // What finished before a run has stopped, or has ended, is known by then: it has the lower number. Where
+        // launches are reported, they have given the numbers.
         let is_deferred = self.state().mode == LaunchNotifyMode::Defer;
         let is_late = |event: &Raised| match event.kind {
             EventKind::RunPopped { .. } => true,
@@ -201,8 +202,8 @@ impl Session {
         }
     }
 
-    /// Returns what a request has answered, or nothing if the program has said meanwhile that it ends: then nothing is left
-    /// that could be stopped or continued, and events say so.
+    /// Returns what a request has answered, or nothing if the program has said meanwhile that it ends: then nothing is
+    /// left that could be stopped or continued, and events say so.
     pub(super) fn unless_it_ends<T: Default>(&self, outcome: Result<T, DebugError>) -> Result<T, DebugError> {
         match outcome {
             Err(error @ DebugError::Connection(ConnectionError::Bye(_))) => {

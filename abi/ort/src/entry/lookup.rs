@@ -18,8 +18,8 @@ pub struct Entry(pub unsafe extern "C" fn() -> *const OrtApiBase);
 pub const NAME: &CStr = c"OrtGetApiBase";
 
 impl Entry {
-    /// Takes an address that the system's loader has found under the name. Returns `None` for null, and for the function
-    /// of this library.
+    /// Takes an address that the system's loader has found under the name. Returns `None` for null, and for the
+    /// function of this library.
     pub fn of_another(address: *mut c_void) -> Option<Self> {
         let is_own = || Object::at(address).map(|object| object.base) == Object::own().map(|own| own.base);
         if address.is_null() || is_own() {

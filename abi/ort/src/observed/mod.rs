@@ -124,8 +124,8 @@ impl Observed {
         self.has_to_capture.load(Ordering::Relaxed)
     }
 
-    /// Makes the profile and the dump that are asked for, unless another thread does. Inputs that do not fit the model are
-    /// left to the program's own run, which describes the error.
+    /// Makes the profile and the dump that are asked for, unless another thread does. Inputs that do not fit the model
+    /// are left to the program's own run, which describes the error.
     pub fn capture(&self, inputs: &[Tensor]) {
         let fits = check_inputs(&self.graph, inputs).is_ok() && resized_inputs(&self.graph, inputs).next().is_none();
         if !fits || !self.has_to_capture.swap(false, Ordering::Relaxed) {

@@ -238,8 +238,8 @@ impl StoredTensor {
         matches!(self.location, Location::Nowhere(_)) && self.noted.is_some()
     }
 
-    /// Returns the file that has its data in our order of bytes and elements, and where in the file it begins. Returns `None` for data
-    /// that has to be [read](Self::read): of another order, or in no file with a name.
+    /// Returns the file that has its data in our order of bytes and elements, and where in the file it begins. Returns
+    /// `None` for data that has to be [read](Self::read): of another order, or in no file with a name.
     pub fn native_file(&self) -> Option<(&Path, u64)> {
         match &self.location {
             Location::File(path, offset) => Some((path, *offset)),

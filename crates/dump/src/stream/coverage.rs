@@ -18,8 +18,8 @@ pub struct Coverage {
     pub modules_not_called: Vec<String>,
     /// The modules whose parameters were read although they were not called, by path.
     pub read_without_call: Vec<String>,
-    /// Executions whose outputs were not captured on purpose, by reason: views of values that were captured, memory that
-    /// holds nothing yet.
+    /// Executions whose outputs were not captured on purpose, by reason: views of values that were captured, memory
+    /// that holds nothing yet.
     pub skipped: BTreeMap<String, u64>,
     /// What was not looked at, by name, with its number.
     pub not_seen: BTreeMap<String, u64>,

@@ -36,8 +36,8 @@ impl Value {
         NonNull::new(raw).map(|raw| Self { api, raw, lent: None })
     }
 
-    /// Lends the memory of a tensor to the library for runs that only read their inputs. What the library could not read where it is,
-    /// is copied.
+    /// Lends the memory of a tensor to the library for runs that only read their inputs. What the library could not
+    /// read where it is, is copied.
     pub fn lent(api: Api, tensor: &Tensor) -> Result<Self, String> {
         if !can_be_lent(tensor) {
             return Self::copied(api, tensor);
@@ -46,9 +46,9 @@ impl Value {
         let (kind, memory) = (OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault);
         let bytes = tensor.bytes();
         let (mut info, mut raw) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the results may be written; the shape lives until the call returns, and the library copies what describes the memory.
-        // The bytes are those of this type and shape. They stay where they are as long as the value, which keeps the tensor, and
-        // the library does not write to the inputs of a session.
+        // SAFETY: the results may be written; the shape lives until the call returns, and the library copies what
+        // describes the memory. The bytes are those of this type and shape. They stay where they are as long as the
+        // value, which keeps the tensor, and the library does not write to the inputs of a session.
         unsafe {
             call!(api, CreateCpuMemoryInfo(kind, memory, &mut info))?;
             let data = bytes.as_ptr().cast_mut().cast();
@@ -63,7 +63,8 @@ impl Value {
         Ok(Self { api, raw, lent: Some(tensor.clone()) })
     }
 
-    /// Returns the output itself, or a copy if its memory is that of an input that was lent: the owner may change that after the run.
+    /// Returns the output itself, or a copy if its memory is that of an input that was lent: the owner may change that
+    /// after the run.
     pub fn apart_from(self, inputs: &[Self]) -> Result<Self, String> {
         // SAFETY: the value lives as long as the view, and nothing writes to it.
         let view = unsafe { view(self.api, self.raw()) };
@@ -224,8 +225,8 @@ fn described_by(tensor: &Tensor) -> Result<(ONNXTensorElementDataType, Vec<i64>)
     Ok((dtype, tensor.shape().iter().map(|&dim| dim as i64).collect()))
 }
 
-/// Returns whether the library can read a tensor where it is: its elements are aligned, and booleans are 0 or 1, which the kernels
-/// need.
+/// Returns whether the library can read a tensor where it is: its elements are aligned, and booleans are 0 or 1, which
+/// the kernels need.
 fn can_be_lent(tensor: &Tensor) -> bool {
     let bytes = tensor.bytes();
     let is_aligned = tensor.dtype().size().is_none_or(|size| bytes.as_ptr().addr().is_multiple_of(size));

@@ -26,8 +26,9 @@ pub struct InputFiles {
 }
 
 impl InputFiles {
-    /// Finds the files of every input: by the inputs' names, or `n` files or one directory for each input in their order. The files
-    /// of one run are joined along the first axis until they have the model's shape, unless `join` is off.
+    /// Finds the files of every input: by the inputs' names, or `n` files or one directory for each input in their
+    /// order. The files of one run are joined along the first axis until they have the model's shape, unless `join` is
+    /// off.
     ///
     /// # Errors
     /// Returns an error if the number of files or the first file of an input does not fit the model.
@@ -260,7 +261,8 @@ fn with_batch_axis(shape: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
     lacks_one.then(|| std::iter::once(1).chain(shape.iter().copied()).collect())
 }
 
-/// Returns whether several files of one size make the other size. Nothing is made of files without elements but such a file.
+/// Returns whether several files of one size make the other size. Nothing is made of files without elements but such a
+/// file.
 fn is_part(found: usize, whole: usize) -> bool {
     found == whole || (found != 0 && whole != 0 && whole.is_multiple_of(found))
 }

@@ -12,8 +12,8 @@ pub enum Data {
     /// Zeros.
     Zero,
     /// Valid for the element type, and the same for the same seed: floating-point numbers from 0 to 1 (a half-precision
-    /// one with all of its digits), `bool` and wide integers 0 or 1, 8-bit integers of their whole range. Integers that the
-    /// graph takes as indices into tables of the file, such as token ids, are valid indices of the smallest table.
+    /// one with all of its digits), `bool` and wide integers 0 or 1, 8-bit integers of their whole range. Integers that
+    /// the graph takes as indices into tables of the file, such as token ids, are valid indices of the smallest table.
     Random(u64),
 }
 

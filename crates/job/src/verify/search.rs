@@ -190,8 +190,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns why a comparison is not even begun: because making a plan takes longer than all of it may, or because of the memory that it
-/// needs. Making the exact plan takes at most as long as making the optimised one.
+/// Returns why a comparison is not even begun: because making a plan takes longer than all of it may, or because of the
+/// memory that it needs. Making the exact plan takes at most as long as making the optimised one.
 fn too_much((planning, budget): (Duration, Duration), (needed, available): (u64, u64)) -> Option<String> {
     match (planning > budget, needed > available) {
         (_, true) => Some(format!("the exact plan would need {} of memory", shown_size(needed))),
@@ -209,8 +209,8 @@ fn budget(own: Duration, runs: u64, timed: Duration) -> Duration {
 /// Why a comparison is skipped.
 const TOO_LONG: &str = "that would take longer than the timed runs and two seconds; --verify on does it";
 
-/// Returns the session to run after a verification, or `Some(None)` if it is the same one. Returns `None` if the model cannot
-/// be loaded for it.
+/// Returns the session to run after a verification, or `Some(None)` if it is the same one. Returns `None` if the model
+/// cannot be loaded for it.
 pub(super) fn session_for(session: &Session, verification: &Verification) -> Option<Option<Session>> {
     let Outcome::Right { form, .. } = &verification.outcome else { return Some(None) };
     if session.model().fidelity() == Fidelity::Exact {

@@ -1,5 +1,5 @@
-//! Finds which values of the file the kernels of an optimised plan compute: runs it and the exact plan on the same inputs,
-//! and compares the outputs of every kernel.
+//! Finds which values of the file the kernels of an optimised plan compute: runs it and the exact plan on the same
+//! inputs, and compares the outputs of every kernel.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,8 +23,8 @@ pub struct FoundOutput {
     pub slot: usize,
     /// The values that have the same elements in all runs.
     pub values: Vec<FoundValue>,
-    /// Whether its elements differ from each other by more than the steps in which they are computed. Other outputs cannot be
-    /// distinguished.
+    /// Whether its elements differ from each other by more than the steps in which they are computed. Other outputs
+    /// cannot be distinguished.
     pub distinctive: bool,
 }
 
@@ -37,10 +37,10 @@ pub struct FoundValue {
     pub same_order: bool,
 }
 
-/// Runs the plan of `optimised` and that of `exact` on each of the inputs, and finds the values of the file that each kernel
-/// computes. Where the engine itself names a value for a kernel, its elements may differ by the value's `steps`. Other values
-/// have to agree more closely, so that a number is not taken for what it was rounded to. Returns the kernels and their outputs,
-/// in order of execution.
+/// Runs the plan of `optimised` and that of `exact` on each of the inputs, and finds the values of the file that each
+/// kernel computes. Where the engine itself names a value for a kernel, its elements may differ by the value's `steps`.
+/// Other values have to agree more closely, so that a number is not taken for what it was rounded to. Returns the
+/// kernels and their outputs, in order of execution.
 ///
 /// # Errors
 /// Returns an error if one of the two cannot run.
@@ -114,8 +114,8 @@ pub fn with_random_numbers(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
     inputs.iter().map(other).collect()
 }
 
-/// The values of the file that each kernel computes. Values that are equal, because an operator between them changes nothing,
-/// are assigned in order: if as many kernels compute them as there are values, or only one kernel does.
+/// The values of the file that each kernel computes. Values that are equal, because an operator between them changes
+/// nothing, are assigned in order: if as many kernels compute them as there are values, or only one kernel does.
 pub(super) fn kernel_outputs(graph: &Graph, kernels: &[Kernel], outputs: &[FoundOutput]) -> Vec<KernelOutput> {
     let mut alike: BTreeMap<Vec<ValueId>, Vec<&FoundOutput>> = BTreeMap::new();
     for output in outputs.iter().filter(|output| output.distinctive && !output.values.is_empty()) {

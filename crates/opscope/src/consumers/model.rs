@@ -8,7 +8,8 @@ use opscope_sys::Mutex;
 use super::facts;
 use super::observer::Fed;
 
-/// A session's model, as consumers see it. They learn that it is unloaded when this and the last of its runs are dropped.
+/// A session's model, as consumers see it. They learn that it is unloaded when this and the last of its runs are
+/// dropped.
 #[derive(Default)]
 pub(crate) struct FedModel {
     /// Set when there is a consumer.

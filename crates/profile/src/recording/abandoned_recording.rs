@@ -142,8 +142,8 @@ mod tests {
     use crate::Recording;
     use crate::recording::test_recording;
 
-    /// Returns how many records are added to a recording whose buffer delivered some of its records, and has others that wait. Both are
-    /// places in the recording, which holds all of its records once.
+    /// Returns how many records are added to a recording whose buffer delivered some of its records, and has others
+    /// that wait. Both are places in the recording, which holds all of its records once.
     fn added(delivered: &[usize], waiting: &[usize]) -> usize {
         let root = tempfile::tempdir().expect("a directory");
         let directory = root.path().join("recording");

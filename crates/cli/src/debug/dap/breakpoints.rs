@@ -121,7 +121,8 @@ impl Breakpoints {
         })
     }
 
-    /// Removes a set of breakpoints and adds others. `add` returns those for one of the editor's, and what it learns about it.
+    /// Removes a set of breakpoints and adds others. `add` returns those for one of the editor's, and what it learns
+    /// about it.
     fn replace<T>(
         &mut self,
         program: &Program,

@@ -5,7 +5,8 @@ use std::io::{self, BufRead, Write};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// The longest message that is read, and the longest line of a header. An editor's longest messages are lists of breakpoints.
+/// The longest message that is read, and the longest line of a header. An editor's longest messages are lists of
+/// breakpoints.
 const LONGEST: usize = 16 << 20;
 const LONGEST_LINE: usize = 1 << 12;
 

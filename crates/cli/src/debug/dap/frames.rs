@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::program::Program;
 use super::sources;
 
-/// The frames of stopped runs that the editor knows, by their numbers. The number of a run's innermost frame is that of the event at
-/// which the run is stopped, so it never names another stop.
+/// The frames of stopped runs that the editor knows, by their numbers. The number of a run's innermost frame is that of
+/// the event at which the run is stopped, so it never names another stop.
 #[derive(Debug, Default)]
 pub struct Frames;
 
@@ -54,7 +54,8 @@ impl Frames {
         Ok(frames)
     }
 
-    /// Returns the event at which the run of a frame is stopped; `None` for a frame in which there is nothing to look at.
+    /// Returns the event at which the run of a frame is stopped; `None` for a frame in which there is nothing to look
+    /// at.
     pub fn stop(id: u64) -> Option<Sequence> {
         (id > 0 && id < OUTER).then_some(Sequence(id))
     }

@@ -1,5 +1,5 @@
-//! Requests of an editor, as far as the adapter reads them, and what it answers. Names and meanings are those of the Debug Adapter
-//! Protocol, <https://microsoft.github.io/debug-adapter-protocol/specification>.
+//! Requests of an editor, as far as the adapter reads them, and what it answers. Names and meanings are those of the
+//! Debug Adapter Protocol, <https://microsoft.github.io/debug-adapter-protocol/specification>.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `opscope dap`: the Debug Adapter Protocol on stdin and stdout, by which editors debug a model.
 //!
-//! It is another client of the debug protocol, as the prompt is. Threads are runs, the source is a listing with a line for each
-//! operator, or the line of the program that the model was exported from.
+//! It is another client of the debug protocol, as the prompt is. Threads are runs, the source is a listing with a line
+//! for each operator, or the line of the program that the model was exported from.
 
 mod breakpoints;
 mod frame;

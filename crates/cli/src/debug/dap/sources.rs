@@ -35,8 +35,8 @@ pub fn listing(model: &LoadedModel) -> Value {
     })
 }
 
-/// Describes the place of an operator: the line of the program that it was exported from, if that file is on this machine, or else its
-/// line in the listing. The line is counted from 1.
+/// Describes the place of an operator: the line of the program that it was exported from, if that file is on this
+/// machine, or else its line in the listing. The line is counted from 1.
 pub fn place(model: &LoadedModel, operator: u32, origin: Option<&CodeOrigin>) -> (Value, u32) {
     let line = origin.and_then(|origin| origin.source.as_ref()).filter(|line| Path::new(&line.file).is_file());
     match line {

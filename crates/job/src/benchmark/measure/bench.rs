@@ -156,8 +156,8 @@ impl<'a> Bench<'a> {
         self.finish()
     }
 
-    /// How many runs are done without times: half of them before the measured ones, half behind. None where times cost next to
-    /// nothing, where others take them anyway, or where runs that overlap could not be compared with them.
+    /// How many runs are done without times: half of them before the measured ones, half behind. None where times cost
+    /// next to nothing, where others take them anyway, or where runs that overlap could not be compared with them.
     fn untimed(&self) -> u64 {
         let is_alone = self.repetition.concurrent.get() == 1 && !self.session.feeds_consumers();
         if self.takes_times_from_a_profile() && is_alone { self.least.min(MOST_UNTIMED) } else { 0 }
@@ -257,7 +257,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Decides at the goal whether more runs are needed, and moves the goal if so. Returns whether this run is still needed.
+    /// Decides at the goal whether more runs are needed, and moves the goal if so. Returns whether this run is still
+    /// needed.
     fn extend(&self, run: u64) -> bool {
         let Some(percent) = self.repetition.until_stable else {
             return self.repetition.duration.is_some_and(|all| self.passed() < all);

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{OutputPathError, give_name, remove, remove_empty};
 
-/// An output that a process has begun and neither committed nor removed. Another process can finish it when that one is dead.
+/// An output that a process has begun and neither committed nor removed. Another process can finish it when that one is
+/// dead.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnfinishedOutput {
     partial: OsString,
@@ -57,7 +58,8 @@ pub fn unfinished_outputs() -> Vec<UnfinishedOutput> {
     unfinished().values().cloned().collect()
 }
 
-/// Removes every output of this process that is neither committed nor kept, for a process that ends without dropping them.
+/// Removes every output of this process that is neither committed nor kept, for a process that ends without dropping
+/// them.
 pub fn remove_unfinished_outputs() {
     // What the job drops from now on finds nothing left to remove.
     let outputs = std::mem::take(&mut *unfinished());

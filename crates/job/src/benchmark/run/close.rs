@@ -51,8 +51,8 @@ pub(super) fn close(
         });
     }
     let failure = measurements.failure.as_ref().map(ToString::to_string);
-    // What failed, or was ended too early, does not take the place of a run that is whole, nor of what somebody put there
-    // meanwhile.
+    // What failed, or was ended too early, does not take the place of a run that is whole, nor of what somebody put
+    // there meanwhile.
     let is_whole = failure.is_none() && measurements.incomplete_because.is_empty() && !measurements.measured.is_empty();
     let replaced = paths.replaces.then(|| match is_whole {
         false => Err(NotReplaced::Incomplete),
@@ -134,8 +134,8 @@ pub(super) fn close(
     Ok(report)
 }
 
-/// Returns the path of the outputs if all of them were written. If writing failed, files may be cut short: they keep their
-/// partial name, and the job reports it instead of failing.
+/// Returns the path of the outputs if all of them were written. If writing failed, files may be cut short: they keep
+/// their partial name, and the job reports it instead of failing.
 fn without_cut_files(outputs: Option<OutputPath>, measurements: &mut Measurements) -> Option<OutputPath> {
     let Some(MeasureError::Write(error)) = &measurements.failure else { return outputs };
     let mut reason = format!("the outputs could not be written: {error}");

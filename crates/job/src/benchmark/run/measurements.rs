@@ -28,7 +28,8 @@ pub(super) struct Measurements {
 }
 
 impl Measurements {
-    /// Counts the runs of a measurement, and notes what it lacks. `set` of the `sets` of shapes were measured before it.
+    /// Counts the runs of a measurement, and notes what it lacks. `set` of the `sets` of shapes were measured before
+    /// it.
     pub fn note(&mut self, measurement: &Measurement, set: usize, sets: usize) {
         self.runs += measurement.runs;
         self.peak_memory = memory::peak();

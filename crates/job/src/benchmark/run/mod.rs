@@ -142,7 +142,8 @@ impl Job {
         request.selection.check(graph, inputs.saturating_mul(loops)).map_err(JobError::Selection)
     }
 
-    /// Compares the plan for these inputs with the exact one, or with that of another engine. Returns the result, and the session to run if that is another.
+    /// Compares the plan for these inputs with the exact one, or with that of another engine. Returns the result, and
+    /// the session to run if that is another.
     fn verified(
         &self,
         session: &Session,
@@ -164,7 +165,8 @@ impl Job {
         found
     }
 
-    /// Returns the options with which another command runs the model on the same inputs, of these shapes, by the same engine.
+    /// Returns the options with which another command runs the model on the same inputs, of these shapes, by the same
+    /// engine.
     fn again(&self, graph: &Graph, shapes: &ShapeSpec) -> Vec<String> {
         let files = match &self.inputs {
             InputSpec::Files { paths, .. } => paths.words(graph),
