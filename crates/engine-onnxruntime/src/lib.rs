@@ -26,6 +26,7 @@
 //! | `options` | how the library runs a model, in its own terms |
 //! | `proto` | the messages of an `.onnx` file |
 //! | `errors` | errors of the library, with the file's names |
+//! | `refusal` | what the library answers instead of doing what was asked |
 //! | `names` | names that lead back to the file |
 
 #![deny(unsafe_code)]
@@ -43,6 +44,7 @@ mod plan;
 #[allow(unsafe_code)]
 mod program;
 mod proto;
+mod refusal;
 mod rewrite;
 mod setup;
 #[allow(unsafe_code)]
@@ -53,3 +55,4 @@ pub use engine::OnnxRuntimeEngine;
 pub use library::{Library, LibraryError, Skipped};
 pub use options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions, Provider, UnknownWord};
 pub use program::{ProgramOptions, ProgramOutputs, ProgramValues};
+pub use refusal::Refusal;

@@ -12,6 +12,7 @@ use ort_sys::{OrtSessionOptions, OrtStatusPtr, OrtValue};
 
 use crate::api::{Api, SessionOptions, Value, Values, call, described, is_in_main_memory, view};
 use crate::library::Library;
+use crate::refusal::Refusal;
 
 /// The options of a session of the program, as they were when they were copied.
 #[derive(Clone)]
@@ -26,7 +27,7 @@ impl ProgramOptions {
     /// # Safety
     /// `options` is null, or options that the program has made with this library. What they refer to, such as custom
     /// operators, lives as long as the models of an engine with this copy.
-    pub unsafe fn copy_of(library: &Library, options: *const OrtSessionOptions) -> Result<Self, String> {
+    pub unsafe fn copy_of(library: &Library, options: *const OrtSessionOptions) -> Result<Self, Refusal> {
         let api = *library.api();
         let copy = match options.is_null() {
             true => SessionOptions::new(api)?,
@@ -54,10 +55,10 @@ impl ProgramValues {
     ///
     /// # Safety
     /// The value is alive, and nothing writes to it meanwhile.
-    pub unsafe fn copy(self, value: *const OrtValue) -> Result<Tensor, String> {
+    pub unsafe fn copy(self, value: *const OrtValue) -> Result<Tensor, Refusal> {
         // SAFETY: guaranteed by the caller.
         let copied = unsafe { self.with_view(value, |view| view.to_tensor()) }?;
-        copied.map_err(|error| error.to_string())
+        copied.map_err(|error| error.to_string().into())
     }
 
     /// Calls `look` with a view of a tensor of the program.
@@ -71,14 +72,14 @@ impl ProgramValues {
         self,
         value: *const OrtValue,
         look: impl FnOnce(&TensorView<'_>) -> R,
-    ) -> Result<R, String> {
+    ) -> Result<R, Refusal> {
         // SAFETY: guaranteed by the caller.
         unsafe {
             if value.is_null() || described(self.0, value).is_none() {
-                return Err("is not a tensor".to_owned());
+                return Err("is not a tensor".into());
             }
             if !is_in_main_memory(self.0, value) {
-                return Err("is in the memory of a device".to_owned());
+                return Err("is in the memory of a device".into());
             }
             Ok(look(&view(self.0, value)))
         }
@@ -116,23 +117,24 @@ impl ProgramOutputs {
     ///
     /// # Safety
     /// The target is an alive value, and nothing else uses it meanwhile.
-    pub unsafe fn write_into(&self, slot: usize, target: *mut OrtValue) -> Result<(), String> {
+    pub unsafe fn write_into(&self, slot: usize, target: *mut OrtValue) -> Result<(), Refusal> {
         let source = self.values.get(slot).and_then(Option::as_ref).ok_or("there is no such output")?;
         // SAFETY: guaranteed by the caller; the source is owned here.
         let (from, to) = unsafe { (described(self.api, source.raw()), described(self.api, target)) };
-        let (Some(from), Some(to)) = (from, to) else { return Err("it is not a tensor".to_owned()) };
+        let (Some(from), Some(to)) = (from, to) else { return Err("it is not a tensor".into()) };
         if (from.dtype, &from.shape) != (to.dtype, &to.shape) {
             return Err(format!(
                 "it is {} {:?}, and the program has made room for {} {:?}",
                 from.dtype, from.shape, to.dtype, to.shape
-            ));
+            )
+            .into());
         }
         let bytes = from.dtype.bytes_of(from.shape.iter().product()).ok_or("its elements have no fixed size")?;
         // SAFETY: both are tensors of this type and shape, so their memory has this many bytes. They do not overlap,
         // because the run has made the source.
         unsafe {
             if !is_in_main_memory(self.api, source.raw()) || !is_in_main_memory(self.api, target) {
-                return Err("it is in the memory of a device".to_owned());
+                return Err("it is in the memory of a device".into());
             }
             let (mut source_data, mut target_data) = (ptr::null_mut(), ptr::null_mut());
             call!(self.api, GetTensorMutableData(source.raw(), &mut source_data))?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::api::SessionOptions;
 use crate::library::{Library, LibraryError};
 use crate::options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions};
+use crate::refusal::Refusal;
 
 /// A library, and the settings of its sessions.
 #[derive(Clone)]
@@ -73,7 +74,10 @@ impl Setup {
     }
 
     fn checked_providers(&self) -> Result<(), LibraryError> {
-        let failed = |provider: &str, reason| LibraryError::Provider { provider: provider.to_owned(), reason };
+        let failed = |provider: &str, refusal: Refusal| LibraryError::Provider {
+            provider: provider.to_owned(),
+            reason: refusal.to_string(),
+        };
         let mut options = SessionOptions::new(*self.library.api()).map_err(|reason| failed(CPU, reason))?;
         for (name, given) in &self.providers {
             options.append_provider(name, given).map_err(|reason| failed(name, reason))?;
@@ -87,7 +91,7 @@ impl Setup {
         threads: NonZeroUsize,
         level: GraphOptimizationLevel,
         exact: bool,
-    ) -> Result<SessionOptions, String> {
+    ) -> Result<SessionOptions, Refusal> {
         if let Some(given) = &self.of_program {
             return as_the_program(given, exact);
         }
@@ -112,7 +116,7 @@ impl Setup {
 
 /// Returns the options of a session beside one of the program: as those, except that it leaves no files and prints
 /// nothing. An exact session is not optimised, and its taps are called in the order of the operators.
-fn as_the_program(given: &SessionOptions, exact: bool) -> Result<SessionOptions, String> {
+fn as_the_program(given: &SessionOptions, exact: bool) -> Result<SessionOptions, Refusal> {
     let mut options = given.copied()?;
     options.silence()?;
     options.write_optimized_model("")?;

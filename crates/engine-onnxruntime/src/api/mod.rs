@@ -11,6 +11,8 @@ use std::ptr::{self, NonNull};
 
 use ort_sys::{OrtApi, OrtEnv, OrtLoggingLevel, OrtStatusPtr};
 
+use crate::refusal::Refusal;
+
 pub(crate) use self::options::SessionOptions;
 pub(crate) use self::session::{Known, RunOptions, Session};
 pub(crate) use self::value::{Value, Values, described, is_in_main_memory, view};
@@ -41,7 +43,7 @@ impl Api {
     ///
     /// # Safety
     /// `table` is null, or the table of the interface with this number.
-    pub unsafe fn new(table: *const OrtApi, number: u32) -> Result<Self, String> {
+    pub unsafe fn new(table: *const OrtApi, number: u32) -> Result<Self, Refusal> {
         let table = NonNull::new(table.cast_mut()).ok_or_else(|| format!("it has no interface {number}"))?;
         let mut api = Self { table, number, env: NonNull::dangling() };
         let mut env = ptr::null_mut();
@@ -84,7 +86,7 @@ impl Api {
     ///
     /// # Safety
     /// The status is one that the library has just returned.
-    pub unsafe fn check(&self, status: OrtStatusPtr) -> Result<(), String> {
+    pub unsafe fn check(&self, status: OrtStatusPtr) -> Result<(), Refusal> {
         if status.0.is_null() {
             return Ok(());
         }
@@ -93,7 +95,7 @@ impl Api {
             let table = self.table.as_ptr();
             let message = CStr::from_ptr(((*table).GetErrorMessage)(status.0)).to_string_lossy().into_owned();
             ((*table).ReleaseStatus)(status.0);
-            Err(message)
+            Err(message.into())
         }
     }
 

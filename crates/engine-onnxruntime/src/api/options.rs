@@ -9,6 +9,7 @@ use ort_sys::{
 
 use super::{Api, call, text};
 use crate::options::{ExecutionMode, GraphOptimizationLevel};
+use crate::refusal::Refusal;
 
 /// How a session is created.
 pub(crate) struct SessionOptions {
@@ -25,7 +26,7 @@ unsafe impl Sync for SessionOptions {}
 const FATAL: c_int = 4;
 
 impl SessionOptions {
-    pub fn new(api: Api) -> Result<Self, String> {
+    pub fn new(api: Api) -> Result<Self, Refusal> {
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written.
         unsafe { call!(api, CreateSessionOptions(&mut raw)) }?;
@@ -36,7 +37,7 @@ impl SessionOptions {
     ///
     /// # Safety
     /// The options are valid.
-    pub unsafe fn copy_of(api: Api, options: *const OrtSessionOptions) -> Result<Self, String> {
+    pub unsafe fn copy_of(api: Api, options: *const OrtSessionOptions) -> Result<Self, Refusal> {
         let mut raw = ptr::null_mut();
         // SAFETY: guaranteed by the caller; `raw` may be written.
         unsafe { call!(api, CloneSessionOptions(options, &mut raw)) }?;
@@ -44,13 +45,13 @@ impl SessionOptions {
     }
 
     /// Returns a copy.
-    pub fn copied(&self) -> Result<Self, String> {
+    pub fn copied(&self) -> Result<Self, Refusal> {
         // SAFETY: the options are valid.
         unsafe { Self::copy_of(self.api, self.raw.as_ptr()) }
     }
 
     /// Makes the session print nothing and write no profile.
-    pub fn silence(&mut self) -> Result<(), String> {
+    pub fn silence(&mut self) -> Result<(), Refusal> {
         // SAFETY: the options are valid.
         unsafe {
             call!(self.api, SetSessionLogSeverityLevel(self.raw.as_ptr(), FATAL))?;
@@ -59,20 +60,20 @@ impl SessionOptions {
     }
 
     /// Sets the threads within an operator.
-    pub fn intra_op_threads(&mut self, threads: NonZeroUsize) -> Result<(), String> {
+    pub fn intra_op_threads(&mut self, threads: NonZeroUsize) -> Result<(), Refusal> {
         let threads = c_int::try_from(threads.get()).unwrap_or(c_int::MAX);
         // SAFETY: the options are valid.
         unsafe { call!(self.api, SetIntraOpNumThreads(self.raw.as_ptr(), threads)) }
     }
 
     /// Sets how many operators may run at the same time.
-    pub fn inter_op_threads(&mut self, threads: NonZeroUsize) -> Result<(), String> {
+    pub fn inter_op_threads(&mut self, threads: NonZeroUsize) -> Result<(), Refusal> {
         let threads = c_int::try_from(threads.get()).unwrap_or(c_int::MAX);
         // SAFETY: the options are valid.
         unsafe { call!(self.api, SetInterOpNumThreads(self.raw.as_ptr(), threads)) }
     }
 
-    pub fn execution_mode(&mut self, mode: ExecutionMode) -> Result<(), String> {
+    pub fn execution_mode(&mut self, mode: ExecutionMode) -> Result<(), Refusal> {
         let mode = match mode {
             ExecutionMode::Sequential => OrtExecutionMode::ORT_SEQUENTIAL,
             ExecutionMode::Parallel => OrtExecutionMode::ORT_PARALLEL,
@@ -81,7 +82,7 @@ impl SessionOptions {
         unsafe { call!(self.api, SetSessionExecutionMode(self.raw.as_ptr(), mode)) }
     }
 
-    pub fn graph_optimization_level(&mut self, level: GraphOptimizationLevel) -> Result<(), String> {
+    pub fn graph_optimization_level(&mut self, level: GraphOptimizationLevel) -> Result<(), Refusal> {
         let level = match level {
             GraphOptimizationLevel::Disable => OrtLevel::ORT_DISABLE_ALL,
             GraphOptimizationLevel::Basic => OrtLevel::ORT_ENABLE_BASIC,
@@ -94,14 +95,14 @@ impl SessionOptions {
     }
 
     /// Sets an entry of the session's configuration, such as `session.intra_op.allow_spinning`.
-    pub fn config(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub fn config(&mut self, key: &str, value: &str) -> Result<(), Refusal> {
         let (key, value) = (text(key), text(value));
         // SAFETY: the options and both texts are valid; the library copies them.
         unsafe { call!(self.api, AddSessionConfigEntry(self.raw.as_ptr(), key.as_ptr(), value.as_ptr())) }
     }
 
     /// Makes the library write the graph that it runs to this path.
-    pub fn write_optimized_model(&mut self, path: &str) -> Result<(), String> {
+    pub fn write_optimized_model(&mut self, path: &str) -> Result<(), Refusal> {
         let path = text(path);
         // SAFETY: the options and the text are valid; the library copies it.
         unsafe { call!(self.api, SetOptimizedModelFilePath(self.raw.as_ptr(), path.as_ptr())) }
@@ -111,7 +112,7 @@ impl SessionOptions {
     ///
     /// # Safety
     /// The domain outlives every session that is created with these options.
-    pub unsafe fn add_domain(&mut self, domain: *mut OrtCustomOpDomain) -> Result<(), String> {
+    pub unsafe fn add_domain(&mut self, domain: *mut OrtCustomOpDomain) -> Result<(), Refusal> {
         // SAFETY: the options are valid; the caller guarantees that the domain is.
         unsafe { call!(self.api, AddCustomOpDomain(self.raw.as_ptr(), domain)) }
     }
@@ -121,7 +122,11 @@ impl SessionOptions {
     ///
     /// # Safety
     /// The contents outlive every session that is created with these options, and nothing writes to them.
-    pub unsafe fn external_files(&mut self, directory: Option<&Path>, files: &[(String, &[u8])]) -> Result<(), String> {
+    pub unsafe fn external_files(
+        &mut self,
+        directory: Option<&Path>,
+        files: &[(String, &[u8])],
+    ) -> Result<(), Refusal> {
         if let Some(directory) = directory {
             let path = directory.to_str().ok_or_else(|| format!("{}: its name is no text", directory.display()))?;
             return self.config("session.model_external_initializers_file_folder_path", path);

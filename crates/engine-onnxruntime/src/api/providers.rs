@@ -3,6 +3,8 @@
 use std::ffi::{CString, c_char};
 use std::ptr;
 
+use crate::refusal::Refusal;
+
 use super::{SessionOptions, call, text};
 
 /// A provider's options in the library's form: two lists of texts.
@@ -39,14 +41,14 @@ macro_rules! append {
 
 impl SessionOptions {
     /// Adds an execution provider by the library's full name for it.
-    pub fn append_provider(&mut self, name: &str, options: &[(String, String)]) -> Result<(), String> {
+    pub fn append_provider(&mut self, name: &str, options: &[(String, String)]) -> Result<(), Refusal> {
         let entries = Entries::of(options);
         // SAFETY: all texts live until the calls return; the library copies them. Everything created is freed once.
         unsafe {
             match name {
                 // Every session has it already, after all others.
                 "CPUExecutionProvider" if options.is_empty() => Ok(()),
-                "CPUExecutionProvider" => Err("it has no options".to_owned()),
+                "CPUExecutionProvider" => Err("it has no options".into()),
                 "CUDAExecutionProvider" => append!(
                     self,
                     entries,

@@ -4,6 +4,8 @@ use std::ptr::{self, NonNull};
 use opscope_onnx::Dim;
 use ort_sys::{OrtAllocatorType, OrtMemType, OrtRunOptions, OrtSession, OrtTensorTypeAndShapeInfo, OrtValue};
 
+use crate::refusal::Refusal;
+
 use super::{Api, SessionOptions, Value, call, text};
 
 /// A model that the library has loaded.
@@ -27,7 +29,12 @@ pub(crate) struct RunOptions {
 
 impl Session {
     /// Loads a model whose inputs and outputs have these names.
-    pub fn load(model: &[u8], options: &SessionOptions, inputs: &[String], outputs: &[String]) -> Result<Self, String> {
+    pub fn load(
+        model: &[u8],
+        options: &SessionOptions,
+        inputs: &[String],
+        outputs: &[String],
+    ) -> Result<Self, Refusal> {
         let api = options.api;
         let mut raw = ptr::null_mut();
         // SAFETY: the bytes and the options live until the call returns; the library copies both.
@@ -43,9 +50,9 @@ impl Session {
     }
 
     /// Runs once on the calling thread. The inputs are those of the model, by slot.
-    pub fn run(&self, inputs: &[Value], options: Option<&RunOptions>) -> Result<Vec<Value>, String> {
+    pub fn run(&self, inputs: &[Value], options: Option<&RunOptions>) -> Result<Vec<Value>, Refusal> {
         if inputs.len() != self.inputs.len() {
-            return Err(format!("{} inputs were given for {}", inputs.len(), self.inputs.len()));
+            return Err(format!("{} inputs were given for {}", inputs.len(), self.inputs.len()).into());
         }
         let names = |names: &[CString]| names.iter().map(|name| name.as_ptr()).collect::<Vec<*const c_char>>();
         let (input_names, output_names) = (names(&self.inputs), names(&self.outputs));
@@ -114,12 +121,12 @@ pub(crate) enum Known {
 
 impl Session {
     /// Returns the type of each output.
-    pub fn output_types(&self) -> Result<Vec<Known>, String> {
+    pub fn output_types(&self) -> Result<Vec<Known>, Refusal> {
         // SAFETY: the session is valid and has this many outputs.
         (0..self.outputs.len()).map(|slot| unsafe { self.output_type(slot) }).collect()
     }
 
-    unsafe fn output_type(&self, slot: usize) -> Result<Known, String> {
+    unsafe fn output_type(&self, slot: usize) -> Result<Known, Refusal> {
         let api = self.api;
         let (mut info, mut tensor) = (ptr::null_mut(), ptr::null());
         // SAFETY: the results may be written. The type owns the tensor's description, and is released once.
@@ -138,7 +145,7 @@ impl Known {
     ///
     /// # Safety
     /// The description is valid.
-    pub unsafe fn of_tensor(api: Api, info: *const OrtTensorTypeAndShapeInfo) -> Result<Self, String> {
+    pub unsafe fn of_tensor(api: Api, info: *const OrtTensorTypeAndShapeInfo) -> Result<Self, Refusal> {
         let (mut element, mut rank) = (0i32, 0usize);
         // SAFETY: the description is valid, and the results may be written. The description owns the names of
         // dimensions, which are copied. The type is read as a number, because a newer library may have types that the
@@ -175,7 +182,7 @@ impl Drop for Session {
 }
 
 impl RunOptions {
-    pub fn new(api: Api) -> Result<Self, String> {
+    pub fn new(api: Api) -> Result<Self, Refusal> {
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written.
         unsafe { call!(api, CreateRunOptions(&mut raw)) }?;
@@ -186,12 +193,13 @@ impl RunOptions {
     ///
     /// # Errors
     /// Returns an error if the library is older than 1.25.
-    pub fn enable_profiling(&mut self, prefix: &str) -> Result<(), String> {
+    pub fn enable_profiling(&mut self, prefix: &str) -> Result<(), Refusal> {
         if self.api.number() < 25 {
             return Err(format!(
                 "times of operators need ONNX Runtime 1.25 or later, which profiles single runs; this is 1.{}",
                 self.api.number()
-            ));
+            )
+            .into());
         }
         let prefix = text(prefix);
         // SAFETY: it was checked that the interface has the function; the library copies the text.

@@ -9,6 +9,8 @@ use opscope_model::DeviceTensors;
 use opscope_tensor::{DType, Tensor, TensorView};
 use ort_sys::{ONNXTensorElementDataType, OrtAllocatorType, OrtMemType, OrtMemoryInfoDeviceType, OrtValue};
 
+use crate::refusal::Refusal;
+
 use super::{Api, call};
 
 /// One of the library's values: a tensor, or something without bytes, such as a sequence.
@@ -38,7 +40,7 @@ impl Value {
 
     /// Lends the memory of a tensor to the library for runs that only read their inputs. What the library could not
     /// read where it is, is copied.
-    pub fn lent(api: Api, tensor: &Tensor) -> Result<Self, String> {
+    pub fn lent(api: Api, tensor: &Tensor) -> Result<Self, Refusal> {
         if !can_be_lent(tensor) {
             return Self::copied(api, tensor);
         }
@@ -65,7 +67,7 @@ impl Value {
 
     /// Returns the output itself, or a copy if its memory is that of an input that was lent: the owner may change that
     /// after the run.
-    pub fn apart_from(self, inputs: &[Self]) -> Result<Self, String> {
+    pub fn apart_from(self, inputs: &[Self]) -> Result<Self, Refusal> {
         // SAFETY: the value lives as long as the view, and nothing writes to it.
         let view = unsafe { view(self.api, self.raw()) };
         let Some(Cow::Borrowed(bytes)) = view.clone().into_bytes() else { return Ok(self) };
@@ -81,7 +83,7 @@ impl Value {
     }
 
     /// Copies a tensor into the library's memory.
-    pub fn copied(api: Api, tensor: &Tensor) -> Result<Self, String> {
+    pub fn copied(api: Api, tensor: &Tensor) -> Result<Self, Refusal> {
         let (dtype, shape) = described_by(tensor)?;
         let (mut allocator, mut raw) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the results may be written; the shape lives until the call returns; the default allocator is never
@@ -204,7 +206,7 @@ pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Tenso
         call!(api, IsTensor(value, &mut is_tensor)).ok().filter(|()| is_tensor != 0)?;
         let mut info = ptr::null_mut();
         call!(api, GetTensorTypeAndShape(value, &mut info)).ok()?;
-        let read = || -> Result<(i32, Vec<usize>), String> {
+        let read = || -> Result<(i32, Vec<usize>), Refusal> {
             let (mut dtype, mut rank) = (0i32, 0usize);
             call!(api, GetTensorElementType(info, ptr::from_mut(&mut dtype).cast()))?;
             call!(api, GetDimensionsCount(info, &mut rank))?;
@@ -220,7 +222,7 @@ pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Tenso
 }
 
 /// Returns the type and the shape of a tensor as the library takes them.
-fn described_by(tensor: &Tensor) -> Result<(ONNXTensorElementDataType, Vec<i64>), String> {
+fn described_by(tensor: &Tensor) -> Result<(ONNXTensorElementDataType, Vec<i64>), Refusal> {
     let dtype = element_type(tensor.dtype()).ok_or_else(|| format!("it takes no {}", tensor.dtype()))?;
     Ok((dtype, tensor.shape().iter().map(|&dim| dim as i64).collect()))
 }

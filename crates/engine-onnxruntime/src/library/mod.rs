@@ -16,6 +16,7 @@ use ort_sys::{OrtApi, OrtApiBase, OrtEnv};
 pub use self::error::{LibraryError, Skipped};
 use self::places::{FoundLibrary, Surroundings};
 use crate::api::Api;
+use crate::refusal::Refusal;
 use crate::taps::{Domain, Memory};
 
 /// A loaded libonnxruntime. It stays loaded until the process ends, because its threads and statics cannot be removed.
@@ -24,8 +25,8 @@ pub struct Library {
     skipped: Vec<Skipped>,
     version: String,
     api: Api,
-    shared_taps: OnceLock<Result<Domain, String>>,
-    own_taps: OnceLock<Result<Domain, String>>,
+    shared_taps: OnceLock<Result<Domain, Refusal>>,
+    own_taps: OnceLock<Result<Domain, Refusal>>,
 }
 
 /// The oldest version whose interface suffices: it has custom operators that pass their inputs on without a copy.
@@ -100,10 +101,10 @@ impl Library {
     }
 
     fn load(path: PathBuf, skipped: Vec<Skipped>) -> Result<Self, LibraryError> {
-        let unusable = |reason: String| LibraryError::Unusable { path: path.clone(), reason };
+        let unusable = |reason: Refusal| LibraryError::Unusable { path: path.clone(), reason: reason.to_string() };
         let base = api_base(&path).map_err(&unusable)?;
         let (Some(get_api), Some(get_version)) = (base.get_api, base.get_version) else {
-            return Err(unusable("its table OrtApiBase has a null pointer".to_owned()));
+            return Err(unusable("its table OrtApiBase has a null pointer".into()));
         };
         // SAFETY: these are the library's own functions.
         let Interface { version, table, number } = unsafe { interface(&path, get_api, get_version) }?;
@@ -133,7 +134,7 @@ impl Library {
     }
 
     /// Returns the operator set of taps.
-    pub(crate) fn taps(&self, memory: Memory) -> Result<&Domain, String> {
+    pub(crate) fn taps(&self, memory: Memory) -> Result<&Domain, Refusal> {
         let made = match memory {
             Memory::Shared | Memory::Held => &self.shared_taps,
             Memory::Own => &self.own_taps,
@@ -207,22 +208,22 @@ struct ApiBase {
 }
 
 /// Loads the library and returns its entry point.
-fn api_base(path: &Path) -> Result<&'static ApiBase, String> {
-    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its path contains a null byte".to_owned())?;
+fn api_base(path: &Path) -> Result<&'static ApiBase, Refusal> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its path contains a null byte")?;
     // SAFETY: the name is a valid C string. Constructors of the library run, as for any loaded library.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
-        return Err(last_error());
+        return Err(last_error().into());
     }
     // SAFETY: the handle is open, and the name is a valid C string.
     let entry = unsafe { libc::dlsym(handle, c"OrtGetApiBase".as_ptr()) };
     if entry.is_null() {
-        return Err("it has no function OrtGetApiBase".to_owned());
+        return Err("it has no function OrtGetApiBase".into());
     }
     // SAFETY: ONNX Runtime exports this function with this signature.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> *const ApiBase>(entry) };
     // SAFETY: the function takes no arguments and returns a table that is never freed, or null.
-    unsafe { entry().as_ref() }.ok_or_else(|| "OrtGetApiBase returns nothing".to_owned())
+    unsafe { entry().as_ref() }.ok_or_else(|| "OrtGetApiBase returns nothing".into())
 }
 
 fn last_error() -> String {

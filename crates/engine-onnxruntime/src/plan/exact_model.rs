@@ -24,6 +24,7 @@ use crate::errors::{load_error, run_error};
 use crate::names;
 use crate::options::GraphOptimizationLevel;
 use crate::proto::ModelProto;
+use crate::refusal::Refusal;
 use crate::rewrite::{Apart, ExternalFiles, Holds, Taps, hold, named, tapped};
 use crate::setup::Setup;
 use crate::taps::{Access, Layout, Memory, Spare, Watched, unwatched, watching, with_known};
@@ -62,7 +63,7 @@ struct HeldSession {
 
 impl ExactModel {
     pub fn load(setup: &Setup, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
-        let failed = |reason: String| load_error(&reason, &graph);
+        let failed = |refusal: Refusal| load_error(refusal.reason(), &graph);
         let mut model = named(&graph).map_err(failed)?;
         let files = ExternalFiles::map(&graph, &model).map_err(failed)?;
         files.name_in(&mut model);
@@ -119,7 +120,7 @@ struct Tapped {
 }
 
 impl Making<'_> {
-    fn session(&self, apart: Apart, memory: Memory) -> Result<Tapped, String> {
+    fn session(&self, apart: Apart, memory: Memory) -> Result<Tapped, Refusal> {
         let mut model = self.named.clone();
         let has_rank = |value| self.types.has_rank(self.graph, value);
         let type_of = |value| self.types.declared(self.graph, value);
@@ -148,7 +149,7 @@ impl Loaded {
     /// Returns the session in which an operator's inputs may be replaced.
     fn own(&self) -> Result<&Session, EngineError> {
         let made = self.own.get_or_init(|| {
-            let failed = |reason: String| load_error(&reason, &self.layout.graph);
+            let failed = |refusal: Refusal| load_error(refusal.reason(), &self.layout.graph);
             self.again(Memory::Own).map(|tapped| tapped.session).map_err(failed)
         });
         made.as_ref().map_err(Clone::clone)
@@ -167,7 +168,7 @@ impl Loaded {
     }
 
     /// Loads the model again, with other taps.
-    fn again(&self, memory: Memory) -> Result<Tapped, String> {
+    fn again(&self, memory: Memory) -> Result<Tapped, Refusal> {
         let Self { setup, threads, types, files, .. } = self;
         let graph = &self.layout.graph;
         let mut named = named(graph)?;
@@ -233,7 +234,7 @@ impl ExactPlan {
         let (layout, graph) = (&self.loaded.layout, &self.loaded.layout.graph);
         if interest.is_nothing() {
             let outcome = unwatched(|| self.loaded.shared.run(values, None));
-            return outcome.map_err(|message| run_error(&message, None, graph));
+            return outcome.map_err(|refusal| run_error(refusal.reason(), None, graph));
         }
         let held = if wants_held(interest) { self.loaded.held() } else { None };
         let (session, access) = match &held {
@@ -246,11 +247,11 @@ impl ExactPlan {
             watched.finish()?;
             Ok(outputs)
         });
-        outcome.map_err(|message| match watched.stopped() {
+        outcome.map_err(|refusal| match watched.stopped() {
             Some(reason) => EngineError::Stopped(reason),
             None => {
                 let node = watched.place().and_then(|kernel| kernel.operators.first());
-                run_error(&message, node.map(|part| graph.operator(part.operator).name.clone()), graph)
+                run_error(refusal.reason(), node.map(|part| graph.operator(part.operator).name.clone()), graph)
             }
         })
     }

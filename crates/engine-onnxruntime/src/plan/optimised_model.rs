@@ -23,6 +23,7 @@ use crate::attribution::Attributed;
 use crate::errors::{load_error, run_error};
 use crate::names;
 use crate::options::GraphOptimizationLevel;
+use crate::refusal::Refusal;
 use crate::rewrite::{ExternalFiles, named};
 use crate::setup::Setup;
 use crate::times::KernelTimes;
@@ -63,7 +64,7 @@ impl OptimisedModel {
         options: &LoadOptions,
         level: GraphOptimizationLevel,
     ) -> Result<Self, EngineError> {
-        let failed = |reason: String| load_error(&reason, &graph);
+        let failed = |refusal: Refusal| load_error(refusal.reason(), &graph);
         let mut model = named(&graph).map_err(failed)?;
         let files = ExternalFiles::map(&graph, &model).map_err(failed)?;
         files.name_in(&mut model);
@@ -195,9 +196,9 @@ impl OptimisedPlan {
 
     fn run_timed(&self, inputs: &dyn DeviceTensors, interest: &Interest, observer: &dyn RunObserver) -> Outcome {
         let now = Ticks::now();
-        let failed = |reason: String| (Err(EngineError::Run { node: None, reason }), (now, now));
-        let Some(Kernels { times, .. }) = &self.loaded.kernels else { return failed(NOT_WRITTEN.to_owned()) };
-        let prepare = || {
+        let failed = |reason: &str| (Err(EngineError::Run { node: None, reason: reason.to_owned() }), (now, now));
+        let Some(Kernels { times, .. }) = &self.loaded.kernels else { return failed(NOT_WRITTEN) };
+        let prepare = || -> Result<_, Refusal> {
             let profile = times.profile()?;
             let mut options = RunOptions::new(*self.loaded.setup.library.api())?;
             options.enable_profiling(&profile.prefix())?;
@@ -205,7 +206,7 @@ impl OptimisedPlan {
         };
         let (profile, options) = match prepare() {
             Ok(prepared) => prepared,
-            Err(reason) => return failed(reason),
+            Err(refusal) => return failed(refusal.reason()),
         };
         let start = Ticks::now();
         let outcome = self.run_with(inputs, Some(&options));
@@ -221,6 +222,6 @@ impl OptimisedPlan {
         let Values(inputs) = uploaded(inputs)?;
         let run = self.loaded.session.run(inputs, options);
         let outputs = run.and_then(|outputs| outputs.into_iter().map(|output| output.apart_from(inputs)).collect());
-        outputs.map_err(|message| run_error(&message, None, &self.loaded.graph))
+        outputs.map_err(|refusal: Refusal| run_error(refusal.reason(), None, &self.loaded.graph))
     }
 }

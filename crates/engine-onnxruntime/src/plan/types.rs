@@ -12,6 +12,7 @@ use crate::api::{Known, Session, SessionOptions};
 use crate::names;
 use crate::options::GraphOptimizationLevel;
 use crate::proto::{DimensionProto, ModelProto, TensorShapeProto, TensorTypeProto, TypeProto};
+use crate::refusal::Refusal;
 use crate::rewrite::{is_constant, named, typed};
 use crate::setup::Setup;
 
@@ -22,7 +23,7 @@ pub(crate) struct Types(HashMap<ValueId, Known>);
 impl Types {
     /// Returns the types of the operators' outputs. The library infers them from a model without weights, which is
     /// quick. There are none if it cannot load that model.
-    pub fn of(graph: &Graph, named: &ModelProto, options: impl Fn() -> Result<SessionOptions, String>) -> Self {
+    pub fn of(graph: &Graph, named: &ModelProto, options: impl Fn() -> Result<SessionOptions, Refusal>) -> Self {
         Self::inferred(graph, named, GraphOptimizationLevel::Disable, options)
     }
 
@@ -30,7 +31,7 @@ impl Types {
         graph: &Graph,
         named: &ModelProto,
         level: GraphOptimizationLevel,
-        options: impl Fn() -> Result<SessionOptions, String>,
+        options: impl Fn() -> Result<SessionOptions, Refusal>,
     ) -> Self {
         let mut model = named.clone();
         let values = typed(graph, &mut model);
@@ -50,7 +51,7 @@ impl Types {
     }
 
     /// Returns the types of the operators' outputs for inputs of these shapes.
-    pub fn for_shapes(graph: &Graph, inputs: &[Tensor], options: impl Fn() -> Result<SessionOptions, String>) -> Self {
+    pub fn for_shapes(graph: &Graph, inputs: &[Tensor], options: impl Fn() -> Result<SessionOptions, Refusal>) -> Self {
         let Ok(mut model) = named(graph) else { return Self::default() };
         for input in model.graph.iter_mut().flat_map(|proto| &mut proto.input) {
             let named = |&value: &ValueId| names::of_value(value) == input.name;

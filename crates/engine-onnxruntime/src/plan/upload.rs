@@ -5,6 +5,7 @@ use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
 use crate::api::{Api, Value, Values};
+use crate::refusal::Refusal;
 
 /// The types and shapes that a plan was made for.
 pub(super) struct Expected(Vec<Vec<usize>>);
@@ -29,7 +30,7 @@ impl Expected {
         &self,
         graph: &Graph,
         inputs: &[Tensor],
-        value: impl Fn(&Tensor) -> Result<Value, String>,
+        value: impl Fn(&Tensor) -> Result<Value, Refusal>,
     ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         check_inputs(graph, inputs)?;
         for (slot, (tensor, expected)) in inputs.iter().zip(&self.0).enumerate() {
@@ -41,7 +42,7 @@ impl Expected {
                 });
             }
         }
-        let failed = |reason| EngineError::Run { node: None, reason };
+        let failed = |refusal: Refusal| EngineError::Run { node: None, reason: refusal.to_string() };
         let values = inputs.iter().map(value).collect::<Result<_, _>>().map_err(failed)?;
         Ok(Box::new(Values(values)))
     }

@@ -10,6 +10,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::api::{Session, SessionOptions};
 use crate::proto::ModelProto;
+use crate::refusal::Refusal;
 
 /// The largest size of a protobuf message in bytes.
 const LARGEST_WRITTEN: u64 = 2 << 30;
@@ -23,7 +24,7 @@ pub(crate) fn load(
     options: &mut SessionOptions,
     inputs: &[String],
     outputs: &[String],
-) -> Result<(Session, Option<ModelProto>), String> {
+) -> Result<(Session, Option<ModelProto>), Refusal> {
     if weights >= LARGEST_WRITTEN {
         return Ok((Session::load(model, options, inputs, outputs)?, None));
     }

@@ -14,6 +14,7 @@ use prost::bytes::Bytes;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
 use crate::proto::{GraphProto, ModelProto, TensorHead};
+use crate::refusal::Refusal;
 
 /// The files that a model stores data in.
 #[derive(Default)]
@@ -41,7 +42,7 @@ impl ExternalFiles {
     ///
     /// # Errors
     /// Returns the system's error, with the file.
-    pub fn map(graph: &Graph, proto: &ModelProto) -> Result<Self, String> {
+    pub fn map(graph: &Graph, proto: &ModelProto) -> Result<Self, Refusal> {
         let mut names = BTreeMap::new();
         proto.graph.iter().for_each(|graph| locations(graph, &mut names));
         let largest = names.values().max().copied().unwrap_or(0);
@@ -55,7 +56,7 @@ impl ExternalFiles {
             let contents = unsafe { Mmap::map(&file) }.map_err(|error| format!("{}: {error}", path.display()))?;
             Ok((name, contents))
         };
-        let contents = names.into_keys().map(map).collect::<Result<_, String>>()?;
+        let contents = names.into_keys().map(map).collect::<Result<_, Refusal>>()?;
         Ok(Self { contents, place: place.flatten() })
     }
 

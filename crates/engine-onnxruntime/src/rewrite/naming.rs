@@ -7,13 +7,14 @@ use prost::Message;
 
 use crate::names;
 use crate::proto::{GraphProto, ModelProto, NodeProto, TensorHead};
+use crate::refusal::Refusal;
 
 /// Returns the model of a file with the names of [`names`](crate::names), its nodes in order of execution. Weights keep
 /// their names and bytes.
 ///
 /// # Errors
 /// Returns an error if the graph was not read from this file.
-pub(crate) fn named(graph: &Graph) -> Result<ModelProto, String> {
+pub(crate) fn named(graph: &Graph) -> Result<ModelProto, Refusal> {
     let mut model = ModelProto::decode(graph.source.bytes.clone()).map_err(|error| error.to_string())?;
     let proto = model.graph.as_mut().ok_or("there is no graph in the file")?;
     let main = GraphPart { inputs: &graph.inputs, operators: &graph.operators };
@@ -50,7 +51,7 @@ fn rename(
     proto: &mut GraphProto,
     part: &GraphPart<'_>,
     outer: Option<&Scope<'_>>,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     let mut scope = Scope { names: HashMap::new(), outer };
     for tensor in &mut proto.initializer {
         let head = TensorHead::decode(tensor.clone()).map_err(|error| error.to_string())?;
@@ -65,7 +66,7 @@ fn rename(
     let inputs = proto.input.iter_mut().filter(|input| !scope.names.contains_key(&input.name));
     let inputs: Vec<_> = inputs.collect();
     if inputs.len() != part.inputs.len() || proto.node.len() != part.operators.len() {
-        return Err("the file has changed since it was read".to_owned());
+        return Err("the file has changed since it was read".into());
     }
     for (input, &id) in inputs.into_iter().zip(part.inputs) {
         scope.names.insert(std::mem::replace(&mut input.name, names::of_value(id)), names::of_value(id));

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::ptr;
 
+use crate::refusal::Refusal;
+
 use super::run::Watched;
 use super::values::TapCall;
 
@@ -18,7 +20,7 @@ pub(super) fn is_watched() -> bool {
 }
 
 /// Called by the library when it executes a tap in an observed run.
-pub(super) fn at_tap(number: usize, call: &TapCall) -> Result<(), String> {
+pub(super) fn at_tap(number: usize, call: &TapCall) -> Result<(), Refusal> {
     let watched = CURRENT.get();
     if watched.is_null() {
         return call.hand_on();

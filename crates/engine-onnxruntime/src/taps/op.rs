@@ -18,6 +18,7 @@ use super::current_run::{at_tap, is_watched};
 use super::values::TapCall;
 use crate::api::{Api, Known, call, text};
 use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};
+use crate::refusal::Refusal;
 
 /// Where the library puts the outputs of a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +74,7 @@ static SLOTS: [c_int; MOST_ALIASES] = {
 
 impl Domain {
     /// Creates the operator set. It is never freed, because sessions need it as long as they live.
-    pub fn new(api: Api, memory: Memory) -> Result<Self, String> {
+    pub fn new(api: Api, memory: Memory) -> Result<Self, Refusal> {
         let name = CString::new(DOMAIN).unwrap_or_default();
         let mut domain = ptr::null_mut();
         // SAFETY: the name is valid, and the result may be written.
@@ -262,8 +263,8 @@ unsafe extern "system" fn create(
         call!(api, KernelInfoGetAttribute_int64(info, attribute.as_ptr(), &mut number))
             .and_then(|()| call!(api, KernelInfo_GetOutputCount(info, &mut count)))
     };
-    if let Err(message) = read {
-        return api.error(&message);
+    if let Err(refusal) = read {
+        return api.error(refusal.reason());
     }
     let made = Box::new(TapKernel { api, number: usize::try_from(number).unwrap_or(usize::MAX), count });
     // SAFETY: the library passes a valid pointer for the kernel.
@@ -286,14 +287,14 @@ unsafe extern "system" fn compute(kernel: *mut c_void, context: *mut OrtKernelCo
     if !is_watched() {
         return match call.hand_on() {
             Ok(()) => OrtStatusPtr::default(),
-            Err(message) => api.error(&message),
+            Err(refusal) => api.error(refusal.reason()),
         };
     }
     // A panic must not unwind through the library.
     let outcome = catch_unwind(AssertUnwindSafe(|| at_tap(kernel.number, &call)));
     match outcome {
         Ok(Ok(())) => OrtStatusPtr::default(),
-        Ok(Err(message)) => api.error(&message),
+        Ok(Err(refusal)) => api.error(refusal.reason()),
         Err(_) => api.error("an observer panicked"),
     }
 }
@@ -325,11 +326,11 @@ unsafe extern "system" fn infer(op: *const OrtCustomOp, context: *mut OrtShapeIn
         // SAFETY: as above, and there are at least this many inputs.
         known.iter().enumerate().try_for_each(|(slot, known)| unsafe { infer_one(api, context, slot, known.as_ref()) })
     });
-    outcome.map_or_else(|message| api.error(&message), |()| OrtStatusPtr::default())
+    outcome.map_or_else(|refusal: Refusal| api.error(refusal.reason()), |()| OrtStatusPtr::default())
 }
 
 /// Returns the number of the tap whose types are inferred.
-unsafe fn number(api: Api, context: *mut OrtShapeInferContext) -> Result<usize, String> {
+unsafe fn number(api: Api, context: *mut OrtShapeInferContext) -> Result<usize, Refusal> {
     let (mut attribute, mut number, mut length) = (ptr::null(), 0i64, 0);
     let name = CString::new(NUMBER).unwrap_or_default();
     // SAFETY: the context is valid, and the results may be written.
@@ -338,7 +339,7 @@ unsafe fn number(api: Api, context: *mut OrtShapeInferContext) -> Result<usize, 
         let int = ort_sys::OrtOpAttrType::ORT_OP_ATTR_INT;
         call!(api, ReadOpAttr(attribute, int, ptr::from_mut(&mut number).cast(), size_of::<i64>(), &mut length))?;
     }
-    usize::try_from(number).map_err(|_| "a tap has no number".to_owned())
+    usize::try_from(number).map_err(|_| "a tap has no number".into())
 }
 
 unsafe fn infer_one(
@@ -346,7 +347,7 @@ unsafe fn infer_one(
     context: *mut OrtShapeInferContext,
     slot: usize,
     known: Option<&Known>,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
     let mut info = ptr::null_mut();
     // SAFETY: the context is valid, and the results may be written. The context owns the description. Everything
@@ -356,7 +357,7 @@ unsafe fn infer_one(
         let (element, dims) = match (known, Known::of_tensor(api, info)?) {
             (Some(Known::Tensor { dims: Some(dims), .. }), Known::Tensor { element, .. }) => (element, dims.clone()),
             (_, Known::Tensor { element, dims }) => (element, dims.unwrap_or_default()),
-            (_, Known::Other) => return Err("a tap takes what is no tensor".to_owned()),
+            (_, Known::Other) => return Err("a tap takes what is no tensor".into()),
         };
         // An unknown dimension must have a name.
         let name = |dim: &Dim| match dim {
@@ -388,7 +389,7 @@ unsafe fn infer_one(
 ///
 /// # Safety
 /// The description is valid.
-unsafe fn set_element_type(api: Api, info: *mut OrtTensorTypeAndShapeInfo, number: i32) -> Result<(), String> {
+unsafe fn set_element_type(api: Api, info: *mut OrtTensorTypeAndShapeInfo, number: i32) -> Result<(), Refusal> {
     type OfEnum = unsafe extern "system" fn(*mut OrtTensorTypeAndShapeInfo, ONNXTensorElementDataType) -> OrtStatusPtr;
     type OfNumber = unsafe extern "system" fn(*mut OrtTensorTypeAndShapeInfo, i32) -> OrtStatusPtr;
     // SAFETY: in C the type is an `i32`, so the function accepts any number; the caller guarantees the rest.

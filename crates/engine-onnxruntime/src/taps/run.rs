@@ -15,6 +15,7 @@ use super::kept_values::{Keeping, Spare};
 use super::layout::Layout;
 use super::state::State;
 use super::values::{Passed, TapCall};
+use crate::refusal::Refusal;
 use crate::rewrite::{Holds, Slot, Source, Tap};
 
 /// What an observer may do with the values of a run, beside looking at them.
@@ -106,7 +107,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Calls the observer for the operators of the main graph without taps, which neither take nor compute tensors.
-    pub fn finish(&self) -> Result<(), String> {
+    pub fn finish(&self) -> Result<(), Refusal> {
         for kernel in self.kernels {
             let Some(part) = kernel.operators.first() else { continue };
             let in_main_graph = self.layout.body_of(part.operator).is_none();
@@ -119,7 +120,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Called when a tap is executed.
-    pub(super) fn at(&self, number: usize, call: &TapCall) -> Result<(), String> {
+    pub(super) fn at(&self, number: usize, call: &TapCall) -> Result<(), Refusal> {
         let outcome = self.passed(number, call);
         if let Some(values) = self.holds.and_then(|holds| holds.until.get(number)).filter(|values| !values.is_empty()) {
             self.keeping.borrow_mut().give_up(values);
@@ -127,7 +128,7 @@ impl<'a> Watched<'a> {
         outcome
     }
 
-    fn passed(&self, number: usize, call: &TapCall) -> Result<(), String> {
+    fn passed(&self, number: usize, call: &TapCall) -> Result<(), Refusal> {
         let arrived = Ticks::now();
         let layout = self.layout;
         let tap = layout.taps.taps.get(number).ok_or("it has an unknown number")?;
@@ -161,7 +162,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Called at the tap in front of an operator.
-    fn arrive(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), String> {
+    fn arrive(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), Refusal> {
         self.place.set(Some(kernel.id));
         self.begin(id, kernel, passed)?;
         // If its outputs cannot be seen, it makes no difference that `after` is called now.
@@ -169,7 +170,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Called at the tap behind an operator.
-    fn leave(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Ticks) -> Result<(), String> {
+    fn leave(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Ticks) -> Result<(), Refusal> {
         self.place.set(Some(kernel.id));
         if !self.layout.tapped[id.index()].0 {
             self.begin(id, kernel, None)?;
@@ -212,7 +213,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Calls `before`, directly in front of an operator.
-    fn begin(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), String> {
+    fn begin(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), Refusal> {
         self.state.borrow_mut().enter(self.layout, id);
         let path = self.path(id);
         let mut begun = BegunDispatch::default();
@@ -245,7 +246,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Calls `after`, directly behind an operator.
-    fn end(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Option<Ticks>) -> Result<(), String> {
+    fn end(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Option<Ticks>) -> Result<(), Refusal> {
         let begun = self.ended(id);
         let path = self.path(id);
         if let (true, Some(start), Some(end)) = (self.interest.times, begun.start, at) {
@@ -332,18 +333,18 @@ impl<'a> Watched<'a> {
         }
     }
 
-    fn stop(&self, reason: String) -> String {
+    fn stop(&self, reason: String) -> Refusal {
         *self.stopped.borrow_mut() = Some(reason.clone());
-        reason
+        reason.into()
     }
 
-    fn replace_inputs(&self, id: OperatorId, tensors: &[Tensor], passed: Option<&Passed>) -> Result<(), String> {
+    fn replace_inputs(&self, id: OperatorId, tensors: &[Tensor], passed: Option<&Passed>) -> Result<(), Refusal> {
         if !self.writable {
-            return Err("the run began before its inputs could be replaced; they can be in the next run".to_owned());
+            return Err("the run began before its inputs could be replaced; they can be in the next run".into());
         }
         let slots = self.inputs(id);
         if tensors.len() != slots.len() {
-            return Err(format!("{} tensors were given for {} inputs", tensors.len(), slots.len()));
+            return Err(format!("{} tensors were given for {} inputs", tensors.len(), slots.len()).into());
         }
         for (index, (slot, tensor)) in slots.iter().zip(tensors).enumerate() {
             let what = format!("input {index}");
@@ -358,7 +359,8 @@ impl<'a> Watched<'a> {
                         let name = &self.layout.graph.value(slot.value).name;
                         return Err(format!(
                             "{what}, '{name}', is a constant of the file, which cannot be replaced here"
-                        ));
+                        )
+                        .into());
                     }
                 }
             }
@@ -366,10 +368,10 @@ impl<'a> Watched<'a> {
         Ok(())
     }
 
-    fn replace_outputs(&self, id: OperatorId, tensors: &[Tensor], passed: Option<&Passed>) -> Result<(), String> {
+    fn replace_outputs(&self, id: OperatorId, tensors: &[Tensor], passed: Option<&Passed>) -> Result<(), Refusal> {
         let slots = self.outputs(id);
         if tensors.len() != slots.len() {
-            return Err(format!("{} tensors were given for {} outputs", tensors.len(), slots.len()));
+            return Err(format!("{} tensors were given for {} outputs", tensors.len(), slots.len()).into());
         }
         // Other values may share the memory.
         self.keeping.borrow_mut().give_up_all();
@@ -379,7 +381,7 @@ impl<'a> Watched<'a> {
                     // SAFETY: the tap's call is in progress, there is no view of the output, and nothing is kept.
                     unsafe { passed.held[tap].replace(tensor, &format!("output {index}")) }?;
                 }
-                _ => return Err(format!("output {index} is no tensor, so it cannot be replaced")),
+                _ => return Err(format!("output {index} is no tensor, so it cannot be replaced").into()),
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use opscope_tensor::{DType, Tensor, TensorView};
 use ort_sys::{OrtKernelContext, OrtValue};
 
 use crate::api::{Api, call, described};
+use crate::refusal::Refusal;
 
 /// The values that passed through the taps on one side of an operator, as the nodes behind them receive them.
 #[derive(Default)]
@@ -43,13 +44,13 @@ impl TapCall {
     }
 
     /// Passes all inputs on, without recording them.
-    pub fn hand_on(&self) -> Result<(), String> {
+    pub fn hand_on(&self) -> Result<(), Refusal> {
         // SAFETY: guaranteed by the caller of `new`.
         unsafe { hand_on(self.api, self.context, self.count) }
     }
 
     /// Passes all inputs on, and records where they are.
-    pub fn values(&self) -> Result<Passed, String> {
+    pub fn values(&self) -> Result<Passed, Refusal> {
         // SAFETY: guaranteed by the caller of `new`.
         unsafe { Passed::through(self.api, self.context, self.count) }
     }
@@ -60,7 +61,7 @@ impl TapCall {
 ///
 /// # Safety
 /// The context is that of a call in progress of a tap with this many inputs.
-unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<(), String> {
+unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<(), Refusal> {
     if api.number() < 24 {
         // SAFETY: guaranteed by the caller.
         return unsafe { Passed::through(api, context, count) }.map(drop);
@@ -92,7 +93,7 @@ impl Passed {
     ///
     /// # Safety
     /// The context is that of a call in progress of a tap with this many inputs.
-    unsafe fn through(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<Self, String> {
+    unsafe fn through(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<Self, Refusal> {
         // SAFETY: guaranteed by the caller.
         (0..count)
             .map(|index| unsafe { pass(api, context, index) })
@@ -122,7 +123,7 @@ impl Passed {
     }
 }
 
-unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result<LibraryTensor, String> {
+unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result<LibraryTensor, Refusal> {
     let (mut input, mut output) = (ptr::null(), ptr::null_mut());
     // SAFETY: the context is valid, and the results may be written. A tensor's type and shape describe its memory
     // correctly.
@@ -146,7 +147,7 @@ unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result
     }
 }
 
-unsafe fn typed(api: Api, value: *const OrtValue) -> Result<(DType, Vec<usize>), String> {
+unsafe fn typed(api: Api, value: *const OrtValue) -> Result<(DType, Vec<usize>), Refusal> {
     if api.number() >= 24 {
         let (mut dtype, mut dims, mut rank) = (0i32, ptr::null(), 0usize);
         // SAFETY: the value is a tensor that only its tap takes. It owns its dimensions, which are copied here.
@@ -164,7 +165,7 @@ unsafe fn typed(api: Api, value: *const OrtValue) -> Result<(DType, Vec<usize>),
 }
 
 /// Copies strings, unless both tensors are the same.
-unsafe fn copy_texts(api: Api, from: *const OrtValue, to: *mut OrtValue, count: usize) -> Result<(), String> {
+unsafe fn copy_texts(api: Api, from: *const OrtValue, to: *mut OrtValue, count: usize) -> Result<(), Refusal> {
     let (mut source, mut target) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: both are tensors with this many strings, and every text is read into a buffer of its length.
     unsafe {
@@ -215,15 +216,15 @@ impl LibraryTensor {
     ///
     /// # Safety
     /// The library holds the tensor, and there is no view of it.
-    pub unsafe fn replace(&self, tensor: &Tensor, what: &str) -> Result<(), String> {
+    pub unsafe fn replace(&self, tensor: &Tensor, what: &str) -> Result<(), Refusal> {
         if tensor.dtype() != self.dtype {
-            return Err(format!("{what} is of {}, {} was given", self.dtype, tensor.dtype()));
+            return Err(format!("{what} is of {}, {} was given", self.dtype, tensor.dtype()).into());
         }
         if !self.is_own {
-            return Err(format!("{what} was already handed on, so it cannot be replaced"));
+            return Err(format!("{what} was already handed on, so it cannot be replaced").into());
         }
         if tensor.shape() != self.shape {
-            return Err(format!("{what} has shape {:?}, {:?} was given", self.shape, tensor.shape()));
+            return Err(format!("{what} has shape {:?}, {:?} was given", self.shape, tensor.shape()).into());
         }
         let bytes = tensor.bytes();
         if !bytes.is_empty() {

@@ -16,6 +16,7 @@ use self::directory::ProfileDirectory;
 pub(crate) use self::directory::ProfilePath;
 use self::kernel_events::{KernelEvents, RunEvents};
 use crate::attribution::Node;
+use crate::refusal::Refusal;
 
 /// How much of a profile is read at once.
 const READ_AT_ONCE: usize = 256 << 10;
@@ -23,7 +24,7 @@ const READ_AT_ONCE: usize = 256 << 10;
 /// Reads the times of a model's kernels from the library's profiles.
 pub(crate) struct KernelTimes {
     events: KernelEvents,
-    directory: OnceLock<Result<ProfileDirectory, String>>,
+    directory: OnceLock<Result<ProfileDirectory, Refusal>>,
     /// An early point in time, so that the tick rate is known well by the end of the first run.
     since: ClockPair,
     calibration: OnceLock<Calibration>,
@@ -44,11 +45,12 @@ impl KernelTimes {
     ///
     /// # Errors
     /// Returns an error if there is no directory for temporary files.
-    pub fn profile(&self) -> Result<ProfilePath<'_>, String> {
+    pub fn profile(&self) -> Result<ProfilePath<'_>, Refusal> {
         let create = || {
             let place = std::env::temp_dir();
-            ProfileDirectory::create()
-                .map_err(|error| format!("the profile of a run cannot be written to {}: {error}", place.display()))
+            ProfileDirectory::create().map_err(|error| {
+                format!("the profile of a run cannot be written to {}: {error}", place.display()).into()
+            })
         };
         self.directory.get_or_init(create).as_ref().map(ProfileDirectory::next).map_err(Clone::clone)
     }
