@@ -36,7 +36,7 @@ pub struct Value {
     /// Its name in the file.
     pub name: String,
     /// The type of its elements, where the file says so.
-    pub dtype: Option<String>,
+    pub dtype: Option<DType>,
     /// Its dimensions, where the file says so: numbers, names, or `?`.
     pub shape: Option<Vec<String>>,
     /// Whether it is an initializer of the file.
@@ -93,7 +93,7 @@ impl From<ValueInfo> for Value {
 impl Value {
     /// Returns how many bytes the tensor has, where the file says so.
     pub fn bytes(&self) -> Option<u64> {
-        let dtype: DType = self.dtype.as_deref()?.parse().ok()?;
+        let dtype = self.dtype?;
         let mut dimensions = self.shape.as_deref()?.iter().map(|dimension| dimension.parse::<u64>().ok());
         let elements = dimensions.try_fold(1_u64, |elements, dimension| elements.checked_mul(dimension?))?;
         dtype.bytes_of(usize::try_from(elements).ok()?).map(|bytes| bytes as u64)

@@ -111,10 +111,9 @@ fn is_cut(path: &Path, root: &Path) -> bool {
 fn raw(root: &Path, tensor: &StoredTensor) -> Option<RawEntry> {
     let file = tensor.file().filter(|file| file.extension().is_some_and(|extension| extension == "bin"))?;
     let file: PathBuf = file.strip_prefix(root).ok()?.to_owned();
-    let dtype = tensor.dtype.map(|dtype| dtype.name().to_owned())?;
     Some(RawEntry {
         file: file.to_string_lossy().into_owned(),
-        dtype,
+        dtype: tensor.dtype?,
         value: tensor.place.value.clone().unwrap_or_default(),
     })
 }

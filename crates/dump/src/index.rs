@@ -50,7 +50,7 @@ pub struct IndexLine {
     /// The value's name in the ONNX file.
     pub value: String,
     /// The element type, such as `float32`.
-    pub dtype: String,
+    pub dtype: DType,
     /// The shape.
     pub shape: Vec<usize>,
     /// The file, relative to the index. Null if the dump has only statistics.
@@ -111,7 +111,7 @@ impl IndexLine {
             io: origin.io.name().into(),
             slot: origin.slot,
             value: origin.value_name().into(),
-            dtype: dtype.name().into(),
+            dtype,
             shape: shape.to_vec(),
             file: None,
             bytes,

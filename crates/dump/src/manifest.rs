@@ -1,5 +1,6 @@
 use opscope_model::{Fidelity, LoopIteration};
 use opscope_onnx::Graph;
+use opscope_tensor::DType;
 use serde::{Deserialize, Serialize};
 
 use crate::stream::inputs;
@@ -108,7 +109,7 @@ pub struct RawEntry {
     /// The file, relative to the manifest.
     pub file: String,
     /// The type of its elements.
-    pub dtype: String,
+    pub dtype: DType,
     /// The value's name.
     pub value: String,
 }

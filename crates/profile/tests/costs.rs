@@ -13,6 +13,7 @@ use opscope_model::{Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo};
 use opscope_onnx::Graph;
 use opscope_profile::{Account, EngineInfo, Profiler, ProfilerOptions, Recording, RecordingInfo, RunKind};
 use opscope_roofline::{Bandwidth, ComputePeak, Limit, Roofline};
+use opscope_tensor::DType;
 use support::{Paper, open};
 
 /// Two layers: a matrix product of [8, 4] and [4, 4] with a Relu fused into it, an addition, and an operator of an
@@ -86,7 +87,7 @@ fn an_operator_has_the_work_of_what_is_fused_into_it_and_its_rates_at_the_median
     // 8 x 4 elements of 4 products each, and 32 times Relu.
     assert_eq!(work.flops, Some(f64::from(8 * 4 * 4 * 2 + 32)));
     assert_eq!((work.bytes_read, work.bytes_written), (Some(f64::from((32 + 16) * 4)), Some(f64::from(32 * 4))));
-    assert_eq!(work.dtype.as_deref(), Some("float32"));
+    assert_eq!(work.dtype, Some(DType::F32));
     let rate = work.gflops_per_s.expect("it is known");
     assert!((rate * product.median_ns / 288.0 - 1.0).abs() < 1e-9, "{rate}");
     let unknown = row(&account, "last").work.as_ref().expect("its bytes are known");

@@ -1,6 +1,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// The element type of a tensor: the types of ONNX's `TensorProto.DataType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -161,6 +164,32 @@ impl FromStr for DType {
     }
 }
 
+impl Serialize for DType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for DType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(NameVisitor)
+    }
+}
+
+struct NameVisitor;
+
+impl Visitor<'_> for NameVisitor {
+    type Value = DType;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of an element type, such as float32")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<DType, E> {
+        name.parse().map_err(|()| E::custom(format_args!("the type '{}' is not known", name.escape_default())))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,5 +208,16 @@ mod tests {
         assert_eq!(DType::I4.bytes_of(3), Some(2));
         assert_eq!(DType::F16.bytes_of(3), Some(6));
         assert_eq!(DType::String.bytes_of(3), None);
+    }
+
+    #[test]
+    fn in_json_a_type_is_its_name_and_an_unknown_name_is_an_error() {
+        for dtype in DType::all() {
+            let json = serde_json::to_string(&dtype).expect("a name");
+            assert_eq!(json, format!("\"{dtype}\""));
+            assert_eq!(serde_json::from_str::<DType>(&json).expect("a known name"), dtype);
+        }
+        let error = serde_json::from_str::<DType>("\"float\\u001b\"").expect_err("no type has this name");
+        assert!(error.to_string().starts_with(r"the type 'float\u{1b}' is not known"), "{error}");
     }
 }

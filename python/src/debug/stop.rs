@@ -140,7 +140,7 @@ impl Stop {
         let known = [&self.location.inputs, &self.location.outputs, &self.location.weights];
         let shown = reference.to_string();
         let info = known.into_iter().flatten().find(|info| info.reference == shown);
-        let wanted = info.and_then(|info| info.dtype.as_ref()).and_then(|dtype| dtype.parse::<DType>().ok());
+        let wanted = info.and_then(|info| info.dtype);
         let tensor = inputs::tensor(array, &shown, wanted)?;
         py.detach(|| self.client.replace(self.event, reference, tensor)).map_err(Failure::from)?;
         Ok(())
@@ -156,7 +156,7 @@ impl Stop {
 
     fn _repr_html_(&self) -> String {
         let tensor = |info: &TensorInfo| {
-            let dtype = info.dtype.as_deref().unwrap_or("of the engine's own type");
+            let dtype = info.dtype.map_or("of the engine's own type", DType::name);
             let what = format!("{} {dtype} {:?}", info.value.as_deref().unwrap_or_default(), info.shape);
             (info.reference.clone(), what)
         };
@@ -199,7 +199,7 @@ impl Slots {
             format!(
                 "{} {} {:?}",
                 info.reference,
-                info.dtype.as_deref().unwrap_or("of the engine's own type"),
+                info.dtype.map_or("of the engine's own type", DType::name),
                 info.shape
             )
         };

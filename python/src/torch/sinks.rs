@@ -55,7 +55,7 @@ impl ProgramDump {
             let Ok(statistics) = Statistics::of(view) else { return };
             let entry = InputEntry {
                 name: given.name.to_owned(),
-                dtype: view.dtype().name().to_owned(),
+                dtype: view.dtype(),
                 shape: view.shape().to_vec(),
                 xxh3: format!("{:016x}", statistics.xxh3),
             };

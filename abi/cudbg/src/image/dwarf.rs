@@ -15,6 +15,7 @@ use gimli::{
     DW_TAG_variable,
 };
 use gimli::{DwAddr, DwAte, Encoding, Format, LineEncoding, LittleEndian, SectionId};
+use opscope_tensor::DType;
 
 use super::listing::Listing;
 use super::names::Names;
@@ -151,7 +152,7 @@ struct Types {
 impl Types {
     /// Returns the type of a tensor; `None` if its elements have none that debuggers can show.
     fn of(&mut self, unit: &mut Unit, value: &Value) -> Option<UnitEntryId> {
-        let (name, encoding, bytes) = element(value.dtype.as_deref()?)?;
+        let (name, encoding, bytes) = element(value.dtype?)?;
         let element = *self.elements.entry(name).or_insert_with(|| {
             let id = unit.add(unit.root(), DW_TAG_base_type);
             let entry = unit.get_mut(id);
@@ -181,20 +182,20 @@ impl Types {
 }
 
 /// Returns a type of elements as debuggers know it: name, encoding, bytes.
-fn element(dtype: &str) -> Option<(&'static str, DwAte, u64)> {
+fn element(dtype: DType) -> Option<(&'static str, DwAte, u64)> {
     Some(match dtype {
-        "float16" => ("float16", DW_ATE_float, 2),
-        "float32" => ("float", DW_ATE_float, 4),
-        "float64" => ("double", DW_ATE_float, 8),
-        "int8" => ("int8_t", DW_ATE_signed, 1),
-        "int16" => ("int16_t", DW_ATE_signed, 2),
-        "int32" => ("int32_t", DW_ATE_signed, 4),
-        "int64" => ("int64_t", DW_ATE_signed, 8),
-        "uint8" => ("uint8_t", DW_ATE_unsigned, 1),
-        "uint16" => ("uint16_t", DW_ATE_unsigned, 2),
-        "uint32" => ("uint32_t", DW_ATE_unsigned, 4),
-        "uint64" => ("uint64_t", DW_ATE_unsigned, 8),
-        "bool" => ("bool", DW_ATE_boolean, 1),
+        DType::F16 => ("float16", DW_ATE_float, 2),
+        DType::F32 => ("float", DW_ATE_float, 4),
+        DType::F64 => ("double", DW_ATE_float, 8),
+        DType::I8 => ("int8_t", DW_ATE_signed, 1),
+        DType::I16 => ("int16_t", DW_ATE_signed, 2),
+        DType::I32 => ("int32_t", DW_ATE_signed, 4),
+        DType::I64 => ("int64_t", DW_ATE_signed, 8),
+        DType::U8 => ("uint8_t", DW_ATE_unsigned, 1),
+        DType::U16 => ("uint16_t", DW_ATE_unsigned, 2),
+        DType::U32 => ("uint32_t", DW_ATE_unsigned, 4),
+        DType::U64 => ("uint64_t", DW_ATE_unsigned, 8),
+        DType::Bool => ("bool", DW_ATE_boolean, 1),
         _ => return None,
     })
 }

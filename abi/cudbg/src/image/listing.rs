@@ -97,7 +97,7 @@ fn slots(line: &mut String, graph: &Graph, slots: &[Option<u32>]) {
 fn tensor(line: &mut String, value: &Value) {
     line.push_str(&shown(&value.name));
     if let Some(dtype) = &value.dtype {
-        let _ = write!(line, " {}", shown(dtype));
+        let _ = write!(line, " {}", dtype);
     }
     if let Some(shape) = &value.shape {
         let dimensions: Vec<_> = shape.iter().map(|dimension| shown(dimension)).collect();

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use opscope_cudbg::graph::{Graph, Operator, Value};
 use opscope_debug::ModelId;
+use opscope_tensor::DType;
 
 use crate::support::{Lines, image};
 
@@ -10,7 +11,7 @@ use crate::support::{Lines, image};
 fn named(names: &[&str]) -> Graph {
     let value = |name: &&str| Value {
         name: (*name).into(),
-        dtype: Some((*name).into()),
+        dtype: Some(DType::F32),
         shape: Some(vec![(*name).into(), "3".into()]),
         is_initializer: false,
     };

@@ -147,7 +147,7 @@ impl Loaded {
         let outputs = plan.run(run, &*resident, &*observer)?;
         let output = |(slot, &id): (usize, &opscope::onnx::ValueId)| {
             let view = outputs.view(slot);
-            let (dtype, shape) = (view.dtype().to_string(), view.shape().to_vec());
+            let (dtype, shape) = (view.dtype(), view.shape().to_vec());
             // Without bytes, as strings have none, there is no NaN either.
             let ScanResult { nan, infinite, .. } = ScanResult::of(&view, ScanQuery::NON_FINITE).unwrap_or_default();
             RunOutput { name: graph.value(id).name.clone(), dtype, shape, nan, infinite }

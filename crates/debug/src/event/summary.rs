@@ -36,7 +36,7 @@ impl fmt::Display for OutputSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatisticsSummary {
     /// The type of its elements.
-    pub dtype: String,
+    pub dtype: DType,
     /// Its shape.
     pub shape: Vec<usize>,
     /// How many elements there are.
@@ -67,7 +67,7 @@ impl StatisticsSummary {
     /// Makes a summary from the statistics of a tensor of this type and shape.
     pub fn new(dtype: DType, shape: &[usize], statistics: &Statistics) -> Self {
         Self {
-            dtype: dtype.name().to_owned(),
+            dtype,
             shape: shape.to_vec(),
             count: statistics.count,
             nan: statistics.nan,
@@ -96,7 +96,7 @@ mod tests {
         let tensor = Tensor::from_f32(vec![3, 3], &numbers).expect("nine numbers");
         let statistics = Statistics::of(&tensor.view()).expect("it has bytes");
         let summary = StatisticsSummary::new(DType::F32, &[3, 3], &statistics);
-        assert_eq!((summary.dtype.as_str(), &summary.shape[..], summary.count), ("float32", &[3, 3][..], 9));
+        assert_eq!((summary.dtype, &summary.shape[..], summary.count), (DType::F32, &[3, 3][..], 9));
         let counts = (summary.nan, summary.positive_infinite, summary.negative_infinite, summary.zeros);
         assert_eq!(counts, (1, 1, 2, 1));
         assert_eq!((summary.min, summary.max), (Some(-4.0), Some(3.0)));

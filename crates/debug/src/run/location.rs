@@ -1,4 +1,5 @@
 use opscope_onnx::CodeOrigin;
+use opscope_tensor::DType;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{ModelId, RunPosition, Sequence};
@@ -73,7 +74,7 @@ pub struct TensorInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<String>,
     /// The type of its elements; `None` if the engine has a type of its own.
-    pub dtype: Option<String>,
+    pub dtype: Option<DType>,
     /// Its shape.
     pub shape: Vec<usize>,
     /// Whether its data can be read now.

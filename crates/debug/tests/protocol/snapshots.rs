@@ -14,6 +14,7 @@ use opscope_debug::{
 };
 use opscope_model::testing::assert_snapshot;
 use opscope_model::{Fidelity, RunId};
+use opscope_tensor::DType;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ fn lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
 fn every_request_is_as_it_was() {
     let (event, model, breakpoint) = (Sequence(3), ModelId(1), BreakpointId(2));
     let reference = || "value(\"a\")[0]".to_owned();
-    let form = || TensorForm { dtype: "float32".to_owned(), shape: vec![2, 2] };
+    let form = || TensorForm { dtype: DType::F32, shape: vec![2, 2] };
     let spec = BreakpointSpec { moment: Some(Moment::After), run: Some(4), ..at("type:Log").when("max(output) > 1") };
     let change = BreakpointChange { enabled: Some(false), ..BreakpointChange::default() };
     let resumed = |resume| Request::Acknowledge { event, resume };

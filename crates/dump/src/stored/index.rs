@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opscope_files::open_regular;
 use opscope_onnx::{CodeOrigin, Module};
-use opscope_tensor::{DType, npy};
+use opscope_tensor::npy;
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor, manifest};
 use crate::{DumpError, INDEX, IndexLine, IndexStatistics, Io, MANIFEST, State};
@@ -71,8 +71,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         "output" => Io::Output,
         other => return Err(format!("'{}' is neither input nor output", other.escape_default())),
     };
-    let dtype: DType =
-        line.dtype.parse().map_err(|()| format!("the type '{}' is not known", line.dtype.escape_default()))?;
+    let dtype = line.dtype;
     let elements = line.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
     let expected = elements.and_then(|elements| dtype.bytes_of(elements)).map(|bytes| bytes as u64);
     if expected != Some(line.bytes) {

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opscope_onnx::Graph;
+use opscope_tensor::DType;
 use opscope_tensor::Tensor;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,7 +15,7 @@ pub struct InputEntry {
     /// Its name.
     pub name: String,
     /// The type of its elements.
-    pub dtype: String,
+    pub dtype: DType,
     /// Its shape.
     pub shape: Vec<usize>,
     /// XXH3 (64 bit) of its data, as 16 hexadecimal digits.
@@ -26,7 +27,7 @@ impl InputEntry {
     pub fn of(graph: &Graph, inputs: &[Tensor]) -> Arc<[InputEntry]> {
         let entry = |(&id, tensor): (_, &Tensor)| InputEntry {
             name: graph.value(id).name.clone(),
-            dtype: tensor.dtype().name().into(),
+            dtype: tensor.dtype(),
             shape: tensor.shape().to_vec(),
             xxh3: format!("{:016x}", xxh3_64(tensor.bytes())),
         };

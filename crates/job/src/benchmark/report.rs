@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use opscope_profile::{Account, EngineInfo, Load, ShownRuns};
+use opscope_tensor::DType;
 use serde::Serialize;
 
 use super::latency::Latency;
@@ -187,7 +188,7 @@ pub struct InputSummary {
     /// Its name.
     pub name: String,
     /// Its element type.
-    pub dtype: String,
+    pub dtype: DType,
     /// Its shape in the first run.
     pub shape: Vec<usize>,
 }

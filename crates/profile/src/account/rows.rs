@@ -251,6 +251,8 @@ pub(super) fn percent(part: f64, whole: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use opscope_tensor::DType;
+
     use super::*;
 
     /// Returns the work of a row that was executed in runs with these times and operations, out of `runs` runs.
@@ -262,7 +264,7 @@ mod tests {
                 flops: Some(flops),
                 bytes_read: Some(3_000),
                 bytes_written: Some(1_000),
-                dtype: Some("float32".to_owned()),
+                dtype: Some(DType::F32),
             };
             table.rows[row].add(nanos, Some(&cost));
             table.end_run();

@@ -1,6 +1,7 @@
 //! The work of operators: what they compute and move, and how fast.
 
 use opscope_roofline::{Bound, Roofline};
+use opscope_tensor::DType;
 use serde::Serialize;
 
 use super::Account;
@@ -19,7 +20,7 @@ pub struct Work {
     pub bytes_written: Option<f64>,
     /// The element type in which most of it is computed, such as `float32`; `None` if it is not known, or there are
     /// several.
-    pub dtype: Option<String>,
+    pub dtype: Option<DType>,
     /// Operations per byte that is read or written. `None` if either is not known, or no byte is moved.
     pub flops_per_byte: Option<f64>,
     /// 10^9 operations per second.
@@ -51,7 +52,7 @@ impl Work {
             flops: mean(sums.flops),
             bytes_read: mean(sums.read),
             bytes_written: mean(sums.written),
-            dtype: sums.dtype.clone().flatten(),
+            dtype: sums.dtype.flatten(),
             executions: sums.executions as f64 / runs,
             nanos,
             ..Self::default()
@@ -74,7 +75,7 @@ impl Account {
         for work in self.operators.iter_mut().filter_map(|row| row.work.as_mut()) {
             let amounts = work.flops.zip(work.bytes());
             work.bound = amounts.and_then(|(flops, bytes)| {
-                machine.bound(work.dtype.as_deref(), flops, bytes, work.executions, work.nanos)
+                machine.bound(work.dtype.map(DType::name), flops, bytes, work.executions, work.nanos)
             });
         }
         self.roofline = Some(machine);
@@ -88,7 +89,7 @@ pub(super) struct WorkSums {
     read: Sum,
     written: Sum,
     /// The element type; `Some(None)` if there are several.
-    dtype: Option<Option<String>>,
+    dtype: Option<Option<DType>>,
     executions: u64,
     of_run: f64,
     /// The operations of the first run.
@@ -119,8 +120,8 @@ impl WorkSums {
         self.read.add(cost.bytes_read);
         self.written.add(cost.bytes_written);
         self.of_run += cost.flops.unwrap_or(0) as f64;
-        if cost.flops.is_some_and(|flops| flops > 0) && self.dtype.as_ref().is_none_or(|known| *known != cost.dtype) {
-            self.dtype = Some(cost.dtype.clone().filter(|_| self.dtype.is_none()));
+        if cost.flops.is_some_and(|flops| flops > 0) && self.dtype.is_none_or(|known| known != cost.dtype) {
+            self.dtype = Some(cost.dtype.filter(|_| self.dtype.is_none()));
         }
     }
 

@@ -8,6 +8,7 @@ use opscope_text::{TextTable, shown_size, wrapped};
 
 use super::text::first_of;
 use super::{Account, Work};
+use opscope_tensor::DType;
 
 impl Account {
     /// Writes the work of the operators, and how far they are from the machine's limits. Writes nothing if the
@@ -31,7 +32,7 @@ impl Account {
         let _ = write!(text, "\nWork of operators by time{}\n{}", first_of(top, rows.len()), table.text());
         self.write_total(text);
         if let Some(machine) = &self.roofline {
-            let dtypes = rows.iter().filter_map(|(_, work)| work.dtype.as_deref());
+            let dtypes = rows.iter().filter_map(|(_, work)| work.dtype.map(DType::name));
             let _ = writeln!(text, "{}", wrapped(&machine_sentence(machine, dtypes), width).join("\n"));
         }
     }

@@ -7,6 +7,7 @@ use opscope_trace::Correlation;
 
 use crate::Recording;
 use crate::recording::{DispatchFact, KernelNames, Names, TensorKind};
+use opscope_tensor::DType;
 
 /// The attribution of a kernel that stands for no operator.
 const NONE: &str = "none";
@@ -133,10 +134,10 @@ fn shapes(tensors: &[TensorKind]) -> Option<String> {
 /// Returns types with the names of ONNX's `TensorProto.DataType`: `FLOAT;INT64`; `UNDEFINED` for the engine's own
 /// types.
 fn types(tensors: &[TensorKind]) -> Option<String> {
-    let dtype = |tensor: &TensorKind| match tensor.dtype.as_deref() {
-        Some("float32") => "FLOAT".to_owned(),
-        Some("float64") => "DOUBLE".to_owned(),
-        Some(other) => other.to_uppercase(),
+    let dtype = |tensor: &TensorKind| match tensor.dtype {
+        Some(DType::F32) => "FLOAT".to_owned(),
+        Some(DType::F64) => "DOUBLE".to_owned(),
+        Some(other) => other.name().to_uppercase(),
         None => "UNDEFINED".to_owned(),
     };
     (!tensors.is_empty()).then(|| tensors.iter().map(dtype).collect::<Vec<_>>().join(";"))

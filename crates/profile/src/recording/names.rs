@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use opscope_model::{Attribution, Fidelity, Kernel, TensorType, kernel_costs};
 use opscope_onnx::{CodeOrigin, Dim, Graph, GroupCost, Operator, OperatorId, Value, ValueId};
+use opscope_tensor::DType;
 use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,7 @@ pub(crate) struct NamedOperator {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NamedValue {
     pub name: String,
-    pub dtype: Option<String>,
+    pub dtype: Option<DType>,
     pub shape: Option<Vec<Extent>>,
 }
 
@@ -76,7 +77,7 @@ pub struct KernelCost {
     /// The bytes of the output tensors. `None` if a type or shape is not known.
     pub bytes_written: Option<u64>,
     /// The element type in which most of it is computed, such as `float32`; `None` if it is not known.
-    pub dtype: Option<String>,
+    pub dtype: Option<DType>,
 }
 
 /// An operator that a kernel stands for, by its index in the graph's list.
@@ -90,7 +91,7 @@ pub(crate) struct NamedAttribution {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorKind {
     /// The element type, such as `float32`; `None` for types of the engine's own.
-    pub dtype: Option<String>,
+    pub dtype: Option<DType>,
     /// The shape.
     pub shape: Vec<usize>,
 }
@@ -380,12 +381,7 @@ pub(crate) fn display_name<'o>(name: &'o str, origin: Option<&'o CodeOrigin>) ->
 
 impl KernelCost {
     fn of(cost: &GroupCost) -> Self {
-        Self {
-            flops: cost.flops,
-            bytes_read: cost.bytes_read,
-            bytes_written: cost.bytes_written,
-            dtype: cost.dtype.map(|dtype| dtype.to_string()),
-        }
+        Self { flops: cost.flops, bytes_read: cost.bytes_read, bytes_written: cost.bytes_written, dtype: cost.dtype }
     }
 }
 
@@ -411,7 +407,7 @@ impl NamedValue {
         };
         Self {
             name: value.name.clone(),
-            dtype: value.dtype.map(|dtype| dtype.to_string()),
+            dtype: value.dtype,
             shape: value.shape.as_ref().map(|shape| shape.iter().map(extent).collect()),
         }
     }
@@ -419,7 +415,7 @@ impl NamedValue {
 
 impl TensorKind {
     fn of(kind: &TensorType) -> Self {
-        Self { dtype: kind.dtype.map(|dtype| dtype.to_string()), shape: kind.shape.clone() }
+        Self { dtype: kind.dtype, shape: kind.shape.clone() }
     }
 }
 

@@ -1,5 +1,6 @@
 use opscope_profile::{OperatorTimes, Work};
 use opscope_roofline::{Limit, Roofline};
+use opscope_tensor::DType;
 use plotters::prelude::{ChartBuilder, Circle, IntoLogRange, LineSeries, PathElement};
 use plotters::style::Color;
 
@@ -28,7 +29,7 @@ struct Point<'a> {
 pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Result<Option<Chart>, ReportError> {
     let points: Vec<Point<'_>> = operators.iter().filter_map(point).take(MOST_OPERATORS).collect();
     // The roof is that of the types that operators compute in; of `float32` if none of these has a peak.
-    let dtypes = points.iter().filter_map(|point| point.operator.work.as_ref()?.dtype.as_deref());
+    let dtypes = points.iter().filter_map(|point| point.operator.work.as_ref()?.dtype.map(DType::name));
     let highest = machine.peaks_of(dtypes).map(|peak| peak.gflops_per_s).reduce(f64::max);
     let Some(peak) = highest.or_else(|| machine.peak("float32")) else { return Ok(None) };
     let (Some(slow), Some(fast)) = (machine.bandwidths.last(), machine.bandwidths.first()) else { return Ok(None) };

@@ -17,8 +17,8 @@ impl RunFacts {
         let mut types = self.dump.as_ref().map_or_else(KnownTypes::new, |dump| dump.types.clone());
         for input in self.summary.iter().flat_map(|summary| &summary.inputs) {
             let shape: Option<Vec<usize>> = input.shape.iter().map(|size| usize::try_from(*size).ok()).collect();
-            if let (Ok(dtype), Some(shape)) = (input.dtype.parse(), shape) {
-                types.entry(input.name.clone()).or_insert((dtype, shape));
+            if let Some(shape) = shape {
+                types.entry(input.name.clone()).or_insert((input.dtype, shape));
             }
         }
         types

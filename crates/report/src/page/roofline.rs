@@ -1,6 +1,7 @@
 //! The section on how far operators are from the machine's limits.
 
 use opscope_profile::{Account, OperatorTimes};
+use opscope_tensor::DType;
 
 use super::RunOnPage;
 use super::html::Html;
@@ -66,7 +67,7 @@ fn row(html: &mut Html, operator: &OperatorTimes) {
         html.element("th", &[("scope", "row")], &operator.operator);
         html.within("td", &[], |html| {
             html.text(&operator.op_type);
-            html.element("small", &[], work.dtype.as_deref().unwrap_or(""));
+            html.element("small", &[], work.dtype.map_or("", DType::name));
         });
         number(html, operator.median_ns, duration(operator.median_ns));
         for amount in [work.flops.map(|flops| flops / 1e6), work.gflops_per_s, work.gbytes_per_s, work.flops_per_byte] {

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use opscope_onnx::CodeOrigin;
 use opscope_profile::EngineInfo;
+use opscope_tensor::DType;
 use serde::Deserialize;
 
 use crate::ReportError;
@@ -71,7 +72,7 @@ pub(crate) struct SavedMachine {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct SavedInput {
     pub name: String,
-    pub dtype: String,
+    pub dtype: DType,
     pub shape: Vec<u64>,
 }
 

@@ -23,10 +23,10 @@ impl Console {
     pub(super) fn print(&self, part: &TensorPart) -> Result<()> {
         let (at, page) = self.at(part, |at| self.client.tensor(at, part, 0, FIRST))?;
         let fields = json!({
-            "reference": part.to_string(), "dtype": page.dtype.name(), "shape": page.shape, "elements": page.elements,
+            "reference": part.to_string(), "dtype": page.dtype, "shape": page.shape, "elements": page.elements,
             "count": page.count, "data": if self.output.json { data(&page) } else { Value::Null },
         });
-        let form = show::tensor_form(Some(page.dtype.name()), &page.shape);
+        let form = show::tensor_form(Some(page.dtype), &page.shape);
         let text = match self.output.json {
             true => String::new(),
             false => format!("{part}  {form}\n{}", array(&self.client, at, part, page)?),
@@ -72,7 +72,7 @@ impl Console {
         let cannot = || format!("{} cannot be written", path.display());
         // An existing file is not overwritten.
         let mut file = BufWriter::new(File::create_new(path).with_context(cannot)?);
-        let (dtype, shape) = (page.dtype.name(), page.shape.clone());
+        let (dtype, shape) = (page.dtype, page.shape.clone());
         let mut write = || -> Result<()> {
             file.write_all(&header).with_context(cannot)?;
             let mut written = 0;

@@ -16,7 +16,7 @@ impl Console {
     /// Replaces a tensor, or the part of it that a slice selects.
     pub(super) fn set(&self, part: &TensorPart, with: &Replacement) -> Result<()> {
         let tensor = replace(&self.client, self.stop_in_run()?.sequence, part, with)?;
-        let form = show::tensor_form(Some(tensor.dtype().name()), tensor.shape());
+        let form = show::tensor_form(Some(tensor.dtype()), tensor.shape());
         let text = format!("{} is replaced: {form}", TensorPart::from(part.tensor.clone()));
         let fields = json!({
             "reference": part.to_string(), "dtype": tensor.dtype().name(), "shape": tensor.shape(),
@@ -37,8 +37,7 @@ impl Console {
             }
             Skip::Zeros => {
                 let zeros = |output: &opscope::debug::TensorInfo| {
-                    let dtype = output.dtype.as_deref().and_then(|name| name.parse().ok());
-                    let dtype: DType = dtype.with_context(|| {
+                    let dtype = output.dtype.with_context(|| {
                         let reference = &output.reference;
                         if location.executes_skipped {
                             format!(
@@ -140,8 +139,8 @@ fn patched(old: &Tensor, slice: &Slice, new: &Tensor) -> Result<Tensor> {
     let indices: Vec<i64> = (0..old.elements() as i64).collect();
     let selected = slice.of(&Tensor::from_i64(old.shape().to_vec(), &indices)?.view(), usize::MAX)?;
     if (new.dtype(), new.shape()) != (old.dtype(), selected.shape()) {
-        let wanted = show::tensor_form(Some(old.dtype().name()), selected.shape());
-        bail!("{slice} selects {wanted}, but {} was given", show::tensor_form(Some(new.dtype().name()), new.shape()));
+        let wanted = show::tensor_form(Some(old.dtype()), selected.shape());
+        bail!("{slice} selects {wanted}, but {} was given", show::tensor_form(Some(new.dtype()), new.shape()));
     }
     let mut bytes = old.bytes().to_vec();
     for (index, element) in selected.bytes().as_chunks::<8>().0.iter().zip(new.bytes().chunks_exact(size)) {

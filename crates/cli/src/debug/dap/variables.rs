@@ -103,7 +103,7 @@ impl Variables {
         let page = program.client.tensor(stop, &tensor, 0, 1)?;
         let value = match page.elements {
             1 => page.element(0).map_or_else(String::new, |element| element.to_string()),
-            _ => show::tensor_form(Some(page.dtype.name()), &page.shape),
+            _ => show::tensor_form(Some(page.dtype), &page.shape),
         };
         Ok(json!({ "value": value }))
     }
@@ -121,7 +121,7 @@ impl Variables {
             Command::Print(part) => {
                 let at = At::from(stop);
                 let page = program.client.tensor(at, &part, 0, data::FIRST)?;
-                let form = show::tensor_form(Some(page.dtype.name()), &page.shape);
+                let form = show::tensor_form(Some(page.dtype), &page.shape);
                 let (elements, text) = (page.elements, data::array(&program.client, at, &part, page)?);
                 if elements == 1 {
                     return Ok(json!({ "result": text, "type": form, "variablesReference": 0 }));
@@ -174,7 +174,7 @@ impl Variables {
 
     fn tensors(&mut self, stop: Sequence, tensors: &[TensorInfo]) -> Vec<Value> {
         let describe = |tensor: &TensorInfo| {
-            let form = show::tensor_form(tensor.dtype.as_deref(), &tensor.shape);
+            let form = show::tensor_form(tensor.dtype, &tensor.shape);
             let notes = [(tensor.replaced, "replaced"), (!tensor.readable, "cannot be read here")];
             let notes: Vec<&str> = notes.into_iter().filter(|(applies, _)| *applies).map(|(_, note)| note).collect();
             let words = std::iter::once(form.as_str()).chain(tensor.value.as_deref()).chain(notes);

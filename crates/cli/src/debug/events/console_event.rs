@@ -2,6 +2,7 @@ use std::fmt;
 
 use opscope::debug::Event;
 use opscope::model::RunId;
+use opscope::tensor::DType;
 
 /// Something that the console reports.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ pub struct RunOutput {
     /// Its name in the file.
     pub name: String,
     /// The type of its elements.
-    pub dtype: String,
+    pub dtype: DType,
     /// Its shape.
     pub shape: Vec<usize>,
     /// How many of its elements are NaN.

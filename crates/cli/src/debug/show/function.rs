@@ -1,7 +1,6 @@
 use opscope::debug::expression::{Function, Quantity};
 use opscope::debug::{ShortNumber, StatisticsSummary};
 use opscope::tensor::Element;
-use opscope::text::shown_text;
 use serde_json::{Value, json};
 
 use super::number::element_json;
@@ -13,7 +12,7 @@ pub fn applied(function: Function, numbers: &StatisticsSummary) -> (Value, Strin
         Function::Quantity(quantity) => quantity,
         Function::Shape => return (json!(numbers.shape), format!("{:?}", numbers.shape)),
         Function::Rank => return whole(numbers.shape.len() as u64),
-        Function::DType => return (json!(numbers.dtype), shown_text(&numbers.dtype).into_owned()),
+        Function::DType => return (json!(numbers.dtype), numbers.dtype.to_string()),
     };
     match quantity {
         Quantity::Nan => whole(numbers.nan),

@@ -30,7 +30,7 @@ pub fn statistics(reference: &str, numbers: &StatisticsSummary) -> String {
         ["  l2".to_owned(), number(numbers.l2)],
         ["  xxh3".to_owned(), numbers.xxh3.clone()],
     ];
-    format!("{reference}  {}\n{}", tensor_form(Some(&numbers.dtype), &numbers.shape), table(rows))
+    format!("{reference}  {}\n{}", tensor_form(Some(numbers.dtype), &numbers.shape), table(rows))
 }
 
 /// Shows a histogram with a bar for each bin.

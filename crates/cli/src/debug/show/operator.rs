@@ -1,11 +1,11 @@
 use opscope::debug::{BreakpointInfo, Location, Moment, OperatorMapping, Target, TensorInfo};
-
+use opscope::tensor::DType;
 use opscope::text::shown_text;
 
 use super::table;
 
 /// Returns a tensor's type and shape, as in `float32 [8, 10]`.
-pub fn tensor_form(dtype: Option<&str>, shape: &[usize]) -> String {
+pub fn tensor_form(dtype: Option<DType>, shape: &[usize]) -> String {
     match dtype {
         Some(dtype) => format!("{dtype} {shape:?}"),
         None if shape.is_empty() => "of a type of the engine's own".to_owned(),
@@ -28,7 +28,7 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Mo
         [
             format!("  {}", tensor.reference),
             tensor.value.clone().unwrap_or_else(|| "-".to_owned()),
-            tensor_form(tensor.dtype.as_deref(), &tensor.shape),
+            tensor_form(tensor.dtype, &tensor.shape),
             notes.join(", "),
         ]
     });

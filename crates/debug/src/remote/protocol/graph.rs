@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use opscope_onnx::CodeOrigin;
+use opscope_tensor::DType;
 use serde::{Deserialize, Serialize};
 
 use crate::breakpoint::OperatorMapping;
@@ -103,7 +104,7 @@ pub struct ValueInfo {
     /// Its name in the file.
     pub name: String,
     /// The type of its elements, where the file says so.
-    pub dtype: Option<String>,
+    pub dtype: Option<DType>,
     /// Its dimensions, where the file says so: numbers, names, or `?`.
     pub shape: Option<Vec<String>>,
     /// Where it comes from.

@@ -226,7 +226,7 @@ pub enum Continuation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorForm {
     /// The type of its elements: `float32`.
-    pub dtype: String,
+    pub dtype: DType,
     /// Its shape.
     pub shape: Vec<usize>,
 }
@@ -321,33 +321,24 @@ impl Continuation {
 impl TensorForm {
     /// Returns the type and shape of a tensor.
     pub fn of(tensor: &Tensor) -> Self {
-        Self { dtype: tensor.dtype().name().to_owned(), shape: tensor.shape().to_vec() }
+        Self { dtype: tensor.dtype(), shape: tensor.shape().to_vec() }
     }
 
     /// Creates a tensor from these bytes.
     ///
     /// # Errors
-    /// Returns an error if the type does not exist, or the number of bytes does not fit.
+    /// Returns an error if the number of bytes does not fit.
     pub fn tensor(&self, bytes: Vec<u8>) -> Result<Tensor, DebugError> {
-        Ok(Tensor::new(self.element_type()?, self.shape.clone(), bytes)?)
+        Ok(Tensor::new(self.dtype, self.shape.clone(), bytes)?)
     }
 
     /// Splits off the tensor at the beginning of these bytes.
     fn split_from<'a>(&self, bytes: &'a [u8]) -> Result<(Tensor, &'a [u8]), DebugError> {
-        let dtype = self.element_type()?;
         let elements = self.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
-        let length = elements.and_then(|elements| dtype.bytes_of(elements)).unwrap_or(usize::MAX);
+        let length = elements.and_then(|elements| self.dtype.bytes_of(elements)).unwrap_or(usize::MAX);
         // If too few bytes are attached, the error of the tensor says how many it needs.
         let (own, rest) = bytes.split_at(length.min(bytes.len()));
-        Ok((Tensor::new(dtype, self.shape.clone(), own)?, rest))
-    }
-
-    fn element_type(&self) -> Result<DType, DebugError> {
-        self.dtype.parse().map_err(|()| {
-            let dtype = &self.dtype;
-            let message = format!("'{dtype}' is no type of elements; right is, for example, float32 or int64");
-            Refusal::new(ErrorCode::BadRequest, message).into()
-        })
+        Ok((Tensor::new(self.dtype, self.shape.clone(), own)?, rest))
     }
 }
 

@@ -20,7 +20,7 @@ pub enum At {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageInfo {
     /// The type of its elements: `float32`.
-    pub dtype: String,
+    pub dtype: DType,
     /// The shape of the tensor, or of the slice if the reference has one.
     pub shape: Vec<usize>,
     /// How many elements that shape has.

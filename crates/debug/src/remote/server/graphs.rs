@@ -142,7 +142,7 @@ fn names(graph: &Graph, slots: &[Option<ValueId>]) -> Vec<Option<String>> {
 fn value(value: &Value) -> ValueInfo {
     ValueInfo {
         name: value.name.clone(),
-        dtype: value.dtype.map(|dtype| dtype.name().to_owned()),
+        dtype: value.dtype,
         shape: value.shape.as_ref().map(|shape| shape.iter().map(ToString::to_string).collect()),
         producer: match value.producer {
             Producer::Input => ProducerInfo::Input,

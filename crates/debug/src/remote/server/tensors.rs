@@ -29,7 +29,7 @@ pub(super) fn page(
         let room = dtype.elements_in(PAGE_BYTES).ok_or(TensorError::NoBytes(dtype))?;
         let page = region.page(view, offset, count.min(room))?;
         let info = PageInfo {
-            dtype: dtype.name().to_owned(),
+            dtype,
             shape: region.shape().to_vec(),
             elements: elements as u64,
             offset: offset as u64,

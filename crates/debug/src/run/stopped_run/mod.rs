@@ -264,7 +264,7 @@ impl<'a> Stopped<'a> {
         Some(TensorInfo {
             value: slot.value.map(name),
             holds: slot.holds.map(name),
-            dtype: dtype.map(|dtype| dtype.name().to_owned()),
+            dtype,
             shape: shape.or_else(|| slot.form.map(|form| form.shape.clone())).unwrap_or_default(),
             readable: view.is_some_and(|view| view.byte_len().is_some()),
             constant: slot.constant,

@@ -223,7 +223,7 @@ fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummar
     let batch = inputs.batch(graph, 0)?;
     let describe = |(&id, tensor): (&ValueId, &Tensor)| InputSummary {
         name: graph.value(id).name.clone(),
-        dtype: tensor.dtype().to_string(),
+        dtype: tensor.dtype(),
         shape: tensor.shape().to_vec(),
     };
     Ok(graph.inputs.iter().zip(&batch.tensors).map(describe).collect())

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use opscope_model::Fidelity;
 use opscope_model::testing::assert_snapshot;
 use opscope_profile::{EngineInfo, Load, ReferenceTimes};
+use opscope_tensor::DType;
 
 use super::close::write_summary;
 use crate::benchmark::{
@@ -18,7 +19,7 @@ use crate::verify::{KernelOutput, Outcome, OutputDifference, Verification, Wrong
 const TIMES: [f64; 7] = [1.5, 1.25, 1.0, 1.0, 2.0, 1.125, 1.0625];
 
 fn measured(batch: usize) -> Measured {
-    let inputs = vec![InputSummary { name: "x".into(), dtype: "float32".into(), shape: vec![batch, 3] }];
+    let inputs = vec![InputSummary { name: "x".into(), dtype: DType::F32, shape: vec![batch, 3] }];
     let of = |times: &[f64]| Latency::of(times).expect("times");
     let by_shape =
         ShapeTimes { inputs: inputs.clone(), compute: of(&TIMES[..2]), throughput: 727.0, throughput_at_median: 730.0 };

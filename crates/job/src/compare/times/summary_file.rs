@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use opscope_profile::{EngineInfo, Load, MedianEstimate};
+use opscope_tensor::DType;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ pub(super) struct SummaryModel {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct SummaryInput {
     pub name: String,
-    pub dtype: String,
+    pub dtype: DType,
     pub shape: Vec<usize>,
 }
 

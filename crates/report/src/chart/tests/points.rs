@@ -2,6 +2,7 @@
 
 use opscope_profile::{OperatorTimes, Work};
 use opscope_roofline::{Bandwidth, Bound, ComputePeak, Limit, Roofline};
+use opscope_tensor::DType;
 
 use super::{assert_drawn, assert_near, lines, numbers, places, texts};
 use crate::chart::{Chart, Drawing, magnitude, roofline};
@@ -135,7 +136,7 @@ fn machine() -> Roofline {
 fn operator(name: &str, (intensity, rate): (f64, f64), percent: f64, bound: Option<f64>) -> OperatorTimes {
     let mut work = Work::default();
     (work.flops_per_byte, work.gflops_per_s) = (Some(intensity), Some(rate));
-    work.dtype = Some("float32".to_owned());
+    work.dtype = Some(DType::F32);
     work.bound = bound.map(|percent| Bound { limited_by: Limit::Memory, least_ns: 1.0, percent });
     OperatorTimes { percent, ..made::operator(name, Some(work)) }
 }
@@ -200,7 +201,7 @@ fn the_plane_of_the_roofline_has_room_for_what_is_beyond_the_machine() {
 #[test]
 fn the_roof_is_the_highest_of_the_types_that_are_computed() {
     let mut int8 = operator("/b", (1.0, 1.0), 1.0, None);
-    int8.work.as_mut().expect("work").dtype = Some("int8".to_owned());
+    int8.work.as_mut().expect("work").dtype = Some(DType::I8);
     let text = |operators: &[OperatorTimes]| rooflines(operators).description;
     assert!(text(&[operator("/a", (1.0, 1.0), 1.0, None), int8]).contains("abacus reaches 400 GFLOP/s"));
     let mut unknown = operator("/b", (1.0, 1.0), 1.0, None);
