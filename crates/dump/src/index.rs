@@ -1,5 +1,6 @@
 use opscope_model::LoopIteration;
 use opscope_onnx::{Attribute, Operator, SourceLine};
+use opscope_tensor::Digest;
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +60,7 @@ pub struct IndexLine {
     pub bytes: u64,
     /// XXH3 (64 bit) of those bytes, as 16 hexadecimal digits. For a partial tensor this and the following numbers are
     /// null.
-    pub xxh3: Option<String>,
+    pub xxh3: Option<Digest>,
     /// The smallest finite element, or null if there is none.
     pub min: Option<f64>,
     /// The largest finite element, or null if there is none.
@@ -127,7 +128,7 @@ impl IndexLine {
 
     pub(crate) fn with_statistics(self, statistics: &Statistics) -> Self {
         let IndexStatistics { xxh3, min, max, mean, nan, inf } = IndexStatistics::from(statistics);
-        Self { xxh3: Some(xxh3), min, max, mean, nan: Some(nan), inf: Some(inf), ..self }
+        Self { xxh3, min, max, mean, nan: Some(nan), inf: Some(inf), ..self }
     }
 }
 
@@ -154,8 +155,8 @@ pub(crate) fn inputs_of(origin: &Origin) -> Vec<Option<String>> {
 /// The statistics of a tensor in an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexStatistics {
-    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits. Empty if a device has computed the statistics.
-    pub xxh3: String,
+    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits. `None` if a device has computed the statistics.
+    pub xxh3: Option<Digest>,
     /// The smallest finite element.
     pub min: Option<f64>,
     /// The largest finite element.
@@ -172,7 +173,8 @@ impl From<&Statistics> for IndexStatistics {
     fn from(statistics: &Statistics) -> Self {
         let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
         Self {
-            xxh3: format!("{:016x}", statistics.xxh3),
+            // A device that computes statistics gives no hash, which is 0.
+            xxh3: (statistics.xxh3 != Digest(0)).then_some(statistics.xxh3),
             min: finite(statistics.min),
             max: finite(statistics.max),
             mean: finite(statistics.mean),

@@ -1,6 +1,7 @@
 use opscope_model::{Fidelity, LoopIteration};
 use opscope_onnx::Graph;
 use opscope_tensor::DType;
+use opscope_tensor::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::stream::inputs;
@@ -63,7 +64,7 @@ pub struct ModelEntry {
     /// The graph's name in it.
     pub name: String,
     /// XXH3 (64 bit) of the file, as 16 hexadecimal digits.
-    pub xxh3: String,
+    pub xxh3: Digest,
 }
 
 /// The engine of a dump.
@@ -153,7 +154,7 @@ impl DumpInfo {
         let model = ModelEntry {
             path: graph.source.path.display().to_string(),
             name: graph.name.clone(),
-            xxh3: format!("{:016x}", graph.source.xxh3),
+            xxh3: graph.source.xxh3,
         };
         Self { engine: engine.into(), engine_version: engine_version.into(), fidelity, model }
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use chain::chain_of;
 use opscope_clock::{Clock, ManualClock};
 use opscope_dump::{Answer, Delivery, DumpError, Dumper, Ending, Flow, Handle, Piece, Policy, Request, Sink, Stream};
+use opscope_tensor::Digest;
 use proptest::prelude::*;
 
 /// A stream as a sink saw it.
@@ -515,7 +516,7 @@ fn two_models_under_one_registration_are_told_apart() {
     small.run_with(&dumper, 0).unwrap();
     large.run_with(&dumper, 1).unwrap();
     dumper.finish().unwrap();
-    assert_eq!(*models.lock().unwrap(), [(0, 2, vec![4]), (1, 3, vec![8]), (1, 3, vec![8])]);
+    assert_eq!(*models.lock().unwrap(), [(0, Digest(2), vec![4]), (1, Digest(3), vec![8]), (1, Digest(3), vec![8])]);
 }
 
 proptest! {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use opscope_onnx::{Attribute, CodeOrigin, Graph, Operator, OperatorId, Part, Producer, Source, Value, ValueId};
 
+use opscope_tensor::Digest;
+
 use crate::{Attribution, Kernel, KernelId, KernelInput};
 
 /// A model that grows: its operators are added when they are executed for the first time.
@@ -45,7 +47,7 @@ pub struct Description {
 
 impl OpenModel {
     /// Creates a model without operators. `path` is the file of the program, and `xxh3` the hash of its bytes.
-    pub fn new(name: &str, path: PathBuf, xxh3: u64, producer: &str) -> Self {
+    pub fn new(name: &str, path: PathBuf, xxh3: Digest, producer: &str) -> Self {
         let source = Source { path, bytes: Default::default(), xxh3, producer: producer.to_owned() };
         let header = Graph {
             source,
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_operator_keeps_its_ids_and_what_was_shown_stays() {
-        let mut model = OpenModel::new("net", PathBuf::from("train.py"), 7, "torch");
+        let mut model = OpenModel::new("net", PathBuf::from("train.py"), Digest(7), "torch");
         let taken = [Some(Arc::from("x"))];
         let first = model.operator("a", &[], 1, || described("Linear"));
         let second = model.operator("b", &taken, 2, || described("Softmax"));
@@ -212,6 +214,6 @@ mod tests {
         assert_eq!((grown.operator().id, grown.kernel.outputs.len()), (id, 3));
         assert_eq!(grown.operator().op_type, "Softmax");
         assert_eq!(second.kernel.outputs.len(), 2);
-        assert_eq!((model.len(), graph.source.xxh3), (2, 7));
+        assert_eq!((model.len(), graph.source.xxh3), (2, Digest(7)));
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use opscope_dump::DumpError;
 use opscope_onnx::OnnxError;
 use opscope_profile::ProfileError;
+use opscope_tensor::Digest;
 
 /// Why a report cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +49,7 @@ pub enum ReportError {
         /// The model's file.
         path: PathBuf,
         /// The hash that identifies it.
-        xxh3: String,
+        xxh3: Digest,
         /// The models of the runs.
         expected: String,
     },

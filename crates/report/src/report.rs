@@ -129,12 +129,12 @@ impl Report {
             .runs
             .iter()
             .filter_map(|run| {
-                let (model, hash) = (run.model.as_deref()?, run.model_hash.as_deref()?);
+                let (model, hash) = (run.model.as_deref()?, run.model_hash?);
                 Some(format!("{} ran {model} (xxh3 {hash})", run.name))
             })
             .collect();
         let expected = if of_runs.is_empty() { "they do not say what they ran".to_owned() } else { of_runs.join(", ") };
-        ReportError::OtherModel { path: graph.source.path.clone(), xxh3: hash(graph), expected }
+        ReportError::OtherModel { path: graph.source.path.clone(), xxh3: graph.source.xxh3, expected }
     }
 
     /// Returns how many runs the page omits: those in an output directory that are older than the ones it shows.
@@ -181,12 +181,8 @@ const MOST_DRAWN: usize = 12_000;
 impl RunFacts {
     /// Returns whether this is the run's model, by its contents.
     fn is_of(&self, graph: &Graph) -> bool {
-        self.model_hash.as_deref() == Some(&*hash(graph))
+        self.model_hash == Some(graph.source.xxh3)
     }
-}
-
-fn hash(graph: &Graph) -> String {
-    format!("{:016x}", graph.source.xxh3)
 }
 
 /// Reads the model that a run names. Returns an error as a sentence.

@@ -206,7 +206,7 @@ fn a_page_draws_twelve_thousand_operators_and_says_which_graph_is_left_out() {
     let operators: Vec<(String, &str)> = (0..6_001).map(|index| (format!("n{index}"), "Add")).collect();
     let graph = model(&root.path().join("models/made.onnx"), &operators);
     let mut content = summary(&[2.0; 3]);
-    content["model"]["xxh3"] = json!(format!("{:016x}", graph.source.xxh3));
+    content["model"]["xxh3"] = json!(graph.source.xxh3);
     let paths = ["a_summary.json", "b_summary.json"].map(|name| root.path().join(name));
     paths.iter().for_each(|path| fs::write(path, content.to_string()).expect("a new file"));
     let mut report = Report::read(&paths, &|_| {}).expect("summaries");

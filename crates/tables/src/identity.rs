@@ -17,6 +17,6 @@ pub fn recording_id(manifest: &Manifest) -> String {
     add(&manifest.clock.start.ticks.to_le_bytes());
     add(&manifest.clock.start.boottime_ns.to_le_bytes());
     add(manifest.model.path.as_bytes());
-    add(manifest.model.xxh3.as_bytes());
+    add(manifest.model.xxh3.to_string().as_bytes());
     format!("{:032x}", hash.digest128())
 }

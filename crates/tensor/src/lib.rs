@@ -14,10 +14,12 @@
 //! | `tensor` | a tensor, a view of one, and one that the host cannot address |
 //! | `element` | one element as a number |
 //! | `dtype` | element types, in one table |
+//! | `digest` | the hash of a file or of elements |
 
 #![forbid(unsafe_code)]
 
 mod difference;
+mod digest;
 mod dtype;
 mod element;
 pub mod npy;
@@ -28,6 +30,7 @@ mod statistics;
 mod tensor;
 
 pub use difference::{Difference, DifferenceAccumulator, Tolerance};
+pub use digest::Digest;
 pub use dtype::DType;
 pub use element::Element;
 pub use scan::{Bin, Detail, Histogram, Scan, ScanQuery, ScanResult, TopBy, top_k};

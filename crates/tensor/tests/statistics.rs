@@ -129,7 +129,7 @@ proptest! {
         prop_assert_eq!(found.positive_infinite, values.iter().filter(|&&x| x == f32::INFINITY).count() as u64);
         prop_assert_eq!(found.negative_infinite, values.iter().filter(|&&x| x == f32::NEG_INFINITY).count() as u64);
         prop_assert_eq!(found.zeros, values.iter().filter(|&&x| x == 0.0).count() as u64);
-        prop_assert_eq!(found.xxh3, xxh3_64(&bytes));
+        prop_assert_eq!(found.xxh3.0, xxh3_64(&bytes));
         prop_assert_eq!(found.min, finite.iter().copied().reduce(f64::min));
         prop_assert_eq!(found.max, finite.iter().copied().reduce(f64::max));
         if !finite.is_empty() {

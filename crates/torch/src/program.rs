@@ -9,7 +9,7 @@ use opscope_model::{
     RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Pattern};
-use opscope_tensor::{Statistics, TensorView};
+use opscope_tensor::{Digest, Statistics, TensorView};
 
 use crate::producers::Producers;
 use crate::{Place, StepRange, Steps, Strided};
@@ -118,7 +118,7 @@ impl Program {
     pub fn new(path: PathBuf, xxh3: u64, version: &str, wanted: StepRange) -> Self {
         let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Self {
-            model: OpenModel::new(&name, path, xxh3, version),
+            model: OpenModel::new(&name, path, Digest(xxh3), version),
             instruments: Vec::new(),
             wanted,
             steps: Steps::default(),

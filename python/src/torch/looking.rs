@@ -149,7 +149,7 @@ fn statistics([nan, plus, minus, zeros, min, max, sum, norm]: [f64; 8], count: u
         // Of sums it would be inexact where the elements are close together.
         std: None,
         l2: of_finite(norm),
-        xxh3: 0,
+        xxh3: opscope::tensor::Digest(0),
     }
 }
 

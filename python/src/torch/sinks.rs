@@ -57,7 +57,7 @@ impl ProgramDump {
                 name: given.name.to_owned(),
                 dtype: view.dtype(),
                 shape: view.shape().to_vec(),
-                xxh3: format!("{:016x}", statistics.xxh3),
+                xxh3: statistics.xxh3,
             };
             if given.version.is_some() {
                 known.insert(given.name.to_owned(), (version, entry.clone()));

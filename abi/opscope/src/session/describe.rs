@@ -101,7 +101,7 @@ pub fn opscope_session_info(
         name,
         path,
         producer,
-        xxh3: graph.source.xxh3,
+        xxh3: graph.source.xxh3.0,
         engine,
         engine_version,
         fidelity: match session.model().fidelity() {

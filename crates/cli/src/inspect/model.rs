@@ -154,7 +154,7 @@ fn head(graph: &Graph) -> String {
     let source = &graph.source;
     let (path, name) = (shown_path(&source.path), shown_text(&graph.name));
     let bytes = shown_size(source.bytes.len() as u64);
-    let _ = writeln!(text, "{path}: graph '{name}', {bytes}, xxh3 {:016x}", source.xxh3);
+    let _ = writeln!(text, "{path}: graph '{name}', {bytes}, xxh3 {}", source.xxh3);
     let opsets: Vec<_> = graph
         .opsets
         .iter()
@@ -240,7 +240,7 @@ pub fn json(graph: &Graph) -> serde_json::Value {
     });
     json!({
         "schema": "opscope.model/1",
-        "path": graph.source.path.to_string_lossy(), "xxh3": format!("{:016x}", graph.source.xxh3), "graph": graph.name,
+        "path": graph.source.path.to_string_lossy(), "xxh3": graph.source.xxh3, "graph": graph.name,
         "producer": graph.source.producer, "opsets": graph.opsets,
         "inputs": graph.inputs.iter().map(value).collect::<Vec<_>>(),
         "outputs": graph.outputs.iter().map(value).collect::<Vec<_>>(),

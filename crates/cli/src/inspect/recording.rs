@@ -93,9 +93,9 @@ fn head(path: &Path, recording: &Recording) -> String {
     let state = if recording.is_complete() { "complete" } else { "NOT complete" };
     let mut text = String::new();
     let _ = writeln!(text, "{}: a recording, {state}", shown_path(path));
-    let said = [&model.path, &model.xxh3, &engine.name, &engine.version].map(|said| shown_text(said));
-    let [model, xxh3, name, version] = said;
-    let _ = writeln!(text, "model {model} ({xxh3}), {name} {version}, {}", engine.fidelity);
+    let said = [&model.path, &engine.name, &engine.version].map(|said| shown_text(said));
+    let [path, name, version] = said;
+    let _ = writeln!(text, "model {path} ({}), {name} {version}, {}", model.xxh3, engine.fidelity);
     for (name, value) in &engine.settings {
         let _ = writeln!(text, "  {} {}", shown_text(name), shown_text(value));
     }

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use opscope_tensor::Digest;
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +61,7 @@ pub struct StatisticsSummary {
     /// The root of the sum of their squares.
     pub l2: Option<f64>,
     /// XXH3 (64 bit) of the bytes, in hexadecimal.
-    pub xxh3: String,
+    pub xxh3: Digest,
 }
 
 impl StatisticsSummary {
@@ -79,7 +80,7 @@ impl StatisticsSummary {
             mean: statistics.mean,
             std: statistics.std,
             l2: statistics.l2,
-            xxh3: format!("{:016x}", statistics.xxh3),
+            xxh3: statistics.xxh3,
         }
     }
 }

@@ -23,7 +23,7 @@ impl Summary {
         elements: usize,
         criterion: &Criterion,
     ) -> Self {
-        if same_type && !tensor.xxh3.is_empty() && tensor.xxh3 == reference.xxh3 {
+        if same_type && tensor.xxh3.is_some() && tensor.xxh3 == reference.xxh3 {
             return Self::Same;
         }
         let extremes = [reference.min, reference.max].into_iter().flatten();

@@ -106,7 +106,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
     // A device that computes statistics gives no hash.
     let is_noted = line.xxh3.is_some() || (line.state == State::Statistics && line.nan.is_some());
     let noted = is_noted.then(|| IndexStatistics {
-        xxh3: line.xxh3.clone().unwrap_or_default(),
+        xxh3: line.xxh3,
         min: line.min,
         max: line.max,
         mean: line.mean,

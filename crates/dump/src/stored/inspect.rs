@@ -148,7 +148,7 @@ impl Inspection {
         if let Some(manifest) = &self.dump.manifest {
             let state = if self.dump.is_complete() { "complete" } else { "NOT complete" };
             let (model, engine) = (&manifest.model, &manifest.engine);
-            text += &format!(", {state}\nmodel {} ({}), ", shown_text(&model.path), shown_text(&model.xxh3));
+            text += &format!(", {state}\nmodel {} ({}), ", shown_text(&model.path), model.xxh3);
             let [name, version] = [&engine.name, &engine.version].map(|said| shown_text(said));
             text += &format!("{name} {version}, {} fidelity\n", manifest.fidelity);
             if manifest.missing_count > 0 {
@@ -199,9 +199,9 @@ fn problem(tensor: &StoredTensor, details: Result<&Details, &String>) -> Option<
     match details {
         Err(error) => Some(format!("{file}: {error}")),
         Ok(details) => {
-            let (found, noted) = (format!("{:016x}", details.statistics.xxh3), tensor.noted.as_ref()?);
-            let changed = || format!("{file}: its data has the hash {found}, the index says {}", noted.xxh3);
-            (found != noted.xxh3).then(changed)
+            let (found, noted) = (details.statistics.xxh3, tensor.noted.as_ref()?.xxh3?);
+            let changed = || format!("{file}: its data has the hash {found}, the index says {noted}");
+            (found != noted).then(changed)
         }
     }
 }
@@ -230,7 +230,7 @@ impl Details {
             "positive_infinite": statistics.positive_infinite,
             "negative_infinite": statistics.negative_infinite,
             "zeros": statistics.zeros,
-            "xxh3": format!("{:016x}", statistics.xxh3),
+            "xxh3": statistics.xxh3,
             "histogram": bins.iter().map(|bin| json!([bin.from, bin.to, bin.count])).collect::<Vec<_>>(),
         })
     }

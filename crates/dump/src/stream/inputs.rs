@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use opscope_onnx::Graph;
 use opscope_tensor::DType;
+use opscope_tensor::Digest;
 use opscope_tensor::Tensor;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::outcome::RunOutcome;
 
@@ -19,7 +19,7 @@ pub struct InputEntry {
     /// Its shape.
     pub shape: Vec<usize>,
     /// XXH3 (64 bit) of its data, as 16 hexadecimal digits.
-    pub xxh3: String,
+    pub xxh3: Digest,
 }
 
 impl InputEntry {
@@ -29,7 +29,7 @@ impl InputEntry {
             name: graph.value(id).name.clone(),
             dtype: tensor.dtype(),
             shape: tensor.shape().to_vec(),
-            xxh3: format!("{:016x}", xxh3_64(tensor.bytes())),
+            xxh3: Digest::of(tensor.bytes()),
         };
         graph.inputs.iter().zip(inputs).map(entry).collect()
     }

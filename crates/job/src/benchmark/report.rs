@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use opscope_profile::{Account, EngineInfo, Load, ShownRuns};
 use opscope_tensor::DType;
+use opscope_tensor::Digest;
 use serde::Serialize;
 
 use super::latency::Latency;
@@ -88,7 +89,7 @@ pub struct ModelSummary {
     /// Its bytes.
     pub bytes: u64,
     /// XXH3 (64 bit) of the file, as 16 hexadecimal digits.
-    pub xxh3: String,
+    pub xxh3: Digest,
     /// The graph's name.
     pub graph: String,
     /// How many operators it has.

@@ -55,7 +55,7 @@ impl Cache {
         let against =
             reference.map(|engine| format!("; {} against {}", session.model().fidelity().name(), described(&**engine)));
         let key = format!(
-            "{:016x}; {}{}; opscope {}; {}; {} threads; {}",
+            "{}; {}{}; opscope {}; {}; {} threads; {}",
             session.graph().source.xxh3,
             described(session.engine()),
             against.unwrap_or_default(),
@@ -64,7 +64,7 @@ impl Cache {
             session.threads(),
             shapes.join(", ")
         );
-        let name = format!("{:016x}-{:016x}.json", session.graph().source.xxh3, xxh3_64(key.as_bytes()));
+        let name = format!("{}-{:016x}.json", session.graph().source.xxh3, xxh3_64(key.as_bytes()));
         let mut elements = Xxh3::new();
         inputs.iter().for_each(|input| elements.update(input.bytes()));
         let inputs = format!("{:016x}", elements.digest());

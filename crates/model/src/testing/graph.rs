@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use opscope_onnx::{Attribute, Body, Dim, Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
-use opscope_tensor::DType;
+use opscope_tensor::{DType, Digest};
 
 /// A builder of graphs. Values and operators get their ids in the order in which they are added.
 ///
@@ -18,7 +18,7 @@ impl GraphBuilder {
     pub fn new(name: &str) -> Self {
         let path = PathBuf::from(format!("{name}.onnx"));
         let graph = Graph {
-            source: Source { path, bytes: Default::default(), xxh3: 0, producer: "a test".to_owned() },
+            source: Source { path, bytes: Default::default(), xxh3: Digest(0), producer: "a test".to_owned() },
             name: name.to_owned(),
             operators: Vec::new(),
             values: Vec::new(),
@@ -128,7 +128,7 @@ impl GraphBuilder {
 
     /// Returns the graph. The number of its operators is used as the hash of its file.
     pub fn build(mut self) -> Graph {
-        self.graph.source.xxh3 = self.graph.all_operators().count() as u64;
+        self.graph.source.xxh3 = Digest(self.graph.all_operators().count() as u64);
         self.graph
     }
 

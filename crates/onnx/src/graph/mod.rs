@@ -3,6 +3,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use opscope_tensor::DType;
+use opscope_tensor::Digest;
 use prost::bytes::Bytes;
 
 mod attributes;
@@ -86,7 +87,7 @@ pub struct Source {
     /// The file's bytes.
     pub bytes: Bytes,
     /// XXH3 (64 bit) of the file's bytes.
-    pub xxh3: u64,
+    pub xxh3: Digest,
     /// The program that wrote the file, with its version. Empty if the file does not say.
     pub producer: String,
 }

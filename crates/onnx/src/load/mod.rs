@@ -17,9 +17,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use opscope_tensor::Digest;
 use prost::Message;
 use prost::bytes::Bytes;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Graph, OnnxError, Source};
 use build::{build, onnx_domain};
@@ -56,7 +56,7 @@ impl Graph {
             reason: "there is no graph in it".to_owned(),
         })?;
         let opsets = model.opset_import.into_iter().map(|set| (onnx_domain(set.domain), set.version)).collect();
-        let source = Source { path: path.to_owned(), xxh3: xxh3_64(&bytes), bytes, producer };
+        let source = Source { path: path.to_owned(), xxh3: Digest::of(&bytes), bytes, producer };
         build(source, opsets, graph)
     }
 }

@@ -356,7 +356,7 @@ fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
         notes: Vec::new(),
         model: ModelInfo {
             path: source.path.display().to_string(),
-            xxh3: format!("{:016x}", source.xxh3),
+            xxh3: source.xxh3,
             graph: info.graph.name.clone(),
             producer: source.producer.clone(),
         },

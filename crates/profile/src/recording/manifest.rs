@@ -5,6 +5,7 @@ use std::path::Path;
 use opscope_clock::{ClockPair, TickSource, Ticks, Timestamp};
 use opscope_files::replace_whole;
 use opscope_model::Fidelity;
+use opscope_tensor::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
@@ -57,7 +58,7 @@ pub struct ModelInfo {
     /// The path, as the user gave it.
     pub path: String,
     /// XXH3 (64 bit) of the file, 16 hexadecimal digits.
-    pub xxh3: String,
+    pub xxh3: Digest,
     /// The graph's own name.
     pub graph: String,
     /// The program that wrote the file.

@@ -9,7 +9,7 @@ use opscope_clock::{ClockPair, Ticks, Timestamp};
 use opscope_model::testing::{GraphBuilder, kernel};
 use opscope_model::{Fidelity, Kernel, TensorType};
 use opscope_onnx::{Dim, Graph};
-use opscope_tensor::DType;
+use opscope_tensor::{DType, Digest};
 use opscope_trace::{
     AllocationOperation, AllocationRecord, Category, CopyRecord, Correlation, CorrelationId, CounterRecord,
     DispatchRecord, EngineCallRecord, ExternalId, Header, KernelIndex, MarkerOperation, MarkerRecord, NameId, PlanId,
@@ -197,7 +197,7 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
         notes: Vec::new(),
         model: ModelInfo {
             path: "models/small.onnx".to_owned(),
-            xxh3: "00000000deadbeef".to_owned(),
+            xxh3: Digest(0xdead_beef),
             graph: "small".to_owned(),
             producer: "hand 1".to_owned(),
         },

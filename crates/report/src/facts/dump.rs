@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use opscope_dump::{Details, IndexStatistics, Io, Positions, StoredDump, StoredTensor};
 use opscope_onnx::{CodeOrigin, Graph, Operator, Producer};
+use opscope_tensor::Digest;
 
 use crate::ReportError;
 use crate::graph::KnownTypes;
@@ -23,7 +24,7 @@ pub(crate) struct DumpFacts {
     /// The model's path, if the dump has it.
     pub model: Option<String>,
     /// The dump's hash of the model file.
-    pub model_hash: Option<String>,
+    pub model_hash: Option<Digest>,
     /// The types of its tensors, by the names of their values.
     pub types: KnownTypes,
     /// The number of tensors.

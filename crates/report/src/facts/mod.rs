@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use opscope_onnx::Graph;
 use opscope_profile::{Account, Item, Layer, Manifest, MarkerFact, MemoryOverTime, Recording, RunFact, RunGroup};
+use opscope_tensor::Digest;
 
 pub(crate) use self::dump::{DumpFacts, FirstBad, ValueRow};
 #[cfg(test)]
@@ -70,7 +71,7 @@ pub(crate) struct RunFacts {
     /// The dump.
     pub dump: Option<DumpFacts>,
     /// XXH3 (64 bit) of the model's file, 16 hexadecimal digits.
-    pub model_hash: Option<String>,
+    pub model_hash: Option<Digest>,
     /// The drawing of the model, or the reason why there is none, as a sentence; `None` if it was not requested.
     pub picture: Option<Result<Picture, String>>,
     /// How much the outputs of operators differ from another dump, by the operators' names.

@@ -6,6 +6,7 @@ use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
 use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, RecordingInfo, RunCounts};
+use opscope_tensor::Digest;
 use serde_json::json;
 
 use super::*;
@@ -38,7 +39,7 @@ fn a_summary_gives_its_own_times_in_nanoseconds() {
     assert_eq!(numbers, [0, 1, 2]);
     assert_eq!((run.problems.len(), &run.notes[..]), (0, &["of the summary".to_owned()][..]));
     assert_eq!(run.model.as_deref(), Some("models/made.onnx"));
-    assert_eq!(run.model_hash.as_deref(), Some("00000000deadbeef"));
+    assert_eq!(run.model_hash, Some(Digest(0xdead_beef)));
     let files = ["a/1.npy", "b.npy", "c.npy"].map(PathBuf::from);
     assert_eq!(run.given_files(), files);
 }
@@ -128,5 +129,5 @@ fn the_run_nearest_to_the_median_is_shown_in_full_with_the_gaps_between_its_oper
     let shares: Vec<(&str, f64)> =
         facts.operators.rows.iter().map(|row| (row.name.as_str(), row.percent.round())).collect();
     assert_eq!((shares.len(), shares[0].1, shares[1].1), (2, 30.0, 30.0));
-    assert_eq!(facts.model_hash.as_ref().map(String::len), Some(16));
+    assert!(facts.model_hash.is_some());
 }

@@ -3,6 +3,7 @@ use std::path::Path;
 use opscope_onnx::CodeOrigin;
 use opscope_profile::EngineInfo;
 use opscope_tensor::DType;
+use opscope_tensor::Digest;
 use serde::Deserialize;
 
 use crate::ReportError;
@@ -54,7 +55,7 @@ pub(crate) struct Summary {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct SavedModel {
     pub path: String,
-    pub xxh3: String,
+    pub xxh3: Digest,
     pub graph: String,
     pub operators: u64,
 }

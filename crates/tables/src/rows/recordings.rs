@@ -43,7 +43,7 @@ impl Row for RecordingRow<'_> {
         cells.integer(manifest.clock.start_unix_ns);
         cells.text(self.model);
         cells.text(&model.path);
-        cells.text(&model.xxh3);
+        cells.text(&model.xxh3.to_string());
         cells.text(&model.graph);
         cells.text(&engine.name);
         cells.text(&engine.version);

@@ -59,7 +59,7 @@ impl Row for Tensor<'_> {
         cells.optional_number(statistics.and_then(|statistics| statistics.mean));
         cells.optional_integer(statistics.map(|statistics| statistics.nan));
         cells.optional_integer(statistics.map(|statistics| statistics.inf));
-        cells.optional_text(statistics.map(|statistics| statistics.xxh3.as_str()).filter(|hash| !hash.is_empty()));
+        cells.optional_text(statistics.and_then(|statistics| statistics.xxh3).map(|hash| hash.to_string()).as_deref());
         for (_, text) in place.code.as_ref().map(|code| code.notes()).unwrap_or_default() {
             cells.optional_text(text.as_deref());
         }

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::Digest;
 use crate::{DType, TensorError, TensorView};
 use hash::Hash;
 pub(crate) use moments::Moments;
@@ -39,7 +40,7 @@ pub struct Statistics {
     /// The Euclidean norm: the root of the sum of the squares of the finite elements.
     pub l2: Option<f64>,
     /// XXH3 (64 bit, no seed) of the tensor's bytes, little-endian and row-major.
-    pub xxh3: u64,
+    pub xxh3: Digest,
 }
 
 impl Statistics {
@@ -160,7 +161,7 @@ impl Accumulator {
             mean: real.then(|| moments.mean(shift)),
             std: real.then(|| moments.std()),
             l2: (finite > 0).then(|| moments.l2(shift)),
-            xxh3: self.hash.digest(),
+            xxh3: Digest(self.hash.digest()),
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn statistics(reference: &str, numbers: &StatisticsSummary) -> String {
         ["  range".to_owned(), format!("{} to {}", number(numbers.min), number(numbers.max))],
         ["  mean".to_owned(), format!("{}, standard deviation {}", number(numbers.mean), number(numbers.std))],
         ["  l2".to_owned(), number(numbers.l2)],
-        ["  xxh3".to_owned(), numbers.xxh3.clone()],
+        ["  xxh3".to_owned(), numbers.xxh3.to_string()],
     ];
     format!("{reference}  {}\n{}", tensor_form(Some(numbers.dtype), &numbers.shape), table(rows))
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use opscope_onnx::CodeOrigin;
 use opscope_tensor::DType;
+use opscope_tensor::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::breakpoint::OperatorMapping;
@@ -17,7 +18,7 @@ pub struct ModelInfo {
     /// The file.
     pub path: String,
     /// XXH3 (64 bit) of the file's bytes, in hexadecimal.
-    pub xxh3: String,
+    pub xxh3: Digest,
     /// The program that wrote the file, where the file says so.
     pub producer: String,
     /// The version of each set of operators; ONNX's own is the empty name.

@@ -31,7 +31,7 @@ pub(super) fn model(attachment: &Attachment, model: ModelId) -> Result<ModelInfo
         model,
         name: graph.name.clone(),
         path: graph.source.path.display().to_string(),
-        xxh3: format!("{:016x}", graph.source.xxh3),
+        xxh3: graph.source.xxh3,
         producer: graph.source.producer.clone(),
         opsets: graph.opsets.clone(),
         operators: graph.all_operators().count() as u32,

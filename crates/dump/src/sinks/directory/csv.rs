@@ -104,7 +104,7 @@ impl Table {
             l2: number(statistics.l2),
             std: number(statistics.std),
             zeros: statistics.zeros,
-            xxh3: if has_hash { format!("{:016x}", statistics.xxh3) } else { "NA".into() },
+            xxh3: if has_hash { statistics.xxh3.to_string() } else { "NA".into() },
             iteration: match origin.iterations().as_slice() {
                 [] => "NA".into(),
                 iterations => LoopIteration::indices(iterations),

@@ -9,7 +9,7 @@ use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
+use opscope_tensor::{Accumulator, Digest, Histogram, Statistics, npy};
 
 use super::create;
 use crate::index::{INDEX, IndexLine, State};
@@ -27,7 +27,7 @@ pub(crate) use histograms::HISTOGRAMS;
 pub struct DirectorySink {
     root: PathBuf,
     contents: Contents,
-    model: String,
+    model: Digest,
     manifest: ManifestFile,
     index: File,
     /// The directory that was created last. Streams of a run mostly follow each other.
@@ -86,7 +86,7 @@ impl DirectorySink {
         Ok(Self {
             root: root.to_path_buf(),
             contents,
-            model: info.model.xxh3.clone(),
+            model: info.model.xxh3,
             manifest,
             index,
             made: String::new(),
@@ -201,7 +201,7 @@ impl Sink for DirectorySink {
     }
 
     fn begin(&mut self, stream: &Stream) -> Answer {
-        if format!("{:016x}", stream.origin.graph.source.xxh3) != self.model {
+        if stream.origin.graph.source.xxh3 != self.model {
             let path = stream.origin.graph.source.path.display();
             self.errors.push(format!("{} is another model than the dump's; it is left out: {path}", stream.origin));
             return Answer::Skip;
@@ -249,9 +249,7 @@ impl Sink for DirectorySink {
         }
         let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Statistics);
         let line = line.with_statistics(statistics);
-        let has_hash = statistics.xxh3 != 0;
-        let line = IndexLine { xxh3: line.xxh3.filter(|_| has_hash), ..line };
-        let written = self.write_csv(stream, statistics, has_hash).and_then(|()| self.write_line(&line));
+        let written = self.write_csv(stream, statistics, line.xxh3.is_some()).and_then(|()| self.write_line(&line));
         Some(match written {
             Ok(()) => {
                 self.manifest.manifest.tensors += 1;

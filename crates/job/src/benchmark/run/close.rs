@@ -160,7 +160,7 @@ fn model_summary(job: &Job, session: &Session) -> ModelSummary {
     ModelSummary {
         path: job.model.clone(),
         bytes: graph.source.bytes.len() as u64,
-        xxh3: format!("{:016x}", graph.source.xxh3),
+        xxh3: graph.source.xxh3,
         graph: graph.name.clone(),
         operators: graph.operators.len(),
     }

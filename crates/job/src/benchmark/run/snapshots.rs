@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use opscope_model::Fidelity;
 use opscope_model::testing::assert_snapshot;
 use opscope_profile::{EngineInfo, Load, ReferenceTimes};
-use opscope_tensor::DType;
+use opscope_tensor::{DType, Digest};
 
 use super::close::write_summary;
 use crate::benchmark::{
@@ -106,7 +106,7 @@ fn report() -> Report {
         model: ModelSummary {
             path: "models/small.onnx".into(),
             bytes: 1000,
-            xxh3: "00000000deadbeef".into(),
+            xxh3: Digest(0xdead_beef),
             graph: "small".into(),
             operators: 2,
         },

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use opscope_profile::{EngineInfo, MedianEstimate};
+use opscope_tensor::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -74,7 +75,7 @@ pub struct Side {
     /// The model's path, as the user gave it.
     pub model: String,
     /// XXH3 (64 bit) of the model's file, 16 hexadecimal digits.
-    pub xxh3: String,
+    pub xxh3: Digest,
     /// What ran it.
     pub engine: EngineInfo,
     /// Whether everything is there that was asked for.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use opscope_model::Fidelity;
 use opscope_model::testing::assert_snapshot;
 use opscope_profile::{EngineInfo, Load, ReferenceTimes};
+use opscope_tensor::Digest;
 
 use super::comparison::{MeasurementKind, Side, TimesComparison};
 use super::measurement::{Executed, ExecutedTimes, Times};
@@ -39,7 +40,7 @@ pub(super) fn times(name: &str, threads: usize, reference: f64, operators: Vec<E
         path: format!("out/{name}").into(),
         kind: MeasurementKind::Recording,
         model: "models/small.onnx".into(),
-        xxh3: "00000000deadbeef".into(),
+        xxh3: Digest(0xdead_beef),
         engine,
         complete: name == "a",
         runs: 1_000,

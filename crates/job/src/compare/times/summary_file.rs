@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use opscope_profile::{EngineInfo, Load, MedianEstimate};
 use opscope_tensor::DType;
+use opscope_tensor::Digest;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,7 +38,7 @@ pub(super) struct SummaryFile {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct SummaryModel {
     pub path: String,
-    pub xxh3: String,
+    pub xxh3: Digest,
 }
 
 #[derive(Debug, Clone, Deserialize)]

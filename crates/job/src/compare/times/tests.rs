@@ -185,7 +185,7 @@ fn the_surroundings_of_a_recording_are_those_of_its_manifest_and_of_its_first_ke
         ("concurrent runs", "1"),
         ("the first operator takes", "float32 [2, 3]"),
         ("profiler switch task-time", "on"),
-        ("model file", &*recording.manifest().model.xxh3),
+        ("model file", &*recording.manifest().model.xxh3.to_string()),
         ("processor", &*recording.manifest().host.cpu),
     ] {
         assert_eq!(fact(name).as_deref(), Some(expected), "{name}");

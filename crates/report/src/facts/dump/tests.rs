@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use opscope_tensor::Digest;
 use serde_json::{Value, json};
 
 use super::*;
@@ -161,7 +162,7 @@ fn what_a_manifest_says_is_shown_and_what_is_missing_is_a_sentence_each() {
     ];
     assert_eq!(facts.about, about.map(|(word, text)| (word, text.to_owned())));
     assert_eq!(facts.model.as_deref(), Some("models/made.onnx"));
-    assert_eq!(facts.model_hash.as_deref(), Some("00000000deadbeef"));
+    assert_eq!(facts.model_hash, Some(Digest(0xdead_beef)));
     let mut wrong = manifest();
     wrong["complete"] = json!(false);
     assert_eq!(read_with(&one, &wrong).problems, ["the dump says that it is incomplete"]);
