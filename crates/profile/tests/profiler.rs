@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use opscope_profile::{Fact, Format, ProfileError, Profiler, ProfilerOptions, Recording, RunKind};
+use opscope_profile::{Fact, Format, Load, ProfileError, Profiler, ProfilerOptions, Recording, RunKind};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
@@ -106,6 +106,36 @@ fn each_switch_turns_off_its_records_and_no_others() {
     assert_eq!(kinds("runtime-api=off"), without(&["call", "copy"]));
     assert_eq!(kinds("sys-hardware-mem=off"), without(&["sample"]));
     assert_eq!(kinds("task-memory=on"), &usual | &BTreeSet::from(["allocation"]));
+}
+
+#[test]
+fn samples_have_the_name_and_the_unit_of_their_counter() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let mut options = ProfilerOptions::default();
+    options.switches.apply("sys-hardware-mem=on").expect("a switch");
+    let profiler = paper.profiler(&root.path().join("recording"), &options);
+    paper.run(&profiler, 0);
+    profiler.finish().expect("a manifest");
+    let recording = open(&root.path().join("recording"));
+    let facts = recording.facts().expect("records").map(|fact| fact.expect("a record"));
+    let samples = facts.filter_map(|fact| if let Fact::Sample(sample) = fact { Some(sample.counter) } else { None });
+    let names: BTreeSet<String> = samples
+        .map(|counter| recording.counter(counter).expect("each sample has a counter"))
+        .map(|names| format!("{} [{}]", names.name, names.unit))
+        .collect();
+    let expected = ["memory for files [bytes]", "memory used [bytes]"].map(str::to_owned);
+    assert_eq!(names, BTreeSet::from(expected));
+}
+
+#[test]
+fn the_load_that_is_set_is_the_load_of_the_recording() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let profiler = paper.profiler(&root.path().join("recording"), &ProfilerOptions::default());
+    let load = Load { average_start: Some(1234.5), average_end: Some(6789.25), reference: None };
+    profiler.set_load(load);
+    paper.run(&profiler, 0);
+    profiler.finish().expect("a manifest");
+    assert_eq!(open(&root.path().join("recording")).manifest().load, load);
 }
 
 #[test]

@@ -369,3 +369,16 @@ impl<'a> Trace<'a> {
         Ok(packet)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracks_of_different_kinds_have_different_numbers() {
+        assert_eq!([1, 2, 3, 4].map(side_tracks), [2 << 32, 3 << 32, 7 << 32, 8 << 32]);
+        let others = [PROCESS_TRACK, THREAD_TRACKS, COUNTER_TRACKS, CROSSING_TRACKS, MEMORY_TRACKS];
+        let all: HashSet<u64> = others.into_iter().chain((1..=16).map(side_tracks)).collect();
+        assert_eq!(all.len(), 21);
+    }
+}
