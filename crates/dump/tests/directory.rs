@@ -79,6 +79,29 @@ fn every_output_of_every_operator_is_there_under_hostile_names_and_nothing_leave
 }
 
 #[test]
+fn tensors_of_another_model_are_left_out_and_each_such_model_is_one_error() {
+    for contents in [Contents::Tensors, Contents::Statistics] {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("dump");
+        let (own, other) = (chain_of(&["a", "last"], &[4]), chain_of(&["a", "b", "last"], &[4]));
+        let dumper = Dumper::new();
+        let info = DumpInfo::new(&own.graph, Fidelity::Exact, "fake", "1.0");
+        let sink = DirectorySink::create(&root, contents, &info).unwrap();
+        dumper.subscribe(Box::new(sink), Request::default()).unwrap();
+        for (run, chain) in [&own, &other, &other].into_iter().enumerate() {
+            chain.run_with(&dumper, run as u64).unwrap();
+        }
+        let report = dumper.finish().unwrap();
+        assert!(!report.is_complete(), "{report:?}");
+        let lines: Vec<_> = index(&root).into_iter().map(|line| (line.run, line.operator)).collect();
+        assert_eq!(lines, [(Some(0), "a".to_owned())], "{contents:?}");
+        let errors = manifest(&root).errors;
+        let told = errors.iter().filter(|error| error.contains("is another model than the dump's")).count();
+        assert_eq!((told, errors.len()), (1, 1), "{errors:?}");
+    }
+}
+
+#[test]
 fn inputs_come_where_they_are_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");

@@ -18,6 +18,8 @@ pub(crate) struct Breakpoint {
     pub moment: Moment,
     spec: BreakpointSpec,
     condition: Option<Condition>,
+    /// Why the condition could not be evaluated most recently.
+    condition_error: Mutex<Option<String>>,
     counts: Arc<Counts>,
     /// The operators of its target, by model, so that patterns are not matched again whenever another breakpoint
     /// changes.
@@ -31,7 +33,6 @@ struct Counts {
     hits: AtomicU64,
     /// Set by the run that stops at a one-shot breakpoint, so that no other run does.
     spent: AtomicBool,
-    condition_error: Mutex<Option<String>>,
 }
 
 impl Breakpoint {
@@ -48,6 +49,7 @@ impl Breakpoint {
             id: BreakpointId(0),
             moment,
             condition,
+            condition_error: Mutex::default(),
             counts: Arc::new(Counts { ignore: AtomicU64::new(spec.ignore), ..Counts::default() }),
             operators: Mutex::default(),
             spec,
@@ -55,14 +57,22 @@ impl Breakpoint {
     }
 
     /// Gives it the number and the counts of the breakpoint that it replaces, which has the same target; `ignore` is
-    /// the new ignore count, if that changes.
+    /// the new ignore count, if that changes. The error of the same condition is kept, too.
     pub fn with_counts_of(self, earlier: &Self, ignore: Option<u64>) -> Self {
         let counts = Arc::clone(&earlier.counts);
         if let Some(ignore) = ignore {
             counts.ignore.store(ignore, Ordering::Relaxed);
         }
         let operators = earlier.operators.lock().clone();
-        Self { id: earlier.id, counts, operators: Mutex::new(operators), ..self }
+        let is_same = self.spec.condition == earlier.spec.condition;
+        let condition_error = earlier.condition_error.lock().clone().filter(|_| is_same);
+        Self {
+            id: earlier.id,
+            counts,
+            condition_error: Mutex::new(condition_error),
+            operators: Mutex::new(operators),
+            ..self
+        }
     }
 
     /// Returns the operators of its target in a model, in the order of their ids.
@@ -107,7 +117,7 @@ impl Breakpoint {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(error) => {
-                    *self.counts.condition_error.lock() = Some(error.to_string());
+                    *self.condition_error.lock() = Some(error.to_string());
                     return false;
                 }
             }
@@ -133,7 +143,7 @@ impl Breakpoint {
             moment: self.moment,
             hits: self.counts.hits.load(Ordering::Relaxed),
             locations,
-            condition_error: self.counts.condition_error.lock().clone(),
+            condition_error: self.condition_error.lock().clone(),
         }
     }
 }

@@ -197,7 +197,9 @@ impl Registry {
     pub fn pause(&mut self, only: Option<RunId>, stopped: &[StoppedRun]) -> usize {
         let mut active =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
-        self.pauses = usize::from(active.peek().is_none() && only.is_none());
+        if only.is_none() {
+            self.pauses = usize::from(active.peek().is_none());
+        }
         let pause = if only.is_some() { Pause::This } else { Pause::Any };
         let is_stopped = |run: RunId| stopped.iter().any(|stopped| stopped.run == run && stopped.at_operator);
         let asked = active.filter(|run| !is_stopped(run.id));

@@ -137,6 +137,18 @@ fn hits_are_counted_ignored_and_spent() {
 }
 
 #[test]
+fn the_error_of_a_condition_stays_as_long_as_the_condition() {
+    let scene = scene();
+    let id = scene.set("log", Some("value(\"nowhere\") > 0")).id;
+    assert!(scene.stops(0, PLAIN).is_empty());
+    let change = |change| scene.attachment.change_breakpoint(id, change).unwrap().condition_error;
+    let off = change(BreakpointChange { enabled: Some(false), ..BreakpointChange::default() });
+    assert!(off.is_some_and(|error| error.contains("nowhere")), "the condition is the same");
+    let condition = Some("absmax(input) > 0".to_owned());
+    assert_eq!(change(BreakpointChange { condition, ..BreakpointChange::default() }), None);
+}
+
+#[test]
 fn a_breakpoint_of_one_run_leaves_the_others_alone() {
     let scene = scene();
     let spec = BreakpointSpec { run: Some(5), ..BreakpointSpec::at("log".parse().unwrap()) };

@@ -241,6 +241,7 @@ fn a_pause_of_one_run_or_of_the_runs_in_progress_stops_no_later_run() {
     runs_through(2);
 
     assert_eq!(attachment.pause(None).unwrap(), 0, "there is none: the next one stops");
+    assert_eq!(attachment.pause(Some(RunId(7))).unwrap(), 0, "which takes nothing back");
     let running = start(&debugger, &fake, 3, PLAIN);
     let event = stop(&attachment);
     assert_eq!(event.kind.name(), EventName::Paused);

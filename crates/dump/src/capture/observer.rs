@@ -196,7 +196,8 @@ impl Observer {
             for kernel in self.kernels.iter().filter(|kernel| !self.is_passed(kernel)) {
                 let index = kernel.id.index();
                 let progress = self.progress[index].load(Ordering::Relaxed);
-                let before = watch.routes.before[index].iter().filter(|_| progress < BEGUN);
+                let before = watch.routes.before[index].iter().chain(&watch.routes.constant_before[index]);
+                let before = before.filter(|_| progress < BEGUN);
                 let after = watch.routes.after[index].iter().filter(|_| progress < ENDED);
                 for &route in before.chain(after) {
                     let origin = watch.routes.origin(route, Some(self.run), &self.path_of(kernel.id));

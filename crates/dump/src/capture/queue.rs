@@ -243,6 +243,11 @@ impl Queue {
         self.deadline.get().copied()
     }
 
+    /// Returns whether that moment has come.
+    pub fn has_given_up(&self) -> bool {
+        self.deadline().is_some_and(|deadline| self.clock.has_come(deadline))
+    }
+
     /// Frees the memory of the handled message, and waits for the next one. Returns `None` once the queue is closed and
     /// empty.
     pub fn take(&self, mut handled: Option<Message>) -> Option<Message> {

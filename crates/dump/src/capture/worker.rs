@@ -148,7 +148,7 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
     let mut current: Option<Arc<Stream>> = None;
     let mut handled = None;
     while let Some(message) = queue.take(handled.take()) {
-        if driver.stopped().is_none() && queue.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
+        if driver.stopped().is_none() && queue.has_given_up() {
             if let Some(stream) = current.as_deref() {
                 driver.broken(stream, GIVEN_UP);
             }

@@ -57,9 +57,6 @@ impl Context {
         process_events::register()?;
         let operations = operation_bits(kind, operations)?;
         let shared = buffer.shared();
-        if shared.is_destroyed() {
-            return Err(TraceError::BufferDestroyed(buffer.id()));
-        }
         let mut registry = registry::lock();
         let context = registry.context(self.id)?;
         if context.services.iter().any(|service| service.kind == kind) {
@@ -68,6 +65,10 @@ impl Context {
         let owner = shared.claim(self.id, registry::remove_services_into);
         if owner != self.id {
             return Err(TraceError::BufferOfAnotherContext { buffer: buffer.id(), owner, context: self.id });
+        }
+        // A buffer that is destroyed from here on notifies its owner, which waits for the registry.
+        if shared.is_destroyed() {
+            return Err(TraceError::BufferDestroyed(buffer.id()));
         }
         let active = Arc::clone(&context.active);
         context.services.push(Service { kind, operations, buffer: Arc::clone(shared), active });

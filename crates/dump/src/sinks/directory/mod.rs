@@ -4,6 +4,7 @@ mod csv;
 mod file_name;
 mod histograms;
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub struct DirectorySink {
     root: PathBuf,
     contents: Contents,
     model: Digest,
+    /// The other models whose tensors were left out.
+    others: HashSet<Digest>,
     manifest: ManifestFile,
     index: File,
     /// The directory that was created last. Streams of a run mostly follow each other.
@@ -87,6 +90,7 @@ impl DirectorySink {
             root: root.to_path_buf(),
             contents,
             model: info.model.xxh3,
+            others: HashSet::new(),
             manifest,
             index,
             made: String::new(),
@@ -104,6 +108,20 @@ impl DirectorySink {
     pub fn with_histograms(mut self) -> Result<Self, DumpError> {
         self.histograms = Some(histograms::Lines::create(&self.root)?);
         Ok(self)
+    }
+
+    /// Returns whether a tensor is of another model than the dump. The first tensor of each such model is an error.
+    fn is_of_another_model(&mut self, stream: &Stream) -> bool {
+        let source = &stream.origin.graph.source;
+        if source.xxh3 == self.model {
+            return false;
+        }
+        if self.others.insert(source.xxh3) {
+            let (path, origin) = (source.path.display(), &stream.origin);
+            self.errors
+                .push(format!("{path} is another model than the dump's; its tensors are left out, first {origin}"));
+        }
+        true
     }
 
     fn open(&mut self, stream: &Stream) -> io::Result<Option<Open>> {
@@ -201,9 +219,7 @@ impl Sink for DirectorySink {
     }
 
     fn begin(&mut self, stream: &Stream) -> Answer {
-        if stream.origin.graph.source.xxh3 != self.model {
-            let path = stream.origin.graph.source.path.display();
-            self.errors.push(format!("{} is another model than the dump's; it is left out: {path}", stream.origin));
+        if self.is_of_another_model(stream) {
             return Answer::Skip;
         }
         let Ok(statistics) = Accumulator::new(stream.dtype, stream.shape.iter().product()) else {
@@ -246,6 +262,9 @@ impl Sink for DirectorySink {
     fn summary(&mut self, stream: &Stream, statistics: &Statistics) -> Option<Answer> {
         if self.contents == Contents::Tensors || self.histograms.is_some() {
             return None;
+        }
+        if self.is_of_another_model(stream) {
+            return Some(Answer::Skip);
         }
         let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Statistics);
         let line = line.with_statistics(statistics);
