@@ -1,6 +1,6 @@
 //! Buffers: where records wait for their callback.
 //!
-//! The way of a record through this folder; for most records it ends with the second step:
+//! How a record passes through this folder. Most records are done after the second step:
 //!
 //! 1. [`Buffer::emit_bytes`], or `emit` of `context`, finds the thread's writer (`emit::thread_writers`).
 //! 2. The writer writes the record into the thread's chunk, without a lock (`state::writer`).
@@ -111,8 +111,9 @@ impl Buffer {
     /// Emits a record into this buffer, whether or not a context traces its kind.
     ///
     /// # Errors
-    /// Returns an error if the record can never fit, the buffer is destroyed, or it is full and only this thread
-    /// could free space.
+    /// Returns an error if the record can never fit, the buffer is destroyed, the buffer is full and only this thread
+    /// could free space, or the caller is a signal handler that [interrupted a call](crate::interrupts_a_call). If the
+    /// [policy](BufferOptions::policy) drops a record, that is counted and not an error.
     #[inline]
     pub fn emit<R: Record>(&self, record: &R) -> Result<(), TraceError> {
         self.emit_bytes(Category::TRACING, R::KIND.as_raw(), record.as_bytes())
@@ -150,7 +151,8 @@ impl Buffer {
     /// Begins a record of this length.
     ///
     /// # Errors
-    /// Returns an error if a record of this length can never fit, or the buffer is destroyed.
+    /// Returns an error if a record of this length can never fit, the buffer is destroyed, or the caller is a signal
+    /// handler that [interrupted a call](crate::interrupts_a_call).
     #[cfg(not(loom))]
     pub fn reserve(&self, category: Category, kind: u16, length: usize) -> Result<Reservation<'_>, TraceError> {
         self.shared.begin_reservation(category, kind, length)
@@ -160,7 +162,8 @@ impl Buffer {
     /// empty buffer. A buffer that [`Policy::Discard`](crate::Policy::Discard) closed is reopened.
     ///
     /// # Errors
-    /// [`TraceError::Busy`] if it would wait for the callback that it is called from; if the buffer is destroyed.
+    /// Returns [`TraceError::Busy`] if it would wait for the callback that it is called from, or another error if the
+    /// buffer is destroyed.
     pub fn flush(&self) -> Result<(), TraceError> {
         self.shared.flush(None)
     }
@@ -168,7 +171,7 @@ impl Buffer {
     /// As [`flush`](Self::flush), but waits at most this long.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush), and [`TraceError::TimedOut`]. The delivery continues then.
+    /// As [`flush`](Self::flush), and [`TraceError::TimedOut`] after this time. The delivery continues in that case.
     pub fn flush_within(&self, timeout: Duration) -> Result<(), TraceError> {
         self.shared.flush(Some(timeout))
     }

@@ -96,8 +96,8 @@ fn emit_bytes_by_routes(
     })
 }
 
-/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit,
-/// and counts it in the buffers that trace it. Returns whether it did.
+/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops the record that it is about to
+/// emit, and counts it in the buffers that trace it. Returns whether it did.
 pub(super) fn drop_if_interrupting(kind: Kind, operation: Operation) -> bool {
     let interrupts = interrupts_a_call();
     if interrupts {

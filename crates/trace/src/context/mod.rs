@@ -1,6 +1,6 @@
 //! Contexts: which kinds are traced into which buffers, and emitting through them.
 //!
-//! The way of a record through this folder: `emit` checks whether the kind is traced at all (`routes`), and tries the
+//! How a record passes through this folder: `emit` checks whether the kind is traced at all (`routes`), and tries the
 //! thread's shortcut into a buffer. If there is none, it looks the kind up in the routes that the thread has cached
 //! (`thread_routes`), which come from the list of all contexts (`registry`). Then it passes the record to the buffer.
 

@@ -13,7 +13,7 @@ use crate::record::{
 };
 use crate::sync::{AtomicU32, AtomicU64, Inside, Mutex, MutexGuard, Ordering, fence, yield_now};
 
-/// The depth to which open ranges are published. Programs rarely nest more than ten.
+/// The depth to which open ranges are published. Programs rarely nest ranges deeper than ten.
 const PUBLISHED: usize = if cfg!(loom) { 2 } else { 64 };
 
 /// The ranges that are open at one moment.
@@ -26,7 +26,7 @@ pub struct OpenRanges {
     pub omitted: u64,
 }
 
-/// Returns the ranges that are open on any thread, as far as they began while a context traced markers.
+/// Returns the ranges that are open on any thread and began while a context traced markers.
 pub fn open_ranges() -> OpenRanges {
     let mut found = OpenRanges::default();
     let now = Ticks::now();

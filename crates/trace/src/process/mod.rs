@@ -1,4 +1,4 @@
-//! Forks and the exit of the process. The rooms above register what they do when these happen.
+//! Forks and the exit of the process. The rooms above register what they do at these events.
 
 mod exit;
 mod fork;

@@ -186,7 +186,7 @@ record_kinds! {
             pub operation: u32,
             /// The thread that made the call.
             pub thread: ThreadId,
-            /// The memory's device.
+            /// The memory: the host's or a device's.
             pub memory: MemoryId,
             /// Always 0.
             pub reserved: u32,
@@ -273,7 +273,7 @@ record_kinds! {
             Run = 3 => "run",
             /// Give outputs.
             Download = 4 => "download",
-            /// Not a call: the engine's work after a run on its own profile, which times are taken from.
+            /// Not a call: after a run, the engine works on its own profile, from which times are taken.
             Profile = 5 => "profile",
         },
         operation: |record| record.operation,
@@ -318,7 +318,7 @@ record_kinds! {
         /// The end of a correlation id: its last record has been emitted. 16 bytes.
         #[derive(Eq)]
         pub struct RetirementRecord {
-            /// When the last record was emitted.
+            /// When the id was retired, after its last record.
             pub time: Ticks,
             /// The id. No later record has it.
             pub correlation: CorrelationId,

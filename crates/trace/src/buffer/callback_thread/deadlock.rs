@@ -12,7 +12,7 @@ thread_local! {
     static THIS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Which callback thread waits for which, by their numbers.
+/// The waits of callback threads, as pairs of numbers: the thread that waits, and the thread that it waits for.
 static WAITS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
 /// A wait of one callback thread for another. It is registered until this is dropped.

@@ -131,7 +131,7 @@ impl CallbackThread {
 
     /// Begins to wait for this thread. Returns `None` if the wait would never end.
     ///
-    /// A hook may call this on the thread that is starting this one. That thread would wait for itself.
+    /// That is also the case if a hook calls this on the very thread that is starting this one.
     pub(in crate::buffer) fn begin_wait(&self) -> Option<Wait> {
         let caller = current_thread();
         if self.handle.0.lock().is_started_by(caller) {

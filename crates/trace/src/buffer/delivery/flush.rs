@@ -21,7 +21,7 @@ impl SharedBuffer {
         if self.wait_until(deadline, is_flushed) { Ok(()) } else { Err(TraceError::TimedOut(self.id())) }
     }
 
-    /// Requests the delivery of everything that was emitted before. The callback is called even if that is nothing.
+    /// Requests the delivery of everything that was emitted before. The callback is called even if nothing was.
     pub(in crate::buffer) fn request_callback(self: &Arc<Self>) -> Result<(), TraceError> {
         let mut locked = self.lock();
         if locked.state.is_destroyed() {

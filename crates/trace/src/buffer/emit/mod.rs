@@ -26,8 +26,9 @@ pub fn interrupts_a_call() -> bool {
     is_inside() || thread_writers::is_writing()
 }
 
-/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops a record that it was to emit
-/// into the buffer with this number, and counts it. Returns whether it did. It takes no lock and allocates nothing.
+/// If the caller is a signal handler that [interrupted a call](interrupts_a_call), drops the record that it is about to
+/// emit into the buffer with this number, and counts it. Returns whether it did. It takes no lock and allocates
+/// nothing.
 pub fn drop_if_interrupting(buffer: BufferId, category: Category, kind: u16) -> bool {
     let interrupts = interrupts_a_call();
     if interrupts {
@@ -63,7 +64,7 @@ impl SharedBuffer {
         payload: &[u8],
     ) -> Result<(), TraceError> {
         self.check_length(payload.len())?;
-        // The thread is inside also while it waits for space: a handler that emits meanwhile would find none either.
+        // The thread is inside even while it waits for space: a handler that emits meanwhile would find none either.
         let _inside = Inside::enter();
         // A thread has no writer while it is being torn down. Its record goes into the shared chunk.
         let own = thread_writers::own_writer(self);
@@ -112,7 +113,7 @@ impl SharedBuffer {
                 locked.statistics.stalls += 1;
             }
             if !locked.delivering && !locked.state.has_work() {
-                // No callback is due that would free space, so the records that are there are delivered.
+                // No callback that would free space is due, so the records in the buffer are delivered now.
                 locked.state.request_flush(false);
             }
             locked.space_waiters += 1;

@@ -1,7 +1,7 @@
 //! Where the records of a buffer are. Everything here is protected by the buffer's lock.
 //!
-//! The way of a record: each emitting thread has a *slot* (`slot`), which leases a *chunk* (`lease`). Records are
-//! appended to the chunk (`append`). The records of a chunk are enqueued as a *pending span* (`pending`). The *next
+//! How a record passes through: each emitting thread has a *slot* (`slot`), which leases a *chunk* (`lease`). Records
+//! are appended to the chunk (`append`). The records of a chunk are enqueued as a *pending span* (`pending`). The *next
 //! batch* takes spans from the front of the queue (`batch`), and after the callback the chunk is free again.
 //!
 //! *Space* is counted in payload bytes and is exact: at any moment, free space, space granted to threads, pending
@@ -136,7 +136,7 @@ impl BufferState {
         self.destroyed = true;
     }
 
-    /// Makes a flush call the callback also if no record waits but records were dropped since the last call.
+    /// Makes a flush call the callback even if no record waits, if records were dropped since the last call.
     pub(crate) fn report_drops(&mut self) {
         self.reported_drops = Some(0);
     }
