@@ -53,7 +53,8 @@ pub struct TargetError {
     pub reason: String,
 }
 
-/// The longest text of a target. To match a pattern costs its length for each character of each name.
+/// The longest text of a target, in bytes. It is limited because a pattern is matched, over its whole length, at each
+/// character of each name.
 const MOST_TEXT: usize = 1024;
 
 impl Target {

@@ -36,7 +36,7 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    /// The text of a request is no JSON object with an `id`.
+    /// The text of a request is not a JSON object with an `id`.
     Malformed = "malformed",
     /// The request does not exist, has wrong or missing fields, or its attachment does not fit.
     BadRequest = "bad_request",

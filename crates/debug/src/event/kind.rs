@@ -105,7 +105,7 @@ event_kinds! {
         /// The run.
         #[serde(with = "run_number")]
         run: RunId,
-        /// Its model; 0 from a program that does not tell.
+        /// Its model; 0 if the program does not say.
         #[serde(default)]
         model: ModelId,
     } => {
@@ -117,7 +117,7 @@ event_kinds! {
         /// The run.
         #[serde(with = "run_number")]
         run: RunId,
-        /// Its model; 0 from a program that does not tell.
+        /// Its model; 0 if the program does not say.
         #[serde(default)]
         model: ModelId,
         /// Why it failed, if it did.
@@ -182,7 +182,7 @@ event_kinds! {
         name: "paused", queue: Sync, sent: Always, about: About::position(place), stop: Some(StopCause::Request),
         text: |f, thread| write!(f, "Paused {place}"),
     }
-    /// An error occurred in a run, or an operator made NaN or infinity.
+    /// An error occurred in a run, or an operator computed or took in NaN or infinity.
     Exception {
         /// The run.
         #[serde(with = "run_number")]

@@ -22,7 +22,7 @@ pub struct RunPosition {
     /// The run.
     #[serde(with = "run_number")]
     pub run: RunId,
-    /// The run's model; 0 from a program that does not tell.
+    /// The run's model; 0 if the program does not say.
     #[serde(default)]
     pub model: ModelId,
     /// The operator's index in the graph, from 0, in the order of execution.

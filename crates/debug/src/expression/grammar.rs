@@ -38,7 +38,7 @@ impl Term {
     }
 }
 
-/// The result of [`Parser::leaf`].
+/// Returns what [`Parser::leaf`] accepts, as text for an error.
 fn leaves() -> String {
     let functions = Function::ALL.map(|(_, name)| name).join(", ");
     format!("a number, a shape such as [1, 3], a type such as f32, iteration, or a function: {functions}")

@@ -15,22 +15,23 @@
 //! | `iteration`, `iteration[0]` | the iteration of the innermost loop around the operator, of the outermost; from 0 |
 //! | `12`, `0.5`, `1e-3` | a number |
 //! | `[1, 3, 8, 8]`, `[]` | a shape |
-//! | `f32`, `float32`, `i64`, `bf16`, `bool`, ... | a type, by its name or short |
+//! | `f32`, `float32`, `i64`, `bf16`, `bool`, ... | a type, by its full or short name |
 //! | `-x`, `x * y`, `x / y`, `x + y`, `x - y` | of numbers, in double precision |
 //! | `<`, `<=`, `>`, `>=`, `==`, `!=` | of two numbers; of two shapes or two types `==` and `!=` only |
-//! | `not`, `and`, `or`; or `!`, `&&`, `\|\|` | of truths |
-//! | `( )` | what belongs together |
+//! | `not`, `and`, `or`; or `!`, `&&`, `\|\|` | of truth values |
+//! | `( )` | grouping |
 //!
 //! From the highest precedence to the lowest: a sign, `*` and `/`, `+` and `-`, a comparison, `not`, `and`, `or`. A
-//! number in the place of a truth holds if it is not 0, so `nan` is `nan > 0`.
+//! number in place of a truth value holds if it is not 0, so `nan` is `nan > 0`.
 //!
 //! *Arguments.* `absmax(output[1])` is a function of that tensor. Without an argument, it is a function of all
 //! tensors of the side at which the run is stopped, taken together: the inputs before an operator, the outputs after
 //! it. `shape`, `rank` and `dtype` without an argument are those of the first of them.
 //!
 //! *Unknown numbers.* `min`, `max`, `mean` and the others are unknown if a tensor has no finite element. So are the
-//! size of an axis that the tensor does not have, the shape of no tensor, the iteration outside of loops, and every
-//! result of an unknown number or of `0 / 0`. A comparison with an unknown number is unknown, and so is its `not`.
+//! size of an axis that the tensor does not have, the shape if there is no tensor, the iteration outside of loops,
+//! `0 / 0`, and every result that is computed from an unknown number. A comparison with an unknown number is unknown,
+//! and so is its `not`.
 //! `and` is false if any part is false, and `or` is true if any part is true, even if other parts are unknown. An
 //! unknown condition does not hold, so no run stops because of a number that does not exist. To stop at NaN or
 //! infinity, write `nan or inf`. [`Condition::evaluate`] distinguishes unknown from false.

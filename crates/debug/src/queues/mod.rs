@@ -67,7 +67,7 @@ impl<J> Queues<J> {
     }
 
     /// Attaches a client and raises the events that report what happened before. Events that an earlier client left
-    /// unread are discarded. The descriptor is readable while an event waits to be read.
+    /// unread are discarded. The client's descriptor is readable while an event waits to be read.
     pub fn attach(
         &self,
         limits: Limits,

@@ -139,8 +139,9 @@ impl<J> State<J> {
         Answer::Expired { release, silent: silent.map(|(generation, _)| generation) }
     }
 
-    /// Adds a sync event. There are usually few, because each thread waits at its event. Only if leases expire again
-    /// and again without a client that reads is the oldest event discarded for which no thread waits.
+    /// Adds a sync event. There are usually few, because each thread waits at its event. But if leases expire again and
+    /// again while no client reads, their events pile up. In that case the oldest event without a waiting thread is
+    /// discarded.
     pub fn push_sync(&mut self, event: Event) {
         self.account[0].raised += 1;
         self.sync.push_back(event);

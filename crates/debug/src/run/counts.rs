@@ -10,7 +10,7 @@ pub(crate) struct Counts {
     pub infinite: u64,
 }
 
-/// The counts in the outputs of a run's operators, as far as they were searched.
+/// The counts in those outputs of a run's operators that were searched.
 pub(crate) type SeenCounts = BTreeMap<OperatorId, Counts>;
 
 impl Counts {

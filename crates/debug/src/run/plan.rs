@@ -64,7 +64,7 @@ impl PlanInfo {
         }
     }
 
-    /// Returns whether being before (or after) this kernel is being before (or after) the kernel's operator.
+    /// Returns whether a run that is before (or after) this kernel is also before (or after) the kernel's operator.
     pub fn is_bound(&self, kernel: KernelId, moment: Moment) -> bool {
         let operator = self.kernels[kernel.index()].operator();
         operator.and_then(|operator| self.kernel_for(operator, moment)).is_some_and(|bound| bound.id == kernel)
@@ -153,8 +153,8 @@ impl PlanInfo {
         Some(&self.kernels[bound.index()])
     }
 
-    /// Returns how many kernels the engine executes for an operator that is shown as in the file, which is an operator
-    /// with several kernels of its own that compute its outputs. `None` for any other operator.
+    /// Returns how many kernels the engine executes for an operator that has several kernels of its own, which compute
+    /// its outputs. Such an operator is shown as in the file. Returns `None` for any other operator.
     pub fn kernels_of(&self, operator: OperatorId) -> Option<u32> {
         let span = self.spans[operator.index()].as_ref()?;
         span.is_split.then_some(span.kernels)

@@ -58,7 +58,7 @@ impl Attachment {
     /// Takes the next event out of a queue. Returns `None` when the queue is empty.
     ///
     /// # Errors
-    /// From inside of a strict callback.
+    /// Returns an error inside of a strict callback.
     pub fn next_event(&self, queue: Queue) -> Result<Option<Event>, DebugError> {
         Ok(self.next_events(queue, 1)?.pop())
     }
@@ -67,7 +67,7 @@ impl Attachment {
     /// detached.
     ///
     /// # Errors
-    /// From inside of a strict callback.
+    /// Returns an error inside of a strict callback.
     pub fn next_events(&self, queue: Queue, most: usize) -> Result<Vec<Event>, DebugError> {
         allow_events()?;
         Ok(self.shared.queues().take(self.generation, queue, most))
@@ -76,8 +76,8 @@ impl Attachment {
     /// Resumes the run that an event has stopped. Acknowledging an event that stopped no run has no effect.
     ///
     /// # Errors
-    /// Returns an error if the event was not read, its thread has continued already, or the run cannot continue in
-    /// this way.
+    /// Returns an error if the client is no longer attached, the event was not read, its thread has continued already,
+    /// or the run cannot continue in this way.
     pub fn acknowledge(&self, event: Sequence, resume: Resume) -> Result<(), DebugError> {
         allow_events()?;
         let resume = self.check(event, resume)?;
@@ -97,7 +97,7 @@ impl Attachment {
     /// Restarts the lease of an event.
     ///
     /// # Errors
-    /// Returns an error if its thread has continued already.
+    /// Returns an error if the client is no longer attached, or no thread waits at this event any more.
     pub fn renew(&self, event: Sequence) -> Result<(), DebugError> {
         allow_nothing()?;
         self.shared.queues().renew(self.generation, event)
@@ -106,9 +106,10 @@ impl Attachment {
     /// Sets the function that is called when there are new events; `None` removes it. One call may stand for several
     /// events.
     ///
-    /// It is always called on the same thread, which does nothing else. Meanwhile, no lock is held that a call of this
-    /// type takes, except that this call and dropping the attachment wait until it returns. A function that panics is
-    /// not called again, and an [`InternalError`](crate::EventKind::InternalError) event is raised.
+    /// It is always called on the same thread, which does nothing else. During the call, no lock is held for which a
+    /// call of this type waits, with two exceptions: this call, and dropping the attachment, wait until the function
+    /// returns. A function that panics is not called again, and an [`InternalError`](crate::EventKind::InternalError)
+    /// event is raised.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached, or the system has no thread left.
@@ -158,7 +159,8 @@ impl Attachment {
     /// Sets a breakpoint.
     ///
     /// # Errors
-    /// Returns an error if no model has such an operator, or the condition cannot be parsed.
+    /// Returns an error if no loaded model has such an operator, the breakpoint contradicts itself, its condition
+    /// cannot be parsed, there are too many breakpoints, or the client is no longer attached.
     pub fn add_breakpoint(&self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
         // Patterns are matched without the lock, because runs need it to begin.
         let graphs = self.registry()?.graphs();
@@ -174,7 +176,8 @@ impl Attachment {
     /// Changes a breakpoint.
     ///
     /// # Errors
-    /// Returns an error if no breakpoint has this number, or the condition cannot be parsed.
+    /// Returns an error if no breakpoint has this number, the new condition cannot be parsed or contradicts the
+    /// breakpoint, or the client is no longer attached.
     pub fn change_breakpoint(&self, id: BreakpointId, change: BreakpointChange) -> Result<BreakpointInfo, DebugError> {
         let mut registry = self.registry()?;
         let earlier = registry.breakpoint(id)?;
@@ -192,7 +195,7 @@ impl Attachment {
     /// Removes a breakpoint.
     ///
     /// # Errors
-    /// Returns an error if no breakpoint has this number.
+    /// Returns an error if no breakpoint has this number, or the client is no longer attached.
     pub fn remove_breakpoint(&self, id: BreakpointId) -> Result<(), DebugError> {
         self.registry()?.remove_breakpoint(id)
     }
@@ -210,8 +213,8 @@ impl Attachment {
     /// Stops the active runs, or one of them, at their next operator. Returns how many will stop, excluding those that
     /// are already stopped at an operator.
     ///
-    /// If there is no run, the next one stops at its first operator. If the request was for all runs, one more run
-    /// stops for each of them that ends before its next operator.
+    /// A request for all runs may also stop later ones: if no run is active, the next one stops at its first operator,
+    /// and so does one more run for each active run that ends before its next operator.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached.
@@ -284,7 +287,7 @@ impl Attachment {
         Ok(Status { models, runs, stopped, sync, asynchronous, released })
     }
 
-    /// Returns the graph of a model; `None` if no model has this number, or no longer.
+    /// Returns the graph of a model; `None` if no loaded model has this number.
     ///
     /// # Errors
     /// Returns an error if the client is no longer attached.

@@ -186,7 +186,7 @@ impl Observer {
     /// Raises an event and waits for the answer. Meanwhile this thread carries out the client's jobs. Then updates the
     /// table, which the client may have changed.
     fn stop(&self, table: &mut Arc<StopTable>, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
-        // A stop ends every step and pause. Only those count that the client requests after it has read the event.
+        // A stop ends every step and pause. Only requests that the client makes after it has read the event count.
         self.run.change(|control| (control.step, control.pause) = (None, None));
         let debugger = table.debugger;
         let Some(event) = self.shared.queues().announce(debugger, kind, thread()) else { return Resume::Continue };

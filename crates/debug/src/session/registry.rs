@@ -87,7 +87,7 @@ impl Registry {
         (self.models.plan(id, graph, kernels), announced)
     }
 
-    /// Adds a run. The client's wishes apply to it from its first operator on.
+    /// Adds a run. The client's stops and subscriptions apply to it from its first operator on.
     pub fn begin(&mut self, run: &Arc<ActiveRun>) {
         self.runs.push(Arc::clone(run));
         if let Some(table) = self.table(&run.plan) {
@@ -115,7 +115,7 @@ impl Registry {
         replay
     }
 
-    /// Applies the client's current wishes to every run.
+    /// Applies the client's current stops and subscriptions to every run.
     pub fn update_runs(&mut self) {
         self.tables.clear();
         let runs = std::mem::take(&mut self.runs);
@@ -191,9 +191,9 @@ impl Registry {
         (self.breakpoints.values().cloned().collect(), self.models.sites())
     }
 
-    /// Requests runs to stop at their next operator, and returns how many requests were made. If there is no run, the
-    /// next one stops. If the request is for all runs, one more run stops for each of them that ends before its next
-    /// operator.
+    /// Requests active runs, or one of them, to stop at their next operator, and returns how many requests were made.
+    /// If the request is for all runs and none is active, the next one stops, and one more run stops for each run that
+    /// ends before its next operator.
     pub fn pause(&mut self, only: Option<RunId>, stopped: &[StoppedRun]) -> usize {
         let mut active =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();

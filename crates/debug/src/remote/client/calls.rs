@@ -170,8 +170,8 @@ impl Client {
         self.ask(&Request::Values { model, offset: offset as u64, most: most as u64 })
     }
 
-    /// Returns the listing of a model from a line on: at most `most` lines, and as many as fit into an answer. Lines
-    /// are numbered from 1, and line 1 is operator 0.
+    /// Returns the listing of a model, beginning with a line: at most `most` lines, and no more than fit into an
+    /// answer. Lines are numbered from 1, and line 1 is operator 0.
     pub fn source(&self, model: ModelId, line: usize, most: usize) -> Result<SourceText, DebugError> {
         let answer = self.ask_with(&Request::Source { model, line: line as u64, most: most as u64 }, &[])?;
         let mut source: SourceText = link::read_answer(&answer)?;

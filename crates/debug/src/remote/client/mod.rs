@@ -26,7 +26,7 @@ use link::Link;
 /// A connection to a program that runs models, in this process or another one.
 ///
 /// It has the same calls as an [`Attachment`](crate::Attachment), with the same results, but tensors come in pages.
-/// They can be made from any thread, and wait for the program's answer. A refused request returns
+/// Every call may be made from any thread, and waits for the program's answer. A refused request returns
 /// [`DebugError::Refused`] with the [code](DebugError::code) of the program's own error. When the program ends, every
 /// call that waits returns [`DebugError::Connection`] at once.
 ///
@@ -63,7 +63,7 @@ impl Client {
     /// Connects to the program with this process number.
     ///
     /// # Errors
-    /// Returns an error if the process does not exist, has no debug server, or [`connect`](Self::connect) fails.
+    /// Returns an error if the process does not exist or has no debug server, or if [`connect`](Self::connect) fails.
     pub fn connect_pid(pid: u32) -> Result<Self, DebugError> {
         Self::connect(find::socket_of(pid)?)
     }

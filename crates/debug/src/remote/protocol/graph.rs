@@ -57,7 +57,7 @@ pub struct OperatorRow {
     /// How it maps to the kernels of the engine.
     #[serde(flatten)]
     pub mapping: OperatorMapping,
-    /// The names of its inputs by slot; `None` for one that is left out.
+    /// The names of its inputs by slot; `None` for an omitted one.
     pub inputs: Vec<Option<String>>,
     /// Its outputs, in the same way.
     pub outputs: Vec<Option<String>>,
@@ -82,7 +82,7 @@ pub struct OperatorInfo {
     pub mapping: OperatorMapping,
     /// Its attributes: name and value as text.
     pub attributes: Vec<(String, String)>,
-    /// Its inputs by slot; `None` for one that is left out.
+    /// Its inputs by slot; `None` for an omitted one.
     pub inputs: Vec<Option<ValueInfo>>,
     /// Its outputs, in the same way.
     pub outputs: Vec<Option<ValueInfo>>,
@@ -129,7 +129,7 @@ pub enum ProducerInfo {
 /// The chain of operators that led to where a run is stopped, the latest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backtrace {
-    /// The latest ones, as many as were asked for and fit an answer.
+    /// The latest ones: as many as were requested, and no more than fit into an answer.
     pub frames: Vec<BacktraceFrame>,
     /// How many there are.
     #[serde(default)]

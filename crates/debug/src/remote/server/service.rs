@@ -165,7 +165,8 @@ impl Service {
     }
 }
 
-/// Serves a connection as far as it is ready. Returns the reason if the connection has ended.
+/// Serves a connection: reads a request if `io`, notifies it of events if `events`, and sends what is queued. Returns
+/// the reason if the connection has ended.
 fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: bool) -> Option<String> {
     if let Some(reason) = connection.review() {
         return Some(reason);
