@@ -207,7 +207,7 @@ impl Manifest {
         !self.complete && self.errors == [NOT_CLOSED]
     }
 
-    /// Returns the inputs of the runs, as far as they are known, by the numbers of the runs.
+    /// Returns the known inputs of runs, each with the number of its run.
     pub(crate) fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
         self.runs.iter().filter_map(|run| Some((run.run, self.inputs.get(run.inputs?)?.as_slice())))
     }

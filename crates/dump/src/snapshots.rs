@@ -1,4 +1,5 @@
-//! Every format of a dump, and of a comparison of two dumps, of one small model, compared with reviewed files.
+//! Snapshot tests: one small model is dumped in every format, and two of its dumps are compared. The files are compared
+//! with reviewed ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -31,10 +31,9 @@
 //! *Unknown numbers.* `min`, `max`, `mean` and the others are unknown if a tensor has no finite element. So are the
 //! size of an axis that the tensor does not have, the shape if there is no tensor, the iteration outside of loops,
 //! `0 / 0`, and every result that is computed from an unknown number. A comparison with an unknown number is unknown,
-//! and so is its `not`.
-//! `and` is false if any part is false, and `or` is true if any part is true, even if other parts are unknown. An
-//! unknown condition does not hold, so no run stops because of a number that does not exist. To stop at NaN or
-//! infinity, write `nan or inf`. [`Condition::evaluate`] distinguishes unknown from false.
+//! and so is its `not`. `and` is false if any part is false, and `or` is true if any part is true, even if other parts
+//! are unknown. An unknown condition does not hold, so no run stops because of a number that does not exist. To stop at
+//! NaN or infinity, write `nan or inf`. [`Condition::evaluate`] distinguishes unknown from false.
 //!
 //! *Kinds of elements.* For complex numbers, the counts, and `absmax` and `l2` of their magnitudes, are defined; the
 //! others are unknown. Text has `count`, but no NaN, infinity or zeros. Integers beyond 2^53 are rounded.

@@ -42,7 +42,7 @@ struct PlanRoutes {
     kernels: Arc<[Kernel]>,
     all: Routes,
     selected: Mutex<Vec<(Handle, Arc<Routes>)>>,
-    /// The tensors that are the same in every run, as far as they are captured in each run.
+    /// The tensors that are the same in every run, and are captured in each run.
     constants: OnceLock<Arc<Constants>>,
 }
 

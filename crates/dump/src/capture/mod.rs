@@ -1,4 +1,4 @@
-//! The way of tensors from a run to the sinks: selection, queues and losses.
+//! How tensors get from a run to the sinks: selection, queues and losses.
 
 pub(crate) mod driver;
 pub(crate) mod dumper;

@@ -71,7 +71,7 @@ pub struct StoredTensor {
     location: Location,
 }
 
-/// The origin of a tensor of a dump, as far as the dump has it.
+/// What a dump says about the origin of a tensor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct StoredOrigin {
     /// The run; `None` for a tensor that is the same in every run, and if the dump does not distinguish runs.
@@ -205,7 +205,7 @@ impl StoredTensor {
     /// Returns the whole tensor.
     ///
     /// # Errors
-    /// The same as [`data`](Self::data), and if its type is not known.
+    /// As [`data`](Self::data). Also returns an error if its type is not known.
     pub fn read(&self) -> io::Result<Tensor> {
         let dtype = self.dtype.ok_or_else(|| io::Error::other("the type of its elements is not known"))?;
         let mut bytes = Vec::new();
@@ -225,7 +225,7 @@ impl StoredTensor {
     /// Returns its statistics: those of its data or, if there is none, those in the dump.
     ///
     /// # Errors
-    /// The same as [`data`](Self::data), and if its type is not known.
+    /// As [`data`](Self::data). Also returns an error if its type is not known.
     pub(crate) fn summary(&self) -> io::Result<IndexStatistics> {
         match (&self.location, &self.noted) {
             (Location::Nowhere(_), Some(noted)) => Ok(noted.clone()),

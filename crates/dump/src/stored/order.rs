@@ -1,4 +1,4 @@
-//! The order of execution, as far as a dump has it.
+//! The order of execution, as a dump states it.
 
 use std::collections::HashMap;
 

@@ -10,7 +10,7 @@ pub struct Coverage {
     pub level: String,
     /// Whether the backward pass was looked at.
     pub backward: bool,
-    /// The executions of operators or modules that were seen.
+    /// The number of executions of operators or modules that were seen.
     pub seen: u64,
     /// The number of modules that were called.
     pub modules_called: u64,
@@ -18,9 +18,9 @@ pub struct Coverage {
     pub modules_not_called: Vec<String>,
     /// The modules whose parameters were read although they were not called, by path.
     pub read_without_call: Vec<String>,
-    /// Executions whose outputs were not captured on purpose, by reason: views of values that were captured, memory
-    /// that holds nothing yet.
+    /// The number of executions whose outputs were deliberately not captured, by reason: views of values that were
+    /// captured, or memory that holds nothing yet.
     pub skipped: BTreeMap<String, u64>,
-    /// What was not looked at, by name, with its number.
+    /// The number of times that something was not looked at, by its name.
     pub not_seen: BTreeMap<String, u64>,
 }

@@ -35,7 +35,7 @@ impl InputEntry {
     }
 }
 
-/// Returns the distinct sets of inputs, and the index of its set for each run, as far as it is known.
+/// Returns the distinct sets of inputs, and for each run the index of its set; `None` if its inputs are not known.
 pub(crate) fn sets(runs: &[RunOutcome]) -> (Vec<Vec<InputEntry>>, Vec<Option<usize>>) {
     let mut sets = Vec::new();
     let mut places: HashMap<&[InputEntry], usize> = HashMap::new();

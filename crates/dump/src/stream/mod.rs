@@ -43,7 +43,7 @@ pub enum Io {
     Output,
 }
 
-/// A tensor on its way to a sink, as far as it is known before its first piece.
+/// A tensor on its way to a sink: what is known of it before its first piece.
 #[derive(Debug, Clone)]
 pub struct Stream {
     /// Where it comes from.

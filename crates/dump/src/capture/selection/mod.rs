@@ -81,7 +81,7 @@ impl Selection {
     /// Without this check, a selection with a wrong name would silently capture less than intended.
     ///
     /// # Errors
-    /// Returns an error for each name that does not exist or matches nothing.
+    /// Returns an error for each name that does not exist, or one error if the selection matches no run or no tensor.
     pub fn check(&self, graph: &Graph, runs: u64) -> Result<(), Vec<DumpError>> {
         let exact = self.operators.iter().filter_map(|pattern| match pattern {
             Pattern::Exact(name) => Some(name),

@@ -98,7 +98,7 @@ impl AscendFile {
     /// Reads the bytes of a whole file, as [`open`](Self::open) does.
     ///
     /// # Errors
-    /// The same as [`open`](Self::open).
+    /// As [`open`](Self::open).
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
         let (start, rest) = bytes.split_first_chunk().ok_or_else(|| wrong("it is too short for a dump file".into()))?;
