@@ -1,4 +1,5 @@
-//! How the command starts itself in another process: by the file of this process, or by the words of whatever hosts it.
+//! How the command starts itself in another process: from the file of this process or, in a host such as Python, with
+//! the words that the host set.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,15 +10,16 @@ use std::sync::OnceLock;
 /// The words that start the command where it is not a program of its own, as in Python.
 static LAUNCHER: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Sets the words that start the command; without any, the file of this process does. The first call counts.
+/// Sets the words that start the command. If there are none, it is started from the file of this process. Later calls
+/// have no effect.
 pub fn set_launcher(words: Vec<OsString>) {
     LAUNCHER.get_or_init(|| words);
 }
 
-/// Returns what starts the command anew, without arguments.
+/// Returns a [`Command`] that starts this command again, without arguments.
 ///
 /// # Errors
-/// Returns an error if the system does not tell the file of this process.
+/// Returns an error if the system cannot name the file of this process.
 pub fn command() -> io::Result<Command> {
     match launcher() {
         Some((program, words)) => {
@@ -29,7 +31,8 @@ pub fn command() -> io::Result<Command> {
     }
 }
 
-/// Returns what starts the command anew under the name `name`, also where its file was replaced or removed since it was started.
+/// As [`command`], but under the name `name`, and even if the file of this process was replaced or removed since it was
+/// started.
 pub fn command_named(name: &OsStr) -> Command {
     use std::os::unix::process::CommandExt;
     if launcher().is_some()

@@ -64,7 +64,7 @@ impl Artifact {
         Self { path: path.to_owned(), what: what.into(), holds: Vec::new(), commands, is_shown: false }
     }
 
-    /// Something that `opscope inspect` shows.
+    /// Makes an artifact that `opscope inspect` shows.
     fn shown(path: &Path, what: &str, more: &[&str]) -> Self {
         let commands = [&["inspect"], more].concat().into_iter().map(|command| with(command, path));
         Self { is_shown: true, ..Self::new(path, what, commands) }
@@ -104,7 +104,7 @@ fn directory(path: &Path) -> Option<Artifact> {
     output_directory(path).or_else(|| outputs_of_run(path)).or_else(|| tables(path))
 }
 
-/// The directory of `--output`, with one run or several.
+/// Recognises a directory of `--output`, with one run or several.
 fn output_directory(path: &Path) -> Option<Artifact> {
     let below = |name: &str| -> Vec<PathBuf> {
         let entries = fs::read_dir(path.join(name)).into_iter().flatten().flatten();
@@ -136,7 +136,7 @@ fn output_directory(path: &Path) -> Option<Artifact> {
     Some(found)
 }
 
-/// The directory of a run's outputs, beside its summary.
+/// Recognises the directory of a run's outputs, beside its summary.
 fn outputs_of_run(path: &Path) -> Option<Artifact> {
     let name = path.file_name()?.to_str()?;
     let summary = around(path).join(format!("{name}_summary.json"));
@@ -149,7 +149,7 @@ fn outputs_of_run(path: &Path) -> Option<Artifact> {
     Some(Artifact::new(path, what, [with("inspect", &summary), with("report", &summary)]))
 }
 
-/// A directory of exported tables.
+/// Recognises a directory of exported tables.
 fn tables(path: &Path) -> Option<Artifact> {
     let mut files: Vec<PathBuf> = fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
     files.sort();
@@ -217,7 +217,7 @@ fn file(path: &Path) -> Option<Artifact> {
     document(path, &text)
 }
 
-/// An archive of numpy arrays.
+/// Recognises an archive of numpy arrays.
 fn archive(path: &Path) -> Option<Artifact> {
     let archive = Npz::open(path).ok()?;
     let array = |name: &str| match archive.array(name) {
@@ -230,7 +230,7 @@ fn archive(path: &Path) -> Option<Artifact> {
     Some(Artifact { holds, ..Artifact::new(path, what, [benchmark]) })
 }
 
-/// A JSON document, by its schema.
+/// Recognises a JSON document by its schema.
 fn document(path: &Path, text: &str) -> Option<Artifact> {
     let behind = text.trim_start().strip_prefix('{')?.split_once("\"schema\"")?.1;
     let schema = behind.split('"').nth(1).filter(|schema| schema.starts_with("opscope."))?;
@@ -252,7 +252,7 @@ fn document(path: &Path, text: &str) -> Option<Artifact> {
     })
 }
 
-/// Describes the run of a summary: in one line the model and the engine, in another one the time of an inference.
+/// Describes the run of a summary in two lines: the model and the engine, and the time of an inference if it is known.
 pub fn described(summary: &Value) -> (String, Option<String>) {
     let at = |pointer: &str| shown_text(summary.pointer(pointer).and_then(Value::as_str).unwrap_or("?")).into_owned();
     let (model, engine, version) = (at("/model/path"), at("/engine/name"), at("/engine/version"));

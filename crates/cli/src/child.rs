@@ -15,7 +15,7 @@ pub enum TieError {
 /// Makes the system kill this process when its parent dies.
 ///
 /// # Errors
-/// Returns an error if `parent` has died already.
+/// Returns an error if `parent` has died already, or the system refuses.
 pub fn die_with(parent: Pid) -> Result<(), TieError> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() == Some(parent) { Ok(()) } else { Err(TieError::Gone) }

@@ -101,7 +101,8 @@ enum Command {
 pub fn run(words: impl IntoIterator<Item = OsString>, launcher: Vec<OsString>) -> u8 {
     again::set_launcher(launcher);
     let exit = command(words);
-    // Only the `main` of a Rust program flushes by itself. Whatever prints results has reported that it could not.
+    // Only the `main` of a Rust program flushes by itself. An error was already reported by the code that prints
+    // results.
     let _ = io::stdout().flush();
     exit as u8
 }

@@ -43,8 +43,8 @@ pub fn run(arguments: &MachineArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the numbers of threads, each once and none above the number of processors, from which on nothing new is
-/// measured.
+/// Returns the numbers of threads, ascending and each once. Numbers above the number of processors are refused, because
+/// they would measure nothing new.
 fn counts(arguments: &MachineArguments) -> Result<Vec<NonZeroUsize>, Failure> {
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     if let Some(more) = arguments.threads.iter().find(|threads| **threads > processors) {

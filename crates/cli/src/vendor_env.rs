@@ -18,7 +18,7 @@ const VARIABLE: &str = "LD_LIBRARY_PATH";
 /// The libraries that the loader loads before all others.
 const PRELOADED: &str = "LD_PRELOAD";
 
-/// Gives a program a stand-in, a process that cuda-gdb can trace.
+/// The variable, with its value, that gives a program a stand-in: a process that cuda-gdb can trace.
 const STAND_IN: (&str, &str) = ("OPSCOPE_CUDA_GDB", "1");
 
 /// The path of the driver's library for cuda-gdb, below the directory of the libraries.

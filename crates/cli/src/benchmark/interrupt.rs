@@ -45,7 +45,7 @@ enum Doing {
     Job(Stage),
 }
 
-/// How the thread that ends the process has to do it.
+/// How the thread that ends the process has to end it.
 enum EndRequest {
     /// Immediately, while the job stays where it is. These libraries may keep the process from ending.
     Now(i32, Stage, Vec<PathBuf>),
@@ -86,8 +86,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Ends the stage that [`listen`](Self::listen) begins: libraries are loaded, and these may keep the process from
-    /// ending.
+    /// Ends the stage that [`listen`](Self::listen) began: all libraries are loaded. `libraries` are those that may
+    /// keep the process from ending.
     pub fn attached(&self, libraries: Vec<PathBuf>) {
         *lock(&self.progress) = Progress { doing: Doing::Job(Stage::Loading), libraries };
     }

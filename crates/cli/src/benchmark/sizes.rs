@@ -6,7 +6,7 @@ use opscope_job::benchmark::{CaptureSpec, Job, ProfileSummary};
 
 use crate::options::Action;
 
-/// From this size on, the size of a recording is announced.
+/// The size of a recording, in bytes, is announced if it is at least this.
 const WORTH_A_WORD: u64 = 16 << 20;
 
 /// Returns the size limit of the job's recording; `None` if there is none.

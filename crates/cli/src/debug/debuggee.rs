@@ -70,7 +70,8 @@ impl Debuggee {
         let handle = session.shown_to(&debugger);
         let (next_run, cancelled, left) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let loaded = Loaded { session, inputs, debugger, handle, next_run, cancelled, left };
-        // The plan tells where breakpoints are before the first run, and wrong inputs are reported now.
+        // With the plan, the locations of breakpoints are known before the first run, and wrong inputs are reported
+        // now.
         let batch = loaded.inputs.batch(loaded.session.graph(), 0).map_err(Failure::wrong_use)?;
         let plan = loaded.session.model().plan(&batch.tensors).map_err(|error| refused(&error))?;
         loaded.debugger.planned(loaded.session.graph(), fidelity, plan.kernels());
@@ -118,7 +119,7 @@ impl Debuggee {
         Ok(())
     }
 
-    /// Returns how many threads start runs, those with a stopped run included.
+    /// Returns how many threads start runs, including those with a stopped run.
     pub fn threads(&self) -> usize {
         self.threads.load(Ordering::Acquire)
     }
@@ -148,7 +149,7 @@ impl Loaded {
         let output = |(slot, &id): (usize, &opscope::onnx::ValueId)| {
             let view = outputs.view(slot);
             let (dtype, shape) = (view.dtype(), view.shape().to_vec());
-            // Without bytes, as strings have none, there is no NaN either.
+            // A tensor without bytes, such as one of strings, has no NaN.
             let ScanResult { nan, infinite, .. } = ScanResult::of(&view, ScanQuery::NON_FINITE).unwrap_or_default();
             RunOutput { name: graph.value(id).name.clone(), dtype, shape, nan, infinite }
         };

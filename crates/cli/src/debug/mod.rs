@@ -197,7 +197,7 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
     failed
 }
 
-/// Ends the session as soon as the program is gone, also while the prompt waits for a line.
+/// Ends the session as soon as the program is gone, even while the prompt waits for a line.
 fn exit_when_gone(inbox: &Arc<Inbox>, output: Output) {
     let (inbox, terminal) = (Arc::clone(inbox), tcgetattr(io::stdin()).ok());
     let watch = move || {

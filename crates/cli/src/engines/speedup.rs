@@ -21,16 +21,16 @@ use super::question::ask_within;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// If a run takes longer than this, in milliseconds, another engine cannot repeat it often enough in that time.
 const LONGEST_RUN: f64 = 300.0;
-/// The factor from which on the result is printed.
+/// A result is printed if the factor is above this.
 const WORTH_A_LINE: f64 = 1.5;
 
 const SCHEMA: &str = "opscope.faster/1";
 /// More bytes than a result has.
 const LONGEST: u64 = 1 << 16;
 
-/// Returns a sentence if ONNX Runtime is found and is faster with the same inputs, which `inputs` describes. Returns
-/// `None` also if that is unknown: results are stored beside those of verifications, and nothing is measured if none
-/// can be stored.
+/// Returns a sentence if ONNX Runtime is found and is faster with the same inputs. `inputs` are the options that gave
+/// the job its inputs. Also returns `None` if that is unknown: results are stored beside those of verifications, and
+/// nothing is measured if none can be stored.
 pub fn faster(report: &Report, job: &Job, inputs: &[String]) -> Option<String> {
     let [measured] = &report.measurements[..] else { return None };
     let ours = measured.compute.median;

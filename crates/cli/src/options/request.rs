@@ -5,7 +5,7 @@ use opscope_job::benchmark::Job;
 
 use super::notes::Note;
 
-/// What one call of `opscope benchmark` does. Everything is checked, as far as that is possible without the model.
+/// What one call of `opscope benchmark` does. Everything that can be checked without the model was checked.
 #[derive(Debug, Clone)]
 pub struct BenchmarkRequest {
     /// The job. For [`Action::AclJson`], it lacks what that file captures.

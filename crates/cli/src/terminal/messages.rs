@@ -43,8 +43,8 @@ impl Messages {
 
     fn say(self, kind: &str, text: impl Display) {
         if !self.quiet {
-            // In one piece, so that a process that is killed leaves no half of a line. The command continues if stderr
-            // is closed.
+            // The line is written in one piece, so that a killed process leaves no partial line. The command continues
+            // if stderr is closed.
             let line = format!("{kind}: {}\n", shown_text(&text.to_string()));
             let _ = io::stderr().write_all(line.as_bytes());
         }

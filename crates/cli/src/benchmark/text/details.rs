@@ -188,8 +188,8 @@ fn throughput(measured: &Measured, report: &Report, view: View) -> String {
         let rate = shown_number(measured.throughput_at_median);
         return format!("throughput {rate} samples/s {of}, {batch} in a run\n");
     }
-    // For runs that overlap, these tools use as mean the time in which any run was in progress, divided by the number
-    // of runs.
+    // For runs that overlap, these tools define the mean as the time during which any run was in progress, divided by
+    // the number of runs.
     let mean = if together > 1 { 1000.0 * batch / measured.throughput } else { measured.compute.mean };
     let rate = measured.throughput;
     format!("throughput 1000*batchsize.mean({batch})/NPU_compute_time.mean({mean:.4}): {rate:.4}\n")

@@ -45,8 +45,8 @@ struct Row {
     throughput: f64,
 }
 
-/// Returns the throughput that is shown. Other tools compute it from the mean; beside a median, it is that of the
-/// median.
+/// Returns the throughput that is shown. Other tools compute it from the mean. Where the table shows medians, it is
+/// computed from the median.
 fn throughput(view: View, of_mean: f64, of_median: f64) -> f64 {
     if view.form == TextForm::OtherTools { of_mean } else { of_median }
 }

@@ -108,7 +108,7 @@ pub fn part(text: &str) -> Result<TensorPart> {
     }
 }
 
-/// The names of events, with these meanings: `all`, `default`, `none`.
+/// Parses names of events. The words `all`, `default` and `none` stand for sets of them.
 pub fn events(text: &str) -> Result<EventSet> {
     let mut names: Vec<EventName> = Vec::new();
     for word in text.split_whitespace() {

@@ -253,7 +253,7 @@ pub fn find(word: &str) -> Result<&'static CommandRow> {
 pub fn topic(word: &str) -> Result<&'static str> {
     match TOPICS.iter().find(|topic| **topic == word) {
         Some(topic) => Ok(topic),
-        // A part of `operator` means `operators`.
+        // A beginning of `operator` means `operators`.
         None => begun(word, TOPICS.iter().copied().filter(|topic| *topic != "operator"), "topic of info", || {
             format!("the topics are {}", TOPICS.join(", "))
         }),

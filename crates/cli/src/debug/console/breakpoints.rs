@@ -37,7 +37,7 @@ impl Console {
         let change = BreakpointChange { condition: Some(condition), ..BreakpointChange::default() };
         let info = self.client.change_breakpoint(breakpoint, change)?;
         self.report_breakpoint(&info);
-        // An error that is known is that of the earlier condition.
+        // If there is an error already, it belongs to the earlier condition.
         match info.condition_error {
             Some(_) => self.conditional.remove(&breakpoint),
             None => self.conditional.insert(breakpoint),
@@ -122,12 +122,12 @@ impl Console {
         Ok(())
     }
 
-    /// Reports, once for each breakpoint, that its condition could not be evaluated: then it stops no run.
+    /// Reports, once for each breakpoint, that its condition could not be evaluated. Such a breakpoint stops no run.
     pub(super) fn report_condition_errors(&mut self) {
         if self.conditional.is_empty() {
             return;
         }
-        // If the program is gone, that is reported.
+        // An error means that the program is gone, which is reported elsewhere.
         for info in self.client.breakpoints().unwrap_or_default() {
             if let Some(error) = &info.condition_error
                 && self.conditional.remove(&info.id)

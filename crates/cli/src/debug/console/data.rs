@@ -126,10 +126,10 @@ impl Console {
     }
 }
 
-/// Returns a tensor as numpy shows it, from its first elements and those of the others that are shown.
+/// Returns a tensor as numpy shows it. `first` has its first elements; the other elements that are shown are requested.
 ///
 /// # Errors
-/// Returns an error if the program cannot send these.
+/// Returns an error if the program cannot send them.
 pub fn array(client: &Client, at: At, part: &TensorPart, first: TensorPage) -> Result<String> {
     let mut elements = Elements::of(first.dtype, &first.shape);
     let (count, all) = (first.count, first.elements);

@@ -65,7 +65,7 @@ impl Console {
             for &breakpoint in breakpoints {
                 let change = BreakpointChange { ignore: Some(pass), ..BreakpointChange::default() };
                 match self.client.change_breakpoint(breakpoint, change) {
-                    // A breakpoint for one stop was deleted when it stopped the run.
+                    // A one-shot breakpoint was deleted when it stopped the run.
                     Err(error) if error.code() != ErrorCode::NoSuchBreakpoint => return Err(error.into()),
                     _ => {}
                 }
@@ -82,7 +82,7 @@ impl Console {
         self.wait(None).map(drop)
     }
 
-    /// Returns all stopped runs, also those whose events were not in the inbox yet.
+    /// Returns all stopped runs, including those whose events were not in the inbox yet.
     fn caught_up(&self) -> Result<Vec<Event>> {
         if let Some(newest) = self.client.status()?.stopped.iter().map(|stop| stop.event).max() {
             self.inbox.catch_up(newest);
@@ -280,7 +280,7 @@ impl Console {
         }
     }
 
-    /// Reports what was there before the debugger attached.
+    /// Reports the events from before the debugger attached.
     pub fn greet(&mut self) {
         while !self.over {
             match self.inbox.wait() {

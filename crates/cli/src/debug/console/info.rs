@@ -256,7 +256,7 @@ impl Console {
         Ok(())
     }
 
-    /// Returns the first operator that a target means, and how many it means.
+    /// Returns the first operator that a target matches, and how many it matches.
     fn first_of(&self, model: ModelId, target: &Target) -> Result<(OperatorRow, u64)> {
         let rows = self.client.operators(model, &target.to_string(), 0, 1)?;
         match rows.operators.into_iter().next() {

@@ -39,7 +39,7 @@ pub struct Console {
     repeat: Option<Command>,
     /// The next line of the listing.
     listing: Option<(ModelId, usize)>,
-    /// Breakpoints with conditions of which no error was reported yet.
+    /// The breakpoints with conditions for which no error was reported yet.
     conditional: BTreeSet<BreakpointId>,
     /// Runs that a command aborted.
     aborted: BTreeSet<u64>,
@@ -60,7 +60,7 @@ pub struct Console {
 #[error("a command of the file failed")]
 struct Reported;
 
-/// How deeply command files may be nested. A file that runs itself is stopped by this.
+/// How deeply command files may be nested. This limit stops a file that runs itself.
 const DEEPEST: usize = 16;
 
 /// The largest file of commands.

@@ -45,7 +45,8 @@ impl Breakpoints {
     /// Replaces the breakpoints of a source. `first_line` is the editor's number of the first line.
     ///
     /// # Errors
-    /// Returns an error if the source is unknown or the program is gone. What is wrong with a breakpoint is in its description.
+    /// Returns an error if the source is unknown or the program is gone. What is wrong with a single breakpoint is in
+    /// its description.
     pub fn set_lines(
         &mut self,
         program: &Program,
@@ -102,7 +103,7 @@ impl Breakpoints {
         })
     }
 
-    /// Chooses what goes wrong that stops a run.
+    /// Chooses which exceptions stop a run.
     ///
     /// # Errors
     /// Returns an error if the program is gone.
@@ -121,8 +122,8 @@ impl Breakpoints {
         })
     }
 
-    /// Removes a set of breakpoints and adds others. `add` returns those for one of the editor's, and what it learns
-    /// about it.
+    /// Removes a set of breakpoints and adds others. `add` adds those for one of the editor's breakpoints. It returns
+    /// their numbers, and the editor's description of the breakpoint.
     fn replace<T>(
         &mut self,
         program: &Program,
@@ -131,7 +132,7 @@ impl Breakpoints {
         add: impl Fn(&T) -> Result<(Vec<BreakpointId>, Value)>,
     ) -> Result<Value> {
         for id in self.sets.remove(&set).unwrap_or_default() {
-            // A breakpoint for one stop may be gone.
+            // A one-shot breakpoint may be gone.
             let _ = program.client.remove_breakpoint(id);
         }
         let mut ids = Vec::new();

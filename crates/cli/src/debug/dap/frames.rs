@@ -12,7 +12,7 @@ use super::sources;
 #[derive(Debug, Default)]
 pub struct Frames;
 
-/// Frames outside of the operator have numbers from here on: there is nothing to look at in them.
+/// The first number of frames outside of the operator. There is nothing to look at in them.
 const OUTER: u64 = 1 << 40;
 
 impl Frames {

@@ -1,4 +1,4 @@
-//! Requests of an editor, as far as the adapter reads them, and what it answers. Names and meanings are those of the
+//! Requests of an editor, with the fields that the adapter reads, and its answers. Names and meanings are those of the
 //! Debug Adapter Protocol, <https://microsoft.github.io/debug-adapter-protocol/specification>.
 
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::frame;
 pub struct Request {
     /// Its number, which the answer repeats.
     pub seq: i64,
-    /// What is asked for.
+    /// Its name, such as `launch`.
     pub command: String,
     /// The details.
     #[serde(default)]
@@ -115,7 +115,7 @@ pub struct DataBreakpoint {
     pub filter: Filter,
 }
 
-/// What keeps a breakpoint from stopping.
+/// The conditions under which a breakpoint stops.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Filter {

@@ -33,7 +33,7 @@ pub struct DapArguments {}
 pub enum Incoming {
     /// The editor sent a message.
     Editor(Value),
-    /// The editor is gone, or sent what is no message.
+    /// The editor is gone, or sent something that is not a message.
     Closed(Option<anyhow::Error>),
     /// The program did something.
     Program(ConsoleEvent),
@@ -75,7 +75,7 @@ pub fn run(_: &DapArguments) -> Result<Exit, Failure> {
         }
     };
     if let Err(failure) = &outcome {
-        // Before the end: with a model of its own, the process ends there.
+        // Printed before the session ends: if it has a model of its own, that ends the process.
         eprintln!("error: {failure}");
     }
     let exit = outcome.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);

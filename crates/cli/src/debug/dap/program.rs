@@ -103,7 +103,7 @@ impl Program {
         self.debuggee.as_ref().is_some_and(|debuggee| debuggee.threads() == 0 && debuggee.left() == 0)
     }
 
-    /// Stops at the next operator of any run, once. Returns the breakpoint that does.
+    /// Makes any run stop at its next operator, once. Returns the breakpoint that stops it.
     ///
     /// # Errors
     /// Returns an error if the program refuses the breakpoint.
@@ -124,7 +124,7 @@ impl Program {
     /// Lets a stopped run continue.
     ///
     /// # Errors
-    /// Returns an error if the program refuses it. That its lease has expired meanwhile is none.
+    /// Returns an error if the program refuses it. If the run has continued meanwhile, that is not an error.
     pub fn resume(&self, stop: Sequence, resume: Resume) -> Result<()> {
         let resumed = self.client.acknowledge(stop, resume);
         self.inbox.forget(stop);

@@ -1,4 +1,4 @@
-//! A session: what is asked for, and what the program does meanwhile.
+//! A session: the requests of the editor, and the events of the program.
 
 use std::io::Write;
 use std::sync::mpsc::Sender;
@@ -37,11 +37,11 @@ pub struct Session<W> {
     once: Option<(BreakpointId, &'static str)>,
     /// Whether a run of the launched model has failed.
     failed: bool,
-    /// Whether the editor has been told that the program is over.
+    /// Whether the editor was notified that the program has ended.
     is_over: bool,
 }
 
-/// Whether the session goes on.
+/// Whether the session continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     Continue,
@@ -63,7 +63,8 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// Answers a request, and does what follows from it.
+    /// Carries out a request and answers it. Some requests have consequences after the answer: a launch starts the
+    /// runs, and a disconnect ends the session.
     ///
     /// # Errors
     /// Returns an error if the editor cannot be written to.
@@ -109,7 +110,7 @@ impl<W: Write> Session<W> {
         Ok(())
     }
 
-    /// Ends the session. A program that was attached to continues as if it had never been.
+    /// Ends the session. If it was attached to another program, that program continues without breakpoints.
     pub fn end(self, exit: Exit) {
         match self.program {
             Some(program) if !program.is_own() => program.leave(),

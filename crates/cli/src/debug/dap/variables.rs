@@ -22,7 +22,7 @@ const UNPAGED: u64 = 1000;
 /// How many rows a tensor's statistics have.
 const ROWS: usize = 8;
 
-/// What the editor can look into, by the numbers that it knows.
+/// The groups and tensors that the editor can open, by the numbers that it has for them.
 #[derive(Debug, Default)]
 pub struct Variables {
     known: BTreeMap<usize, Container>,
@@ -136,7 +136,7 @@ impl Variables {
         }
     }
 
-    /// Says whether a run can be stopped when a variable is computed.
+    /// Returns whether a run can be stopped when a variable is computed.
     ///
     /// # Errors
     /// Returns an error if the run has continued.
@@ -221,7 +221,7 @@ fn statistics(program: &Program, stop: Sequence, part: &TensorPart) -> Result<Ve
     Ok(rows.into_iter().map(describe).collect())
 }
 
-/// Describes elements of a tensor. A page is as long as the program sends; the rest is asked for.
+/// Describes elements of a tensor. The program may send fewer than were requested. The rest is then requested again.
 fn elements(program: &Program, stop: Sequence, part: &TensorPart, start: u64, count: u64) -> Result<Vec<Value>> {
     let mut rows = Vec::new();
     while (rows.len() as u64) < count {

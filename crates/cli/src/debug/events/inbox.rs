@@ -45,7 +45,8 @@ struct State {
 }
 
 impl Inbox {
-    /// Adds a console event. If the inbox is full, waits for room while a command takes them; otherwise counts it only.
+    /// Adds a console event. If the inbox is full, waits for space while a command takes events. If no command does,
+    /// the event is dropped and counted.
     pub fn post(&self, event: ConsoleEvent) {
         let mut state = self.lock();
         if let ConsoleEvent::Reported(event) = &event
@@ -98,7 +99,7 @@ impl Inbox {
         self.lock().shown = shown;
     }
 
-    /// Keeps the end of this run in any case.
+    /// Keeps the event of the end of this run, even if the inbox is full.
     pub fn await_end(&self, run: Option<RunId>) {
         self.lock().awaited = run;
     }
@@ -113,7 +114,7 @@ impl Inbox {
         self.lock().stops.iter().find(|stop| stop.sequence == event).cloned()
     }
 
-    /// Returns whether a run has stopped that was not reported yet.
+    /// Returns whether there is a stop that was not reported yet.
     pub fn has_stop(&self) -> bool {
         self.lock().events.iter().any(|event| matches!(event, ConsoleEvent::Stopped(_)))
     }
@@ -187,7 +188,7 @@ impl State {
         event
     }
 
-    /// Returns whether there is no room for this event. After one was dropped, later ones are dropped, too, so that
+    /// Returns whether there is no space for this event. After one was dropped, later ones are dropped, too, so that
     /// they are never reported before it.
     fn is_full_for(&self, event: &ConsoleEvent) -> bool {
         let is_full = self.events.len() >= KEPT || self.dropped != DroppedCounts::default();

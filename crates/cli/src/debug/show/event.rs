@@ -41,7 +41,7 @@ pub fn ended(end: &RunEnd, aborted: bool) -> String {
     shown_text(&text).into_owned()
 }
 
-/// Says how much is not reported one by one.
+/// Returns the text that says how many events were dropped.
 pub fn dropped(dropped: &DroppedCounts) -> String {
     let parts = [
         (dropped.ended, "more run", " ended"),

@@ -10,7 +10,7 @@ use crate::benchmark::text::View;
 use crate::benchmark::text::inputs::{input, made_up, timed_plan};
 use crate::terminal::shown_path;
 
-/// A model's path is shortened to this length at most, before inputs are left out instead.
+/// A model's path keeps at least this many columns, as long as inputs can be left out instead.
 const COMFORTABLE_PATH: usize = 14;
 
 pub fn lines(report: &Report, view: View, most: LineLimits) -> Vec<String> {

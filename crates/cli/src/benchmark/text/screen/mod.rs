@@ -12,7 +12,7 @@ use opscope_job::benchmark::{Job, Measured, Report};
 use super::View;
 use super::shapes::{shapes_of_files, table_of_shapes};
 
-/// How many lines a screen has at most.
+/// The maximum number of lines on a screen.
 const LINES: usize = 15;
 
 /// The column in which the text of a line begins, after its label.
@@ -27,11 +27,11 @@ struct LineLimits {
     sentence: usize,
     /// The paths of written files.
     paths: usize,
-    /// Kept free for the parts of the time: the longest bars, and the slowest operators.
+    /// The lines that are kept free for the parts of the time: the longest bars, and the slowest operators.
     operators: usize,
 }
 
-/// From the most generous on, until everything fits.
+/// The limits to try until everything fits, the most generous first.
 const LIMITS: [LineLimits; 5] = [
     LineLimits { engine: 2, sentence: 2, paths: 3, operators: 7 },
     LineLimits { engine: 2, sentence: 2, paths: 1, operators: 7 },

@@ -41,7 +41,7 @@ fn written(report: &Report, job: &Job, view: View, most: LineLimits) -> Vec<Stri
     }
 }
 
-/// Returns the commands and options that continue from here, as far as they fit on the line.
+/// Returns those commands and options for the next steps that fit on the line.
 fn next(report: &Report, job: &Job, view: View) -> String {
     let mut offers = Vec::new();
     let exports = report.profile.as_ref().filter(|profile| profile.exports.is_empty());

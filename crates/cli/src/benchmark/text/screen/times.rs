@@ -7,7 +7,7 @@ use opscope_job::benchmark::{Job, Measured, Report};
 use super::{LABEL, LineLimits, labelled, sentence};
 use crate::benchmark::text::View;
 
-/// The share of an inference from which copies are mentioned.
+/// Copies are mentioned if they take more than this share of an inference.
 const WORTH_A_WORD: f64 = 0.05;
 
 pub fn lines(measured: &Measured, report: &Report, job: &Job, view: View, most: LineLimits) -> Vec<String> {
@@ -49,7 +49,7 @@ fn inference(measured: &Measured, view: View) -> String {
     text
 }
 
-/// The factor from which runs are called slower with a profiler.
+/// Runs with a profiler are called slower if they take more than this many times as long.
 const SLOWER: f64 = 1.5;
 
 /// `1,000, 2 at a time; then 50 with a profiler, for the operators below`

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use opscope::tensor::{DType, Element};
 
-/// The largest number of digits behind the point.
+/// The maximum number of digits after the point.
 const PRECISION: usize = 8;
 
 /// Returns the elements as text, of equal width. A scalar (`alone`) has its own form.
@@ -120,7 +120,7 @@ fn shortest(value: f32, is_same: impl Fn(f32) -> bool) -> f64 {
     same.next().and_then(|text| text.parse().ok()).unwrap_or(f64::from(value))
 }
 
-/// Returns the size from which on a type cannot represent all digits before the point.
+/// Returns the magnitude at and above which a type cannot represent all digits before the point.
 fn large(dtype: DType) -> f64 {
     match dtype {
         DType::Bf16 => 1e2,
