@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use process::{Workplace, model};
 use serde_json::{Value, json};
 
-/// The example file for a profile, as the documentation of the tools that this command replaces has it.
+/// The example file for a profile from the documentation of the tools that this command replaces.
 const PROFILER: &str = r#"{
     "profiler": {
                   "switch": "on",
@@ -33,7 +33,7 @@ fn with_file(content: &str, arguments: &[&str]) -> (Workplace, process::Ended) {
     (place, ended)
 }
 
-/// `(operator, input or output, slot)` of every tensor in the dump of `./result/dump`.
+/// Returns `(operator, input or output, slot)` of every tensor in the dump in `./result/dump`.
 fn dumped(place: &Workplace) -> Vec<(String, String, u64)> {
     let index = place.json_lines(&format!("{}/index.jsonl", place.only("result/dump")));
     let text = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
@@ -90,7 +90,8 @@ fn the_profiler_switch_records_when_it_is_on_and_else_nothing_which_is_said() {
     }
 }
 
-/// A recording with these keys beside switch and output: the switches of its manifest, and the categories of its timeline.
+/// Makes a recording with these keys beside switch and output. Returns the switches of its manifest, and the categories
+/// of its timeline.
 fn profiled(keys: Value) -> (Value, BTreeSet<String>) {
     let mut section = json!({"switch": "on", "output": "./result/profiler"});
     section.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
@@ -144,7 +145,7 @@ fn each_switch_of_the_profiler_section_decides_about_its_own_records_and_no_othe
     }
 }
 
-/// The keys of a section, as listed in the refusal of an unknown key.
+/// Returns the keys of a section, as the refusal of an unknown key lists them.
 fn keys_of(file: &Value) -> BTreeSet<String> {
     let (_, ended) = with_file(&file.to_string(), &[]);
     assert_eq!(ended.code, Some(2), "{ended:?}");

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use process::{Ended, Workplace, end, engine, fixture, model};
 
-/// Runs with `--output out`, which must not exist afterwards.
+/// Runs a benchmark with `--output out` that must be refused, and checks that `out` does not exist afterwards.
 fn refused(arguments: &[&str], code: i32, says: &[&str]) {
     let place = Workplace::new();
     refused_in(&place, arguments, code, says);
@@ -52,7 +52,7 @@ fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
         ("local_function", ["local.scaled_square", "call"]),
     ] {
         if name == "local_function" && engine::is_onnxruntime() {
-            // It has them.
+            // ONNX Runtime supports local functions.
             Workplace::new().benchmark_well(&[&fixture("local_function.onnx")]);
             continue;
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The operators of the model that these tests run, each with one output.
 const TENSORS: usize = 16;
 
-/// A place with dumps of one model: `example` of its example input, `other` of random data.
+/// A place with two dumps of one model: `example` with its example input, and `other` with random data.
 struct Dumps {
     place: Workplace,
     model: String,
@@ -32,7 +32,7 @@ impl Dumps {
         self.place.compare(arguments)
     }
 
-    /// A copy of the dump of the example, with another last element in an output of a Relu.
+    /// Copies the dump of the example, and changes the last element in an output of a Relu.
     fn damaged(&self) -> &'static str {
         self.changed("damaged", |content| {
             let last = content.len() - 4;
@@ -40,7 +40,7 @@ impl Dumps {
         })
     }
 
-    /// A copy of the dump of the example, with a change to the file of an output of a Relu.
+    /// Copies the dump of the example, and changes the file of an output of a Relu.
     fn changed(&self, name: &'static str, change: impl Fn(&mut Vec<u8>)) -> &'static str {
         for file in self.place.tree("dump/example").iter().filter(|file| file.contains('.')) {
             let mut content = fs::read(self.place.path("dump/example").join(file)).unwrap();
@@ -110,7 +110,7 @@ fn the_first_layer_is_blamed_where_both_dumps_say_that_they_were_given_the_same(
         let run = place.compare(&["changed.onnx", &good, "--model", &model, "--input", &image, "--json"]).json();
         assert_eq!(run["first_divergence"]["blame"], "operator", "{format}: a run and a dump");
 
-        // A dump of an earlier version does not say what its runs were given.
+        // A dump of an earlier version does not say which inputs its runs had.
         let path = format!("{good}/manifest.json");
         let mut manifest = place.json(&path);
         manifest.as_object_mut().unwrap().remove("inputs");
@@ -553,7 +553,7 @@ fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
             );
         }
     }
-    // An input of the model that differs is found if the dump has it.
+    // If an input of the model differs, that is found if the dump has the input.
     let other = ["dump/digits_cnn.onnx-all", "--dym-shape", "image:8,1,8,8", "--json"];
     let ended = place.compare(&[&[&*model("digits_cnn.onnx")], &other[..]].concat());
     assert_eq!((ended.code, &ended.json()["first_divergence"]["blame"]), (Some(4), &"inputs".into()));

@@ -24,7 +24,7 @@ fn golden_arrays_are_matched_as_a_whole_or_those_that_match_nothing_are_named() 
     let ended = golden();
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.stdout.contains("nothing has the name of: probabilties\n"), "{ended:?}");
-    // Other data is found to be different, whatever else is there.
+    // Different data is found, whatever other files there are.
     let changed = fs::read(model("digits_cnn.output.probabilities.npy")).unwrap();
     let (last, rest) = changed.split_last().unwrap();
     place.write("golden/probabilities.npy", [rest, &[last ^ 0x40]].concat());

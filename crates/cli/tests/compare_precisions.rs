@@ -17,7 +17,7 @@ fn what_is_stored_in_half_precision_on_the_way_to_a_value_decides_its_tolerance(
     let json = ended.json();
     let within = |value: &str| rows(&json).iter().find(|row| row["value"] == value).unwrap()["within"].clone();
     assert_eq!(["wide", "same", "plain", "small"].map(within), [true, true, true, false].map(Value::Bool));
-    // Small numbers beside large ones are lost in the product. What only widens or moves them is not at fault.
+    // Small numbers beside large ones are lost in the product. Operators that only widen or move them are not at fault.
     let first = &json["first_divergence"];
     let product = rows(&json).iter().find(|row| row["value"] == "product").unwrap();
     assert_eq!((&first["operator"], &first["seen_in"]), (&product["operator"], &"small".into()));
@@ -49,7 +49,7 @@ fn a_value_without_half_precision_on_its_way_keeps_its_tolerance_between_engines
     let known = place.compare(&["other", "dump/one", "--model", &mixed, "--json"]);
     assert_eq!((known.code, &known.json()["first_divergence"]["operator"]), (Some(4), &"Mul_7".into()), "{known:?}");
     assert_eq!(known.json()["notes"], Value::Array(vec![]));
-    // Beside a dump of the same engine, each tensor has the tolerance of its own type.
+    // In a comparison with a dump of the same engine, each tensor has the tolerance of its own type.
     place.dump(&mixed, &x, "two");
     let own = place.compare(&["dump/two", "dump/one"]);
     assert!(own.stdout.contains("the tolerance of its own type, also behind float16; --model MODEL"), "{own:?}");
@@ -97,11 +97,11 @@ fn quantised_models_are_judged_by_their_signal_to_noise_ratio_and_the_largest_dr
     assert!(text.contains("sorted by sqnr, the lowest first\n"), "{text}");
     let operator = drop["operator"].as_str().unwrap();
     assert!(text.contains(&format!("the largest drop is at {operator}: {from:.1} to {to:.1} dB\n")), "{text}");
-    // The original can also be the first, and dumps do as well as runs.
+    // The original may also come first, and dumps can be compared as well as runs.
     for (name, file) in [("int8", &quantised), ("float", &original)] {
         place.dump(file, &image, name);
     }
-    // The model of one of two dumps says nothing of the other.
+    // The model of one of two dumps says nothing about the other dump.
     for model in [&original, &quantised] {
         let ended = place.compare(&["dump/int8", "dump/float", "--model", model]);
         assert_eq!(ended.code, Some(0), "{model}: {ended:?}");

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use process::{Workplace, csv, model};
 use serde_json::Value;
 
-/// Long enough for an interval.
+/// The seconds of a benchmark that is long enough for an interval.
 const LONG: &str = "1.5";
 
 /// Records `out_NAME/profiler/NAME` and `out_NAME/NAME_summary.json`, in a directory of its own.
@@ -32,7 +32,7 @@ fn two_recordings_are_compared_by_the_operators_of_the_file_as_a_table_as_json_a
     let json = json.json();
     assert_eq!(json["schema"], "opscope.times/1");
     for change in [&json["run"], &json["outside"]] {
-        // On a machine whose speed changes all the time, even long runs tell too little for an interval.
+        // On a machine whose speed changes all the time, even a long benchmark is not enough for an interval.
         let Some(interval) = change["difference_interval_ns"].as_array() else { continue };
         let [low, high] = [0, 1].map(|end| interval[end].as_f64().unwrap());
         let difference = change["difference_ns"].as_f64().unwrap();

@@ -1,5 +1,6 @@
-//! Libraries that are fed with what the command runs: how they are found, what they get, and what happens to those that are
-//! none, refuse, or were compiled with another header. The consumer is C.
+//! Consumers, the libraries that receive what the command runs: how they are found, and what they get. Also, what
+//! happens to a library that is no consumer, refuses, or was compiled with another header. The consumer is written in
+//! C.
 
 mod process;
 
@@ -37,7 +38,7 @@ impl Fed {
         calls(&self.log())
     }
 
-    /// A command that writes to the log and looks for consumers in `lib`.
+    /// Returns a command that writes to the log and looks for consumers in `lib`.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.place.command(arguments);
         command.env("CONSUMER_LOG", self.log()).env("OPSCOPE_LIB_DIR", self.place.path("lib"));
@@ -57,7 +58,7 @@ fn benchmark<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [&["benchmark", digits][..], arguments, process::once(arguments)].concat()
 }
 
-/// The operators of the model by name and type, as `opscope inspect` shows them.
+/// Returns the operators of the model by name and type, as `opscope inspect` shows them.
 fn operators(place: &Workplace) -> Vec<(String, String)> {
     let shown = end(&mut place.command(&["inspect", &model("digits_cnn.onnx"), "--json"])).json();
     let text = |operator: &Value, key: &str| operator[key].as_str().unwrap().to_owned();
@@ -98,11 +99,12 @@ fn every_dispatch_of_every_run_arrives_with_its_operators_name() {
         let mut before = run.number("begin");
         for (begin, end) in begins.iter().zip(ends) {
             let operator = (end.text("name").to_owned(), end.text("type").to_owned());
-            // A kernel that the engine added has its name.
+            // A kernel that the engine added has a name of the engine's.
             let is_added = engine::is_onnxruntime() && operator.0.starts_with("Reorder");
             assert!(known.contains(&operator) || is_added, "{operator:?}");
             assert_eq!((begin.text("kernel"), begin.number("end")), (end.text("kernel"), 0));
-            // Both times come of one calibration, so they are in order. ONNX Runtime tells of dispatches when their run has ended.
+            // Both times come from one calibration, so they are in order. ONNX Runtime reports dispatches when their
+            // run has ended.
             let begun = if engine::is_onnxruntime() { end.number("start") } else { begin.number("start") };
             assert!(before <= begun && begun <= end.number("start"), "{begin:?} {end:?}");
             before = end.number("end");
@@ -222,7 +224,7 @@ fn a_run_that_is_aborted_ends_as_failed() {
     assert!(!dispatched.is_empty() && dispatched.iter().all(|dispatch| dispatch.text("name") != "/Softmax"));
 }
 
-/// A copy of the command under `bin` of a directory on the same disk as the command itself.
+/// Returns a directory, on the same disk as the command itself, with a copy of the command in `bin`.
 fn installed() -> (tempfile::TempDir, PathBuf) {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let program = place.path().join("bin/opscope");
@@ -316,7 +318,7 @@ fn a_vendors_library_of_the_same_name_is_not_even_loaded() {
          {{ FILE *file = fopen(\"{}\", \"w\"); if (file) fclose(file); }}\n",
         touched.display()
     );
-    // It imports the function, which is no export.
+    // The library only imports the function, and does not export it.
     library(&fed.place.path("lib").join(SDK), &code, &[]);
     let ended = fed.benchmark(&["--debug"]);
     assert!(!touched.exists(), "its constructor ran");
@@ -391,7 +393,7 @@ int opscope_attach_producer(struct table *table)
     return 0;
 }
 "#;
-    // A field that this producer does not have.
+    // The header has a field that this producer does not have.
     let newer = r#"
 #include "opscope_producer.h"
 #include <stdio.h>

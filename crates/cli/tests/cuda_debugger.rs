@@ -7,12 +7,13 @@ use process::Workplace;
 use process::running::Running;
 use rustix::process::Signal;
 
-/// A client that is linked with the library, for the program that listens at a socket, or has a number.
+/// Returns a client that is linked with the library. Its target is a program: a socket at which it listens, or its
+/// process number.
 fn client(source: &str, target: impl Into<String>) -> Program {
     opening(source, target).option("-l:libcudadebugger.so.1")
 }
 
-/// A client that is not linked with the library.
+/// Returns a client that is not linked with the library.
 fn opening(source: &str, target: impl Into<String>) -> Program {
     let library = Library::Cudbg.files().to_str().unwrap();
     let program = Program::of(Library::Cudbg, source).option("-Wno-unused-function");

@@ -9,7 +9,7 @@ use process::running::Running;
 use process::{Ended, Workplace, end};
 use serde_json::Value;
 
-/// Runs commands in batch on what listens at `socket`.
+/// Runs commands in batch on the program that listens at `socket`.
 fn attached(place: &Workplace, commands: &[&str]) -> Ended {
     let commands: Vec<&str> = commands.iter().flat_map(|command| ["-ex", *command]).collect();
     end(&mut place.command(&[&["debug", "--attach", "socket", "--batch"][..], &commands].concat()))
@@ -22,7 +22,7 @@ struct Speaking {
 }
 
 impl Speaking {
-    /// In batch, or else it waits for more commands when it has run these.
+    /// Starts a debugger with these commands. Unless it runs in batch, it then waits for more.
     fn start(place: &Workplace, batch: bool, commands: &[&str]) -> Self {
         let commands: Vec<&str> = commands.iter().flat_map(|command| ["-ex", *command]).collect();
         let batch = if batch { ["--batch"].as_slice() } else { &[] };
@@ -72,7 +72,7 @@ fn a_program_is_stopped_looked_at_changed_and_left_without_a_trace() {
     let stopped = debugger.until("stopped");
     assert_eq!(stopped["event"]["place"]["op_type"], "Softmax");
     assert_eq!(debugger.until("statistics")["statistics"]["count"], 10);
-    // Softmax of zeros.
+    // This is the softmax of zeros.
     let data = debugger.until("tensor")["data"].clone();
     assert!(data.as_array().unwrap().iter().all(|element| (element.as_f64().unwrap() - 0.1).abs() < 1e-6), "{data}");
     let ended = debugger.end();
@@ -134,7 +134,7 @@ fn a_program_has_one_debugger_and_continues_when_it_is_killed() {
     second.says(&["error: 'opscope debug' is attached already"]);
     debugger.child.kill().unwrap();
     debugger.end();
-    // The program may need a moment to notice.
+    // The program may need a moment to notice that the first debugger is gone.
     let next = loop {
         let next = attached(&place, &["tbreak Softmax", "wait", "info breakpoints"]);
         if !next.stderr.contains("is attached already") {

@@ -1,4 +1,4 @@
-//! What the pages show of `opscope debug` is what it does: sessions are played, tables are compared.
+//! The pages show what `opscope debug` really does: their sessions are run, and their tables are compared.
 
 mod process;
 
@@ -21,13 +21,13 @@ fn page(name: &str) -> String {
     fs::read_to_string(top().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The blocks of a page that show the debugger at work.
+/// Returns the blocks of a page that show sessions of the debugger.
 fn sessions(page: &str) -> Vec<&str> {
     let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("\n```").next());
     blocks.filter(|block| block.starts_with("$ opscope debug ")).collect()
 }
 
-/// Runs the command of a session and types what is typed in it; returns the session as it went.
+/// Runs the command of a session with the same input. Returns the new session.
 fn played(session: &str) -> String {
     const MARK: &str = "= next =";
     let (command, rest) = session.split_once('\n').unwrap();
@@ -51,7 +51,8 @@ fn played(session: &str) -> String {
     went.trim_end().to_owned()
 }
 
-/// A session without what another machine may have otherwise: digits of numbers, hashes, columns, the engine's kernels, threads.
+/// Returns a session without everything that may differ on another machine: digits of numbers, hashes, columns, the
+/// engine's kernels, threads.
 fn essence(session: &str) -> Vec<String> {
     let word = |word: &str| {
         let bare = word.trim_matches(|letter| "[](),:".contains(letter));
@@ -109,7 +110,7 @@ fn the_page_names_every_command_and_every_part_of_a_condition() {
     }
 }
 
-/// The documentation of the language of conditions.
+/// Returns the documentation of the language of conditions.
 fn page_of_the_language() -> String {
     let source = page("crates/debug/src/expression/mod.rs");
     let lines: Vec<&str> = source.lines().filter_map(|line| line.strip_prefix("//! ")).collect();

@@ -1,4 +1,5 @@
-//! `opscope debug` shows what others say: names that a model's file has, and a debug server that lies.
+//! `opscope debug` shows text from others safely: the names in a model's file, and the answers of a debug server that
+//! lies.
 
 mod process;
 
@@ -12,10 +13,11 @@ use process::onnx::renamed;
 use process::{Ended, Workplace, end, fixture};
 use serde_json::{Value, json};
 
-/// A line of its own, an escape sequence in both spellings, text from right to left, and what is not seen.
+/// A text with a forged line, an escape sequence in both spellings, a reversal of the direction of text, and invisible
+/// characters.
 const NASTY: &str = "a\nerror: forged\r\u{1b}[2J\u{9b}1m\u{202e}b\u{2066}\u{200b}\u{2028}\u{feff}";
 
-/// Nothing in it moves a cursor, and no line is another one's.
+/// Checks that nothing in the output moves the cursor, and that no line is forged.
 fn is_tame(ended: &Ended) {
     for text in [&ended.stdout, &ended.stderr] {
         let is_wild = |letter: char| {
@@ -74,7 +76,7 @@ fn names_of_a_file_neither_steer_the_terminal_nor_forge_a_line() {
     assert!(text.stdout.contains("\\u{a}error:") && text.stdout.contains("\\u{202e}"), "{text:?}");
 }
 
-/// A program that speaks the protocol and says nasty things wherever there is room for them.
+/// Runs a program that speaks the protocol, and sends nasty texts wherever the protocol has a text.
 fn serve(listener: UnixListener, sessions: usize) {
     for _ in 0..sessions {
         let (mut stream, _) = listener.accept().unwrap();
@@ -199,7 +201,7 @@ fn receive(stream: &mut UnixStream) -> Option<Value> {
     Some(serde_json::from_slice(&json).unwrap())
 }
 
-/// A debugger that is gone takes nothing.
+/// Sends a message. A debugger that is gone receives nothing, which is no error.
 fn send(stream: &mut UnixStream, message: &Value, attachment: &[u8]) {
     let json = message.to_string();
     let lengths = [json.len() as u32, attachment.len() as u32].map(u32::to_le_bytes).concat();

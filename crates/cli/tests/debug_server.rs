@@ -1,4 +1,4 @@
-//! `opscope benchmark --debug-server`: a debugger attaches to a run that is going on.
+//! `opscope benchmark --debug-server`: a debugger attaches to a run in progress.
 
 mod process;
 
@@ -30,7 +30,8 @@ fn stop_at_a_convolution(client: &Client) -> Event {
     }
 }
 
-/// Returns whether the only run was cut: ONNX Runtime stops in dumped runs only, and such a run ends between two operators.
+/// Returns whether the only run was interrupted in the middle. ONNX Runtime stops only in dumped runs, and such a run
+/// can end between two operators.
 fn is_cut(ended: &Ended) -> bool {
     engine::is_onnxruntime() && ended.stderr.contains("was ended before the first run was over")
 }
@@ -85,7 +86,7 @@ fn a_debugger_that_hangs_up_frees_the_run_and_the_next_one_can_attach() {
     let place = Workplace::new();
     let running = Running::start(&place, &["--debug-server=socket", "--threads", "2"]);
     for _ in 0..3 {
-        // The program may need a moment to notice that the one before is gone.
+        // The program may need a moment to notice that the previous debugger is gone.
         let client = loop {
             let client = Client::connect(place.path("socket")).unwrap();
             if !client.status().is_ok_and(|status| !status.stopped.is_empty()) {
@@ -97,7 +98,7 @@ fn a_debugger_that_hangs_up_frees_the_run_and_the_next_one_can_attach() {
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert_eq!(ended.stderr.matches("was not acknowledged").count(), 3, "{ended:?}");
-    // A run may come to more than one of the convolutions.
+    // A run may reach more than one of the convolutions.
     assert!((1..=3).contains(&ended.json()["debugger"]["stopped_runs"].as_u64().unwrap()), "{ended:?}");
 }
 
@@ -134,7 +135,7 @@ fn a_program_waits_for_its_debugger_where_the_environment_says_so_and_not_for_ev
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.says(&["no debugger attached within 0.05 s (OPSCOPE_DEBUG_WAIT)"]);
 
-    // Its only run has not begun when the debugger comes.
+    // Its only run has not begun when the debugger attaches.
     let (mut command, quiet) = (command("600"), std::process::Stdio::null);
     let mut child = command.stdout(quiet()).stderr(quiet()).spawn().unwrap();
     let client = loop {

@@ -27,7 +27,7 @@ fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() 
     let place = Workplace::new();
     let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
 
-    // Tab finds the one operator that begins so, and one that only holds what was typed.
+    // Tab finds the only operator whose name begins with the typed text, and one whose name only contains it.
     terminal.types("b /conv2\t");
     terminal.until("/conv2/Conv");
     terminal.types("\r");
@@ -57,7 +57,7 @@ fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() 
     terminal.until("input[0][0, 0, 0, :2]  float32 [2]");
     terminal.until(PROMPT);
 
-    // Ctrl-C at the prompt throws the line away.
+    // Ctrl-C at the prompt discards the line.
     terminal.types("nonsense");
     terminal.until("nonsense");
     terminal.types(CTRL_C);
@@ -83,7 +83,7 @@ fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() 
     terminal.types("info runs\r");
     terminal.until("*  run ");
     terminal.until(PROMPT);
-    // Soon after the first one, but the prompt was there in between.
+    // This Ctrl-C comes soon after the first one, but the prompt was shown in between.
     terminal.types("continue\r");
     terminal.until(" ended: ");
     terminal.types(CTRL_C);
@@ -156,7 +156,7 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
     let place = Workplace::new();
     let running = Running::start(&place, &["--debug-server=socket"]);
     let mut terminal = begun(&place, &["--attach", "socket"]);
-    // At its second stop the program has a run to report.
+    // At the second stop there is the end of a run to report.
     terminal.types("break Softmax\r");
     terminal.until("Breakpoint 1 before Softmax");
     terminal.until(PROMPT);
@@ -186,7 +186,7 @@ fn a_program_that_goes_away_ends_the_session() {
     let running = Running::start(&place, &["--debug-server=socket"]);
     let terminal = begun(&place, &["--attach", "socket"]);
     running.signal(Signal::KILL);
-    // At once, and not with the next line.
+    // The session ends at once, not after the next line.
     let (status, shown) = terminal.end();
     assert!(shown.contains("Nothing is left to debug: the program ended"), "{shown}");
     assert_eq!(status.code(), Some(0), "{shown}");
@@ -220,7 +220,7 @@ fn runs_that_nothing_ends_are_ended_by_ctrl_c_and_abort_all() {
     terminal.types("info runs\r");
     terminal.until("No run is active.");
     terminal.until(PROMPT);
-    // A program whose runs are left alone need not come to their end.
+    // The process ends although its runs have not ended.
     terminal.types("run 1000000000\r");
     terminal.until(" ended: ");
     terminal.types(CTRL_C);

@@ -1,8 +1,10 @@
-//! What the pages show is what the commands print today: every console block of the README and of `docs/` is run, and the structure of
-//! its output is compared with the page. Numbers, and the order of rows that are sorted by time, may differ.
+//! The pages show what the commands print today: every console block of the README and of `docs/` is run, and the
+//! structure of its output is compared with the page. Numbers, and the order of rows that are sorted by time, may
+//! differ.
 //!
-//! A line `<!-- $ command -->` runs a command that the commands behind it need and a reader does not.
-//! `OPSCOPE_UPDATE_DOCS=PROGRAM cargo test -p opscope-cli --test docs` writes what that program prints into the pages: a release.
+//! A line `<!-- $ command -->` runs a command that later commands need and a reader does not.
+//! `OPSCOPE_UPDATE_DOCS=PROGRAM cargo test -p opscope-cli --test docs` writes into the pages what that program prints.
+//! PROGRAM is a release build.
 
 mod process;
 
@@ -16,7 +18,7 @@ use opscope::engine::Library;
 use opscope_model::testing::skipped;
 use tempfile::TempDir;
 
-/// Commands that are not run here, by how they begin, and why.
+/// The commands that are not run here, by their beginning, and why.
 const NOT_RUN: [(&str, &str); 4] = [
     ("opscope debug ", "sessions are played by the tests of the debugger"),
     ("cargo test", "this is a part of it"),
@@ -24,7 +26,7 @@ const NOT_RUN: [(&str, &str); 4] = [
     ("export ", "sets a variable for the commands behind it"),
 ];
 
-/// What else is not run here, by a word of the command, and why.
+/// Other commands that are not run here, by a word in them, and why.
 const NOT_RUN_WITH: [(&str, &str); 3] = [
     ("--debug-server", "waits for a debugger"),
     ("--tool", "needs a tool; checked by the tests of consumers"),
@@ -35,7 +37,7 @@ const NOT_RUN_WITH: [(&str, &str); 3] = [
 #[derive(Debug)]
 struct Shown {
     command: String,
-    /// It only prepares what others need.
+    /// Whether it only prepares something for other commands, and is not shown.
     is_hidden: bool,
     output: Vec<String>,
 }
@@ -57,7 +59,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The console blocks of a page, each with its commands, and what has to be run before them.
+/// Returns the console blocks of a page, each with its commands and the hidden commands before them.
 fn blocks(page: &str) -> Vec<Vec<Shown>> {
     let mut blocks = Vec::new();
     let mut block: Option<String> = None;
@@ -104,7 +106,7 @@ impl Scratch {
         Self { directory }
     }
 
-    /// What a command prints, messages first come where they are printed.
+    /// Runs a command. Returns its exit status and its output, in which messages stand where they were printed.
     fn run(&self, command: &str, library: Option<&Path>) -> (String, ExitStatus) {
         let program = std::env::var_os("OPSCOPE_UPDATE_DOCS").unwrap_or(env!("CARGO_BIN_EXE_opscope").into());
         let program = Path::new(&program).parent().unwrap().display();
@@ -112,7 +114,7 @@ impl Scratch {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("PATH={program}:$PATH; {command} 2>&1")).current_dir(self.directory.path());
         shell.env("COLUMNS", "80").env("LC_ALL", "C.UTF-8").env_remove("OPSCOPE_ENGINE");
-        // Of what was measured before on this machine, nothing is known.
+        // Earlier measurements of this machine are not used.
         shell.env("XDG_CACHE_HOME", self.directory.path().join("cache"));
         if let Some(library) = library {
             shell.env("ORT_DYLIB_PATH", library);
@@ -125,12 +127,12 @@ impl Scratch {
     }
 }
 
-/// The directory of the models that pages name and the repository does not hold, if it is known.
+/// Returns the directory of the models that pages name but the repository does not have, if it is known.
 fn light_models() -> Option<PathBuf> {
     std::env::var_os("OPSCOPE_LIGHT_MODELS").map(PathBuf::from)
 }
 
-/// Why a block is not run here, if it is not.
+/// Returns why a block is not run here; `None` if it is.
 fn not_run(block: &[Shown], scratch: &Scratch) -> Option<String> {
     for shown in block.iter().filter(|shown| !shown.is_hidden) {
         let begins = NOT_RUN.iter().find(|(beginning, _)| shown.command.starts_with(beginning));
@@ -158,7 +160,7 @@ fn not_run(block: &[Shown], scratch: &Scratch) -> Option<String> {
     None
 }
 
-/// The structure of an output: the labels and the heads of tables, with the rows of each table as one.
+/// Returns the structure of an output: its labels and the heads of its tables. The rows of a table count as one.
 fn structure<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut before: Option<&str> = None;
@@ -173,7 +175,8 @@ fn structure<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
         } else if line.trim().is_empty() {
             in_table = false;
         } else if ["reference work", "load average", "faster "].iter().any(|part| line.starts_with(part)) {
-            // They stand there if the machine was slower or busier for one of the two, and if the other engine is much faster.
+            // These lines depend on the machine: whether it was slower or busier for one of the two, and whether the
+            // other engine is much faster.
         } else {
             let label = line.split_whitespace().next().unwrap();
             let is_label =
@@ -221,14 +224,15 @@ fn the_pages_show_what_the_commands_print_today() {
             }
             let (mut code, mut is_undecided) = (0, false);
             for shown in &block {
-                // Each command has a shell of its own, which knows how the one before ended.
+                // Each command has a shell of its own, which gets the exit code of the previous command.
                 let command = format!("(exit {code}); {}", shown.command);
                 let (printed, status) = scratch.run(&command, library.as_deref());
                 code = status.code().unwrap_or(1);
                 count += 1;
                 let want = structure(shown.output.iter().map(String::as_str));
                 let got = structure(printed.lines());
-                // A command whose output the page leaves out only has to succeed; another one shows how it ends.
+                // A command whose output the page omits only has to succeed. Any other command must print what the page
+                // shows.
                 let is_right = match &shown.output[..] {
                     [] => status.success(),
                     // On a noisy machine a comparison of times decides nothing.

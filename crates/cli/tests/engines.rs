@@ -115,7 +115,8 @@ fn a_library_that_is_missing_or_for_another_processor_is_answered_in_three_lines
         }
         end(command.env("PATH", "/nowhere"))
     };
-    // The head of a library for RISC-V, where `pip` of a virtual environment in the working directory puts ONNX Runtime.
+    // The head of a library for RISC-V, in the place where `pip` puts ONNX Runtime in a virtual environment in the
+    // working directory.
     let library = ".venv/lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1";
     place.write(library, b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\xf3\0");
     let document = alone(&["engines", "--json"]).json();
@@ -137,7 +138,7 @@ fn a_library_that_is_missing_or_for_another_processor_is_answered_in_three_lines
     assert_eq!(lines[1..], expected, "{ended:?}");
 }
 
-/// A library of this C.
+/// Compiles a library from this C source. Returns its path.
 fn hostile(place: &Workplace, name: &str, source: &str) -> String {
     place.write(&format!("{name}.c"), format!("#include <stdlib.h>\n#include <unistd.h>\n{source}\n"));
     let library = place.path(name).display().to_string();
@@ -147,12 +148,12 @@ fn hostile(place: &Workplace, name: &str, source: &str) -> String {
     library
 }
 
-/// A library whose constructor does something else than to load.
+/// Compiles a library whose constructor does `what`.
 fn constructing(place: &Workplace, name: &str, what: &str) -> String {
     hostile(place, name, &format!("__attribute__((constructor)) static void begin(void) {{ {what}; }}"))
 }
 
-/// A library with a table of the functions `api` and `version`.
+/// Compiles a library with a table of the functions `api` and `version`.
 fn with_table(place: &Workplace, name: &str, api: &str, version: &str) -> String {
     let source = format!(
         "static void *none(void) {{ return 0; }}\nstatic void *table[] = {{ {api}, {version} }};\n\
@@ -180,7 +181,7 @@ fn a_library_that_nobody_has_tried_cannot_end_or_hang_the_command_that_looks_at_
     for (library, reason) in &cases {
         let start = Instant::now();
         let listed = end(place.command(&["engines"]).env("ORT_DYLIB_PATH", library));
-        // As long as it is said. The other bound is far off: machines may be busy.
+        // It waits as long as the message says. The upper bound is generous, because the machine may be busy.
         let waited = start.elapsed();
         let is_waited_for = reason.contains("20 s");
         assert!(!is_waited_for || (20..120).contains(&waited.as_secs()), "{waited:?}");

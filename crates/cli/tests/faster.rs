@@ -11,7 +11,7 @@ use opscope_model::testing::skipped;
 use process::{Ended, Workplace, end, model};
 use serde_json::{Value, json};
 
-/// `opscope benchmark` of a small model by the engine that is built in, because nothing chooses another.
+/// Returns `opscope benchmark` of a small model. It runs on the embedded engine, because nothing chooses another one.
 fn benchmark(place: &Workplace, library: &Path, options: &[&str]) -> Command {
     let digits = model("digits_cnn.onnx");
     let mut command = place.command(&[&["benchmark", &digits, "--loop", "3"], options].concat());
@@ -25,7 +25,7 @@ fn run(place: &Workplace, library: &Path, options: &[&str]) -> Ended {
     ended
 }
 
-/// What was kept of the other engine's time.
+/// Returns the stored result for the other engine: its path and its content.
 fn kept(place: &Workplace) -> Option<(PathBuf, Value)> {
     let entries = fs::read_dir(place.path("caches/opscope")).ok()?;
     let path =
@@ -38,7 +38,7 @@ fn kept(place: &Workplace) -> Option<(PathBuf, Value)> {
 fn the_first_screen_says_how_much_faster_onnx_runtime_was_measured_to_be() {
     let Ok(library) = Library::find(None) else { return skipped("no ONNX Runtime was found") };
     let (place, library) = (Workplace::new(), library.path().to_owned());
-    // A machine with much else to do may not answer in time, and then nothing is said.
+    // On a busy machine the engine may not answer in time, and then no line is printed.
     let measured = (0..20).find_map(|_| {
         run(&place, &library, &[]);
         let (path, document) = kept(&place).expect("the answer is kept");
@@ -68,7 +68,7 @@ fn the_first_screen_says_how_much_faster_onnx_runtime_was_measured_to_be() {
     assert_eq!(line(&chosen), None, "{chosen:?}");
     with_median(1e15);
     assert_eq!(line(&run(&place, &library, &[])), None, "it is not faster");
-    // The result for another library is not this one's.
+    // The stored result of one library is not used for another one.
     with_median(10.0);
     let other = place.path("other.so");
     fs::copy(&library, &other).unwrap();

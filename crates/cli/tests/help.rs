@@ -1,4 +1,4 @@
-//! The help in its three lengths, a model in the place of a command, and what is said to words of other tools.
+//! The help in its three lengths, a model in place of a command, and the messages for words of other tools.
 
 mod process;
 
@@ -87,12 +87,12 @@ fn a_model_in_the_place_of_a_command_is_benchmarked() {
         assert_eq!(ended.code, Some(0), "{line:?}: {ended:?}");
         assert_eq!(ended.json()["schema"], opscope(&place, &["benchmark", "m.onnx", "--json"]).json()["schema"]);
     }
-    // People put the model last, too.
+    // The model may also come last.
     let ended = opscope(&place, &["--loop", "2", "--json", "m.onnx"]);
     assert_eq!((ended.code, &ended.json()["NPU_compute_time"]["count"]), (Some(0), &2.into()), "{ended:?}");
     opscope(&place, &["--loop", "2", "inspect", "m.onnx"]).refused(2, &["unexpected argument '--loop'"]);
     opscope(&place, &["missing.onnx"]).refused(2, &["missing.onnx"]);
-    // A name without a path is a command, also where a file has it.
+    // A name without a path is a command, even if a file has this name.
     opscope(&place, &["model"]).refused(2, &["unknown command 'model'"]);
 }
 
@@ -187,7 +187,7 @@ fn quiet_prints_nothing_that_was_not_asked_for() {
     silent(&["export", "out/profiler/run", "--output", "exports", "--quiet"]);
     silent(&["export", "out/profiler/run", "--into", "set", "--quiet"]);
     silent(&["report", "out", "--quiet"]);
-    // What was asked for is printed.
+    // Requested output is still printed.
     let json = opscope(&place, &["benchmark", "m.onnx", "--json", "--quiet"]);
     assert_eq!((json.json()["schema"].as_str(), json.stderr.as_str()), (Some("opscope.summary/1"), ""));
     let table = opscope(&place, &["compare", "m.onnx", "m.onnx", "--quiet"]);

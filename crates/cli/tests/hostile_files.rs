@@ -1,5 +1,6 @@
-//! Files that someone else made: in the place of each file that a command reads lies a pipe without a writer, and then a file that no
-//! disk holds. The command ends soon, with little memory, and says what is wrong where it needed the file.
+//! Hostile files: each file that a command reads is replaced by a pipe without a writer, and then by a file that is
+//! larger than any disk. The command must end soon, with little memory. If it needed the file, it must say what is
+//! wrong.
 
 mod process;
 
@@ -15,11 +16,11 @@ use process::{Ended, Workplace, model};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-/// What lies in the place of a file.
+/// What replaces a file.
 #[derive(Debug, Clone, Copy)]
 enum Hostile {
     Pipe,
-    /// A file of 1 TiB, as long as the beginning of another one.
+    /// A file of 1 TiB that begins like the file that it replaces.
     Endless,
 }
 
@@ -39,7 +40,7 @@ impl Hostile {
     }
 }
 
-/// Runs a command that must come to its end. Its memory is so limited that it cannot read an endless file.
+/// Runs a command that must end. Its memory is so limited that it cannot read an endless file.
 fn ends(place: &Workplace, arguments: &[&str], what: &str) -> Ended {
     let mut command = place.command(arguments);
     command.env("XDG_CACHE_HOME", place.path("caches")).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -49,7 +50,7 @@ fn ends(place: &Workplace, arguments: &[&str], what: &str) -> Ended {
     prlimit(Some(pid), Resource::As, Rlimit { current: most, maximum: most }).unwrap();
     let (done, ended) = channel();
     thread::spawn(move || done.send(child.wait_with_output().unwrap()));
-    // It is reached by a command that hangs only.
+    // Only a command that hangs takes this long.
     let output = match ended.recv_timeout(Duration::from_secs(180)) {
         Err(RecvTimeoutError::Timeout) => {
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -66,7 +67,7 @@ fn ends(place: &Workplace, arguments: &[&str], what: &str) -> Ended {
     ended
 }
 
-/// A place with a model and all that a benchmark leaves of it, below `out`.
+/// Returns a place with a model, and with everything that a benchmark writes, below `out`.
 fn place() -> Workplace {
     let place = Workplace::new();
     fs::copy(model("digits_cnn.onnx"), place.path("m.onnx")).unwrap();
@@ -84,7 +85,7 @@ fn each(files: &[&str], commands: &[&[&str]], prepare: impl Fn(&Workplace)) {
             hostile.put(&path);
             for command in commands {
                 let ended = ends(&place, command, &format!("{hostile:?} as {file}"));
-                // What is left of a recording may be inspected.
+                // The rest of a recording can still be inspected.
                 let may_succeed = command[0] == "inspect";
                 assert!(may_succeed || ended.code != Some(0), "{command:?} with {hostile:?} as {file}: {ended:?}");
                 assert!(ended.stderr.len() + ended.stdout.len() < 1 << 16, "{command:?} with {hostile:?} as {file}");
@@ -121,7 +122,7 @@ fn the_files_of_a_dump() {
 
 #[test]
 fn a_dump_in_progress_whose_process_is_gone() {
-    // It is replaced, which removes what opscope wrote: the index says what that is.
+    // A new run replaces it, and removes the files that opscope wrote. The index lists them.
     for hostile in Hostile::ALL {
         for file in ["manifest.json", "index.jsonl"] {
             let place = place();
@@ -196,7 +197,7 @@ fn data_beside_a_model() {
         assert_eq!(ends(&place, &["benchmark", "m.onnx", "--loop", "1"], "nothing").code, Some(0));
         hostile.put(&place.path("data.bin"));
         let ended = ends(&place, &["benchmark", "m.onnx", "--loop", "1"], &format!("{hostile:?} as data"));
-        // An endless file has the bytes that are needed, where there are addresses for it.
+        // An endless file has the bytes that are needed. Mapping it succeeds if there are enough addresses.
         assert!(ended.code != Some(0) || matches!(hostile, Hostile::Endless), "{ended:?}");
     }
 }

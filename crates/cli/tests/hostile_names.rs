@@ -29,7 +29,7 @@ fn hostile(suffix: &str) -> String {
     format!("{HOSTILE}{suffix}")
 }
 
-/// A model that runs and has only hostile names.
+/// Writes a model that can be run and has only hostile names.
 fn write_model(place: &Workplace) -> String {
     let (a, b, c, d, batch) = (hostile("a"), hostile("b"), hostile("c"), hostile("d"), hostile("n"));
     let (one, two) = (hostile("one"), hostile("two"));

@@ -10,7 +10,7 @@ fn inspect(place: &Workplace, arguments: &[&str]) -> Ended {
     end(&mut place.command(&[&["inspect"], arguments].concat()))
 }
 
-/// Inspects without an error; the text has all of these.
+/// Inspects a path without an error, and checks that the output has all of these texts.
 fn shows(place: &Workplace, path: &str, texts: &[&str]) {
     let ended = inspect(place, &[path]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
@@ -19,7 +19,7 @@ fn shows(place: &Workplace, path: &str, texts: &[&str]) {
     }
 }
 
-/// A directory where the model ran, with the data of one instrument below `out`.
+/// Returns a directory in which the model ran, with the data of one instrument below `out`.
 fn after(instrument: &str) -> Workplace {
     let place = Workplace::new();
     let image = model("digits_cnn.input.image.npy");
@@ -43,7 +43,7 @@ fn a_model_is_shown_with_its_operators_and_their_attributes() {
     assert_eq!(json["outputs"][0]["name"], "probabilities");
 }
 
-/// The expectations are those of the network's layers, counted by hand from their shapes.
+/// The expected numbers were counted by hand from the shapes of the network's layers.
 #[test]
 fn a_model_is_summed_up_in_one_screen_with_its_parameters_and_operations() {
     let place = Workplace::new();

@@ -1,5 +1,5 @@
-//! `scripts/install`: which parts it puts where, and that removing leaves nothing. The build is a directory of small
-//! stand-ins.
+//! `scripts/install`: where it installs which parts, and that an uninstallation leaves nothing. The build is a
+//! directory of small stand-ins.
 
 mod process;
 
@@ -9,10 +9,10 @@ use std::process::Command;
 
 use process::{Ended, Workplace, end};
 
-/// A crate of `abi/` has an archive of this name.
+/// The names of the archives, one for each library in `abi/`.
 const ARCHIVES: [&str; 7] = ["c", "ascendcl", "cudbg", "ort", "rocprofiler_sdk", "rocprofiler_v2", "roctx"];
 
-/// The names that loaders look for, of every vendor's library.
+/// The names of every vendor's library, which loaders look for.
 const VENDORS: [&str; 6] = [
     "librocprofiler-sdk.so.1",
     "librocprofiler-sdk-roctx.so.1",
@@ -26,13 +26,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// What cargo would build: a command that writes a page and scripts, and archives of a function or two.
+/// Returns a place with stand-ins for what cargo would build: a command that writes a page and scripts, and archives of
+/// one or two functions.
 fn built() -> Workplace {
     let place = Workplace::new();
     let command =
         "#!/bin/sh\ncase $1 in manual) mkdir -p \"$2\" && echo page >\"$2/opscope.1\" ;; *) echo script ;; esac\n";
     let command = place.write("built/opscope", command);
-    // What programs that are installed with a library are linked with.
+    // The functions that programs that are installed with a library are linked with.
     let code =
         "unsigned cudbgDebuggerCapabilities;\nint cudbgGetAPI(void) { return 0; }\nint cudbgMain(void) { return 0; }\n";
     place.write("stub.c", code);
@@ -93,10 +94,10 @@ fn only_the_parts_that_are_named_are_installed() {
     for name in ["bin/opscope", "lib/librocprofiler-sdk.so.1", "lib/opscope", "share/man"] {
         assert!(!files.iter().any(|file| file == name), "{name}: {files:?}");
     }
-    // Another choice replaces it: nothing of the first one is left.
+    // Another choice of parts replaces the first one, of which nothing is left.
     install(&place, &["some", "--only", "command"]);
     assert!(!place.path("some/lib").exists() && place.path("some/bin/opscope").is_file());
-    // The licences are those of what is installed.
+    // The licences are those of the installed parts.
     let licences = |prefix: &str| place.text(&format!("{prefix}/share/doc/opscope/THIRD-PARTY.txt"));
     let command = licences("some");
     assert!(command.contains("\nclap_builder ") && command.contains("\ntract-core "), "{} bytes", command.len());
@@ -121,7 +122,7 @@ fn the_installed_uninstaller_removes_what_was_installed_and_nothing_else() {
     let place = built();
     place.write("moved-from/lib/mine.so", "mine");
     install(&place, &["moved-from"]);
-    // It removes the installation that it belongs to, wherever that was moved to.
+    // The script removes the installation that it belongs to, even after the installation was moved.
     fs::rename(place.path("moved-from"), place.path("to")).unwrap();
     let ended = end(&mut Command::new(place.path("to/bin/opscope-uninstall")));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
@@ -154,7 +155,8 @@ fn one_program_runs_with_the_libraries_in_front() {
     assert_eq!(line, format!("export LD_LIBRARY_PATH={vendor}:/earlier\n"));
     opscope(&["vendor-env", "./no-such-program"]).refused(1, &["./no-such-program cannot be started: "]);
 
-    // For cuda-gdb, a library is loaded that is told so. Without a program there is nothing to load it into.
+    // For cuda-gdb, a library is preloaded, and a variable tells it to serve cuda-gdb. Without a program there is
+    // nothing to load it into.
     opscope(&["vendor-env", "--cuda-gdb", "true"]).refused(1, &["opscope/cudbg/libcuda.so.1 is missing"]);
     fs::create_dir_all(place.path().join("lib/opscope/vendor/opscope/cudbg")).unwrap();
     let driver = format!("{vendor}/opscope/cudbg/libcuda.so.1");

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use process::{Workplace, end};
 
-/// The commands that `opscope help` lists.
+/// Returns the commands that `opscope help` lists.
 fn commands(place: &Workplace) -> Vec<String> {
     let help = end(&mut place.command(&["help"])).stdout;
     let listed = help.split("Commands:\n").nth(1).expect("a list of commands").split("\n\n").next().unwrap();
@@ -21,7 +21,7 @@ fn commands(place: &Workplace) -> Vec<String> {
     commands
 }
 
-/// The long options that a command's help lists.
+/// Returns the long options that a command's help lists.
 fn options(place: &Workplace, command: &str) -> Vec<String> {
     let help = end(&mut place.command(&[command, "--help"])).stdout;
     // A line that is not indented is a sentence.
@@ -31,7 +31,7 @@ fn options(place: &Workplace, command: &str) -> Vec<String> {
     names.map(|name| name.split(['[', '=']).next().unwrap().to_owned()).collect()
 }
 
-/// What bash offers for the last word.
+/// Returns the completions that bash offers for the last word.
 fn offered(place: &Workplace, words: &[&str]) -> Vec<String> {
     let complete = r#"
         source ./opscope.bash

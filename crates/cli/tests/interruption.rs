@@ -12,7 +12,7 @@ use process::{Ended, Workplace, end, engine, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A run that would take days. It has measured something when its recording grows.
+/// Starts a benchmark that would take days, and waits until its recording has some runs.
 fn endless(place: &Workplace, arguments: &[&str]) -> Child {
     let model = model("digits_cnn.onnx");
     let fixed = ["benchmark", &model, "--loop", "10000000000", "--output", "out", "--output-dirname", "run"];
@@ -20,7 +20,7 @@ fn endless(place: &Workplace, arguments: &[&str]) -> Child {
     let mut command = place.command(&[&fixed[..], &watched, arguments].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let records = place.path("out/profiler/run.partial/records.bin");
-    // 64 KiB are some two hundred runs, of which one is the warm-up.
+    // 64 KiB are about two hundred runs. One of them is a warm-up.
     while records.metadata().map_or(0, |file| file.len()) < 1 << 16 {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it recorded anything");
         std::thread::yield_now();
@@ -107,13 +107,13 @@ fn a_run_that_is_interrupted_does_not_take_the_place_of_a_whole_one() {
         ended.says(&["out/profiler/run.partial"]);
         let kept: Vec<_> = files(&place, "out").into_iter().filter(|(name, _)| !name.contains(".partial")).collect();
         assert!(kept == whole, "the whole run is as it was: {:?}", place.tree("out"));
-        // What was interrupted does not block the name.
+        // An interrupted run does not block its name.
         place.benchmark_well(&[&[model.as_str(), "--loop", "4", "--overwrite"], &named[..]].concat());
         assert!(place.tree("").iter().all(|path| !path.contains(".partial")), "{:?}", place.tree(""));
     }
 }
 
-/// The files below a directory with what they hold.
+/// Returns the files below a directory, with their contents.
 fn files(place: &Workplace, name: &str) -> Vec<(String, Vec<u8>)> {
     let paths = place.tree(name).into_iter().map(|path| format!("{name}/{path}"));
     paths.filter_map(|path| Some((path.clone(), std::fs::read(place.path(&path)).ok()?))).collect()
@@ -206,7 +206,8 @@ fn ctrl_c_while_it_exports_ends_the_exports_and_says_how_to_make_them() {
     assert_eq!(place.tree("out/profiler/run").len(), 3 + 5);
 }
 
-/// A command whose files may not become larger than this, in KiB. Other files still have room, unlike on a full disk.
+/// Runs a command whose files must not become larger than this, in KiB. Unlike on a full disk, there is still space for
+/// other files.
 fn limited(place: &Workplace, kibibytes: u32, arguments: &[&str]) -> Ended {
     let script = format!("ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
     let mut command = Command::new("bash");
@@ -252,7 +253,7 @@ fn a_full_disk_of_any_size_costs_no_result_and_the_recording_says_what_is_missin
             let _mounted = SmallDisk::mount(&disk, kibibytes);
             let ended = place.benchmark(&arguments.concat());
             if ended.code == Some(1) {
-                // There was no room for an empty recording, so nothing ran.
+                // There was no space for an empty recording, so nothing ran.
                 ended.refused(1, &["No space left on device"]);
                 assert_eq!(place.tree("disk"), [""; 0], "{kibibytes} KiB");
                 refused += 1;
@@ -279,7 +280,7 @@ fn a_full_disk_leaves_a_dump_that_says_what_is_missing() {
     with_disks("a_full_disk_leaves_a_dump_that_says_what_is_missing", || {
         let place = Workplace::new();
         let model = model("digits_cnn.onnx");
-        // The tensors of this batch have 200 to 400 KiB: some have room.
+        // The tensors of this batch have 200 to 400 KiB, so some of them fit.
         let disk = place.path("disk");
         let _mounted = SmallDisk::mount(&disk, 1024);
         let ended =

@@ -1,4 +1,4 @@
-//! `--isolate`: what a job leaves whose process dies, and that nothing else differs.
+//! `--isolate`: what remains of a job whose process dies, and that nothing else differs.
 
 mod process;
 
@@ -19,7 +19,8 @@ use serde_json::Value;
 
 const DIGITS: &str = "digits_cnn.onnx";
 
-/// A library in the process that crashes in a dispatch, as a bug of an engine's library would.
+/// A library that crashes in a dispatch, as a bug of an engine's library would. It is loaded into the process of the
+/// job.
 const CRASH: &str = r#"
 #include "opscope_producer.h"
 #include <stdlib.h>
@@ -41,7 +42,7 @@ int opscope_attach_producer(opscope_producer_t *table)
 }
 "#;
 
-/// A command in whose process a library crashes at its dispatch number `at`.
+/// Returns a command whose process crashes in a library, at its dispatch number `at`.
 fn crashing(place: &Workplace, crash: &str, at: u64, arguments: &[&str]) -> Command {
     library(&place.path("lib").join(V2), CRASH, &[&format!("-DCRASH={crash}"), &format!("-DAT={at}")]);
     let mut command = place.command(arguments);
@@ -49,7 +50,7 @@ fn crashing(place: &Workplace, crash: &str, at: u64, arguments: &[&str]) -> Comm
     command
 }
 
-/// A run that would take days.
+/// The options of a benchmark that would take days.
 const ENDLESS: [&str; 6] = ["--loop", "10000000000", "--output", "out", "--output-dirname", "run"];
 
 fn piped(command: &mut Command) -> Child {
@@ -71,7 +72,7 @@ fn wait_for_bytes(place: &Workplace, command: &mut Child, file: &str, bytes: u64
     }
 }
 
-/// The process in which the job of a command runs.
+/// Returns the process in which the job of a command runs.
 fn child_of(command: &Child) -> Pid {
     let children = format!("/proc/{0}/task/{0}/children", command.id());
     loop {
@@ -83,7 +84,7 @@ fn child_of(command: &Child) -> Pid {
     }
 }
 
-/// Checks a dump whose process died, and returns how many tensors it has: those of a whole dump up to a place.
+/// Checks a dump whose process died: its tensors are the first ones of a whole dump. Returns how many there are.
 fn is_a_prefix(place: &Workplace, whole: &[Value], signal: &str) -> usize {
     assert_eq!(
         place.tree("out").iter().filter(|path| path.contains(".partial") || path.contains(".reserve")).count(),
@@ -188,10 +189,11 @@ fn a_process_that_is_killed_while_a_debugger_holds_it_leaves_what_was_captured_b
 
 #[test]
 fn a_recording_of_a_process_that_is_killed_has_every_record_once() {
-    // Held at an operator, with nothing written since the last flush; and in the middle of writing.
+    // The process is killed while a run is held at an operator, with nothing written since the last flush; and in the
+    // middle of writing.
     for held in [true, false] {
         if held && engine::is_onnxruntime() {
-            // Its optimised runs can be held nowhere.
+            // An optimised run of ONNX Runtime cannot be held at any operator.
             continue;
         }
         let place = Workplace::new();
@@ -222,7 +224,7 @@ fn a_recording_of_a_process_that_is_killed_has_every_record_once() {
         }
         let (last, before) = dispatches.values().next_back().zip(dispatches.values().next()).unwrap();
         let runs: Vec<u64> = dispatches.keys().copied().collect();
-        // The first runs with ONNX Runtime are without times.
+        // The first runs of ONNX Runtime have no times.
         let first = if engine::is_onnxruntime() { 5 } else { 0 };
         assert_eq!(runs, (first..first + runs.len() as u64).collect::<Vec<_>>(), "no run is missing");
         assert!(dispatches.values().rev().skip(1).all(|kernels| kernels == before), "every dispatch is there once");
@@ -360,7 +362,7 @@ fn the_job_dies_with_its_parent() {
     let mut command = measuring(&place);
     let child = child_of(&command);
     command.kill().unwrap();
-    // The child has the other ends of the pipes, so they end with it.
+    // The child has the other ends of the pipes, so they are closed when it dies.
     let ended = wait(command);
     assert_eq!(ended.code, None, "{ended:?}");
     let stat = format!("/proc/{}/stat", child.as_raw_nonzero());

@@ -1,11 +1,12 @@
-//! Names of a model that PyTorch exported: modules, classes and lines of source, wherever operators are shown or chosen.
+//! Names of a model that PyTorch exported: modules, classes and source lines are shown wherever operators are shown or
+//! chosen.
 
 mod process;
 
 use process::{Ended, Workplace, end, model};
 use serde_json::{Value, json};
 
-/// A network of PyTorch's default exporter: `node_softmax` lies in `layers.0.attn`.
+/// Returns a network from PyTorch's default exporter. Its `node_softmax` lies in `layers.0.attn`.
 fn network() -> String {
     model("torch/network.onnx")
 }
@@ -27,7 +28,7 @@ fn inspect(place: &Workplace, arguments: &[&str]) -> Ended {
     ended
 }
 
-/// The operators of a dump, without those that the model's own forward calls.
+/// Returns the operators of a dump, except those that the model's own `forward` calls.
 fn dumped(arguments: &[&str]) -> Vec<Value> {
     let place = Workplace::new();
     let fixed = ["--dump", "--output", "out", "--output-dirname", "first", "--warmup-count", "0"];
@@ -91,7 +92,7 @@ fn timelines_and_tables_say_module_class_and_source() {
     assert_eq!(softmax["args"]["module"], "layers.0.attn");
     assert_eq!(softmax["args"]["class"], "train_lib.attention.Attention");
     assert_eq!(softmax["args"]["source"], LINE);
-    // Perfetto's format holds the same texts.
+    // The timeline in Perfetto's format has the same texts.
     let bytes = std::fs::read(place.path("out/profiler/first/timeline.pftrace")).unwrap();
     for text in [SOFTMAX, LINE] {
         assert!(bytes.windows(text.len()).any(|window| window == text.as_bytes()), "{text}");
@@ -107,7 +108,7 @@ fn the_page_shows_modules_and_lines_of_source() {
     for text in [SOFTMAX, "node_softmax", LINE, "layers.0"] {
         assert!(page.contains(text), "the page has no {text}");
     }
-    // A dump's page has them without its model.
+    // A page of a dump has them even without the model.
     let dumped = ["--dump", "--output", "values", "--output-dirname", "first", "--warmup-count", "0"];
     let copy = place.write("copy.onnx", std::fs::read(network()).unwrap());
     place.benchmark_well(&[&["copy.onnx"], &dumped[..]].concat());
@@ -129,7 +130,7 @@ fn a_dump_says_where_its_tensors_come_from() {
     assert_eq!(softmax["source"]["line"], 18);
     let second = lines.iter().find(|line| line["operator"] == "node_relu_1").unwrap();
     assert_eq!(second["display_name"], "stem (Relu #2)", "two of a type in a module are told apart");
-    // The innermost line of the user, although PyTorch's own linear.py lies between.
+    // This is the innermost line of the user's code, although PyTorch's own linear.py lies in between.
     let linear = lines.iter().find(|line| line["operator"] == "node_MatMul_6").unwrap();
     assert_eq!((&linear["module"], &linear["source"]["line"]), (&json!("layers.0.attn.q"), &json!(17)));
     let log = lines.iter().find(|line| line["operator"] == "node_log").unwrap();
@@ -219,7 +220,7 @@ fn the_verdict_of_compare_names_the_line_of_source() {
     let lines = format!("\n  head (Gemm) in torch.nn.modules.linear.Linear\n  {line}\n");
     assert!(ended.stdout.contains(&lines), "{ended:?}");
     assert_eq!(compare(&["--json"]).json()["first_divergence"]["origin"]["source"]["line"], 42);
-    // Dumps say it themselves.
+    // Dumps contain the names themselves.
     let values = ["--dump", "--output", ".", "--warmup-count", "0", "--output-dirname"];
     for (file, name) in [("changed.onnx", "changed"), (network().as_str(), "right")] {
         place.benchmark_well(&[&[file], &values[..], &[name]].concat());

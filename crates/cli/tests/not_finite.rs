@@ -11,7 +11,8 @@ use serde_json::Value;
 
 const NAN: [&str; 2] = ["nan.onnx", "nan.input.x.npy"];
 
-/// The model whose logarithm computes NaN, with its input, in a directory with a name that a shell has to be told of.
+/// Returns a directory with a model whose logarithm computes NaN, and its input. A shell has to quote the directory's
+/// name.
 fn place() -> Workplace {
     let place = Workplace::new();
     for name in NAN {
@@ -22,7 +23,7 @@ fn place() -> Workplace {
 
 const MODEL: [&str; 3] = ["it's here/nan.onnx", "--input", "it's here/nan.input.x.npy"];
 
-/// The command that a warning prints.
+/// Returns the command that a warning prints.
 fn command(ended: &Ended) -> String {
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("NaN")).collect();
     let [line] = lines[..] else { panic!("one line says it: {ended:?}") };
@@ -30,7 +31,7 @@ fn command(ended: &Ended) -> String {
     command.to_owned()
 }
 
-/// Runs a command as a user would who pasted it into a shell.
+/// Runs a command as if a user had pasted it into a shell.
 fn pasted(place: &Workplace, command: &str) -> Ended {
     let program = Path::new(env!("CARGO_BIN_EXE_opscope")).parent().unwrap().display();
     let mut shell = Command::new("sh");
@@ -63,7 +64,7 @@ fn the_command_runs_what_ran_whatever_batch_was_wished_for_and_in_whatever_order
     let ended = place.benchmark_well(&[&MODEL[..], &["--batch-size", "8", "--loop", "1"]].concat());
     let found = pasted(&place, &command(&ended));
     assert!(found.stdout.contains("after #1 log (Log)"), "{}: {found:?}", command(&ended));
-    // In another tool's spelling files stand in the order of the inputs, and the last option counts.
+    // In another tool's spelling, files follow the order of the inputs, and the last option counts.
     let dims: &[&str] = &["3"];
     let nodes = [onnx::node("log", "Log", &["first"], &["l"]), onnx::node("sum", "Add", &["l", "second"], &["s"])];
     let file = onnx::file("two", "a test", &[("first", dims), ("second", dims)], &nodes, &[("s", dims)]);

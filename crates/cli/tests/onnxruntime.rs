@@ -23,7 +23,7 @@ use process::{Workplace, csv, end, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// A place to run commands in, or `None` where there is no ONNX Runtime.
+/// Returns a place to run commands in, or `None` if there is no ONNX Runtime.
 fn place() -> Option<Workplace> {
     match Library::find(None) {
         Ok(_) => Some(Workplace::new()),
@@ -42,7 +42,7 @@ const MODELS: [(&str, &str, &str); 3] = [
     ("token_classifier", "input_ids", "logits"),
 ];
 
-/// A model of an operator that tract does not have, in this domain.
+/// Returns a model of an operator that tract does not have, in this domain.
 fn determinant(domain: &str) -> Vec<u8> {
     let mut det = node("determinant", "Det", &["x"], &["y"]);
     det.domain = domain;
@@ -83,7 +83,7 @@ fn a_profile_names_the_operators_of_the_file_and_credits_conversions_to_those_th
     let fixed = ["--profiler", "--loop", "3", "--verify", "off", "-o", "out", "-od", "run", "--details"];
     let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
     assert!(!ended.stdout.contains("\nadded by the engine "), "{ended:?}");
-    // Before which operator the library changes the layout depends on the processor.
+    // The processor decides before which operator the library changes the layout.
     assert!(["Conv, Reorder", "MaxPool, Reorder"].iter().any(|kernels| ended.stdout.contains(kernels)), "{ended:?}");
     assert!(ended.stdout.contains("\nprofile "), "{ended:?}");
     assert!(ended.stdout.contains("\nengine's profile ") && ended.stdout.contains("3 runs without: "), "{ended:?}");
@@ -230,7 +230,8 @@ fn a_model_that_tract_refuses_names_the_engine_that_runs_it() {
     assert!(!neither.stderr.contains("onnxruntime"), "{neither:?}");
 }
 
-/// ONNX Runtime's library, except that a process that is started to try a model says its number and then waits for ever.
+/// ONNX Runtime's library, with a change: in a process that was started to try a model, it writes the process number
+/// and then waits forever.
 const WAITS: &str = r#"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -273,7 +274,7 @@ fn a_process_that_tries_a_model_dies_with_the_command_that_started_it() {
         let mut number = String::new();
         from.read_line(&mut number).unwrap();
         let _ = send.send(number);
-        // It ends when no process has it open for writing.
+        // The pipe ends when no process has it open for writing.
         from.read_to_end(&mut Vec::new()).unwrap();
         let _ = send.send("ended".to_owned());
     });
@@ -453,7 +454,7 @@ fn recordings_of_two_engines_are_compared_by_the_operators_that_each_fuses() {
     for row in &fused {
         assert!(row["change"]["a_ns"].as_f64() > Some(0.0) && row["change"]["b_ns"].as_f64() > Some(0.0), "{row}");
     }
-    // Conversions of layout are in the rows of the operators that they serve.
+    // Conversions of layout are part of the rows of the operators that need them.
     assert_eq!((of("new"), of("gone")), (vec![], vec![]));
     assert!(json["surroundings"].as_array().unwrap().iter().any(|fact| fact["what"] == "engine"), "{json}");
     // 50 runs of this model take milliseconds.

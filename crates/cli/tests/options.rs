@@ -119,14 +119,14 @@ fn the_report_says_what_a_run_needs_in_memory_for_tensors() {
         assert_eq!(report["run_memory"], Value::Null, "it does not say what it holds");
         return;
     }
-    // The input with four numbers of four bytes, and what the second operator takes and gives.
+    // Three tensors of four numbers of four bytes: the model's input, and the input and output of the second operator.
     assert_eq!(report["run_memory"], json!({"bytes": 48, "operator": "Add_1", "unknown": 0}));
     assert_eq!(place.json("out/one_summary.json")["run_memory"], report["run_memory"]);
     let text = place.benchmark_well(&[&exact[..], &["-od", "two", "--details"]].concat()).stdout;
     assert!(text.contains("\nmemory    48 B of tensors at once in a run, at Add_1\n"), "{text}");
 }
 
-/// Returns the throughput of the mean as samples in a run, and the shape of the first input.
+/// Returns the samples in a run, according to the throughput of the mean, and the shape of the first input.
 fn batch(report: &Value) -> (f64, Value) {
     let mean = report["NPU_compute_time"]["mean"].as_f64().unwrap();
     let samples = report["throughput"].as_f64().unwrap() * mean / 1000.0;
@@ -207,7 +207,7 @@ fn a_range_of_shapes_gives_a_table_with_the_highest_throughput_first() {
     let range = "hidden_states:1~2,8-16,64";
     let ended = place.benchmark_well(&[&[transformer.as_str(), "--dym-shape-range", range], &RUN[..]].concat());
     let shapes = ["[1, 8, 64]", "[1, 16, 64]", "[2, 8, 64]", "[2, 16, 64]"];
-    // A thousand has a comma.
+    // Thousands are separated by commas.
     let number = |text: &str| text.replace(',', "").parse::<f64>().unwrap();
     let rows: Vec<&str> = ended.stdout.lines().filter(|line| shapes.iter().any(|shape| line.contains(shape))).collect();
     assert_eq!(rows.len(), 4, "{ended:?}");
@@ -340,7 +340,7 @@ fn warm_up_runs_are_neither_counted_nor_profiled_as_measured() {
     }
 }
 
-/// The median's confidence interval in percent of the median.
+/// Returns the width of the median's confidence interval in percent of the median.
 fn width(report: &Value) -> f64 {
     let interval = &report["median_interval_95"];
     let width = interval[1].as_f64().unwrap() - interval[0].as_f64().unwrap();
@@ -350,7 +350,7 @@ fn width(report: &Value) -> f64 {
 #[test]
 fn until_stable_repeats_until_the_interval_is_narrow() {
     let place = Workplace::new();
-    // Even on a busy machine, the interval becomes narrower than the median at some time.
+    // Even on a busy machine, the interval becomes narrower than the median sooner or later.
     let limits = ["--until-stable", "100%", "--duration", "3600"];
     let report = place.benchmark_well(&[&[model("digits_cnn.onnx").as_str(), "--json"], &limits[..]].concat()).json();
     assert!(width(&report) <= 100.0 && report["complete"] == true, "{report}");
@@ -360,7 +360,7 @@ fn until_stable_repeats_until_the_interval_is_narrow() {
 #[test]
 fn until_stable_gives_up_when_its_time_is_over_and_says_so() {
     let place = Workplace::new();
-    // Shorter than a tick of the clock.
+    // This interval is shorter than a tick of the clock.
     let limits = ["--until-stable", "0.0000001", "--duration", "0.2", "--loop", "7"];
     let ended = place.benchmark(&[&[model("digits_cnn.onnx").as_str(), "--json"], &limits[..]].concat());
     assert_eq!(ended.code, Some(3), "{ended:?}");

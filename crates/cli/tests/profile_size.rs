@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use process::{Workplace, csv, end, model};
 use serde_json::Value;
 
-/// A profiled job into `out/profiler/run`, which must succeed.
+/// Profiles a job into `out/profiler/run`. It must succeed.
 fn profiled(arguments: &[&str]) -> (Workplace, process::Ended) {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
@@ -16,14 +16,14 @@ fn profiled(arguments: &[&str]) -> (Workplace, process::Ended) {
     (place, ended)
 }
 
-/// The runs that a table of dispatches shows, and how many rows it has.
+/// Returns the runs that a table of dispatches shows, and how many rows it has.
 fn runs_of_table(place: &Workplace, directory: &str) -> (BTreeSet<u64>, usize) {
     let rows = csv(&place.text(&format!("{directory}/op_summary.csv")));
     let run = rows[0].iter().position(|column| column == "Run").unwrap();
     (rows[1..].iter().map(|row| row[run].parse().unwrap()).collect(), rows.len() - 1)
 }
 
-/// The runs that a timeline shows, each with its duration, and the arguments of its first event.
+/// Returns the runs that a timeline shows, each with its duration, and the arguments of its first event.
 fn runs_of_timeline(place: &Workplace, directory: &str) -> (Vec<(u64, f64)>, Value) {
     let timeline = place.json(&format!("{directory}/timeline.json"));
     let events = timeline.as_array().unwrap();
@@ -32,7 +32,7 @@ fn runs_of_timeline(place: &Workplace, directory: &str) -> (Vec<(u64, f64)>, Val
     (runs.map(run).collect(), events[0]["args"].clone())
 }
 
-/// How many dispatches the table of operator types counts.
+/// Returns how many dispatches the table of operator types counts.
 fn counted(place: &Workplace, directory: &str) -> u64 {
     let rows = csv(&place.text(&format!("{directory}/op_statistic.csv")));
     let count = rows[0].iter().position(|column| column == "Count").unwrap();

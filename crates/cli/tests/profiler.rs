@@ -12,7 +12,7 @@ const EXPORTS: [&str; 5] =
     ["api_statistic.csv", "op_statistic.csv", "op_summary.csv", "timeline.json", "timeline.pftrace"];
 const RAW: [&str; 3] = ["manifest.json", "names.jsonl", "records.bin"];
 
-/// A profiled run into `out/profiler/run`.
+/// Profiles a run into `out/profiler/run`.
 fn profiled(arguments: &[&str]) -> (Workplace, process::Ended) {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
@@ -21,7 +21,7 @@ fn profiled(arguments: &[&str]) -> (Workplace, process::Ended) {
     (place, ended)
 }
 
-/// How many events of each category a timeline has; counters are listed by their names.
+/// Returns how many events of each category a timeline has. Counters are listed by their names.
 fn categories(place: &Workplace) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for event in place.json("out/profiler/run/timeline.json").as_array().unwrap() {
@@ -35,13 +35,13 @@ fn categories(place: &Workplace) -> BTreeMap<String, usize> {
     found
 }
 
-/// The categories of a timeline recorded with only this switch on.
+/// Returns the categories of a timeline that was recorded with only this switch on.
 fn with_only(switch: &str) -> Vec<String> {
     with_only_for(switch, 1)
 }
 
-/// The categories of a run that is long enough to measure the load of processors: the system counts in ticks, and a short run
-/// ends within one.
+/// As [`with_only`], but repeats with longer benchmarks until there are events of `kind`. The system counts the load of
+/// processors in ticks, and a short run ends within one.
 fn with_only_until(switch: &str, kind: &str) -> Vec<String> {
     let longer = (0..6).map(|power| with_only_for(switch, 10_usize.pow(power)));
     longer.into_iter().find(|kinds| kinds.iter().any(|known| known.starts_with(kind))).unwrap_or_default()
@@ -122,7 +122,7 @@ fn the_tables_have_the_columns_and_rows_that_scripts_look_for() {
     let calls = table("api_statistic.csv");
     assert_eq!(calls[0].join(","), "Device_id,Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance");
     let runs = calls.iter().find(|row| row[2] == "run").unwrap();
-    // Beside an engine's own profile, as many runs are done without it.
+    // If the engine has a profile of its own, as many runs are done without it.
     let all = if engine::is_onnxruntime() { "8" } else { "5" };
     assert_eq!(runs[4], all, "three runs and two that warmed up");
 }
@@ -218,7 +218,7 @@ fn switches(place: &Workplace) -> Value {
     place.json("out/profiler/run/manifest.json")["switches"].clone()
 }
 
-/// The switches of a recording that was made with these options, and its number of records of each kind.
+/// Makes a recording with these options. Returns its switches, and the kinds of its records.
 fn recorded(options: &[&str]) -> (Value, Vec<String>) {
     let (place, _) = profiled(options);
     (switches(&place), categories(&place).into_keys().collect())
@@ -255,7 +255,7 @@ fn the_full_set_of_switches_with_their_values_is_one_command_line() {
         ("task-memory", false),
         ("aicpu", true),
     ];
-    // As in the original, and each inverted.
+    // The switches are set as in the original, and then each is inverted.
     let sets: [fn(bool) -> bool; 2] = [|on| on, |on| !on];
     for set in sets {
         // ONNX Runtime does not report memory.
@@ -389,7 +389,7 @@ fn exporting_a_recording_that_somebody_else_made_writes_through_no_link_in_it() 
         }
     }
     std::os::unix::fs::symlink(place.path("not-yet"), recording.join("msprof_tx.csv")).unwrap();
-    // Links with the names of the exports exist, so nothing is written; without them everything is.
+    // While links with the names of the exports exist, nothing is written. Without the links, everything is.
     let ended = place.export(&["out/profiler/run"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:?}");
     EXPORTS.iter().for_each(|name| fs::remove_file(recording.join(name)).unwrap());

@@ -37,7 +37,7 @@ fn the_process_that_is_killed() {
     }
 }
 
-/// Starts that process, kills it after it has emitted, and returns its number.
+/// Starts a process that runs `the_process_that_is_killed`, kills it after it has emitted, and returns its number.
 fn killed(file: &Path) -> u32 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "the_process_that_is_killed", "--ignored", "--nocapture", "--test-threads=1"])
@@ -89,7 +89,7 @@ fn a_cut_file_of_a_buffer_ends_well_only_if_every_record_is_there() {
         let ended = recover(&place, &["cut"]);
         match ended.code {
             Some(2) => ended.refused(2, &["cut"]),
-            // What is missing was never written to.
+            // The missing part of the file was never written to.
             Some(0) => assert!(ended.stdout.contains("501 records"), "{length} bytes: {ended:?}"),
             code => {
                 assert_eq!(code, Some(3), "{length} bytes: {ended:?}");

@@ -179,7 +179,7 @@ fn a_nan_on_one_side_only_is_a_difference_and_the_first_one_is_named_in_the_orde
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
     let same = page(&place, &["out/dump/good", "out/dump/good"], "same.html");
     assert!(same.contains("<p class=\"finding good\">good agrees with good, the reference: "), "{}", same.len());
-    // The file is not needed for the order: the dump has it.
+    // The model's file is not needed for the order of execution, because the dump has it.
     std::fs::remove_file(place.path("nan.onnx")).unwrap();
     let html = page(&place, &["out/dump/good", "out/dump/nan"], "alone.html");
     assert!(html.contains("The first tensor that differs</strong> is <code>a</code>"), "without the model");

@@ -1,4 +1,5 @@
-//! How far operators are from what the machine reaches: `opscope machine`, and what `opscope inspect` shows of a recording.
+//! How close operators come to what the machine reaches: `opscope machine`, and what `opscope inspect` shows of a
+//! recording.
 
 mod process;
 
@@ -7,15 +8,16 @@ use std::fs;
 use process::{Ended, Workplace, end, model};
 use serde_json::Value;
 
-/// Operations of digits_cnn for one image, counted by hand: the weights of every window twice, and the biases; two for each
-/// element of a normalisation; one for each of a Relu; the windows of the poolings; five for each of the softmax.
+/// The operations of digits_cnn for one image, counted by hand: two for each weight in every window, and one for each
+/// bias; two for each element of a normalisation; one for each element of a Relu; one for each element in the windows
+/// of the poolings; five for each element of the softmax.
 const DIGITS_FLOPS: u64 = (512 * (2 * 9 + 1) + 2 * 512 + 512)
     + (1024 * (2 * 72 + 1) + 2 * 1024 + 1024 + 256 * 4)
     + (512 * (2 * 144 + 1) + 2 * 512 + 512 + 128 * 4)
     + (64 * (2 * 128 + 1) + 64)
     + (10 * (2 * 64 + 1) + 5 * 10);
 
-/// A directory with a recording of the digits, for eight images.
+/// Returns a directory with a recording of the digits, for eight images.
 fn recorded(arguments: &[&str]) -> Workplace {
     let place = Workplace::new();
     let (digits, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
@@ -57,12 +59,12 @@ fn operators_are_compared_with_this_machine_which_is_measured_once() {
     let bounds = document["account"]["operators"].as_array().unwrap().iter();
     let percents = bounds.filter_map(|row| row["work"]["bound"]["percent"].as_f64()).collect::<Vec<_>>();
     assert!(!percents.is_empty() && percents.iter().all(|percent| *percent > 0.0), "{percents:?}");
-    // Measured twice, the numbers would differ.
+    // If the machine were measured again, the numbers would differ.
     let kept = with_cache(&["machine", "--threads", "1", "--json"]).json();
     assert_eq!((&kept["schema"], &kept["machine"][0]), (&"opscope.machine/1".into(), machine));
     let text = with_cache(&["machine", "--threads", "1"]).stdout;
     assert!(text.contains("1 thread") && text.contains("multiply and add float32"), "{text}");
-    // A benchmark compares where the machine is known, and never measures.
+    // A benchmark compares if the machine was measured before, and never measures it itself.
     let summary =
         with_cache(&["benchmark", &model("digits_cnn.onnx"), "--loop", "1", "--profiler", "-o", "more", "--json"])
             .json();

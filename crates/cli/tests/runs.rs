@@ -1,4 +1,4 @@
-//! What goes into a run, what it leaves, and how that is found again: inputs by name, outputs by name, runs by name.
+//! Inputs, outputs and runs are found by their names.
 
 mod process;
 
@@ -14,8 +14,8 @@ use process::onnx::{self, node};
 use process::tensors::{numbers, read};
 use process::{Ended, Workplace, end, engine, model};
 
-/// A place with a model `y = b - a`, whose inputs are `b` and `a` in this order, and with the files `a.npy` of ones and `b.npy` of
-/// tens, alone, in a directory and in an archive.
+/// Returns a place with a model `y = b - a`, whose inputs are `b` and `a` in this order. It has the files `a.npy` of
+/// ones and `b.npy` of tens: as single files, in a directory and in an archive.
 fn difference() -> Workplace {
     let place = Workplace::new();
     let dims: &[&str] = &["4"];
@@ -82,7 +82,7 @@ fn files_are_fed_to_the_inputs_of_their_names_and_a_line_says_so() {
         assert!(ended.stderr.contains("note: inputs: b <- ") && ended.stderr.contains(", a <- "), "{ended:?}");
         assert!(!ended.stderr.contains("warning"), "{ended:?}");
     }
-    // The other tools' files stand in the order of the inputs.
+    // In the other tools' spelling, files follow the order of the inputs.
     let ended =
         place.benchmark_well(&["-om", "m.onnx", "-i", "a.npy,b.npy", "-o", "out", "-od", "theirs", "--outfmt", "NPY"]);
     assert_eq!(first(&place, "out/theirs/a_0.npy"), -9.0);
@@ -160,7 +160,7 @@ fn overwrite_replaces_all_of_a_run_once_the_new_one_is_whole() {
     run(&place, "run", &["--input", "set", "--profiler"]);
     let old = place.text("out/run_summary.json");
     let again = ["m.onnx", "--loop", "1", "--output", "out", "--output-dirname", "run", "--overwrite", "--dump"];
-    // A run that fails leaves the old one: there is no such input, and an input that cannot be read comes later.
+    // A run that fails leaves the old run in place. This one fails because an input file does not exist.
     place.benchmark(&[&again[..], &["--input", "nowhere.npy,b.npy"]].concat()).refused(2, &["nowhere.npy"]);
     assert_eq!(place.text("out/run_summary.json"), old);
     assert!(place.path("out/profiler/run/records.bin").is_file());
@@ -170,7 +170,7 @@ fn overwrite_replaces_all_of_a_run_once_the_new_one_is_whole() {
     assert_eq!(place.json("out/run_summary.json")["run"], "run");
     assert!(place.path("out/dump/run/manifest.json").is_file() && !place.path("out/profiler/run").exists());
     assert!(place.tree("").iter().all(|path| !path.contains(".partial") && !path.contains(".replaced")));
-    // What somebody put there is not removed.
+    // A file that the user put there is not removed.
     place.write("out/run/notes.txt", "mine");
     place.benchmark(&again).refused(2, &["notes.txt", "which its run did not write"]);
     assert_eq!(place.text("out/run/notes.txt"), "mine");

@@ -24,7 +24,7 @@ fn screen(place: &Workplace, columns: Option<usize>, arguments: &[&str]) -> Vec<
     lines
 }
 
-/// The words with which lines begin; bars have none.
+/// Returns the words with which lines begin. Bars have none.
 fn labels(lines: &[String]) -> Vec<&str> {
     lines.iter().filter_map(|line| line.split_whitespace().next()).collect()
 }
@@ -33,7 +33,7 @@ fn has<'l>(lines: &'l [String], text: &str) -> &'l str {
     lines.iter().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text:?} is not in {lines:#?}"))
 }
 
-/// A model of operators in a row, with these names.
+/// Returns a model with a chain of operators with these names.
 fn row_of(names: &[String]) -> Vec<u8> {
     let value = |at: usize| format!("v{at}");
     let values: Vec<String> = (0..=names.len()).map(value).collect();
@@ -81,7 +81,7 @@ fn a_narrow_terminal_shows_fewer_numbers_and_more_lines_and_cuts_no_sentence() {
         assert!(!inference.contains('…') && (inference.ends_with('s') || inference.ends_with(')')), "{inference}");
         assert_eq!(inference.matches('(').count(), inference.matches(')').count(), "{inference}");
         let labels = ["engine", "runs", "note"];
-        // In 40 columns, the note is cut where it ends.
+        // In 40 columns, the end of the note is cut.
         for label in labels.iter().take(if columns == 40 { 2 } else { 3 }) {
             assert!(!has(&lines, &format!("{label}  ")).contains('…'), "{lines:#?}");
         }
@@ -133,7 +133,8 @@ fn long_names_are_cut_in_the_middle_their_common_path_is_there_once_and_a_pipe_c
     for columns in [80, 120] {
         let lines = screen(&place, Some(columns), &["long.onnx", "--loop", "5"]);
         if engine::is_onnxruntime() {
-            // It fuses nothing here, and times have a microsecond: the order is anyone's.
+            // ONNX Runtime fuses nothing here, and the times differ by less than their resolution of a microsecond. So
+            // any order is possible.
             continue;
         }
         let at = lines.iter().position(|line| line.starts_with("slowest operators, in /a/")).unwrap();

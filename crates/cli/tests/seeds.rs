@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A tree with the script, one test, and a page of one row per seed, of which the last has this test.
+/// Returns a tree with the script, one test, and a page with a row for each seed. The last row has this test.
 fn tree(test: &str) -> TempDir {
     let tree = tempfile::tempdir().unwrap();
     let write = |name: &str, content: &str| {
@@ -30,8 +30,9 @@ fn tree(test: &str) -> TempDir {
     tree
 }
 
-/// Runs the script on a tree: whether it succeeds, and its messages. The shell reads it: a process that another test starts just then may
-/// still have it open for writing, so the system would not execute it.
+/// Runs the script on a tree. Returns whether it succeeds, and its messages. The shell reads the script, instead of the
+/// system executing it: a process that another test is starting may still have it open for writing, and then the system
+/// would refuse to execute it.
 fn checked(tree: &TempDir) -> (bool, String) {
     run("check-seeds", tree)
 }

@@ -221,7 +221,7 @@ fn an_export_that_is_killed_leaves_nothing_that_readers_see_and_the_next_one_rep
     let dispatches = whole.iter().find(|path| path.starts_with("dispatches")).unwrap();
     let expected = rows(&table(&place.path("set").join(dispatches)));
 
-    // Killed while files got their names: the last ones are missing.
+    // As if the process was killed while files got their names: the last ones are missing.
     for path in whole.iter().filter(|path| path.starts_with("recordings") || path.starts_with("operators")) {
         std::fs::remove_file(place.path("set").join(path)).unwrap();
     }

@@ -1,5 +1,5 @@
-//! Tools that were made for rocprofiler-sdk, over models that the command runs. The tool is compiled as C and as C++; beside the
-//! library that runs it, a consumer is told of the same runs.
+//! Tools for rocprofiler-sdk, with models that the command runs. The tool is compiled as C and as C++. A consumer
+//! receives the same runs as the library that runs the tool.
 
 mod process;
 
@@ -16,12 +16,12 @@ use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, fixture, model, once};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The directory of librocprofiler-sdk.so.1.
+/// Returns the directory of librocprofiler-sdk.so.1.
 fn sdk() -> &'static Path {
     Library::RocprofilerSdk.files()
 }
 
-/// A command whose directory `lib` has the library that runs tools, and a consumer.
+/// A place whose directory `lib` has the library that runs tools, and a consumer.
 struct Tools {
     place: Workplace,
 }
@@ -50,7 +50,7 @@ impl Tools {
         command
     }
 
-    /// Runs it. It must succeed.
+    /// Runs the command. It must succeed.
     #[track_caller]
     fn benchmark(&self, arguments: &[&str]) -> Ended {
         let ended = end(&mut self.command(arguments));
@@ -62,7 +62,7 @@ impl Tools {
         Trace::of(&calls(&self.place.path("tool.log")), "tool")
     }
 
-    /// What the consumer was told.
+    /// Returns the calls that the consumer received.
     fn told(&self) -> Vec<Call> {
         calls(&self.place.path("consumer.log"))
     }
@@ -71,11 +71,11 @@ impl Tools {
 fn compile_tool(to: &Path, language: Language, options: &[&str]) {
     let source = Library::RocprofilerSdk.root().join("tests/models/tool.c");
     let tool = Program::of(Library::RocprofilerSdk, source).uses(Library::Roctx);
-    // Several tools in one process share their visible names.
+    // Several tools in one process share their visible symbols.
     tool.options(&["-fvisibility=hidden", "-lrocprofiler-sdk"]).options(options).compile_shared(language, to);
 }
 
-/// Checks all that a tool wrote of a benchmark of so many runs, warm-ups included.
+/// Checks everything that a tool wrote about a benchmark of this many runs, including warm-ups.
 #[track_caller]
 fn traced_all(tools: &Tools, runs: usize) {
     let (trace, told) = (tools.trace(), tools.told());
@@ -196,7 +196,7 @@ fn a_tool_does_not_change_the_results() {
         let read = |run: &str| fs::read(tools.place.path(&format!("out/{run}/{file}"))).unwrap();
         assert_eq!(read("with"), read("without"), "{file}");
     }
-    // A wrong model is the same error as ever, and the tool is finalized.
+    // A wrong model is the same error as without a tool, and the tool is finalized.
     let ended = end(&mut tools.command(&["missing.onnx", "--tool", &tool]));
     ended.refused(2, &["missing.onnx"]);
     assert_eq!(tools.trace().all("finalize").len(), 2);
@@ -209,7 +209,7 @@ fn several_tools_run_at_once_and_each_gets_everything() {
     let second = tools.tool("libsecond.so", Language::Cxx17, &["-DNAME=\"second\""]);
     let third = tools.tool("libthird.so", Language::Cxx17, &["-DNAME=\"third\"", "-DSERVICES=1"]);
     let path = model("digits_cnn.onnx");
-    // The last names the first once more.
+    // The last option names the first tool again.
     let mut command = tools.command(&[&path, "--loop", "4", "--tool", &first, "--tool", &second, "--tool", &first]);
     let ended = end(command.env("ROCP_TOOL_LIBRARIES", &third));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
@@ -274,7 +274,7 @@ fn a_tool_that_has_no_interest_or_throws_does_not_stop_the_benchmark() {
     }
 }
 
-/// A library in the process that never ends.
+/// A library that never ends when its process exits.
 const ENDLESS: &str = r#"
 #include "opscope_producer.h"
 #include <fcntl.h>
@@ -294,7 +294,7 @@ __attribute__((destructor)) static void end(void)
 }
 "#;
 
-/// A tool that never returns from its finalization, of which it tells by a file.
+/// A tool that never returns from its finalization. It creates a file when the finalization begins.
 const SPINS: &str = r#"
 #include <fcntl.h>
 #include <unistd.h>
@@ -398,7 +398,8 @@ fn a_signal_ends_the_process_at_once_while_a_library_initialises_itself() {
         ("lib", &["--tool", "./libendless.so"], "loading libraries"),
         ("with", &[], "loading libraries"),
     ];
-    // Where a thread was too late for the loader's lock, that was so in half of the runs.
+    // If a thread comes too late for the loader's lock, that shows in about half of the runs, so the cases are
+    // repeated.
     for (kind, code) in [(Signal::INT, 130), (Signal::TERM, 143)].repeat(6) {
         for (directory, arguments, doing) in cases {
             let mut command = tools.command(&[&[digits.as_str()], arguments].concat());
@@ -483,7 +484,7 @@ fn what_cannot_be_a_tool_is_an_error_before_anything_runs() {
     );
     let no_tool = ["it is no tool for ", SDK, "a tool of rocprofiler-sdk exports rocprofiler_configure", lib];
     refused(&tools, &["--tool", "libother.so"], &no_tool);
-    // One good tool does not help the other.
+    // A good tool does not make the command accept a wrong one.
     refused(&tools, &["--tool", &good, "--tool", "libother.so"], &no_tool);
     let both =
         ["not all tools can be used:", "--tool no.so: there is no such file", "--tool libother.so: it is no tool"];

@@ -1,5 +1,5 @@
-//! Tools that were made for rocprofiler v2, preloaded into the command. Beside the library that runs them, a consumer is told of
-//! the same runs.
+//! Tools for rocprofiler v2, preloaded into the command. A consumer receives the same runs as the library that runs the
+//! tools.
 
 mod process;
 
@@ -16,7 +16,7 @@ fn compile_tool(to: &Path, language: Language) {
     tool.compile_shared(language, to);
 }
 
-/// Runs the command over a model with the tool, and checks all that the tool wrote of so many runs.
+/// Runs the command with a model and the tool, and checks everything that the tool wrote about this many runs.
 #[track_caller]
 fn traced_all(language: Language, model: &str, threads: &str) {
     let place = Workplace::new();

@@ -92,7 +92,7 @@ fn a_nan_that_only_the_exact_plan_hands_on_is_a_difference() {
     assert!(detailed.stdout.lines().filter(is_named).count() > 2, "each form has a line: {}", detailed.stdout);
 }
 
-/// A Sigmoid of numbers around -20: values of some 2e-9, which an engine approximates.
+/// A Sigmoid of numbers around -20 has values of about 2e-9, which an engine approximates.
 #[test]
 fn a_sigmoid_near_zero_is_judged_by_what_a_sigmoid_can_give() {
     let place = Workplace::new();
@@ -110,8 +110,8 @@ fn a_sigmoid_near_zero_is_judged_by_what_a_sigmoid_can_give() {
     }
 }
 
-/// Another engine as the reference. What a Sine gives of large numbers depends on the last bit of what it takes, in which two engines
-/// that are both right differ.
+/// Another engine is the reference. The sine of a large number depends on the number's last bit, in which two engines
+/// may differ although both are right.
 #[test]
 fn another_engine_is_the_reference_and_no_form_that_gives_its_outputs_is_exit_code_4() {
     if let Err(error) = opscope::engine::Library::find(None) {
@@ -136,7 +136,7 @@ fn another_engine_is_the_reference_and_no_form_that_gives_its_outputs_is_exit_co
     assert!(ended.stdout.contains("outputs WRONG"), "{ended:?}");
     ended.says(&[&format!("warning: no form of the plan gives the outputs of {other} ")]);
     assert_eq!(place.json("out/run_summary.json")["verification"]["outcome"], "wrong");
-    // Its own exact plan it does give.
+    // The engine does agree with its own exact plan.
     place.benchmark_well(&["sine.onnx", "--engine", own, "--verify", "on", "--pure-data-type", "random"]);
 }
 

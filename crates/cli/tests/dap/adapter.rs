@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 /// How long an answer or an event may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An adapter that runs, and what it has said.
+/// A running adapter, and what it has sent.
 pub struct Adapter {
     child: Child,
     to: Option<ChildStdin>,
     from: Receiver<Value>,
     seq: i64,
-    /// Events that nobody has waited for yet.
+    /// The events that were received, and for which no call has waited yet.
     events: Vec<Value>,
 }
 

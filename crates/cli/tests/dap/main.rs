@@ -197,7 +197,7 @@ fn a_model_that_pytorch_exported_is_shown_with_its_modules() {
     let frames = editor.done("stackTrace", json!({ "threadId": 1 }));
     let shown = names(&frames["stackFrames"]).join("\n");
     assert!(shown.contains("layers.1.attn") && shown.contains("\nlayers.1 ("), "{shown}");
-    // The program's file is not on this machine, so the line is that of the listing, from 0 as this editor counts.
+    // The program's file is not on this machine, so the line is that of the listing. This editor counts lines from 0.
     let (source, line) = (&frames["stackFrames"][0]["source"], frames["stackFrames"][0]["line"].as_u64().unwrap());
     let listing = editor.done("source", json!({ "source": source }));
     let operator = names(&frames["stackFrames"])[0].split(' ').nth(1).unwrap().to_owned();
@@ -221,10 +221,10 @@ fn a_program_that_runs_is_attached_to_and_left_as_it_was() {
     assert_eq!(names(&frames["stackFrames"])[0], "before /Softmax (Softmax)");
     editor.done("next", json!({ "threadId": thread }));
     editor.event("stopped");
-    // It is left while it is stopped.
+    // The editor disconnects while the program is stopped.
     editor.done("disconnect", json!({}));
     assert_eq!(editor.close(), Some(0));
-    // It runs on, so another editor can stop it again.
+    // The program continues, so another editor can stop it again.
     let mut editor = Adapter::start();
     editor.done("initialize", json!({}));
     editor.done("attach", json!({ "socket": place.path("socket") }));
@@ -251,7 +251,7 @@ fn what_cannot_be_debugged_is_refused_with_a_reason_and_the_session_goes_on() {
     assert!(editor.refused("source", json!({ "sourceReference": 77 })).contains("no source 77"));
     assert!(editor.refused("stackTrace", json!({ "threadId": 0 })).contains("from 1"));
     assert!(editor.refused("pause", json!({})).contains("no run is active"));
-    // What is no message ends the session: nothing that follows could be understood.
+    // Bytes that are not a message end the session, because nothing that follows could be understood.
     editor.send_raw(b"hello\r\n\r\n");
     assert_eq!(editor.close(), Some(2));
 }

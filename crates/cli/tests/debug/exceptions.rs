@@ -1,4 +1,4 @@
-//! What stops a run by itself: NaN and infinity, a failure.
+//! Exceptions that stop a run: NaN and infinity, and a failure.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn nan_and_infinity_are_caught_where_they_begin() {
         "output[0]  float32 [3]\n[      nan      -inf 0.6931472]",
     ];
     let inverse = ["after #3 inverse (Div), run 0: output[0] z has 1 infinite", "inf"];
-    // Neither takes what the other gives, so each engine has an order of its own.
+    // Neither operator takes an output of the other, so each engine has an order of its own.
     let order = if engine::is_onnxruntime() { [inverse, log] } else { [log, inverse] };
     in_order(&ended.stdout, &[&order.concat()[..], &["Run 0 ended"]].concat());
     let ended = batch(&place, &[&nan, "--input", &x], &["catch nan", "run", "c"]);
@@ -55,7 +55,8 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         in_order(&ended.stdout, &["Breakpoint 1, after", says, "Run 0 ended"]);
         assert_eq!(ended.stdout.matches(says).count(), 1, "it is reported once: {ended:?}");
     };
-    // ONNX Runtime shows no values between operators that it has optimised, and computes no operator when it loads an exact model.
+    // ONNX Runtime shows no values between operators that it has optimised. When it loads an exact model, it computes
+    // no operator.
     let is_onnxruntime = engine::is_onnxruntime();
     let both: &[&str] = if is_onnxruntime { &["exact"] } else { &["exact", "optimised"] };
 
@@ -73,7 +74,8 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
     }
 
     let first = if is_onnxruntime { "/embeddings/position_embeddings/Slice" } else { "/embeddings/Add" };
-    // A weight; one of an operator that the engine folds into another's; one of an operator that is not executed at all.
+    // Three weights: of an ordinary operator, of an operator that the engine folds into another one, and of an operator
+    // that is not executed at all.
     for (file, initializer, operator) in [
         ("digits_cnn.onnx", "conv2.weight", "/conv2/Conv"),
         ("digits_cnn.onnx", "bn2.weight", "/bn2/BatchNormalization"),
@@ -87,7 +89,7 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         let ended = batch(&place, &[&spoiled], &["catch nan", "run"]);
         assert!(ended.stdout.contains(&format!(" {operator} (")), "{ended:?}");
     }
-    // A constant that is computed of finite weights when the model is loaded.
+    // A constant that is computed from finite weights when the model is loaded.
     let nodes = [node("fold", "Log", &["w"], &["l"]), node("sum", "Add", &["x", "l"], &["y"])];
     let folded = onnx::weighted(&[("x", &["2"])], &nodes, &[("w", &[1.0, -1.0])], &[("y", &["2"])]);
     let folded = place.write("folded.onnx", folded).to_str().unwrap().to_owned();
@@ -99,7 +101,8 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         };
         stop(&[&folded, "--fidelity", fidelity], "nan", says);
     }
-    // What the model gives and no operator of the run takes: computed of finite weights, computed of NaN, and the file's own.
+    // Outputs of the model that no operator takes. One is computed from finite weights, the other from a weight with
+    // NaN.
     let nodes = [node("fold", "Log", &["w"], &["l"]), node("turn", "Neg", &["x"], &["y"])];
     let given = onnx::weighted(&[("x", &["2"])], &nodes, &[("w", &[1.0, -1.0])], &[("l", &["2"]), ("y", &["2"])]);
     let computed = place.write("computed.onnx", given).to_str().unwrap().to_owned();
@@ -114,7 +117,7 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         stop(&[&computed, "--fidelity", fidelity], "nan", constant);
         stop(&[&spoiled, "--fidelity", fidelity], "nan", initializer);
     }
-    // What a script looks for.
+    // The fields that a script looks for.
     let ended = batch(&place, &[&nan, "--input", "x.npy", "--json"], &["catch nonfinite", "run"]);
     let stops: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let exception = &stops.iter().find(|line| line["type"] == "stopped").unwrap()["event"]["exception"];

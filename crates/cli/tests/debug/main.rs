@@ -17,7 +17,7 @@ fn batch(place: &Workplace, arguments: &[&str], commands: &[&str]) -> Ended {
     end(&mut place.command(&[&["debug"], arguments, &["--batch"], &commands].concat()))
 }
 
-/// Runs commands on the digits, whose script must end well.
+/// Runs commands on the digits. The script must succeed.
 fn digits(place: &Workplace, commands: &[&str]) -> String {
     let (digits, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     let ended = batch(place, &[&digits, "--input", &image], commands);
@@ -25,14 +25,14 @@ fn digits(place: &Workplace, commands: &[&str]) -> String {
     ended.stdout
 }
 
-/// Runs commands on the digits, whose script must end well, and gives the lines of the JSON.
+/// Runs commands on the digits, and returns the lines of JSON. The script must succeed.
 fn in_json(place: &Workplace, commands: &[&str]) -> Vec<Value> {
     let ended = batch(place, &[&model("digits_cnn.onnx"), "--json"], commands);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The texts stand in this order.
+/// Checks that a text has these parts, in this order.
 fn in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {

@@ -43,7 +43,7 @@ fn of_parallel_runs_one_can_be_looked_at_while_others_wait_or_go_on() {
 fn a_run_that_continue_all_resumed_is_not_reported_as_stopped_and_its_end_is_waited_for() {
     let place = Workplace::new();
     let ends = |lines: &[Value]| lines.iter().filter(|line| line["type"] == "run_ended").count();
-    // A thread that was at its breakpoint when that was deleted stops all the same.
+    // A thread that had reached its breakpoint when the breakpoint was deleted still stops.
     let all_and_wait = ["-continue --all", "-wait"].repeat(12);
     let commands = ["break Softmax", "run 2 --parallel 8", "-continue --all", "delete"];
     let lines = in_json(&place, &[&commands[..], &all_and_wait[..], &["info runs"]].concat());

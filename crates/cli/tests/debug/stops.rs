@@ -63,7 +63,7 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
             "save output[0] y.npy",
         ],
     );
-    // ONNX Runtime executes it as one.
+    // ONNX Runtime executes the operator as one kernel.
     let (first, last) = match engine::is_onnxruntime() {
         true => ("", ""),
         false => (
@@ -92,7 +92,7 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
         let ended = batch(&place, &[&model("digits_cnn.onnx")], &commands);
         ended.says(&["input[1] cannot be replaced: the engine executes the operator in several kernels", "'Mul'"]);
     }
-    // What it gives of zeros is the same everywhere in a channel, and what it takes is what the file has.
+    // With zeros as its input, its output is the same everywhere in a channel. Its weights are those of the file.
     let shifted = numbers(&read(place.path("y.npy")));
     assert!(shifted.chunks(64).all(|channel| near(channel, &[channel[0]; 64])), "{shifted:?}");
     let graph = Graph::load(model("digits_cnn.onnx").as_ref()).unwrap();
@@ -270,7 +270,7 @@ fn a_breakpoint_where_nothing_is_executed_says_so_and_is_not_waited_for() {
     let ended = batch(&place, &[&model("tiny_transformer.onnx")], &commands);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     if engine::is_onnxruntime() {
-        // It executes every operator.
+        // ONNX Runtime executes every operator.
         let stops = ["Breakpoint 1 before type:Gather: 17 operators\n", "Breakpoint 1, before #4", "(Gather), run 0"];
         return in_order(&ended.stdout, &stops);
     }

@@ -48,7 +48,7 @@ fn a_tensor_that_is_set_changes_what_the_model_computes() {
         ],
     );
     in_order(&text, &["input[0] is replaced", "replaced", "output[0] is replaced", "\n0.5\n", "Run 0 ended"]);
-    // Softmax of zeros.
+    // This is the softmax of zeros.
     assert!(near(&numbers(&read(place.path("even.npy"))), &[0.1; 80]));
 }
 

@@ -1,4 +1,4 @@
-//! The engine that the tests of this program are about.
+//! The engine with which the tests of this program run.
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use opscope::engine::{Library, LibraryError};
 use opscope_model::testing::skipped;
 
-/// The name of the engine that commands take if they name none: `onnxruntime` in the program of that name, where its library is
-/// found, otherwise `tract`.
+/// Returns the name of the engine that commands use if they name none: `onnxruntime` in the program of that name if its
+/// library is found, else `tract`.
 pub fn name() -> &'static str {
     static FOUND: OnceLock<Result<Arc<Library>, LibraryError>> = OnceLock::new();
     thread_local! {
@@ -27,7 +27,7 @@ pub fn name() -> &'static str {
     }
 }
 
-/// Returns whether that is ONNX Runtime.
+/// Returns whether that engine is ONNX Runtime.
 pub fn is_onnxruntime() -> bool {
     name() == "onnxruntime"
 }

@@ -1,6 +1,6 @@
 //! The built command, run in a temporary directory of its own.
 
-// Every test file is a crate of its own and uses a part of this.
+// Every test file is a crate of its own, and uses only a part of this.
 #![allow(dead_code)]
 
 #[path = "../../../dump/tests/disk/mod.rs"]
@@ -22,13 +22,13 @@ use tempfile::TempDir;
 pub const RAW_ONLY: [&str; 4] =
     ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
 
-/// A file of `models/`.
+/// Returns the path of a file of `models/`.
 pub fn model(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name);
     path.canonicalize().unwrap_or(path).to_str().unwrap().to_owned()
 }
 
-/// A file of `models/fixtures/`.
+/// Returns the path of a file of `models/fixtures/`.
 pub fn fixture(name: &str) -> String {
     model(&format!("fixtures/{name}"))
 }
@@ -62,7 +62,7 @@ impl Workplace {
         path
     }
 
-    /// `opscope` with these arguments, not started.
+    /// Returns `opscope` with these arguments, not started.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_opscope"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
@@ -75,7 +75,7 @@ impl Workplace {
         command
     }
 
-    /// Runs `opscope benchmark`, which may fail: once, unless the arguments say how often.
+    /// Runs `opscope benchmark`, which may fail. The model runs once, unless the arguments say how often.
     pub fn benchmark(&self, arguments: &[&str]) -> Ended {
         end(&mut self.command(&[&["benchmark"], arguments, once(arguments)].concat()))
     }
@@ -103,7 +103,7 @@ impl Workplace {
         self.benchmark_well(&[&[model, "--input", input], &run[..]].concat());
     }
 
-    /// Everything in a directory, as sorted paths relative to it; empty if it does not exist.
+    /// Returns everything in a directory, as sorted paths relative to it; empty if it does not exist.
     pub fn tree(&self, name: &str) -> Vec<String> {
         let top = self.path(name);
         let mut found = Vec::new();
@@ -129,12 +129,12 @@ impl Workplace {
         serde_json::from_str(&self.text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// A file with a JSON document on each line.
+    /// Reads a file with a JSON document on each line.
     pub fn json_lines(&self, name: &str) -> Vec<Value> {
         self.text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The only entry of a directory.
+    /// Returns the path of the only entry of a directory.
     pub fn only(&self, name: &str) -> String {
         let mut entries = fs::read_dir(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let first = entries.next().unwrap().unwrap().file_name().into_string().unwrap();
@@ -163,18 +163,18 @@ impl Ended {
         }
     }
 
-    /// Standard output as one JSON document.
+    /// Returns standard output as one JSON document.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// The rows of a comparison.
+/// Returns the rows of a comparison.
 pub fn rows(comparison: &Value) -> &Vec<Value> {
     comparison["rows"].as_array().unwrap()
 }
 
-/// What makes a benchmark run once, unless its arguments say how often.
+/// Returns the options that make a benchmark run the model once, unless its arguments say how often.
 pub fn once(arguments: &[&str]) -> &'static [&'static str] {
     let says = |argument: &&str| ["--loop", "--duration", "--until-stable"].contains(argument);
     if arguments.iter().any(says) { &[] } else { &["--loop", "1"] }
@@ -190,7 +190,8 @@ pub fn end(command: &mut Command) -> Ended {
     }
 }
 
-/// The rows of a CSV file, each a list of fields; quoted fields may hold commas, doubled quotes and line breaks.
+/// Returns the rows of a CSV file, each a list of fields. Quoted fields may contain commas, doubled quotes and line
+/// breaks.
 pub fn csv(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut letters = text.chars().peekable();

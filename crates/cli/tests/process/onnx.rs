@@ -1,6 +1,6 @@
 //! Small ONNX files, made for a test or changed for it.
 
-/// The numbers of element types.
+/// The numbers of element types in ONNX files.
 pub const FLOAT32: u8 = 1;
 pub const FLOAT16: u8 = 10;
 
@@ -16,7 +16,7 @@ pub struct Node<'a> {
 /// An input or output: its name, and its dimensions, which are numbers or names.
 pub type Port<'a> = (&'a str, &'a [&'a str]);
 
-/// A node without a domain and with one output.
+/// Returns a node without a domain.
 pub fn node<'a>(name: &'a str, op_type: &'a str, inputs: &[&'a str], outputs: &[&'a str]) -> Node<'a> {
     Node { name, op_type, domain: "", inputs: inputs.to_vec(), outputs: outputs.to_vec() }
 }
@@ -24,26 +24,27 @@ pub fn node<'a>(name: &'a str, op_type: &'a str, inputs: &[&'a str], outputs: &[
 /// A float32 initializer of one dimension: its name and its elements.
 pub type Weight<'a> = (&'a str, &'a [f32]);
 
-/// The bytes of a file with this graph, over float32.
+/// Returns the bytes of a file with this graph, whose values are float32.
 pub fn file(graph: &str, producer: &str, inputs: &[Port<'_>], nodes: &[Node<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
     Graph { name: graph, element_type: FLOAT32, inputs, nodes, weights: &[], data: &[], outputs }.file(producer)
 }
 
-/// The bytes of a file of these nodes, with initializers.
+/// Returns the bytes of a file of these nodes, with initializers.
 pub fn weighted(inputs: &[Port<'_>], nodes: &[Node<'_>], weights: &[Weight<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
     Graph { name: "weighted", element_type: FLOAT32, inputs, nodes, weights, data: &[], outputs }.file("a test")
 }
 
-/// A float32 initializer whose data is in a file beside the model, from the file's first byte: its name, its dimensions and the file.
+/// A float32 initializer whose data is in a file beside the model, from the file's first byte on: its name, its
+/// dimensions and the file.
 pub type Data<'a> = (&'a str, &'a [u64], &'a str);
 
-/// The bytes of a file of these nodes, with data beside it.
+/// Returns the bytes of a file of these nodes, with data beside it.
 pub fn with_data(inputs: &[Port<'_>], nodes: &[Node<'_>], data: &[Data<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
     Graph { name: "with data", element_type: FLOAT32, inputs, nodes, weights: &[], data, outputs }.file("a test")
 }
 
-/// The bytes of a file of this many operators of two inputs (`Add`, `Mul`) in a chain: each takes the output of the one before
-/// twice. The values are `v0`, `v1`, ..., each of four elements.
+/// Returns the bytes of a file with a chain of this many operators of two inputs (`Add`, `Mul`). Each takes the output
+/// of the previous one twice. The values are `v0`, `v1`, ..., each of four elements.
 pub fn chain(operators: usize, op_type: &str, element_type: u8) -> Vec<u8> {
     let values: Vec<String> = (0..=operators).map(|index| format!("v{index}")).collect();
     let nodes: Vec<Node<'_>> =
@@ -128,7 +129,7 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// The same model, with each of these texts replaced by another one of the same length.
+/// Returns the same model, with each of these texts replaced by another one of the same length.
 pub fn renamed(model: &[u8], names: &[(&str, &str)]) -> Vec<u8> {
     let mut model = model.to_vec();
     for (old, new) in names {
@@ -145,14 +146,14 @@ pub fn renamed(model: &[u8], names: &[(&str, &str)]) -> Vec<u8> {
     model
 }
 
-/// The same model, with another byte in an initializer's raw data.
+/// Returns the same model, with another byte in an initializer's raw data.
 pub fn with_changed_initializer(model: &[u8], name: &str) -> Vec<u8> {
-    // The name is field 8 of the tensor, and field 9 behind it is the data: its tag, its length, its bytes.
+    // The name is field 8 of the tensor. Field 9 follows it, which is the data: its tag, its length, its bytes.
     let named = [&[8 << 3 | 2, name.len() as u8], name.as_bytes(), &[9 << 3 | 2]].concat();
     let at = model.windows(named.len()).position(|text| text == named).unwrap();
     let length = model[at + named.len()..].iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
     let mut model = model.to_vec();
-    // The exponent of the first float.
+    // This changes the exponent of the first float.
     model[at + named.len() + length + 3] ^= 0x40;
     model
 }

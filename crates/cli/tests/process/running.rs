@@ -11,12 +11,13 @@ use super::{Ended, Workplace, engine, model};
 pub struct Running {
     pub child: Child,
     stderr: BufReader<ChildStderr>,
-    /// Its first line.
+    /// The first line that it printed.
     pub said: String,
 }
 
 impl Running {
-    /// Starts it, and waits until it prints how to attach. ONNX Runtime can be stopped only in exact runs, so these are dumped.
+    /// Starts it, and waits until it prints how to attach. ONNX Runtime can be stopped only in exact runs, so its runs
+    /// are dumped.
     pub fn start(place: &Workplace, arguments: &[&str]) -> Self {
         let model = model("digits_cnn.onnx");
         let fixed = ["benchmark", &model, "--loop", "10000000000", "--warmup-count", "0", "--json"];
@@ -30,8 +31,8 @@ impl Running {
         Self { child, stderr, said }
     }
 
-    /// Sends it a signal. One that stops it has done so when this returns: its other threads run until the first of them
-    /// has seen the signal, which may be late on a busy machine.
+    /// Sends it a signal. If the signal stops the process, it is stopped when this returns. This has to wait, because
+    /// the threads run until one of them has seen the signal, which may take a while on a busy machine.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).unwrap();
@@ -41,7 +42,7 @@ impl Running {
         }
     }
 
-    /// Interrupts it, and reads what it prints to its end.
+    /// Interrupts it, and reads everything that it prints until it ends.
     pub fn interrupt(mut self) -> Ended {
         self.signal(Signal::INT);
         let (mut stdout, mut stderr) = (String::new(), std::mem::take(&mut self.said));

@@ -1,16 +1,16 @@
-//! Tensors in files, and whether two are equal for an engine that adds in another order.
+//! Tensors in files, and whether two of them are nearly equal, because an engine may add in another order.
 
 use std::path::Path;
 
 use opscope::tensor::{Element, Tensor, npy};
 
-/// The tensor of an npy file.
+/// Reads the tensor of an npy file.
 pub fn read(path: impl AsRef<Path>) -> Tensor {
     let path = path.as_ref();
     npy::read_file(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All elements, as numbers.
+/// Returns all elements as numbers.
 pub fn numbers(tensor: &Tensor) -> Vec<f64> {
     let number = |index| match Element::at(tensor.dtype(), tensor.bytes(), index).unwrap() {
         Element::F32(number) => f64::from(number),
@@ -23,7 +23,7 @@ pub fn numbers(tensor: &Tensor) -> Vec<f64> {
     (0..tensor.elements()).map(number).collect()
 }
 
-/// Returns whether numbers differ by no more than sums in another order do.
+/// Returns whether numbers differ no more than sums that were added in another order.
 pub fn near(found: &[f64], expected: &[f64]) -> bool {
     let near = |(found, expected): (&f64, &f64)| (found - expected).abs() <= 1e-5 + 1e-4 * expected.abs();
     found.len() == expected.len() && found.iter().zip(expected).all(near)

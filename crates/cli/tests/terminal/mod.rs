@@ -1,4 +1,4 @@
-//! The built command at a pseudo terminal, with a test that types and reads.
+//! Runs the built command at a pseudo terminal. The test types, and reads what is shown.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-/// Longer than every step takes; only a test that fails waits this long.
+/// Longer than any step takes. Only a test that fails waits this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A command at a terminal.
@@ -31,7 +31,7 @@ impl Terminal {
         tcsetwinsize(&master, Winsize { ws_row: 50, ws_col: 160, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let slave = || File::options().read(true).write(true).open(&path).unwrap();
-        // A process gets its terminal by `setsid`, which Ctrl-C needs.
+        // Ctrl-C needs a controlling terminal, which a process gets by `setsid`.
         let mut session = Command::new("setsid");
         session.arg("--ctty").arg(command.get_program()).args(command.get_args());
         session.stdin(slave()).stdout(slave()).stderr(slave()).env("TERM", "xterm");
@@ -79,7 +79,8 @@ impl Terminal {
         }
     }
 
-    /// Types the same again and again, each time when the one before was shown as this, until the command ends.
+    /// Types the same keys repeatedly until the command ends. Before each repetition, waits until the terminal shows
+    /// the text `shown`.
     pub fn types_until_it_ends(mut self, keys: &str, shown: &str) -> ExitStatus {
         loop {
             // The terminal of a command that has ended takes no input.
@@ -100,7 +101,7 @@ impl Terminal {
         tcgetattr(&self.keyboard).unwrap().local_modes.contains(LocalModes::ECHO)
     }
 
-    /// Ends the command by a signal; its exit code, and whether the terminal shows what is typed afterwards.
+    /// Ends the command by a signal. Returns its exit code, and whether the terminal shows what is typed afterwards.
     pub fn end_by(mut self, signal: Signal) -> (Option<i32>, bool) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
         let code = self.child.wait().unwrap().code();
@@ -127,7 +128,7 @@ impl Drop for Terminal {
     }
 }
 
-/// A text without escape sequences.
+/// Returns a text without its escape sequences.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut letters = text.chars();

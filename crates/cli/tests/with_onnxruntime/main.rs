@@ -1,7 +1,7 @@
-//! The tests of the command that depend on an engine, once more with ONNX Runtime. Where its library is not found, they run with
-//! tract again and say that they do; what differs between the engines asks `process::engine`.
+//! Runs the tests of the command that depend on an engine again, with ONNX Runtime. If its library is not found, they
+//! run with tract again and say so. A test whose expectations depend on the engine asks `process::engine`.
 
-// Each of these files is a program of its own, too, with modules of its own.
+// Each of these files is also a program of its own, with modules of its own.
 #![allow(clippy::duplicate_mod)]
 
 #[path = "../bad_input.rs"]
