@@ -65,7 +65,7 @@ pub enum DumpError {
     /// A weight of the model's file could not be read.
     #[error("a weight of the model could not be read: {0}")]
     Weight(#[from] opscope_onnx::OnnxError),
-    /// The values that were computed at load could not be delivered.
+    /// The values that were computed at load could not be read.
     #[error("the values that the engine computed when it loaded the model could not be read: {0}")]
     Constants(std::io::Error),
     /// No thread could be started.

@@ -39,7 +39,8 @@ impl Breakpoint {
     /// Makes a breakpoint without a number.
     ///
     /// # Errors
-    /// Returns an error if the condition cannot be parsed, or reads a tensor that does not exist at that moment.
+    /// Returns an error if the condition cannot be parsed, reads a tensor that does not exist at that moment, or does
+    /// not fit the target.
     pub fn new(spec: BreakpointSpec) -> Result<Self, BreakpointError> {
         let text = spec.condition.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let condition = text.map(Condition::parse).transpose().map_err(BreakpointError::Condition)?;
@@ -56,8 +57,8 @@ impl Breakpoint {
         })
     }
 
-    /// Gives it the number and the counts of the breakpoint that it replaces, which has the same target; `ignore` is
-    /// the new ignore count, if that changes. The error of the same condition is kept, too.
+    /// Returns this breakpoint with the number and the counts of `earlier`, which it replaces and which has the same
+    /// target. `ignore` is the new ignore count, if that changes. The error of the same condition is kept, too.
     pub fn with_counts_of(self, earlier: &Self, ignore: Option<u64>) -> Self {
         let counts = Arc::clone(&earlier.counts);
         if let Some(ignore) = ignore {

@@ -47,7 +47,8 @@ pub struct BreakpointInfo {
     pub hits: u64,
     /// Its operators in the models that are loaded.
     pub locations: Vec<BreakpointLocation>,
-    /// Why the last evaluation of the condition failed. Such a condition does not hold.
+    /// Why an evaluation of the condition failed, the last time that one did. It counts as a condition that does not
+    /// hold.
     #[serde(default)]
     #[serde(rename = "trouble")]
     pub condition_error: Option<String>,

@@ -236,8 +236,8 @@ impl Attachment {
     /// restarts the lease of the event. The function itself must not look at stopped runs.
     ///
     /// # Errors
-    /// Returns an error if no thread waits at this event, the run is not at an operator, or it continued before the
-    /// function was called.
+    /// Returns an error if the client is no longer attached, no thread waits at this event, the run is not at an
+    /// operator, or it continued before the function was called. Also returns an error inside of another look.
     pub fn look<R: Send + 'static>(
         &self,
         event: Sequence,

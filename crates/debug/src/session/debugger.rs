@@ -87,8 +87,8 @@ impl Debugger {
     /// [`AttachComplete`](EventKind::AttachComplete).
     ///
     /// # Errors
-    /// Returns an error if another client is attached, if this process is a forked child of the debugger's process, or
-    /// if the system has no file descriptor or thread left for notifications.
+    /// Returns an error if another client is attached, if this process is a forked child of the debugger's process, if
+    /// the system has no file descriptor or thread left for notifications, or inside of a notification callback.
     pub fn attach(&self, options: AttachOptions) -> Result<Attachment, DebugError> {
         recursion::allow_nothing()?;
         if !self.0.queues().is_own_process() {

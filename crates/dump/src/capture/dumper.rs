@@ -84,11 +84,12 @@ impl Dumper {
         Ok(report)
     }
 
-    /// Adds a plan and delivers the values that the engine computed when it loaded the model. This must be called once
-    /// per plan, before the plan runs and after the sinks that want those values have subscribed.
+    /// Adds a plan and delivers the values that are the same in every run: those that the engine computed when it
+    /// loaded the model, and weights of the file. This must be called once per plan, before the plan runs and after the
+    /// sinks that want those values have subscribed.
     ///
     /// # Errors
-    /// Returns an error if those values cannot be read or delivered.
+    /// Returns an error if those values cannot be read.
     pub fn add_plan(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
         if self.plans.lock().iter().any(|known| Arc::ptr_eq(&known.kernels, plan.kernels())) {
             return Ok(());

@@ -190,7 +190,8 @@ impl Observer {
             })
     }
 
-    /// Reports as missing all tensors that were still to come when the run failed.
+    /// Reports as missing all tensors that were still to come when the run failed, except those that are the same in
+    /// every run.
     fn lose_the_rest(&self, reason: &str) {
         for watch in &self.watches {
             for kernel in self.kernels.iter().filter(|kernel| !self.is_passed(kernel)) {

@@ -51,8 +51,9 @@ impl Context {
     /// buffer serves only one context, the first one that it is configured for.
     ///
     /// # Errors
-    /// Returns an error if the context already has this kind, the kind does not have an operation, or the buffer is
-    /// destroyed or serves another context. The context is not changed in this case.
+    /// Returns an error if the context is destroyed or already has this kind, the kind does not have an operation, the
+    /// buffer is destroyed or serves another context, or the system has no memory. The context is not changed in this
+    /// case.
     pub fn configure(&self, kind: Kind, operations: Operations<'_>, buffer: &Buffer) -> Result<(), TraceError> {
         process_events::register()?;
         let operations = operation_bits(kind, operations)?;

@@ -42,7 +42,8 @@ pub fn exception_filters() -> Value {
 }
 
 impl Breakpoints {
-    /// Replaces the breakpoints of a source. `first_line` is the editor's number of the first line.
+    /// Replaces the breakpoints of a source. `counted_from_1` converts the editor's number of a line, and `shown`
+    /// converts a number back.
     ///
     /// # Errors
     /// Returns an error if the source is unknown or the program is gone. What is wrong with a single breakpoint is in

@@ -46,7 +46,7 @@ impl Client {
     ///
     /// # Errors
     /// Returns an error if no program listens there, or if the program accepts no connection for a second, belongs to
-    /// another user, is stopped, or uses another version of the protocol.
+    /// another user, or is stopped. Also returns the errors of [`over`](Self::over).
     pub fn connect(path: impl AsRef<Path>) -> Result<Self, DebugError> {
         let path = path.as_ref();
         let stream = connect(path).map_err(|error| match error.kind() {
@@ -71,7 +71,9 @@ impl Client {
     /// Creates a client from a stream that is already connected.
     ///
     /// # Errors
-    /// Returns an error if the program does not answer within five seconds, or uses another version of the protocol.
+    /// Returns an error if the program does not answer within five seconds, refuses the connection, or uses another
+    /// version of the protocol. Also returns an error if the connection fails, or the system has no file descriptor
+    /// left.
     pub fn over(stream: UnixStream) -> Result<Self, DebugError> {
         Self::with_clock(stream, Clock::system())
     }
