@@ -23,7 +23,7 @@ pub const END: &str = "opscope has answered";
 /// Starts another opscope with this command line, and returns what it prints.
 ///
 /// # Errors
-/// If there is no answer, returns how the process ended.
+/// Returns why there is no answer: how the process ended, or that none could be started.
 pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String, String> {
     ask_within(words, PATIENCE)
 }
@@ -31,7 +31,7 @@ pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String
 /// As [`ask`], with a time limit for the answer.
 ///
 /// # Errors
-/// If there is no answer, returns how the process ended.
+/// As [`ask`].
 pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience: Duration) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("no process can be started: {error}");
     let mut command = again::command().map_err(cannot)?;

@@ -67,7 +67,8 @@ impl Invocation {
     /// the child ends.
     ///
     /// # Errors
-    /// Returns an error in the parent, if no child can be started or it died of a signal.
+    /// Returns an error in the parent if no child can be started, or if the child died of a signal or ended with code 0
+    /// before it had completed. Returns an error in the child if it cannot reach the parent or the journal.
     pub fn isolate(&self, wanted: bool, model: &Path) -> Result<Isolation, Failure> {
         match &self.child {
             _ if !wanted => Ok(Isolation::default()),

@@ -19,7 +19,7 @@ impl Frames {
     /// Describes the frames of a stopped run, the innermost first. `shown` returns the editor's number of a line.
     ///
     /// # Errors
-    /// Returns an error if the run is not stopped any more, or the program is gone.
+    /// Returns an error if the program is gone.
     pub fn of(program: &Program, stop: &Event, shown: impl Fn(u32) -> u32) -> Result<Vec<Value>> {
         let Some(position) = stop.kind.position() else {
             return Ok(vec![json!({ "id": stop.sequence.0, "name": stop.to_string(), "line": 0, "column": 0 })]);

@@ -63,8 +63,8 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// Carries out a request and answers it. Some requests have consequences after the answer: a launch starts the
-    /// runs, and a disconnect ends the session.
+    /// Carries out a request and answers it. Some requests have consequences after the answer: `configurationDone`
+    /// starts the runs of a launched model, and `disconnect` ends the session.
     ///
     /// # Errors
     /// Returns an error if the editor cannot be written to.

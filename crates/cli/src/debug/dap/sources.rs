@@ -18,7 +18,7 @@ fn reference(model: ModelId) -> i64 {
 /// Returns the model with this listing.
 ///
 /// # Errors
-/// Returns an error if there is none.
+/// Returns an error if no model has this listing, or the program is gone.
 pub fn model_of(program: &Program, reference_given: i64) -> Result<LoadedModel> {
     let models = program.models()?;
     let found = models.into_iter().find(|model| reference(model.model) == reference_given);
@@ -51,7 +51,7 @@ pub fn place(model: &LoadedModel, operator: u32, origin: Option<&CodeOrigin>) ->
 /// Returns the text of a model's listing.
 ///
 /// # Errors
-/// Returns an error if the program is gone.
+/// Returns an error if the program is gone, or the model is not loaded any more.
 pub fn text(program: &Program, model: ModelId) -> Result<String> {
     let mut text = String::new();
     let mut next = 1;
@@ -65,10 +65,11 @@ pub fn text(program: &Program, model: ModelId) -> Result<String> {
     }
 }
 
-/// Returns the operators that come from a line of a file, or from the next line of it that has any; and that line.
+/// Returns the operators that come from a line of a file, or from the next line that has any, with their model and the
+/// number of that line.
 ///
 /// # Errors
-/// Returns an error if no operator comes from there.
+/// Returns an error if no operator comes from there, or the program is gone.
 pub fn operators_of_line(program: &Program, file: &Path, line: u32) -> Result<(ModelId, u32, Vec<u32>)> {
     let mut is_known = false;
     for model in program.models()? {

@@ -24,7 +24,7 @@ struct Head {
     request: Option<String>,
 }
 
-/// The maximum number of bytes of JSON in a batch of events, plus at most one stride.
+/// The number of bytes of JSON at which a batch of events is complete. The last stride may exceed it.
 const BATCH: usize = 1 << 20;
 
 /// The number of events that are taken out of a queue at once.
