@@ -81,8 +81,8 @@ impl BufferState {
         self.end_flush();
     }
 
-    /// Takes up to `wanted` bytes from the front of the queue, as far as they lie in one chunk. Returns whether there
-    /// were any.
+    /// Takes records from the span at the front of the queue: as few as add up to `wanted` bytes of payload, or all of
+    /// them. Returns whether there were any, damaged ones included.
     fn take_piece(&mut self, batch: &mut NextBatch, wanted: usize) -> bool {
         let Some(span) = self.pending.front().copied() else { return false };
         // SAFETY: the caller of `take_next_batch` vouches for the region.
