@@ -94,7 +94,7 @@ fn only_the_parts_that_are_named_are_installed() {
     for name in ["bin/opscope", "lib/librocprofiler-sdk.so.1", "lib/opscope", "share/man"] {
         assert!(!files.iter().any(|file| file == name), "{name}: {files:?}");
     }
-    // Another choice of parts replaces the first one, of which nothing is left.
+    // Another choice of parts replaces the first one, and nothing of it is left.
     install(&place, &["some", "--only", "command"]);
     assert!(!place.path("some/lib").exists() && place.path("some/bin/opscope").is_file());
     // The licences are those of the installed parts.

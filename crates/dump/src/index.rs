@@ -58,8 +58,8 @@ pub struct IndexLine {
     pub file: Option<String>,
     /// The size of the tensor in bytes, without a header.
     pub bytes: u64,
-    /// XXH3 (64 bit) of those bytes, as 16 hexadecimal digits. For a partial tensor this and the following numbers are
-    /// null.
+    /// XXH3 (64 bit) of those bytes, as 16 hexadecimal digits. Null if a device has computed the statistics without a
+    /// hash. For a partial tensor this and the following numbers are null.
     pub xxh3: Option<Digest>,
     /// The smallest finite element, or null if there is none.
     pub min: Option<f64>,

@@ -351,7 +351,7 @@ impl<J> Queues<J> {
         lock(&self.state).parking.runs()
     }
 
-    /// Waits until there are events of which this client was not notified yet, but at most until a moment.
+    /// Waits until there are events that this client was not notified of yet, but at most until a moment.
     pub fn wait_for_notice(&self, generation: Generation, until: Option<Instant>, wanted: impl Fn() -> bool) -> Notice {
         let mut state = lock(&self.state);
         loop {

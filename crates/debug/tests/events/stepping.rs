@@ -144,7 +144,7 @@ fn the_events_of_a_run_come_in_order() {
     assert_eq!((statistics.min, statistics.max, statistics.mean), (Some(2.0), Some(8.0), Some(5.0)));
 }
 
-/// Returns a debugger with a model of which one operator has three kernels.
+/// Returns a debugger with a model in which one operator has three kernels.
 fn in_pieces() -> (Debugger, Arc<Fake>) {
     let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::in_pieces()));
     debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
