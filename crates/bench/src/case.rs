@@ -17,7 +17,7 @@ pub struct Case<'a> {
     pub bench: &'a str,
     /// What was measured.
     pub case: String,
-    /// The result, in `unit`.
+    /// The result in `unit`, and its noise.
     pub judged: Judged,
     /// The unit of the result and of the goal.
     pub unit: &'a str,
@@ -75,8 +75,8 @@ pub fn say(text: &str) {
     }
 }
 
-/// Returns the exit code of a benchmark: 1 if a case misses its goal. In a run for a moment the numbers mean nothing,
-/// and it is 0.
+/// Returns the exit code of a benchmark: 1 if a case missed its goal. In a run for a moment it is always 0, because the
+/// numbers mean nothing.
 pub fn finish() -> ExitCode {
     ExitCode::from(u8::from(!ALL_MET.load(Ordering::Relaxed) && !is_moment()))
 }
@@ -86,7 +86,7 @@ pub fn is_json() -> bool {
     std::env::args().any(|argument| argument == "--json")
 }
 
-/// Numbers that were not measured are `null`.
+/// Returns a number as JSON: `null` if it was not measured.
 fn number(value: f64) -> Value {
     serde_json::Number::from_f64(value).map_or(Value::Null, Into::into)
 }

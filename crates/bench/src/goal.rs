@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Measured, is_moment};
 
-/// How long an undecided case is measured again.
+/// The longest time for which an undecided case is measured again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The goal of a case.
@@ -28,8 +28,8 @@ pub enum Verdict {
     Undecided,
 }
 
-/// A number that is compared with a goal, and its noise: how much the same thing differs from itself when it is
-/// measured against itself, in the unit of the number.
+/// A number that is compared with a goal, and its noise: the difference of the same thing from itself when it is
+/// measured twice, in the unit of the number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// The number.
@@ -39,7 +39,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// A number that is compared with nothing, so that its interval is its only noise.
+    /// Creates a number that has no contender beside it, so its interval is its only noise.
     pub fn alone(measured: Measured) -> Self {
         Self { measured, noise: 0.0 }
     }
@@ -78,7 +78,7 @@ impl fmt::Display for Goal {
             Self::AtMost(bound) => ("<=", bound),
             Self::AtLeast(bound) => (">=", bound),
         };
-        // Shows as many digits as matter: bounds that follow from a peer have many.
+        // Bounds that are computed from a peer's number have many digits. Only those that matter are shown.
         let digits = if *bound == bound.trunc() || bound.abs() >= 1000.0 { 0 } else { 2 };
         let text = format!("{bound:.digits$}");
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -118,7 +118,8 @@ mod tests {
         assert_eq!(Goal::AtLeast(1.02).verdict(quiet(0.95, 1.01)), Verdict::Missed);
     }
 
-    /// A rate of 0.536 with an interval beyond the goal and a noise ten times its distance to it decides nothing.
+    /// A rate of 0.536 whose interval exceeds the goal, with a noise ten times its distance to the goal, decides
+    /// nothing.
     #[test]
     fn noise_larger_than_the_distance_to_the_goal_leaves_it_undecided() {
         assert_eq!(Goal::AtLeast(0.5).verdict(judged(0.536, (0.475, 0.668), 0.40)), Verdict::Undecided);

@@ -9,18 +9,18 @@ pub struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// A contender with this name.
+    /// Creates a contender with this name.
     pub fn new(name: &'static str, run: impl FnMut() -> f64 + 'a) -> Self {
         Self { name, run: Box::new(run) }
     }
 }
 
-/// The costs of contenders, round by round. Each round measures every contender once, and the first one twice: how it
-/// differs from itself is the noise. The order changes from round to round, so that no contender always finds the
-/// warmer cache.
+/// The costs of contenders, round by round. Each round measures every contender once, and the first one twice: the
+/// difference between these two is the noise. The order changes from round to round, so that no contender always finds
+/// the warmer cache.
 pub struct Rounds<'a, const N: usize> {
     contenders: [Contender<'a>; N],
-    /// How many rounds are measured at once.
+    /// How many rounds [`Self::more`] adds.
     step: usize,
     costs: [Vec<f64>; N],
     again: Vec<f64>,
@@ -37,7 +37,7 @@ impl<'a, const N: usize> Rounds<'a, N> {
         Self { contenders, step: times(step, 2), costs: [const { Vec::new() }; N], again: Vec::new() }
     }
 
-    /// Measures more rounds.
+    /// Measures `step` more rounds.
     pub fn more(&mut self) {
         for _ in 0..self.step {
             let round = self.again.len();

@@ -8,8 +8,8 @@ use crate::{ManualClock, Sleeper};
 /// The clock by which intervals, timeouts and leases are measured: the system's monotonic clock, or a [`ManualClock`]
 /// that a test advances.
 ///
-/// It is one pointer, and reading the system's clock through it costs an additional branch. Measurements do not use it,
-/// but [`Ticks`](crate::Ticks).
+/// It is one pointer, and reading the system's clock through it costs an additional branch. Measurements use
+/// [`Ticks`](crate::Ticks) instead.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Option<ManualClock>);
 
@@ -67,7 +67,7 @@ impl Clock {
         }
     }
 
-    /// Begins a wait for a moment that does not use a signal, but for example `poll` for the time that is
+    /// Begins a wait for a moment that uses no signal but, for example, a call of `poll` with the time that is
     /// [left](Wait::left).
     pub fn begin_wait(&self, until: Instant) -> Wait<'_> {
         let number = self.0.as_ref().map_or(0, |manual| manual.begin_wait(until));

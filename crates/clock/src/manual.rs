@@ -63,8 +63,8 @@ impl ManualClock {
     }
 
     /// Waits until exactly this number of threads wait for moments that all lie in the future. Everything that was due
-    /// on these threads has then happened. A thread that was woken and may begin another wait does not count, so 0
-    /// threads mean nothing.
+    /// on these threads has then happened. A thread that was woken and may begin another wait does not count, so
+    /// waiting for 0 threads proves nothing.
     ///
     /// # Panics
     /// If that takes longer than 30 seconds of real time.

@@ -20,7 +20,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// As [`open_regular`], but also opens a descriptor that the process inherited, such as the `<(...)` of a shell,
-/// because the user chose it.
+/// because the user named it.
 ///
 /// # Errors
 /// As [`open_regular`].

@@ -41,7 +41,7 @@ pub fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a file beside `path`, which is removed unless it is renamed to it.
+/// Creates a temporary file beside `path`. It is removed unless it is renamed to `path`.
 ///
 /// # Errors
 /// Returns the system's error.
@@ -62,7 +62,7 @@ pub fn unpredictable(
     prefix: impl AsRef<OsStr>,
     suffix: impl AsRef<OsStr>,
 ) -> io::Result<NamedTempFile> {
-    // The process's mask is subtracted.
+    // The system removes the permissions in the process's umask.
     let permissions = Permissions::from_mode(0o666);
     tempfile::Builder::new().prefix(&prefix).suffix(&suffix).permissions(permissions).tempfile_in(directory)
 }
@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
             fs::remove_file(&path).unwrap();
         }
-        // A file that is created meanwhile is not replaced either.
+        // A file that appears meanwhile is not replaced either.
         let error = write_whole(&path, |file| {
             symlink("mine", &path)?;
             file.write_all(b"theirs")

@@ -8,22 +8,22 @@ use crate::RooflineError;
 use crate::limits::Bandwidth;
 use crate::together::best_rate;
 
-/// Sizes of each thread's data: those of caches that a processor core has alone.
+/// Sizes of each thread's data, in bytes: those of the caches that belong to one processor core.
 const OF_EACH: [usize; 4] = [16 << 10, 128 << 10, 512 << 10, 2 << 20];
 
-/// Sizes of the data of all threads together: those of shared caches, and more than most of them hold.
+/// Sizes of the data of all threads together, in bytes: those of shared caches, and more than most of them hold.
 const OF_ALL: [usize; 3] = [16 << 20, 64 << 20, 256 << 20];
 
-/// A repetition reads at least so many bytes.
+/// A repetition reads at least this many bytes.
 const OF_REPETITION: usize = 256 << 10;
 
-/// The bytes of a line of a cache, and of the largest vector.
+/// The bytes of a cache line, which is also as large as the largest vector.
 const LINE: usize = 64;
 
 /// Independent sums of vectors, so that no addition waits for another.
 const SUMS: usize = 8;
 
-/// Measures how fast data of several sizes is read.
+/// Measures how fast data is read, for several sizes.
 pub(crate) fn bandwidths(threads: NonZeroUsize, time: Duration) -> Result<Vec<Bandwidth>, RooflineError> {
     let shared = OF_ALL.iter().map(|size| *size / threads).filter(|size| *size > OF_EACH[OF_EACH.len() - 1]);
     OF_EACH.into_iter().chain(shared).map(|size| bandwidth(threads, time, size)).collect()
@@ -44,7 +44,7 @@ fn bandwidth(threads: NonZeroUsize, time: Duration, size: usize) -> Result<Bandw
 /// A thread's data, and where the next repetition begins to read.
 struct Reader {
     numbers: Vec<f32>,
-    /// Where a line of the cache begins. A vector that lies in two lines would be read half as fast.
+    /// Where a cache line begins. Reading a vector that spans two lines takes twice as long.
     begin: usize,
     next: usize,
 }
@@ -59,7 +59,7 @@ impl Reader {
         Self { numbers, begin, next: begin }
     }
 
-    /// Returns so many further numbers; those at the beginning again where no more are left.
+    /// Returns the next `count` numbers, or those at the beginning where too few are left.
     fn next(&mut self, count: usize) -> &[f32] {
         if self.next + count > self.numbers.len() {
             self.next = self.begin;
@@ -69,7 +69,7 @@ impl Reader {
     }
 }
 
-/// Reads numbers by adding them up, several times.
+/// Reads numbers several times, by adding them up.
 struct Read<'a> {
     numbers: &'a [f32],
     times: usize,
@@ -82,7 +82,7 @@ impl WithSimd for Read<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
         let mut sums = [simd.splat_f32s(0.0); SUMS];
         for _ in 0..self.times {
-            // The compiler does not know that they are the same numbers each time.
+            // Hides from the compiler that the numbers are the same each time.
             let (vectors, _) = S::as_simd_f32s(black_box(self.numbers));
             let (blocks, _) = pulp::as_arrays::<SUMS, _>(vectors);
             for block in blocks {

@@ -15,10 +15,10 @@ use crate::{RooflineError, measure};
 /// What this version writes and reads.
 const SCHEMA: &str = "opscope.machine/1";
 
-/// How a machine is measured. What was measured otherwise is not comparable.
+/// The version of the method of measurement. Results of another method are not comparable.
 const METHOD: u32 = 2;
 
-/// A longer file is none of ours.
+/// A longer file was not written by this crate.
 const LONGEST: u64 = 64 << 10;
 
 #[derive(Serialize, Deserialize)]
@@ -29,8 +29,8 @@ struct File {
     machine: Roofline,
 }
 
-/// Returns what was measured on this machine with so many threads, or `None` if nothing is kept. A file that is damaged, or
-/// that belongs to another processor or version, counts as none.
+/// Returns the stored measurement of this machine with this many threads, or `None` if there is none. A file that is
+/// damaged, or that belongs to another processor or version, counts as none.
 pub fn kept(directory: &Path, threads: NonZeroUsize) -> Option<Roofline> {
     let path = path(directory, &key(threads));
     let file: File = serde_json::from_slice(&opscope_files::read(&path, LONGEST).ok()?).ok()?;
@@ -38,12 +38,12 @@ pub fn kept(directory: &Path, threads: NonZeroUsize) -> Option<Roofline> {
     is_ours.then_some(file.machine)
 }
 
-/// Keeps what was measured, for [`kept`]. If it cannot be written, the machine is measured again.
+/// Stores a measurement for [`kept`]. If the file cannot be written, the machine is measured again next time.
 pub fn keep(directory: &Path, machine: &Roofline) {
     let Some(threads) = NonZeroUsize::new(machine.threads) else { return };
     let file = File { schema: SCHEMA.to_owned(), key: key(threads), machine: machine.clone() };
     let write = || -> std::io::Result<()> {
-        // Nobody else may write there, whatever the mask says.
+        // Only the owner may write there, whatever the umask is.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let mut part = tempfile::NamedTempFile::new_in(directory)?;
         part.write_all(&serde_json::to_vec_pretty(&file)?)?;
@@ -53,8 +53,8 @@ pub fn keep(directory: &Path, machine: &Roofline) {
     let _ = write();
 }
 
-/// Returns what this machine reaches with so many threads: what is kept in the directory, or else what is measured now, and
-/// then kept there.
+/// Returns what this machine reaches with this many threads. It reads the measurement that is stored in the directory.
+/// If there is none, it measures now, and stores the result there. Without a directory it always measures.
 ///
 /// # Errors
 /// Returns an error if a thread for the measurement cannot be started.
@@ -69,7 +69,7 @@ pub fn kept_or_measured(directory: Option<&Path>, threads: NonZeroUsize) -> Resu
     Ok(machine)
 }
 
-/// What a measurement depends on.
+/// Returns everything that a measurement depends on, as a text.
 fn key(threads: NonZeroUsize) -> String {
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
     let dtypes = dtypes().join(", ");

@@ -25,12 +25,12 @@ pub(crate) fn peaks(threads: NonZeroUsize, time: Duration) -> Result<Vec<Compute
     Ok(peaks)
 }
 
-/// Returns the types of the peaks.
+/// Returns the element types whose peaks are measured.
 pub(crate) fn dtypes() -> Vec<&'static str> {
     repetitions().iter().map(|repetition| repetition.dtype).chain(narrow::widened()).collect()
 }
 
-/// What is measured: `float32` first.
+/// Returns what is measured: `float32` first.
 fn repetitions() -> Vec<Repetition> {
     let (lanes32, lanes64) = Arch::new().dispatch(Lanes);
     let mut repetitions = vec![
@@ -46,7 +46,7 @@ fn repetitions() -> Vec<Repetition> {
     repetitions
 }
 
-/// How many numbers of 32 and 64 bits a vector has.
+/// Returns how many 32-bit and 64-bit numbers a vector holds.
 struct Lanes;
 
 impl WithSimd for Lanes {

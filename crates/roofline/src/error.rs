@@ -8,7 +8,7 @@ pub enum RooflineError {
     Thread {
         /// Which thread, from 1.
         thread: usize,
-        /// How many were asked for.
+        /// How many threads were requested.
         threads: usize,
         /// The system's reason.
         source: io::Error,

@@ -1,5 +1,5 @@
-//! What this machine reaches: how much it computes in a second, by element type, and how much it reads, by the size of the
-//! data. It is measured once, in about a second, and kept in a directory of caches.
+//! What this machine reaches: how much it computes in a second, by element type, and how much it reads, by the size of
+//! the data. It is measured once, in about a second, and stored in a cache directory.
 //!
 //! ```no_run
 //! # use std::num::NonZeroUsize;
@@ -11,20 +11,20 @@
 //!
 //! # Rooms
 //!
-//! Each file is a room, and imports from rooms below it only:
+//! Each file is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|
-//! | `cache` | the file of what was measured |
+//! | `cache` | the file that stores a measurement |
 //! | `measure` | the measurement of a whole machine |
 //! | `compute` | multiply-add peaks |
 //! | `narrow` | multiply-adds of 8-bit integers and `bfloat16` |
-//! | `repetition` | what a peak is measured with |
+//! | `repetition` | the repeated work that a peak is measured with |
 //! | `bandwidth` | how fast data is read |
-//! | `together` | the same work on several threads at the same time |
+//! | `together` | runs the same work on several threads at the same time |
 //! | `processor` | which processor this is |
-//! | `limits` | what a machine reaches, and what that means for some work |
-//! | `error` | what can be wrong |
+//! | `limits` | what a machine reaches, and which limit applies to some work |
+//! | `error` | what can fail |
 
 #![deny(unsafe_code)]
 

@@ -30,7 +30,7 @@ impl ComputePeak {
     }
 }
 
-/// How fast data of one size is read, again and again.
+/// How fast data of one size is read when it is read repeatedly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// The size of the data, in bytes, all threads together.
@@ -39,15 +39,15 @@ pub struct Bandwidth {
     pub gbytes_per_s: f64,
 }
 
-/// The limit that applies to an operator, and how near it comes.
+/// The limit that applies to an operator, and how close the operator comes to it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bound {
     /// What limits it.
     pub limited_by: Limit,
-    /// The least time that the machine needs for it in a run, in nanoseconds.
+    /// The least time that the machine needs for the operator in one run, in nanoseconds.
     pub least_ns: f64,
-    /// That time, of the time that it takes. Above 100 where it computes less than its definition has, or the machine reached
-    /// less when it was measured.
+    /// That least time in percent of the measured time. It exceeds 100 if the operator computes less than its
+    /// definition says, or if the machine reached less when it was measured.
     pub percent: f64,
 }
 
@@ -72,8 +72,8 @@ impl Limit {
 }
 
 impl Roofline {
-    /// Returns the peak for an element type, in 10^9 operations in a second; `None` if it was not measured. That of `int8` is
-    /// also the one of `uint8`: the products are of one of each.
+    /// Returns the peak for an element type, in 10^9 operations in a second; `None` if it was not measured. The peak
+    /// for `int8` is also that for `uint8`, because each product multiplies one of either type.
     pub fn peak(&self, dtype: &str) -> Option<f64> {
         self.peaks.iter().find(|peak| peak.is_of(dtype)).map(|peak| peak.gflops_per_s)
     }
@@ -83,17 +83,19 @@ impl Roofline {
         self.peaks.iter().filter(move |peak| dtypes.clone().any(|dtype| peak.is_of(dtype)))
     }
 
-    /// Returns the bandwidth for data of this size, in 10^9 bytes in a second: that of the largest size that was measured and is
-    /// not larger. So it is never too low for data that fits a cache.
+    /// Returns the bandwidth for data of this size in bytes, in 10^9 bytes in a second: that of the largest measured
+    /// size that is not larger than it. So it is never too low for data that fits into a cache. Data smaller than the
+    /// smallest measured size gets the bandwidth of that size.
     pub fn bandwidth(&self, bytes: f64) -> Option<f64> {
         let smaller = self.bandwidths.iter().take_while(|bandwidth| bandwidth.bytes as f64 <= bytes).last();
         smaller.or(self.bandwidths.first()).map(|bandwidth| bandwidth.gbytes_per_s)
     }
 
-    /// Returns the limit that applies to work, or `None` if the peak for its type is not known, or it is none.
+    /// Returns the limit that applies to some work. Returns `None` if the peak for its type is not known, or if it does
+    /// no work.
     ///
-    /// `flops` and `bytes` are those of `executions` that follow each other and together take `nanos`. Work that only moves
-    /// needs no type.
+    /// `flops` (operations) and `bytes` are the sums of `executions` executions, one after another, that together take
+    /// `nanos`. Work that only moves data needs no type.
     pub fn bound(&self, dtype: Option<&str>, flops: f64, bytes: f64, executions: f64, nanos: f64) -> Option<Bound> {
         let computing = match flops > 0.0 {
             true => flops / self.peak(dtype?)?,
@@ -105,7 +107,7 @@ impl Roofline {
         (least_ns > 0.0 && nanos > 0.0).then(|| Bound { limited_by, least_ns, percent: 100.0 * least_ns / nanos })
     }
 
-    /// Raises every rate to that of another measurement of the same, where it is higher.
+    /// Raises every rate to that of another measurement of the same machine, where that one is higher.
     pub(crate) fn raise_to(&mut self, other: &Self) {
         for (peak, other) in self.peaks.iter_mut().zip(&other.peaks) {
             peak.gflops_per_s = peak.gflops_per_s.max(other.gflops_per_s);
@@ -115,7 +117,7 @@ impl Roofline {
         }
     }
 
-    /// Returns whether the numbers can be those of a machine with so many threads.
+    /// Returns whether the numbers are possible for a machine with this many threads.
     pub(crate) fn is_plausible(&self, threads: NonZeroUsize) -> bool {
         let peaks = self.peaks.iter().map(|peak| peak.gflops_per_s);
         let mut rates = peaks.chain(self.bandwidths.iter().map(|bandwidth| bandwidth.gbytes_per_s));
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn the_slower_of_computing_and_moving_is_the_bound() {
         let bound = |flops, bytes, nanos| machine().bound(Some("float32"), flops, bytes, 1.0, nanos).unwrap();
-        // 1e6 operations at 100 a nanosecond take 10 µs; 2000 bytes at 50 a nanosecond take 40 ns.
+        // 1e6 operations at 100 per nanosecond take 10 µs; 2000 bytes at 50 per nanosecond take 40 ns.
         let computing = bound(1e6, 2_000.0, 20_000.0);
         assert_eq!((computing.limited_by, computing.least_ns, computing.percent), (Limit::Compute, 10_000.0, 50.0));
         // 2 MB are larger than what 50 bytes a nanosecond were measured for.
@@ -183,7 +185,7 @@ mod tests {
         assert_eq!(machine().bound(Some("float16"), 1e6, 1e3, 1.0, 1e3), None);
         assert_eq!(machine().bound(None, 1e6, 1e3, 1.0, 1e3), None);
         assert_eq!(machine().bound(Some("float32"), 0.0, 0.0, 1.0, 1e3), None);
-        // What only moves needs no peak.
+        // Work that only moves data needs no peak.
         let moved = machine().bound(None, 0.0, 1e3, 1.0, 100.0).unwrap();
         assert_eq!((moved.limited_by, moved.percent), (Limit::Memory, 20.0));
     }

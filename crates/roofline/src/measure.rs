@@ -5,15 +5,15 @@ use crate::limits::Roofline;
 use crate::processor::processor_name;
 use crate::{RooflineError, bandwidth, compute};
 
-/// How long each peak and each bandwidth is measured in a round: eleven of them take less than half a second.
+/// The time for each peak and each bandwidth in a round. The eleven of them take less than half a second.
 const TIME: Duration = Duration::from_millis(36);
 
-/// How often everything is measured, one after the other. Another program may have a processor for longer than one measurement
-/// takes.
+/// How many rounds measure everything, one after another. Another program may occupy a processor for longer than one
+/// measurement takes.
 const ROUNDS: usize = 2;
 
-/// Measures what this machine reaches with so many threads at the same time. It takes about a second, and memory for 256 MiB of
-/// data.
+/// Measures what this machine reaches with this many threads at the same time. It takes about a second, and memory for
+/// 256 MiB of data.
 ///
 /// # Errors
 /// Returns an error if a thread cannot be started.

@@ -1,7 +1,7 @@
-//! Loops of multiply-adds of types for which processors have instructions of their own, beside those for `float32`.
+//! Loops of multiply-adds for the types, besides `float32`, that processors have instructions for.
 //!
-//! `pulp` offers none of these instructions. Their functions are unsafe to call only where the processor may lack them, so
-//! each call stands behind the test for its instructions.
+//! `pulp` offers none of these instructions. A function that uses them is unsafe to call only on a processor that lacks
+//! them, so each call follows the check for its instructions.
 #![allow(unsafe_code)]
 
 use crate::repetition::Repetition;
@@ -14,7 +14,7 @@ pub(crate) fn repetitions() -> Vec<Repetition> {
     return Vec::new();
 }
 
-/// Returns the types that this processor can compute as `float32` only, after a conversion.
+/// Returns the types that this processor can compute only as `float32`, after a conversion.
 pub(crate) fn widened() -> impl Iterator<Item = &'static str> {
     #[cfg(target_arch = "x86_64")]
     let widened = [
@@ -37,8 +37,8 @@ mod x86_64 {
     /// Independent sums in the 32 registers of AVX-512.
     const WIDE: usize = 24;
 
-    /// Products of unsigned and signed bytes, added up in 32 bits. None for a processor that multiplies tiles of them (AMX), which
-    /// is several times faster.
+    /// Products of unsigned and signed bytes, added up in 32 bits. Returns `None` on a processor that multiplies tiles
+    /// of them (AMX), which is several times faster than what is measured here.
     pub(super) fn int8() -> Option<Repetition> {
         if has_flag("amx_int8") {
             return None;
@@ -63,7 +63,7 @@ mod x86_64 {
         None
     }
 
-    /// Products of pairs, added up in `float32`. None with AMX, as above.
+    /// Products of pairs, added up in `float32`. Returns `None` with AMX, as above.
     pub(super) fn bfloat16() -> Option<Repetition> {
         if has_flag("amx_bf16") {
             return None;
@@ -81,7 +81,8 @@ mod x86_64 {
         !has_flag("amx_bf16") && !is_x86_feature_detected!("avx512bf16")
     }
 
-    /// A function that repeats a step of all sums. The compiler does not know what the sums begin with, so it cannot merge them.
+    /// Defines a function that repeats a step for all sums. The compiler does not know the initial sums, so it cannot
+    /// merge them.
     macro_rules! repeat {
         ($name:ident, $features:literal, $chains:ident, $operands:expr, $begin:expr, $step:expr, $element:expr) => {
             #[target_feature(enable = $features)]
@@ -118,8 +119,9 @@ mod x86_64 {
         |sum| f64::from(_mm256_cvtsi256_si32(sum))
     );
 
-    // Without an instruction for it: products of bytes, added in pairs, added in pairs, added. The bytes are those of the sum,
-    // or else the compiler would multiply only once.
+    // Without an instruction for dot products, bytes are multiplied and added in pairs, the pairs are added in pairs,
+    // and these are added to the sum. The bytes are taken from the sum. Otherwise the compiler would multiply only
+    // once.
     repeat!(
         pairs_avx512,
         "avx512f,avx512bw",
@@ -157,7 +159,7 @@ mod x86_64 {
     mod tests {
         use super::*;
 
-        /// What the steps without an instruction of their own make of a sum.
+        /// Returns what the steps without a dot-product instruction make of a sum.
         fn pairs() -> f64 {
             let step = |sum: u32| 1 + sum.to_le_bytes().map(|byte| 2 * u32::from(byte)).iter().sum::<u32>();
             f64::from((0..STEPS).fold(0, |sum, _| step(sum)))

@@ -1,12 +1,13 @@
 use std::fs;
 
-/// Returns the processor's name, as the system gives it; the processor family if it gives none.
+/// Returns the processor's name as the system gives it, or the processor family if it gives none.
 pub fn processor_name() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     field(&text, "model name").unwrap_or(std::env::consts::ARCH).to_owned()
 }
 
-/// Returns everything that tells this processor from others: machines in a cloud call many of them the same.
+/// Returns everything that tells this processor from others. The name is not enough, because cloud machines give the
+/// same name to many processors.
 pub(crate) fn processor_identity() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let fields = ["vendor_id", "cpu family", "model", "stepping", "model name", "cache size", "flags"];

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::RooflineError;
 
-/// The time of a measurement is divided into so many windows. The best one counts, because others share the processor: a window
-/// should be shorter than the time for which the system lets one of them run.
+/// The time of a measurement is divided into this many windows. The best one counts, because other programs share the
+/// processor. So a window should be shorter than the time slice that the system gives one of them.
 const WINDOWS: usize = 64;
 
-/// Repeats work on several threads at the same time, and returns how often all of them together do it in a second, in the best
-/// window of the time. `prepare` is called on each thread before the time begins. A repetition should be much shorter than a window.
+/// Repeats work on several threads at the same time. Returns how many repetitions all of them together do in a second,
+/// in the best window of the time. `prepare` is called on each thread before the time begins. A repetition should be
+/// much shorter than a window.
 pub(crate) fn best_rate<P>(
     threads: NonZeroUsize,
     time: Duration,
@@ -20,7 +21,7 @@ pub(crate) fn best_rate<P>(
     let one = |ready: mpsc::Sender<()>, begin: mpsc::Receiver<Instant>| {
         let mut prepared = prepare();
         work(&mut prepared);
-        // Without a receiver or a beginning, another thread could not be started.
+        // If the receiver or the start time is missing, another thread could not be started.
         let _ = ready.send(());
         let Ok(began) = begin.recv() else { return Vec::new() };
         let mut repetitions = Vec::new();
@@ -44,7 +45,7 @@ pub(crate) fn best_rate<P>(
             let failed = |source| RooflineError::Thread { thread, threads: threads.get(), source };
             started.push((begin, spawned.map_err(failed)?));
         }
-        // The channel ends when every thread that lives has said so.
+        // The channel closes when every thread that still runs has reported.
         drop(ready);
         let _all_that_live = is_ready.iter().take(threads.get()).count();
         let now = Instant::now();
@@ -57,7 +58,7 @@ pub(crate) fn best_rate<P>(
     Ok(best_window(&all, time / WINDOWS as u32))
 }
 
-/// Returns how many repetitions a second has in the best window. One that lies in several windows counts for each with its part.
+/// Returns the repetitions per second in the best window. One that spans several windows counts in each for its share.
 fn best_window(repetitions: &[(Duration, Duration)], window: Duration) -> f64 {
     let mut done = [0.0; WINDOWS];
     let bound = |index: usize| window.as_secs_f64() * index as f64;

@@ -14,7 +14,7 @@ impl<T> Mutex<T> {
         Self(sync::Mutex::new(value))
     }
 
-    /// Returns the value. Nobody else can have the lock.
+    /// Returns the value, without locking: no other thread can hold the lock.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -36,7 +36,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Returns the value. Nobody else can have the lock.
+    /// Returns the value, without locking: no other thread can hold the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,20 +54,20 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Waits for the lock, which other readers may have, too.
+    /// Waits for the lock. Other readers may hold it at the same time.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the lock.
+    /// Waits for the lock, and holds it alone.
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// [`std::sync::Condvar`] for a [`Mutex`]. Every wait may end early, without a notification.
+/// [`std::sync::Condvar`] for a [`Mutex`]. Every wait may end without a notification.
 #[derive(Debug, Default)]
 pub struct Condvar(sync::Condvar);
 
@@ -101,12 +101,13 @@ impl Condvar {
         self.0.wait_while(guard, condition).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a notification, at most so long.
+    /// Waits for a notification, for at most `most`.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, most: Duration) -> MutexGuard<'a, T> {
         self.0.wait_timeout(guard, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Waits until the condition no longer holds, at most so long. Whether it still holds can be asked of the guard.
+    /// Waits until the condition no longer holds, for at most `most`. The caller checks the guarded value to see
+    /// whether it still holds.
     pub fn wait_timeout_while<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

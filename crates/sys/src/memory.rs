@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-/// The files of a control group, by version: its limit, its usage, and the statistics from which the reclaimable part
-/// follows.
+/// The files of a control group, by version: its limit, its usage, and the statistics that tell how much of the usage
+/// is reclaimable.
 const GROUPS: [[&str; 3]; 2] = [
     ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"],
     [
@@ -41,12 +41,13 @@ pub fn resident() -> u64 {
     field(&text("/proc/self/status"), "VmRSS:").unwrap_or(0)
 }
 
-/// Returns the most memory in bytes that this process has used; 0 if it cannot be read.
+/// Returns the largest memory in bytes that this process has used; 0 if it cannot be read.
 pub fn peak() -> u64 {
     field(&text("/proc/self/status"), "VmHWM:").unwrap_or(0)
 }
 
-/// Lets [`peak`] begin with what this process uses now, if the system can. Otherwise it stays that of the whole process.
+/// Makes [`peak`] start again from what this process uses now. If the system cannot do that, it stays the peak of the
+/// whole process.
 pub fn reset_peak() {
     // Documented in proc_pid_clear_refs(5): 5 resets the peak of the resident set.
     let _ = fs::write("/proc/self/clear_refs", "5");
@@ -121,7 +122,7 @@ mod tests {
     fn the_peak_of_a_process_covers_what_it_used_and_gave_back() {
         let size = 64 << 20;
         let before = resident();
-        // Every page is written, or the system would not count it.
+        // The system counts a page only when it is written.
         drop(std::hint::black_box(vec![1_u8; size]));
         assert!(peak() >= before + size as u64 / 2, "{} after {before}", peak());
     }

@@ -1,5 +1,5 @@
-/// Returns the system's number of the calling thread (`gettid`). It is queried each time, which is a system call, so it
-/// is right in the child of a fork, whose thread has another number.
+/// Returns the system's number of the calling thread (`gettid`). It is a system call each time, so the number is also
+/// right in the child of a fork, whose thread has a new one.
 #[inline]
 pub fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()

@@ -17,7 +17,7 @@ pub fn shown_text(text: &str) -> Cow<'_, str> {
     text.chars().map(letter).collect()
 }
 
-/// Returns a number of bytes with a unit: `512 B`, `1.5 KiB`, `128.0 MiB`.
+/// Returns a size in bytes with its unit: `512 B`, `1.5 KiB`, `128.0 MiB`.
 pub fn shown_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -32,8 +32,8 @@ pub fn shown_size(bytes: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
-/// Returns a duration in nanoseconds with a unit for which it has one to three digits before the point: `999 ns`,
-/// `1.235 ms`. A negative duration has a sign.
+/// Returns a duration in nanoseconds with the unit that leaves one to three digits before the point: `999 ns`, `1.235
+/// ms`. A negative duration has a sign.
 pub fn shown_duration(nanos: f64) -> String {
     match nanos.abs() {
         size if size >= 1e9 => format!("{:.3} s", nanos / 1e9),

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// A scale for times: one time has three digits, and the others have the same unit.
+/// A scale for times: the time it is made for has three digits, and all other times are shown in the same unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeScale {
     nanos: f64,

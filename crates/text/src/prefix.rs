@@ -1,5 +1,5 @@
-/// Returns the common path of these names, up to its last `/` or `.`. Empty if they have none, or if there are fewer
-/// than two names. It never includes a whole name.
+/// Returns the path that these names share, up to its last `/` or `.`. It is empty if they share none, or if there are
+/// fewer than two names. It is never the whole of a name.
 pub fn common_path<'n>(names: &[&'n str]) -> &'n str {
     let [first, others @ ..] = names else { return "" };
     if others.is_empty() {

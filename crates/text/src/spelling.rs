@@ -2,8 +2,8 @@
 
 use strsim::osa_distance;
 
-/// Returns the candidate that is most like `word`, if at most a third of its letters differ. Upper and lower case are the
-/// same, and two letters in the wrong order count once.
+/// Returns the candidate that is most like `word`, or `None` if more than a third of its letters differ. Upper and
+/// lower case are the same, and two letters in the wrong order count once.
 pub fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     /// Longer words are names of operators with a long path. Comparing one with thousands of names would take long.
     const LONGEST: usize = 200;
