@@ -87,7 +87,7 @@ pub struct KnownOutput {
     pub same_order: bool,
 }
 
-/// The set of rewrites that an engine applies to an optimised plan, under a name that the engine chooses.
+/// The set of rewrites that an engine applies to an optimised plan. The engine chooses its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlanForm(Cow<'static, str>);
 
@@ -102,8 +102,8 @@ pub trait Model: Send + Sync {
     /// Prepares a plan for inputs of these types and shapes. Dynamic dimensions are fixed to their sizes before the
     /// engine optimises. Plans are cached, one per combination of shapes.
     ///
-    /// The values matter only where the engine must know them beforehand (a small integer input that is a shape or an
-    /// axis). Such a plan runs only with those values.
+    /// The values matter only where the engine must know them beforehand, such as a small integer input that is a shape
+    /// or an axis. Such a plan runs only with those values.
     ///
     /// # Errors
     /// Returns an error if the inputs do not fit the graph, or if the engine cannot run it.
@@ -112,8 +112,8 @@ pub trait Model: Send + Sync {
 
 /// A model that is ready to run inputs of given shapes.
 pub trait Plan: Send + Sync {
-    /// Returns the kernels that every run executes, in order. Those in the body of an operator are executed as often as
-    /// the run decides.
+    /// Returns the kernels that every run executes, in order. How often a kernel in the body of an operator is executed
+    /// is known only in the run.
     fn kernels(&self) -> &Arc<[Kernel]>;
 
     /// Returns when the engine began and finished to make the plan.

@@ -80,7 +80,7 @@ pub enum EngineError {
         /// The engine's reason.
         reason: String,
     },
-    /// An operator takes an index that is out of range: the data of the inputs asks for what the model does not have.
+    /// An operator got an index that is out of range, because of the data of the inputs.
     #[error("the run failed{}: {reason}", at(.node))]
     Index {
         /// The operator that takes the index, or the one in whose body it is, if it is known.

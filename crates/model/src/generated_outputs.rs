@@ -1,6 +1,6 @@
-/// A count of the memory that operators of a model produce in a run from a few numbers in its file.
+/// A count of the memory of outputs that operators generate in a run from a few numbers in the model's file.
 ///
-/// Operators such as `Pad` and `RandomNormal` produce outputs of any size from tiny inputs, so that a file of a hundred
+/// Operators such as `Pad` and `RandomNormal` produce outputs of any size from tiny inputs, so a file of a hundred
 /// bytes can exhaust the memory and take minutes in each run. An engine counts their outputs against a limit for a
 /// model of this size.
 #[derive(Debug, Clone, Copy)]
@@ -26,11 +26,13 @@ const SIZED: [&str; 12] = [
     "Upsample",
 ];
 
-/// An output of at most this many times the bytes of the inputs grows with the data, and is not counted.
+/// The largest ratio of an output to its inputs, in bytes, at which the output still grows with the data. Such an
+/// output is not counted.
 const GROWS: u64 = 64;
 
 impl GeneratedOutputs {
-    /// Creates a count with a limit of `most` bytes, which a load budget with this factor allows.
+    /// Creates a count with a limit of `most` bytes. `factor` is that of the load budget which allows them, for the
+    /// message.
     pub fn within(most: u64, factor: u32) -> Self {
         Self { made: 0, most, factor }
     }

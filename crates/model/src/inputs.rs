@@ -54,9 +54,9 @@ fn wrong_shape(graph: &Graph, id: ValueId, expected: &[String], tensor: &Tensor)
     }
 }
 
-/// Returns the inputs whose size differs from the one in the file in a fixed dimension, which [`check_inputs`] accepts
-/// beside an open dimension. Each comes with the error to return if the graph cannot take it, and the note to give if
-/// it can.
+/// Returns the inputs whose size differs from the file in a fixed dimension. [`check_inputs`] accepts this if the shape
+/// also has an open dimension. Each input comes with the error to return if the graph cannot take it, and the note to
+/// give if it can.
 pub fn resized_inputs<'a>(graph: &'a Graph, inputs: &'a [Tensor]) -> impl Iterator<Item = (EngineError, String)> + 'a {
     graph.inputs.iter().zip(inputs).filter_map(|(&id, tensor)| {
         let value = graph.value(id);

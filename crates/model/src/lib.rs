@@ -16,12 +16,12 @@
 //! | `observer` | instruments, and what an engine calls around every dispatch |
 //! | `open` | models whose operators are found while they run |
 //! | `inputs` | whether inputs fit a graph |
-//! | `kernel` | kernels, the operators that they stand for, and whose time theirs is |
+//! | `kernel` | kernels, the operators that they stand for, and the operators that their time counts for |
 //! | `iteration` | where in a loop a dispatch is |
 //! | `memory` | the tensors of a run where the engine has them, and the memory that they take |
 //! | `generated_outputs` | the memory of outputs that a run generates from a few numbers in the file |
 //! | `capabilities` | what an engine can do, and what an instrument needs |
-//! | `budget`, `machine` | what loading may take, and what the machine has |
+//! | `budget`, `machine` | how much time and memory loading may take, and what the machine has |
 //! | `fidelity`, `error` | how faithful a plan is; what can go wrong |
 
 #![forbid(unsafe_code)]

@@ -24,7 +24,7 @@ pub struct RunMemory {
 
 impl RunMemory {
     /// Checks that this process can get the memory. An engine calls this when it has made a plan, because an allocation
-    /// that fails during a run ends the process, and if the system runs out of memory it may end any process.
+    /// that fails during a run ends the process. If the system runs out of memory, it may end any process.
     ///
     /// # Errors
     /// Returns an error with the operator that is executed at the peak.

@@ -94,8 +94,8 @@ pub trait RunObserver: Sync {
     /// slot is the kernel's.
     fn not_shown(&self, _dispatch: &Dispatch<'_>, _slot: usize, _reason: &str) {}
 
-    /// Called for an output of an open model of which only the statistics are known, because a device has computed
-    /// them. Their hash has no meaning. The call may come as late as at the end of the run.
+    /// Called for an output of an open model whose elements stay on a device, which has computed their statistics. The
+    /// hash among the statistics has no meaning. The call may come as late as the end of the run.
     fn summarised(&self, _dispatch: &Dispatch<'_>, _slot: usize, _tensor: &TensorType, _statistics: &Statistics) {}
 
     /// Called immediately before a kernel is executed, outside of the time that [`timed`](Self::timed) reports. It is
@@ -104,27 +104,27 @@ pub trait RunObserver: Sync {
     fn started(&self, _kernel: KernelId, _path: &[Iteration]) {}
 
     /// Called with the times at which a kernel was executed. The engine takes them directly around the kernel, so they
-    /// do not include the work of observers. A kernel that fails has times too, one that panics has none. `path` is
+    /// do not include the work of observers. A kernel that fails has times, too; one that panics has none. `path` is
     /// that of the dispatch: see [`Dispatch::path`].
     fn timed(&self, _kernel: KernelId, _path: &[Iteration], _start: Ticks, _end: Ticks) {}
 
-    /// Called if [`timed`](Self::timed) is wanted, with the number of dispatches whose times the engine has lost.
+    /// Called with the number of dispatches whose times the engine has lost, if [`timed`](Self::timed) is wanted.
     fn untimed(&self, _dispatches: u64) {}
 
-    /// Called by an engine that takes times with a profile of its own, with the start and end of its work on that
-    /// profile after a run. It lies outside of the run's own time.
+    /// Called by an engine that takes times with a profile of its own. The engine works on that profile after a run.
+    /// The start and end of that work lie outside of the run's own time.
     fn profiled(&self, _start: Ticks, _end: Ticks) {}
 
     /// Called when the engine holds memory for another tensor that a kernel computed. The same address is not reported
-    /// again before it was freed, so a kernel that computes in place allocates nothing.
+    /// again before it is freed, so a kernel that computes in place allocates nothing.
     fn allocated(&self, _memory: TensorMemory, _at: Ticks) {}
 
     /// Called when the engine no longer needs this memory. Memory that was not freed when the engine finished belongs
     /// to the outputs, which the engine holds, like the inputs, until the end of the run.
     fn freed(&self, _memory: TensorMemory, _at: Ticks) {}
 
-    /// Called when the engine has finished, with its start and end, or with the error that ended the run, which may be
-    /// one of copying the inputs.
+    /// Called when the engine has finished, with its start and end, or with the error that ended the run. That error
+    /// may come from copying the inputs.
     fn finished(&self, _outcome: Result<(Ticks, Ticks), &crate::EngineError>) {}
 
     /// Called before the engine runs, with the start and end of the copy of the inputs into its memory.
@@ -180,14 +180,14 @@ pub struct Dispatch<'a> {
 /// The values of a run that its engine still holds.
 ///
 /// The engine decides which these are: it may drop a value as soon as the last kernel that takes it has begun.
-/// Initializers are not among them, because the graph has those.
+/// Initializers are not among these values, because the graph has them.
 pub trait LiveValues {
     /// Returns a value of the file, or `None` if the engine does not hold it at this moment.
     fn value(&self, id: ValueId) -> Option<TensorView<'_>>;
 
     /// Keeps a value that the kernel has just computed, for another thread. May be called only within
     /// [`RunObserver::after`], and if [`Interest::keeps`] is set. Returns `None` if the engine cannot keep this value,
-    /// so that it has to be copied.
+    /// and then it has to be copied.
     fn keep(&self, _id: ValueId) -> Option<Box<dyn KeptTensor>> {
         None
     }
@@ -217,7 +217,7 @@ impl fmt::Debug for dyn LiveValues + '_ {
     }
 }
 
-/// The action that an observer wants next. Engines match all variants, so that a new action cannot be ignored.
+/// The action that an observer requests next. Engines match all variants, so a new action cannot be ignored.
 #[derive(Debug, Clone, Default)]
 pub enum Action {
     /// Continue the run.

@@ -59,7 +59,7 @@ struct Array {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpzError {
-    /// The archive.
+    /// The file is not a valid zip archive.
     #[error("this is not a zip archive of arrays: {0}")]
     Archive(#[from] rawzip::Error),
     /// The archive has too many arrays.
@@ -112,7 +112,8 @@ impl Npz {
     /// Opens a file and reads the names of its arrays.
     ///
     /// # Errors
-    /// Returns an error if it is not a zip archive, or if its arrays have the same names.
+    /// Returns an error if the file cannot be read or is not a zip archive, if the name of an array is invalid or
+    /// occurs twice, or if there are too many arrays.
     pub fn open(path: &Path) -> Result<Self, NpzError> {
         let file = open_regular(path)?;
         let length = file.metadata()?.len();
@@ -179,7 +180,7 @@ impl Npz {
             },
         })?;
         let wrong = |source: NpyError| NpzError::Array { name: name.to_owned(), source };
-        // Both numbers are claims of the archive, which may be wrong.
+        // The archive states both numbers, and they may be wrong.
         let (packed, whole) = (array.place.compressed_size_hint(), array.place.uncompressed_size_hint());
         let packed = packed.min(self.length);
         let most = if array.is_deflated { packed.saturating_mul(LARGEST_RATIO) } else { packed };
@@ -199,7 +200,8 @@ impl Npz {
     /// Reads an array.
     ///
     /// # Errors
-    /// Returns an error if there is no such array, its checksum is wrong, or memory is exhausted.
+    /// Returns an error if there is no such array, if it is not a valid `.npy` file, if its length or checksum is
+    /// wrong, or if memory is exhausted.
     pub fn read(&self, name: &str) -> Result<Tensor, NpzError> {
         let (header, data) = self.array(name)?;
         npy::read_opened(header, data).map_err(|source| NpzError::Array { name: name.to_owned(), source })
@@ -250,7 +252,7 @@ mod tests {
         let (image, mask) = (npy_of(&[0.5; 3000]), npy_of(&[1.0, -2.0]));
         for method in METHODS {
             let files = [("image.npy", image.as_slice()), ("a/mask_0.npy", &mask), ("notes.txt", b"x")];
-            // The writer changes a colon in a name; numpy, and names of inputs, have it.
+            // The zip writer of this test replaces a colon in a name. numpy keeps it, and names of inputs contain it.
             let mut bytes = archive(&files, method);
             for at in 0..bytes.len() - 6 {
                 if bytes[at..].starts_with(b"mask_0") {
@@ -304,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_byte_that_is_packed_becomes_1032_at_most() {
-        // By the definition of Deflate: a run of 258 bytes takes two bits at least.
+        // By the definition of Deflate: a run of 258 bytes takes at least two bits.
         assert_eq!(LARGEST_RATIO, 258 * 8 / 2);
     }
 

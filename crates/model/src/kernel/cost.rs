@@ -22,7 +22,7 @@ pub fn kernel_costs(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<GroupCost>>
     of_kernels
 }
 
-/// The types of the file's values that kernels take and give.
+/// Returns the types of the file's values that kernels take and give.
 fn known_types(kernels: &[Kernel]) -> HashMap<ValueId, TensorInfo> {
     let info = |kind: &TensorType| kind.dtype.map(|dtype| TensorInfo { dtype: Some(dtype), shape: kind.shape.clone() });
     let mut known = HashMap::new();
@@ -53,7 +53,7 @@ fn groups(kernels: &[Kernel]) -> Vec<CostGroup> {
             groups.push(CostGroup { kernel: index, operators: vec![operator] });
             groups.len() - 1
         });
-        // The last of the kernels with the most operators has the outputs of the group.
+        // Among the kernels with the most operators, the last one has the outputs of the group.
         if kernel.operators.len() >= kernels[groups[group].kernel].operators.len() {
             groups[group].kernel = index;
         }

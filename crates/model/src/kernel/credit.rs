@@ -32,8 +32,8 @@ pub fn changes_layout(operator: &Operator) -> bool {
     operator.domain.is_empty() && LAYOUT_OPERATORS.contains(&operator.op_type.as_str())
 }
 
-/// Adds the operators that no kernel stands for to those of a neighbour: the next operator after them that has a kernel
-/// or, if there is none, the nearest one before them. Operators for which `runs` does not hold are ignored.
+/// Adds each operator that no kernel stands for to the group of a neighbour: the next operator after it that has a
+/// kernel or, if there is none, the nearest one before it. Operators for which `runs` does not hold are ignored.
 pub fn place_the_rest(graph: &Graph, groups: &mut [Vec<Attribution>], runs: impl Fn(&Operator) -> bool) {
     let mut home: HashMap<OperatorId, usize> = HashMap::new();
     for (index, group) in groups.iter().enumerate() {

@@ -28,14 +28,14 @@ pub struct Kernel {
     pub name: String,
     /// The engine's name for the operation (`OptMatMul`, `Conv`, ...).
     pub op: String,
-    /// The operators of the file that this step stands for. Its time counts for the first. Empty for a step that the
-    /// engine adds on its own, such as a conversion between layouts or a copy between devices: its time counts for no
-    /// operator.
+    /// The operators of the file that this kernel stands for. Its time counts for the first of them. Empty for a kernel
+    /// that the engine adds on its own, such as a conversion between layouts or a copy between devices. The time of
+    /// such a kernel counts for no operator.
     pub operators: Vec<Attribution>,
     /// The inputs, by the engine's slot.
     pub inputs: Vec<KernelInput>,
-    /// For each output slot of the engine, the values of the file that are equal to this output, to the last element.
-    /// Empty for an output that exists only inside the engine.
+    /// For each output slot of the engine, the values of the file that are equal to this output in every element. Empty
+    /// for an output that exists only inside the engine.
     pub outputs: Vec<Vec<ValueId>>,
     /// For each output slot: if the output is not itself a value of the file, the value whose elements it holds in
     /// another shape or order, or `None` if that is not known.
@@ -50,7 +50,7 @@ pub struct Kernel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorType {
     /// The type of its elements. `None` for the engine's own types, such as packed matrices, and if the shape is known
-    /// in a run only.
+    /// only in a run.
     pub dtype: Option<DType>,
     /// Its shape.
     pub shape: Vec<usize>,
@@ -70,7 +70,7 @@ pub struct KernelInput {
 pub struct Attribution {
     /// The operator.
     pub operator: OperatorId,
-    /// Whether the engine states it. Otherwise it was inferred from the graph.
+    /// Whether the engine states this. If not, it was inferred from the graph.
     pub exact: bool,
 }
 

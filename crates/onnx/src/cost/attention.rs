@@ -45,7 +45,7 @@ fn counted(typed: &Typed<'_>, count: &str) -> Option<u64> {
     u64::try_from(typed.operator.int(count)?).ok().filter(|heads| *heads > 0)
 }
 
-/// Returns how many keys an optional input has from earlier runs, `[batch, heads, length, size]`.
+/// Returns how many keys of earlier runs an optional input holds, `[batch, heads, length, size]`.
 fn past(typed: &Typed<'_>, slot: usize) -> Option<u64> {
     if !typed.has(slot) {
         return Some(0);
@@ -54,7 +54,8 @@ fn past(typed: &Typed<'_>, slot: usize) -> Option<u64> {
     Some(length as u64)
 }
 
-/// Two matrix products per head; between them a scale, the addition of masks, and a softmax.
+/// Returns the operations of the heads: two matrix products per head, and between them a scale, the addition of masks,
+/// and a softmax.
 fn scores(queries: &Heads, keys: u64, value_size: u64, masks: u64) -> Option<u64> {
     let scores = product(&[queries.batch, queries.heads, queries.length, keys])?;
     let of_each = queries.size.checked_add(value_size)?.checked_mul(2)?.checked_add(SOFTMAX + 1 + masks)?;

@@ -23,9 +23,9 @@ pub struct GroupCost {
     /// Floating-point operations; a multiplication and an addition are two. `None` if those of any operator are
     /// unknown.
     pub flops: Option<u64>,
-    /// Bytes of the tensors that they take, each counted once. `None` if any is unknown.
+    /// Bytes of the tensors that the operators take, each counted once. `None` if any is unknown.
     pub bytes_read: Option<u64>,
-    /// Bytes of the tensors that they compute. `None` if any is unknown.
+    /// Bytes of the tensors that the operators compute. `None` if any is unknown.
     pub bytes_written: Option<u64>,
     /// The type of most of the computation: that of the first input of the operator with the most operations.
     pub dtype: Option<DType>,
@@ -68,7 +68,8 @@ impl<'a> CostGraph<'a> {
         Typed { operator, inputs: types(&operator.inputs), outputs: types(&operator.outputs) }
     }
 
-    /// Each tensor from outside counts once, with the largest part that any operator reads.
+    /// Returns the bytes that the operators read from tensors of other operators. Each tensor counts once, with the
+    /// largest part that any operator reads.
     fn bytes_read(&self, all: &[Typed<'_>], inside: &HashSet<OperatorId>) -> Option<u64> {
         let mut read: HashMap<ValueId, u64> = HashMap::new();
         for typed in all {
@@ -104,7 +105,7 @@ impl<'a> CostGraph<'a> {
         movement::is_view(&operator.domain, &operator.op_type)
     }
 
-    /// Returns the value that has the same elements as this one, in another shape.
+    /// Returns the value whose elements a chain of views presents as this one, or the value itself.
     fn source(&self, value: ValueId) -> ValueId {
         let mut source = value;
         while let Producer::Operator(id, _) = self.graph.value(source).producer
@@ -116,7 +117,8 @@ impl<'a> CostGraph<'a> {
         source
     }
 
-    /// Returns whether an operator outside takes the elements of a value, or they are an output of the graph.
+    /// Returns whether an operator outside of the group takes the elements of a value, or whether they are an output of
+    /// the graph.
     fn leaves(&self, value: ValueId, inside: &HashSet<OperatorId>) -> bool {
         let mut values = vec![value];
         while let Some(value) = values.pop() {

@@ -46,20 +46,22 @@ fn gemm(typed: &Typed<'_>) -> Option<u64> {
     product(&[2, typed.given()?, depth as u64])
 }
 
-/// Every element of the output is a sum over the window and the channels of its group.
+/// Returns the operations of a convolution: every element of the output is a sum over the window and the channels of
+/// its group.
 fn convolution(typed: &Typed<'_>, weights: usize, bias: bool) -> Option<u64> {
     let window = elements_of(typed.input(weights)?.shape.get(1..)?)?;
     let given = typed.given()?;
     product(&[2, given, window])?.checked_add(if bias { given } else { 0 })
 }
 
-/// Every element of the input is multiplied with the weights of its channel and added to the output.
+/// Returns the operations of a transposed convolution: every element of the input is multiplied with the weights of its
+/// channel and added to the output.
 fn transposed_convolution(typed: &Typed<'_>) -> Option<u64> {
     let window = elements_of(typed.input(1)?.shape.get(1..)?)?;
     product(&[2, typed.taken(0)?, window])?.checked_add(if typed.has(2) { typed.given()? } else { 0 })
 }
 
-/// Every element of the output is a sum over the inner dimension.
+/// Returns the operations of a matrix product: every element of the output is a sum over the inner dimension.
 fn product_of(typed: &Typed<'_>) -> Option<u64> {
     let shape = &typed.input(0)?.shape;
     let is_transposed = typed.operator.int("transA") == Some(1);
@@ -67,8 +69,9 @@ fn product_of(typed: &Typed<'_>) -> Option<u64> {
     product(&[2, typed.given()?, *depth as u64])
 }
 
-/// One operand: a sum. Two: a product for every combination of labels, and a sum over the labels that the output lacks.
-/// The cost of more operands depends on the order that the engine chooses.
+/// Returns the operations of an `Einsum`. One operand needs a sum. Two need a product for every combination of labels,
+/// and a sum over the labels that the output lacks. The cost of more operands depends on the order that the engine
+/// chooses.
 fn einsum(typed: &Typed<'_>) -> Option<u64> {
     let shapes = typed.inputs.iter().map(|input| Some((*input)?.shape.as_slice())).collect::<Option<Vec<_>>>()?;
     let all = Equation::parse(typed.operator.text("equation")?)?.sizes(&shapes)?.all?;

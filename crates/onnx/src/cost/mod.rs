@@ -1,7 +1,7 @@
 //! The costs of operators: floating-point operations, and bytes that must be read and written.
 //!
 //! These are the operations of the mathematical definition, and the bytes of the tensors in the file's types. An engine
-//! may execute less (Winograd's convolution) or more (a copy into another layout). A cost is given if it follows from
+//! may do less work (Winograd's convolution) or more (a copy into another layout). A cost is given if it follows from
 //! the operator and the shapes; otherwise it is unknown. `docs/costs.md` lists every formula.
 
 mod attention;

@@ -108,7 +108,8 @@ pub struct Operator {
     pub inputs: Vec<Option<ValueId>>,
     /// Outputs by slot. An omitted optional output is `None`.
     pub outputs: Vec<Option<ValueId>>,
-    /// Values of this graph, or of one around it, that a graph inside the operator, such as a loop's body, uses.
+    /// Values from outside that a graph inside the operator, such as a loop's body, uses. They belong to the graph that
+    /// this operator is in, or to one around it.
     pub captures: Vec<ValueId>,
     /// Attributes, by name.
     pub attributes: BTreeMap<String, Attribute>,

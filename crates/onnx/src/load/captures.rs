@@ -9,7 +9,7 @@ use super::proto::{GraphProto, NodeProto};
 pub(crate) struct Captures<'a> {
     /// The names of the values, in alphabetical order.
     pub(crate) names: Vec<&'a str>,
-    /// The same of the nodes of each graph, in the order of [`NodeProto::graphs`].
+    /// The captures of the nodes of each graph inside the node, in the order of [`NodeProto::graphs`].
     pub(crate) inner: Vec<Vec<Captures<'a>>>,
 }
 

@@ -40,7 +40,7 @@ impl Graph {
         Self::from_bytes(path, bytes)
     }
 
-    /// Loads a file whose bytes were already read. External data is searched beside `path`.
+    /// Loads a file whose bytes were already read. External data is looked up beside `path`.
     ///
     /// # Errors
     /// The same as [`load`](Self::load).
@@ -61,7 +61,7 @@ impl Graph {
     }
 }
 
-/// Returns the innermost field and the cause. With nested graphs, the full path would have hundreds of parts.
+/// Returns the innermost field and the cause. The full path of fields would have hundreds of parts in nested graphs.
 fn damage(error: &prost::DecodeError) -> String {
     let text = error.to_string();
     let is_field = |part: &&str| part.contains('.') && !part.contains(' ');

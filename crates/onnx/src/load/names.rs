@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::proto::NodeProto;
 
-/// How many bytes of an operator's name are the prefix of the names inside it. Without a limit, a small file with one
-/// long name around many nodes would need a lot of memory.
+/// The largest part of an operator's name, in bytes, that prefixes the names inside it. Without a limit, a small file
+/// with one long name around many nodes would need a lot of memory.
 const MOST_OF_OWNER: usize = 512;
 
 /// Gives each item of one kind, in the main graph and in all bodies, a unique name. A name that is taken gets the

@@ -7,8 +7,11 @@ use super::captures::Captures;
 use super::proto::NodeProto;
 
 /// Returns the positions of the nodes in an order in which each node comes after those that it depends on. It is the
-/// file's own order if that is valid. A value that no node computes counts as available. `captures` has the captures of
+/// file's own order if that is valid. A value that no node computes counts as available. `captures` has an entry for
 /// each node.
+///
+/// # Errors
+/// Returns the nodes of a cycle, if there is one.
 pub(crate) fn execution_order(nodes: &[NodeProto], captures: &[Captures<'_>]) -> Result<Vec<usize>, Cycle> {
     let mut maker = HashMap::new();
     for (position, node) in nodes.iter().enumerate() {

@@ -41,7 +41,7 @@ impl WithSimd for Squares<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> Sums {
-        // Without vectors there is no instruction for `mul_add` either, only a slow function.
+        // Without vectors, `mul_add` is a slow function instead of an instruction.
         let add = |a: f64, b: f64, sum: f64| if S::IS_SCALAR { a * b + sum } else { a.mul_add(b, sum) };
         let mut y_squares = [0f64; SUM_LANES];
         let (y_groups, y_rest) = self.y.as_chunks::<SUM_LANES>();
@@ -196,7 +196,7 @@ impl Sums {
     }
 }
 
-/// Returns the rank of a number in the order of all numbers. Its bits are a sign and a magnitude.
+/// Returns the rank of a number in the order of all numbers. The bits of a number are a sign and a magnitude.
 #[inline(always)]
 fn ordered(bytes: [u8; 4]) -> i32 {
     let bits = i32::from_le_bytes(bytes);

@@ -23,7 +23,7 @@ pub struct Difference {
     pub nan: [u64; 2],
     /// Infinite elements of the tensor and of the reference.
     pub infinite: [u64; 2],
-    /// The cosine of the angle between the two as vectors: 1 if both are zero, `None` if only one is.
+    /// The cosine of the angle between the two tensors as vectors: 1 if both are zero, `None` if only one is.
     pub cosine: Option<f64>,
     /// max |x - y|.
     pub max_absolute: f64,
@@ -33,11 +33,11 @@ pub struct Difference {
     pub mean_relative: f64,
     /// The root of the mean of (x - y)².
     pub rmse: f64,
-    /// How much larger the reference is than the error, in decibels: 10 log10(Σ y² / Σ (x - y)²). Infinite if no pair
-    /// differs, `None` if the reference is zero and the tensor is not.
+    /// The ratio of the reference to the error, in decibels: 10 log10(Σ y² / Σ (x - y)²). Infinite if no pair differs,
+    /// `None` if the reference is zero and the tensor is not.
     pub sqnr: Option<f64>,
-    /// The largest distance between x and y, counted in numbers of the type. `None` for integers, and if the two types
-    /// differ.
+    /// The largest distance between x and y, counted in representable numbers of the type (units in the last place).
+    /// `None` for integers, and if the two types differ.
     pub max_ulp: Option<u64>,
     /// max |y|.
     pub max_reference: f64,
@@ -119,7 +119,8 @@ impl DifferenceAccumulator {
         Ok(Self { types, relative, elements: elements as u64, sums: Sums::default() })
     }
 
-    /// Adds the next elements of both: the same number of each, and whole bytes of 4-bit types.
+    /// Adds the next elements of both tensors. Both pieces have the same number of elements, and whole bytes of 4-bit
+    /// types.
     pub fn update(&mut self, tensor: &[u8], reference: &[u8]) {
         let (left, right) = self.types;
         let (Some(left_block), Some(right_block)) = (left.bytes_of(BLOCK_ELEMENTS), right.bytes_of(BLOCK_ELEMENTS))

@@ -82,7 +82,7 @@ impl Sums {
     }
 }
 
-/// Returns whether the distance of two numbers of a type is counted in numbers of that type.
+/// Returns whether the distance of two numbers of a type is counted in representable numbers of that type.
 pub(super) fn has_ulp(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
 }
@@ -150,7 +150,8 @@ fn ulp(dtype: DType, x: Element, y: Element) -> u64 {
     }
 }
 
-/// Returns the rank of a number in the order of all numbers of its type. Its bits are a sign and a magnitude.
+/// Returns the rank of a number in the order of all numbers of its type. The bits of a number are a sign and a
+/// magnitude.
 fn ordered(bits: u64, width: u32) -> i64 {
     let magnitude = (bits & !(1 << (width - 1))).cast_signed();
     if bits >> (width - 1) == 1 { -magnitude } else { magnitude }

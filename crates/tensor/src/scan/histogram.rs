@@ -10,7 +10,7 @@ pub struct Histogram {
     non_finite: u64,
 }
 
-/// The elements between two numbers.
+/// The number of elements between two bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
     /// The bound nearer to zero, which belongs to the bin. 0 for the bin of zeros.

@@ -88,7 +88,7 @@ impl ScanQuery {
         moments: false,
     };
 
-    /// Returns everything that either of the two asks.
+    /// Returns the query for everything that either of the two asks for.
     pub fn or(self, other: Self) -> Self {
         Self {
             nan: self.nan.max(other.nan),
@@ -100,7 +100,8 @@ impl ScanQuery {
         }
     }
 
-    /// Returns what is still unanswered. What `found` shows to be present need not be found again.
+    /// Returns the rest of the query: everything except the presence of elements that `found` already shows to be
+    /// present.
     pub fn without_present(self, found: &ScanResult) -> Self {
         let left = |detail, found| if detail == Detail::Presence && found > 0 { Detail::Nothing } else { detail };
         Self {
@@ -111,7 +112,7 @@ impl ScanQuery {
         }
     }
 
-    /// Returns what cannot be answered from the type alone.
+    /// Returns the part of the query that the type alone does not answer.
     fn of_type(self, dtype: DType) -> Self {
         let integer = !(dtype.is_float() || dtype.is_complex() || dtype.is_small_float());
         match integer {
@@ -154,7 +155,7 @@ impl ScanResult {
         Ok(scan.finish())
     }
 
-    /// Returns the joint result of this tensor and another one. Both must have the same query.
+    /// Returns the joint result of this tensor and another one. Both results must come from the same query.
     pub fn join(self, other: Self) -> Self {
         let either = |join: fn(f64, f64) -> f64, mine: Option<f64>, theirs: Option<f64>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => Some(join(mine, theirs)),

@@ -13,13 +13,13 @@ const WIDE_SUM_LANES: usize = 32;
 const SUM_LANES: usize = 16;
 const EXTREME_LANES: usize = 32;
 
-/// The number of bytes that are read several times while they are in the first-level cache. The processor continues to
-/// prefetch only if it is not interrupted for longer.
+/// The number of bytes that are read several times while they are in the first-level cache. With larger steps the
+/// processor stops prefetching.
 const STEP: usize = 4 << 10;
 
 /// Returns the moments of a block of at most `left` elements. The first block with a finite element chooses `shift`.
-/// `before` is called with all bytes, a few of them at a time just before they are counted, and with whether more of
-/// the block follow.
+/// `before` is called with all bytes of the block, a few at a time, just before they are counted. Its second argument
+/// is whether more bytes of the block follow.
 pub(super) fn moments(
     dtype: DType,
     block: &[u8],
@@ -94,7 +94,7 @@ fn numbers<T: Number<SIZE>, const SIZE: usize>(
         before(step, steps.len() > 0);
         arch.dispatch(Step { elements: step.as_chunks::<SIZE>().0, shift, lanes: &mut lanes });
     }
-    // NaN and infinity make the sum of squares infinite or NaN. So tensors without them pay nothing for the check.
+    // NaN and infinity make the sum of squares infinite or NaN. So the check costs nothing for tensors without them.
     match lanes.squares.iter().sum::<f64>().is_finite() {
         true => lanes.moments(elements.len()),
         false => any::<T, SIZE>(elements, shift),
@@ -130,7 +130,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Lanes<T, SIZE> {
     }
 }
 
-/// Counts elements in two passes, because one would need more vectors than there are.
+/// Counts elements in two passes, because a single pass would need more vector registers than there are.
 struct Step<'a, T, const SIZE: usize> {
     elements: &'a [[u8; SIZE]],
     shift: f64,
@@ -166,7 +166,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Step<'_, T, SIZE> {
             for lane in 0..LANES {
                 let difference = difference(group[lane]);
                 sum[lane] += difference;
-                // Without vectors there is no instruction for `mul_add` either, only a slow function.
+                // Without vectors, `mul_add` is a slow function instead of an instruction.
                 squares[lane] = match S::IS_SCALAR {
                     true => difference * difference + squares[lane],
                     false => difference.mul_add(difference, squares[lane]),
@@ -203,7 +203,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Step<'_, T, SIZE> {
     }
 }
 
-/// Counts the moments of elements of which some may not be finite.
+/// Counts the moments of elements, some of which may not be finite.
 #[inline(always)]
 fn any<T: Number<SIZE>, const SIZE: usize>(elements: &[[u8; SIZE]], shift: f64) -> Moments {
     let mut moments = Moments { count: elements.len() as u64, ..Moments::default() };

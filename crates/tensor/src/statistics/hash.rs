@@ -1,5 +1,5 @@
 //! XXH3 of a stream of bytes, with vector instructions that are chosen at run time. The `xxhash-rust` crate chooses
-//! when it is compiled, and then uses SSE2. The algorithm is that of the xxHash specification: 64 bit, no seed, default
+//! them at compile time, which gives SSE2. The algorithm is that of the xxHash specification: 64 bits, no seed, default
 //! secret.
 
 #[cfg(target_arch = "x86_64")]

@@ -14,9 +14,9 @@ pub(crate) use moments::Moments;
 
 /// Statistics of a tensor's elements.
 ///
-/// `min`, `max`, `mean`, `std` and `l2` describe the *finite* elements, so that they are meaningful even if some are
-/// not finite. They are `None` if there is no finite element. For complex numbers only `l2` is defined. Integers beyond
-/// 2^53 are rounded.
+/// `min`, `max`, `mean`, `std` and `l2` describe the *finite* elements, so they are meaningful even if some elements
+/// are not finite. They are `None` if there is no finite element. For complex numbers only `l2` is defined. Integers
+/// beyond 2^53 are rounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
     /// The number of elements.
@@ -118,8 +118,9 @@ impl Accumulator {
         }
     }
 
-    /// One thread hashes, because the hash runs from the beginning to the end, while the other one counts. When the
-    /// hash is done, its thread helps to count. Returns `false` if the system could not start a second thread.
+    /// Adds a long piece with two threads. One hashes, because the hash runs from the beginning to the end, while the
+    /// other counts. When the hash is done, its thread helps to count. Returns `false` if the system could not start a
+    /// second thread.
     fn update_shared(&mut self, bytes: &[u8]) -> bool {
         block::choose_shift(self.dtype, bytes, &mut self.shift);
         let (dtype, shift, next) = (self.dtype, self.shift, AtomicUsize::new(0));

@@ -1,5 +1,5 @@
 /// Sums over some of a tensor's elements. They are sums of differences from a shift that the whole tensor shares, so
-/// that the variance of numbers far from zero does not cancel out.
+/// the variance of numbers far from zero does not cancel out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moments {
     pub count: u64,

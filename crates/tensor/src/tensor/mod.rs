@@ -37,8 +37,9 @@ impl Tensor {
         Self::stored(dtype, shape, Storage::Own(bytes.into()))
     }
 
-    /// Creates a tensor of bytes that someone else owns, without a copy: an array of another program, or a mapped file. The owner
-    /// returns the same bytes at the same place whenever it is asked, and is dropped with the last clone of the tensor.
+    /// Creates a tensor of bytes that something else owns, without a copy, such as an array of another program or a
+    /// mapped file. The owner must return the same bytes at the same place on every call. It is dropped with the last
+    /// clone of the tensor.
     ///
     /// # Errors
     /// Returns an error if the number of bytes does not fit the type and the shape.
@@ -147,7 +148,7 @@ impl TensorView<'_> {
                 self.read(0..length, &mut bytes)?;
             }
         }
-        // As its own owner it need not be copied once more.
+        // The tensor takes the vector as its owner, which saves a second copy.
         Tensor::from_owner(self.dtype(), self.shape().to_vec(), Arc::new(bytes))
     }
 }

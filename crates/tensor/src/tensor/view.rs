@@ -88,7 +88,7 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// Returns the data as [`bytes`](Self::bytes) does, for as long as the memory that the view was made of.
+    /// Returns the data as [`bytes`](Self::bytes) does, with the lifetime of the memory that the view borrows.
     pub fn into_bytes(self) -> Option<Cow<'a, [u8]>> {
         match self.storage {
             Storage::Bytes(bytes) => Some(bytes),

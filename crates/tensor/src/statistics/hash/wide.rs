@@ -7,7 +7,7 @@ use pulp::{NullaryFnOnce, cast};
 use xxhash_rust::const_xxh3::const_custom_default_secret;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The bytes that are mixed into the state at once, one word of data into each word of the state.
+/// The number of bytes that are mixed into the state at once, one word of data into each word of the state.
 const STRIPE: usize = 64;
 
 /// The state is scrambled after every block, which has as many stripes as the secret has positions for.
@@ -32,8 +32,8 @@ pub struct Wide {
     vectors: Vectors,
     state: State,
     total: u64,
-    /// The last stripe that was mixed in, followed by the bytes that were not. The last block must wait until another
-    /// byte follows, and the last stripe may begin before it.
+    /// The last stripe that was mixed in, followed by the bytes that are not mixed in yet. The last block must wait
+    /// until another byte follows it. The last stripe of the data may begin before these bytes.
     buffer: [u8; STRIPE + BLOCK],
     pending: usize,
 }
