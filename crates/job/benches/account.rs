@@ -1,4 +1,4 @@
-//! Whether the account of a run's time explains the run, and whether time by type is the truth.
+//! Measures whether the account of a run's time explains the run, and whether its time by operator type is true.
 
 mod support;
 
@@ -13,7 +13,7 @@ use opscope_job::verify::Verify;
 use support::{NO_MODELS, light, models, smallest};
 
 const EXPLAINED: Goal = Goal::AtLeast(99.0);
-/// How many profiles an interval needs.
+/// The number of profiles that an interval needs.
 const PROFILES: usize = 9;
 
 fn main() -> ExitCode {
@@ -45,7 +45,8 @@ fn account(path: &Path, loops: u64, shapes: ShapeSpec) -> Account {
     report.profile.and_then(|profile| profile.account).expect("there is an account")
 }
 
-/// Numbers of so many accounts, until the goal is decided.
+/// Takes numbers from `PROFILES` accounts at a time until the goal is decided. Returns the judged first number, and the
+/// medians of all.
 fn of_accounts<const N: usize>(
     goal: Goal,
     account: impl Fn() -> Account,
@@ -83,7 +84,7 @@ fn gap() {
     Case { bench: "account", case, judged, unit: "ns", peer, floor: None, goal }.print();
 }
 
-/// Matrix products take more of a transformer's time than any other type.
+/// Checks that matrix products take more of a transformer's time than any other type.
 fn leader() {
     let model = models().join("tiny_transformer.onnx");
     let shape = NamedShape { name: "hidden_states".to_owned(), dims: vec![4, 32, 64] };
@@ -95,7 +96,7 @@ fn leader() {
         [products / others, products]
     };
     let profile = || account(&model, 200, ShapeSpec::Fixed(vec![shape.clone()]));
-    // As far ahead as it is on the machines that this was seen on.
+    // They are at least this far ahead on the machines that were measured.
     let goal = Goal::AtLeast(1.05);
     let (judged, [_, products]) = of_accounts(goal, profile, numbers);
     let (case, peer) = ("MatMul to the next type of tiny_transformer".to_owned(), ("MatMul, %", products));

@@ -1,4 +1,4 @@
-//! Everything around the engine: start of the process, reading, reporting.
+//! Measures everything around the engine: starting the process, reading and reporting.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! What a dump costs: the time beside a run without it and beside the bare writing of its files, and the memory.
+//! Measures what a dump costs: its time compared with a run without it and with only writing its files, and its memory.
 
 mod support;
 
@@ -14,13 +14,14 @@ use opscope_bench::{Case, Goal, Judged, Measured, Verdict, decide, finish, media
 use opscope_clock::Calibration;
 use support::{NO_MODELS, Ready, calibration, growth, light, nanos, ready};
 
-/// Beside the engine: two processors write while one computes, so a run grows by less than writing alone takes.
+/// The goal for the time beside the engine. Two processors write while one computes, so a run grows by less than
+/// writing alone takes.
 const TIME: Goal = Goal::AtMost(1.0);
-/// What a dump may take of memory, whatever it dumps.
+/// The most memory in MiB that a dump may take, whatever it dumps.
 const GROWTH: Goal = Goal::AtMost(256.0);
-/// What memory is measured with: a run computes more bytes of tensors than the model has of weights.
+/// The model for measuring memory. A run of it computes more bytes of tensors than it has weights.
 const LARGE: &str = "densenet121";
-/// So many runs that their tensors would not fit into what a dump may take.
+/// The number of runs. Their tensors together exceed the memory that a dump may take.
 const RUNS: u64 = 6;
 const MIB: f64 = (1 << 20) as f64;
 
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// Runs with a dump into a new directory, to the last byte.
+/// Runs with a dump into a new directory, and waits until the last byte is written.
 fn dumped(ready: &Ready, directory: &Path, runs: u64) {
     let engine = ready.session.engine();
     let graph = ready.session.graph();
@@ -51,7 +52,7 @@ fn dumped(ready: &Ready, directory: &Path, runs: u64) {
     let sink = DirectorySink::create(directory, Contents::Tensors, &info).expect("the dump can be made");
     let dumper = Dumper::new();
     dumper.subscribe(Box::new(sink), Request::default()).expect("the sink subscribes");
-    // What was computed at load is written once, whatever the number of runs: it is no part of a run's time.
+    // What was computed at load is written once, whatever the number of runs, so it is not part of a run's time.
     for id in (0..runs).map(RunId) {
         let info = RunInfo { id, graph, kernels: ready.plan.kernels(), fidelity: Fidelity::Exact };
         let observer = dumper.observe(&info);
@@ -120,25 +121,25 @@ fn cost(name: &str, path: &Path, calibration: &Calibration) {
     .print();
 }
 
-/// Runs in a process of its own, which prints how much its memory grew by them.
+/// Does the runs in a child process, and prints how much its memory grew.
 fn child(mode: &str) {
     let ready = ready(&light(LARGE).expect("the parent has it"), Fidelity::Exact);
     let exact = || {
         std::hint::black_box(ready.plan.run(RunId(0), &*ready.resident, &NoObserver).expect("it runs"));
     };
-    // Once before: what the engine keeps from run to run is no dump's.
+    // Runs once before, because memory that the engine keeps between runs does not belong to the dump.
     exact();
     let scratch = tempfile::tempdir().expect("there is a temporary directory");
     let grown = growth(|| match mode {
         "exact" => (0..RUNS).for_each(|_| exact()),
         "dump" => dumped(&ready, &scratch.path().join("dump"), RUNS),
-        // What the dump would have grown by if it kept what it is given.
+        // This is how much the dump would have grown if it kept everything.
         _ => keep(&ready),
     });
     println!("{grown}");
 }
 
-/// Runs with a copy of every tensor kept.
+/// Runs with a sink that keeps a copy of every tensor.
 fn keep(ready: &Ready) {
     let kept = Arc::default();
     let dumper = Dumper::new();
@@ -169,7 +170,7 @@ fn memory() {
         text.trim().parse::<f64>().unwrap_or_else(|_| panic!("{mode}: {output:?}")) / MIB
     };
     let kept = grown("keep") - grown("exact");
-    // Where even keeping all would reach the goal, nothing is shown.
+    // If even keeping everything reaches the goal, the case shows nothing.
     let goal = if GROWTH.verdict(Judged::alone(Measured::exactly(kept))) == Verdict::Met {
         Goal::AtMost(f64::NAN)
     } else {

@@ -1,4 +1,4 @@
-//! What capturing tensors costs: a callback, files, statistics, memory under a slow sink, and comparing dumps.
+//! Measures what capturing tensors costs: a callback, files, statistics, memory with a slow sink, and comparing dumps.
 
 mod support;
 
@@ -22,12 +22,12 @@ use support::{NO_MODELS, Ready, calibration, growth, light, nanos, output_bytes,
 const MODELS: [&str; 2] = ["vgg19", "densenet121"];
 /// Models whose runs compute more bytes of tensors than they have of weights.
 const SMALL_WEIGHTS: [&str; 2] = ["squeezenet", "densenet121"];
-/// How many rounds are measured at once.
+/// The number of rounds that are measured at once.
 const ROUNDS: usize = 15;
 const CALLBACK: Goal = Goal::AtMost(1.1);
 const STATISTICS: Goal = Goal::AtMost(1.15);
 const FILES: Goal = Goal::AtMost(1.25);
-/// Of a bandwidth of reading.
+/// The share of the bandwidth of reading.
 const HALF: Goal = Goal::AtLeast(0.5);
 const CHILD: &str = "OPSCOPE_DUMPS_CHILD";
 const MIB: f64 = (1 << 20) as f64;
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// Only counts.
+/// A sink that only counts.
 struct Count(u64);
 
 impl Sink for Count {
@@ -85,7 +85,7 @@ fn exact(ready: &Ready, calibration: &Calibration) -> f64 {
     })
 }
 
-/// A dumper with one sink of this kind, into a directory that is not there yet.
+/// Returns a dumper with one sink of this kind.
 fn dumper(ready: &Ready, sink: Box<dyn Sink>, delivery: Option<Delivery>) -> Dumper {
     let dumper = Dumper::new();
     dumper.subscribe(sink, Request { delivery, ..Request::default() }).expect("the sink subscribes");
@@ -99,7 +99,7 @@ fn directory(ready: &Ready, root: &Path, contents: Contents) -> Box<dyn Sink> {
     Box::new(DirectorySink::create(root, contents, &info).expect("the dump can be made"))
 }
 
-/// A callback against the exact run. The peer is stricter than a run whose tensors are kept.
+/// Compares a callback with the exact run. This peer is stricter than a run whose tensors are kept.
 fn callback(name: &str, ready: &Ready, calibration: &Calibration) {
     let dumper = dumper(ready, Box::new(Count(0)), Some(Delivery::Direct));
     against_exact(format!("callback that counts, {name}"), ready, &dumper, CALLBACK, calibration);
@@ -112,7 +112,7 @@ fn statistics(name: &str, ready: &Ready, scratch: &Path, calibration: &Calibrati
     assert!(dumper.finish().expect("it is closed").is_complete());
 }
 
-/// Runs with a dumper against runs without.
+/// Compares runs with a dumper with runs without one.
 fn against_exact(case: String, ready: &Ready, dumper: &Dumper, goal: Goal, calibration: &Calibration) {
     let mut id = 0;
     let mut rounds = Rounds::new(
@@ -130,13 +130,13 @@ fn against_exact(case: String, ready: &Ready, dumper: &Dumper, goal: Goal, calib
     Case { bench: "dumps", case, judged, unit: "x", peer, floor: Some(1.0), goal }.print();
 }
 
-/// The dump against the bare writing of its files; and, on its tensors, statistics against reading them.
+/// Compares the dump with only writing its files, and statistics of its tensors with only reading them.
 fn files(name: &str, ready: &Ready, scratch: &Path, calibration: &Calibration) {
     let place = |kind: &str, round: usize| scratch.join(format!("{kind}{round}"));
     let dumped = |root: &Path| {
         let dumper = Dumper::new();
         dumper.subscribe(directory(ready, root, Contents::Tensors), Request::default()).expect("the sink subscribes");
-        // What was computed at load is written once, whatever the number of runs: it is no part of a run's time.
+        // What was computed at load is written once, whatever the number of runs, so it is not part of a run's time.
         run(ready, &dumper, 0);
         let report = dumper.finish().expect("the dump is closed");
         assert!(report.subscriptions.iter().all(|subscription| subscription.errors.is_empty()), "{report:?}");
@@ -200,7 +200,7 @@ fn write_files(files: &[(PathBuf, Vec<u8>)], directory: &Path) {
     }
 }
 
-/// A sink that takes so many times as long for a tensor as the engine took to compute it.
+/// The factor by which the sink takes longer for a tensor than the engine took to compute it.
 const SLOWER: f64 = 100.0;
 
 struct Slow {
@@ -215,16 +215,17 @@ impl Sink for Slow {
 }
 
 const CAP: usize = 32 << 20;
-/// What the runs compute in all, in caps, so that a queue without a cap would take much more.
+/// The bytes that the runs compute in all, in multiples of the cap. A queue without a cap would take much more than the
+/// cap.
 const CAPS: usize = 8;
 
 fn slow_sink(name: &str, ready: &Ready) {
     let largest = output_bytes(ready).max().unwrap_or(0);
-    // The queue, the tensor that waits for room, and an eighth for what the allocator needs beside.
+    // The queue, the tensor that waits for space in it, and an eighth of the cap for the allocator's own needs.
     let bound = (CAP + CAP / 8 + largest) as f64 / MIB;
     let exact = child_says(&format!("exact {name}"));
     let unbounded = child_says(&format!("unbounded {name}")) - exact;
-    // Where a queue without a cap takes no more, nothing is shown.
+    // If a queue without a cap takes no more, the case shows nothing.
     let goal = Goal::AtMost(if unbounded > bound { bound } else { f64::NAN });
     for policy in ["block", "drop", "spill"] {
         let mut grown = Vec::new();
@@ -238,7 +239,7 @@ fn slow_sink(name: &str, ready: &Ready) {
     }
 }
 
-/// What another process of this program says of its memory, in MiB.
+/// Starts this program as a child process, and returns the memory that it reports, in MiB.
 fn child_says(mode: &str) -> f64 {
     let program = std::env::current_exe().expect("this program has a path");
     let output = Command::new(program).env(CHILD, mode).output().expect("it starts");
@@ -246,7 +247,7 @@ fn child_says(mode: &str) -> f64 {
     text.trim().parse::<f64>().unwrap_or_else(|_| panic!("{mode}: {output:?}")) / MIB
 }
 
-/// Prints how much memory comparing took in all, or how much this process grew by runs.
+/// Prints the peak memory of a comparison, or the growth of this process during runs, in bytes.
 fn child(mode: &str) {
     let (mode, rest) = mode.split_once(' ').expect("a mode and what it is about");
     if mode == "compare" {
@@ -256,7 +257,8 @@ fn child(mode: &str) {
     }
     let ready = ready(&light(rest).expect("the parent has it"), Fidelity::Exact);
     let calibration = calibration();
-    // Before the growth is measured: what the engine keeps from run to run is no dump's.
+    // Runs before the growth is measured, because memory that the engine keeps between runs does not belong to the
+    // dump.
     let nanos = median(&[(); 3].map(|()| exact(&ready, &calibration)));
     let bytes: usize = output_bytes(&ready).sum();
     let runs = times((CAPS * CAP).div_ceil(bytes), 2) as u64;
@@ -269,7 +271,7 @@ fn child(mode: &str) {
     println!("{grown}");
 }
 
-/// Runs with a sink that is slow.
+/// Runs with a slow sink.
 fn slow_runs(ready: &Ready, policy: &str, runs: u64, sink: Slow) {
     let scratch = tempfile::tempdir().expect("there is a temporary directory");
     let cap = if policy == "unbounded" { 1 << 40 } else { CAP };
@@ -285,7 +287,7 @@ fn slow_runs(ready: &Ready, policy: &str, runs: u64, sink: Slow) {
     dumper.finish().expect("it is closed");
 }
 
-/// Two dumps of a gigabyte.
+/// Compares two dumps of a gigabyte each.
 fn compare(ready: &Ready, calibration: &Calibration) {
     let scratch = tempfile::tempdir().expect("there is a temporary directory");
     let (a, b) = (scratch.path().join("a"), scratch.path().join("b"));

@@ -1,4 +1,4 @@
-//! What half precision costs: a model in fp16 against the same model in fp32.
+//! Measures what half precision costs: a model in fp16 against the same model in fp32.
 
 mod support;
 
@@ -11,7 +11,7 @@ use opscope::tensor::{DType, Tensor, npy};
 use opscope_bench::{Case, Contender, Goal, Rounds, finish, not_measured};
 use support::{NO_MODELS, Ready, calibration, nanos, prepared, ready_on};
 
-/// The converter's authors expect fp16 to be slower where a processor lacks it; more than this is a fault.
+/// The converter's authors expect fp16 to be slower on a processor without it. A larger factor than this is a fault.
 const GOAL: Goal = Goal::AtMost(3.0);
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn compare(name: &str, single: &Path, half: &Path, step: usize) {
     Case { bench: "halves", case, judged, unit: "x", peer, floor: None, goal: GOAL }.print();
 }
 
-/// The arrays that lie beside the model, in the order of its inputs.
+/// Returns the arrays beside the model, in the order of its inputs.
 fn inputs(model: &Path) -> Vec<Tensor> {
     let graph = opscope::onnx::Graph::load(model).expect("the model is read");
     let stem = model.file_stem().expect("it is a file").to_string_lossy();
@@ -53,7 +53,7 @@ fn inputs(model: &Path) -> Vec<Tensor> {
     graph.inputs.iter().map(|&id| npy::read_file(&file(&graph.value(id).name)).expect("an array is there")).collect()
 }
 
-/// The same numbers in half precision, where they are in single precision.
+/// Returns a tensor of single precision in half precision, and any other tensor unchanged.
 fn in_half(tensor: &Tensor) -> Tensor {
     if tensor.dtype() != DType::F32 {
         return tensor.clone();

@@ -1,4 +1,4 @@
-//! What opscope costs a run: without instruments against the engine's own run, and with the profiler.
+//! Measures what opscope costs a run: without instruments compared with the engine's own run, and with the profiler.
 
 mod support;
 
@@ -15,7 +15,8 @@ use tract_onnx::prelude::{
     Framework, InferenceFact, InferenceModelExt, TValue, Tensor, TypedSimplePlan, TypedSimpleState, tvec,
 };
 
-/// How many rounds are measured at once: so many that the noise of a shared machine stays below a hundredth.
+/// The number of rounds that are measured at once. With this many, the noise of a shared machine stays below a
+/// hundredth.
 const ROUNDS: usize = 200;
 const WITHOUT: Goal = Goal::AtMost(1.01);
 const PROFILED: Goal = Goal::AtMost(1.02);
@@ -36,10 +37,11 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// The engine as a program would use it that knows nothing of opscope.
+/// The engine as a program without opscope would use it.
 struct Bare {
     state: TypedSimpleState,
-    /// The same memory in every run, as opscope's: what was copied just before a run would be in the caches.
+    /// The same memory in every run, as with opscope. An input that was copied just before the run would be in the
+    /// caches.
     input: TValue,
 }
 
@@ -98,7 +100,7 @@ fn without_instruments(path: &Path, calibration: &Calibration) {
     Case { bench: "overhead", case, judged, unit: "x", peer, floor: None, goal: WITHOUT }.print();
 }
 
-/// A profiler as `--profiler` sets it up.
+/// Returns a profiler as `--profiler` creates it.
 fn profiler(ready: &Ready, directory: &Path) -> Profiler {
     Profiler::create(directory, &ready.session.recording_info(1), &ProfilerOptions::default())
         .expect("the recording can be made")

@@ -1,5 +1,6 @@
-//! Whether a comparison of times can be trusted: of runs of the same model, few may seem slower; of runs that are slower, most
-//! must be found. Each run is a process of its own, one after the other, on whatever else this machine does.
+//! Measures whether a comparison of times can be trusted. Of runs of the same model, few may seem slower. Of runs that
+//! are slower, most must be found. Each run is a process of its own, one after another, beside whatever else this
+//! machine does.
 
 mod support;
 
@@ -10,9 +11,9 @@ use opscope_bench::{Case, Goal, Judged, Measured, finish, median, times};
 use opscope_job::compare::times::{Times, TimesComparison};
 use support::smallest;
 
-/// How many pairs of the same model are compared: so many that 1 % can be told from 5 %.
+/// The number of pairs of the same model. With this many, 1 % can be told from 5 %.
 const PAIRS: usize = 100;
-/// How many pairs of a model with twice the work are compared.
+/// The number of pairs in which one model has twice the work.
 const SLOWER: usize = 20;
 /// How long a run is measured, in seconds.
 const SECONDS: &str = "3";
@@ -20,7 +21,7 @@ const SECONDS: &str = "3";
 fn main() -> ExitCode {
     let (pairs, slower) = (times(PAIRS, 2), times(SLOWER, 1));
     let scratch = tempfile::tempdir().expect("there is a temporary directory");
-    // Shared between neighbours: a summary is B in one pair and A in the next one.
+    // Neighbouring pairs share a summary: it is B in one pair and A in the next.
     let same: Vec<PathBuf> =
         (0..=pairs).map(|round| benchmark(scratch.path(), &format!("same-{round}"), "8")).collect();
     let (mut exceeded, mut unknown, mut naive, mut widths) = (0, 0, 0, Vec::new());
@@ -42,15 +43,16 @@ fn main() -> ExitCode {
         .count();
     let width = ("median width of an interval, %", median(&widths));
     let naive = ("with a median above 5 %", naive as f64);
-    // What was asked for: at most 1 of 100. The interval of 0 of 100 reaches to 3.7 %, so counts are judged as they are.
+    // The requirement is at most 1 of 100. The interval of 0 of 100 reaches to 3.7 %, so the plain count is judged.
     count("the same model fails at 5 %", exceeded, pairs, naive, Goal::AtMost(1.0));
-    // A comparison that never decides would never fail, either.
+    // A comparison that never decides would never fail.
     count("the same model cannot be told at 5 %", unknown, pairs, width, Goal::AtMost(10.0));
     count("twice the batch fails at 5 %", found, slower, width, Goal::AtLeast(90.0));
     finish()
 }
 
-/// A count of pairs, as a percentage. Its interval is printed with the peer, since no count of affordable size decides by it.
+/// Prints a count of pairs as a percentage. Its interval is only printed, because no count of affordable size would
+/// decide by it.
 fn count(case: &str, hits: usize, pairs: usize, peer: (&str, f64), goal: Goal) {
     let interval = Measured::percentage(hits, pairs);
     let case = format!("{case}: {hits} of {pairs} (95 %: {:.1} to {:.1} %)", interval.low, interval.high);

@@ -1,12 +1,13 @@
-//! Proves by values what optimised plans say about their kernels: runs the exact plan and the optimised one on the same two
-//! random inputs, and finds for every kernel the values of the file that it computes.
+//! Proves by values what optimised plans say about their kernels. It runs the exact plan and the optimised one on the
+//! same two random inputs, and finds for every kernel the values of the file that it computes.
 //!
 //!     prove_attribution MODEL.onnx [INPUT.npy ...] [, MODEL.onnx ...]
 //!
-//! With `--kernels` in front it prints every kernel with the operators that it stands for (`~` where inferred) and the
-//! values that it was found to compute (`*` if in the file's order). Prints a line for each model, and one for each claim that
-//! the values contradict; then the exit code is 1. Integers of 8 bits, what they are dequantised to, and Sigmoids may be a step
-//! apart (`ValueSteps`). Without files, inputs are generated, with 1 for every open dimension.
+//! With `--kernels` first, it prints every kernel with the operators that it stands for (`~` if inferred) and the
+//! values that it was found to compute (`*` if in the file's order). It prints a line for each model, and one for each
+//! claim that the values contradict; then the exit code is 1. Integers of 8 bits, the numbers that they are dequantised
+//! to, and Sigmoids may differ by a step (`ValueSteps`). Without files, inputs are generated, with 1 for every open
+//! dimension.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -36,7 +37,8 @@ fn main() -> ExitCode {
     if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Proves what the engine's rules say, and what the plan says after its values were compared.
+/// Proves what the engine's rules say, and what the plan says after its values were compared. Returns the number of
+/// wrong claims.
 fn prove(model: &str, files: &[String], shows_kernels: bool) -> Result<usize, Problem> {
     let optimised = Session::load(Path::new(model), Fidelity::Optimised, NonZeroUsize::MIN)?;
     let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
@@ -108,7 +110,7 @@ fn inputs(graph: &Graph, files: &[String]) -> Result<Vec<Tensor>, Problem> {
     files.iter().map(|file| Ok(npy::read_file(Path::new(file))?)).collect()
 }
 
-/// Values that a kernel is said to compute and does not.
+/// Returns the values that a kernel claims to compute and does not.
 fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<String> {
     let is_found = |value: &ValueId| output.values.iter().any(|found| found.value == *value && found.same_order);
     let wrong = kernel.outputs[output.slot].iter().filter(|value| !is_found(value));
@@ -120,7 +122,7 @@ fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<Str
         .collect()
 }
 
-/// The value of which another one is a reshaped copy.
+/// Returns the value that this one is a reshaped copy of.
 fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let Producer::Operator(operator, _) = graph.value(value).producer else { return Some(value) };
     let operator = graph.operator(operator);
@@ -130,15 +132,16 @@ fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
     }
 }
 
-/// An output of a kernel that comes from an operator for which the kernel does not stand, although its operators are exact.
+/// Returns a message if an output comes from an operator that its kernel does not stand for, although the kernel's
+/// operators are exact.
 fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &FoundOutput) -> Option<String> {
     let maker = |value: ValueId| match graph.value(value).producer {
         Producer::Operator(operator, _) => Some(operator),
         Producer::Input | Producer::Initializer => None,
     };
     let mut makers: BTreeSet<OperatorId> = output.values.iter().filter_map(|found| maker(found.value)).collect();
-    // A part of an operator's output is that operator's, too: a recurrence computes its directions one by one, and the file
-    // splits them.
+    // A part of an operator's output belongs to the operator, too: a recurrence computes its directions one by one, and
+    // the file splits them.
     let mut rest: Vec<OperatorId> = makers.iter().copied().collect();
     while let Some(operator) = rest.pop().map(|id| graph.operator(id)) {
         let from: &[_] = match operator.op_type.as_str() {
@@ -150,11 +153,12 @@ fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &
     }
     let says_exactly = kernel.operators.iter().all(|at| at.exact);
     let stands_for_one = kernel.operators.iter().any(|at| makers.contains(&at.operator));
-    // A kernel that only reorders has the values of the one before it.
+    // A kernel that only reorders elements has the values of the kernel before it.
     let given_before = kernels[..kernel.id.index()]
         .iter()
         .any(|before| before.operators.iter().any(|at| makers.contains(&at.operator)));
-    // An operator over quantised numbers begins by dequantising what it takes, and the file may do that beside it.
+    // An operator on quantised numbers begins by dequantising its inputs. The file may also do that in a separate
+    // operator.
     let takes = |operator: OperatorId| source(graph, graph.operator(operator).inputs[0]?);
     let dequantises_its_own = kernel.operators.iter().map(|at| at.operator).any(|said| {
         graph.operator(said).op_type.starts_with("QLinear")

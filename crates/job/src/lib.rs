@@ -1,5 +1,5 @@
-//! What the command `opscope` does with a model, for other programs, too: [`benchmark::Job`] is `opscope benchmark`, from inputs
-//! to a report, with a profiler or a dumper if asked for.
+//! What the command `opscope` does with a model, for other programs, too. [`benchmark::Job`] is `opscope benchmark`,
+//! from inputs to a report, with a profiler or a dumper on request.
 //!
 //! ```no_run
 //! use opscope_job::benchmark::{Job, JobHooks};
@@ -9,17 +9,17 @@
 //! # Ok::<(), opscope_job::benchmark::JobError>(())
 //! ```
 //!
-//! The job's field `engine` chooses ONNX Runtime. Its field `debugger` takes a debugger, beside a profiler or a dumper.
+//! The job's field `engine` chooses ONNX Runtime. Its field `debugger` adds a debugger to a profiler or a dumper.
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|
 //! | `benchmark` | a job from its inputs to its report |
-//! | `compare` | two ways to run a model |
-//! | `verify` | the fastest plan that is right |
+//! | `compare` | compares two ways to run a model |
+//! | `verify` | finds the fastest plan that is right |
 //! | `inputs` | what a model is given: files, shapes, generated data |
 //! | `roofline` | what this machine reaches |
 //! | `machine` | the processor and the system |

@@ -10,16 +10,16 @@ use serde::Serialize;
 pub struct Machine {
     /// The processor's name.
     pub cpu: String,
-    /// How many processors this process may use.
+    /// The number of processors that this process may use.
     pub processors: usize,
-    /// Bytes of memory.
+    /// The memory in bytes.
     pub memory_bytes: u64,
     /// Operating system and processor family.
     pub system: String,
 }
 
 impl Machine {
-    /// This machine.
+    /// Returns this machine.
     pub fn this() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name =

@@ -9,17 +9,17 @@ pub use opscope_roofline::{
     processor_name,
 };
 
-/// What to do about a machine that was not measured yet.
+/// What to do if a machine has not been measured yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmeasured {
-    /// Measure it: that takes about a second.
+    /// Measure it, which takes about a second.
     Measure,
-    /// Do without.
+    /// Continue without the measurement.
     Skip,
 }
 
-/// Returns what the machine of a recording reaches with as many threads as its engine had: what is kept in the directory, or
-/// what is measured now. `None` for a recording from another machine: only that one can be measured there.
+/// Returns what the machine of a recording reaches with as many threads as its engine had: the measurement stored in
+/// the directory, or a new one. Returns `None` for a recording from another machine, which can be measured only there.
 ///
 /// # Errors
 /// Returns an error if a thread for the measurement cannot be started.
@@ -29,7 +29,7 @@ pub fn of_recording(
     unmeasured: Unmeasured,
 ) -> Result<Option<Roofline>, RooflineError> {
     let Some(threads) = NonZeroUsize::new(manifest.engine.threads) else { return Ok(None) };
-    // A recording may state any number of threads; this machine measures as many as it has processors.
+    // A recording may state any number of threads. This machine measures at most as many as it has processors.
     let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     if manifest.host.cpu != processor_name() || manifest.host.processors != processors || threads.get() > processors {
         return Ok(None);

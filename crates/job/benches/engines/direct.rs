@@ -1,4 +1,4 @@
-//! ONNX Runtime as a program drives it that knows nothing of opscope: by its C interface, in this process.
+//! ONNX Runtime as a program without opscope drives it: by its C interface, in this process.
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,7 @@ use ort_sys::{
     OrtRunOptions, OrtSession, OrtStatusPtr, OrtValue,
 };
 
-/// A session with the inputs of its runs. Nothing of it is ever freed: a benchmark makes a few and ends.
+/// A session with the inputs of its runs. It is never freed, because a benchmark creates only a few and then ends.
 pub struct Direct {
     api: &'static OrtApi,
     session: *mut OrtSession,
@@ -41,7 +41,7 @@ impl Direct {
         let (path, prefix) = (text(path.as_os_str().as_bytes()), text(prefix.as_os_str().as_bytes()));
         let (mut env, mut options, mut session) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
         let mut profiled = ptr::null_mut();
-        // SAFETY: as the interface asks: every result is valid, every text lives until its call returns.
+        // SAFETY: as the interface requires, every result is valid, and every text lives until its call returns.
         unsafe {
             let warning = OrtLoggingLevel::ORT_LOGGING_LEVEL_WARNING;
             check(api, (api.CreateEnv)(warning, c"bench".as_ptr(), &mut env));
@@ -65,13 +65,13 @@ impl Direct {
         }
     }
 
-    /// Runs once, with the library's own profile or without.
+    /// Runs once. `profiled` chooses whether the library writes a profile of its own.
     pub fn run(&self, profiled: bool) {
         let pointers = |names: &[CString]| names.iter().map(|name| name.as_ptr()).collect::<Vec<*const c_char>>();
         let (inputs, outputs) = (pointers(&self.input_names), pointers(&self.output_names));
         let mut values: Vec<*mut OrtValue> = vec![ptr::null_mut(); outputs.len()];
         let options = if profiled { self.profiled.cast_const() } else { ptr::null() };
-        // SAFETY: every list has the length that is given with it; what the run makes is released once.
+        // SAFETY: every list has the length that is passed with it, and each result of the run is released once.
         unsafe {
             let ran = (self.api.Run)(
                 self.session,
@@ -89,10 +89,11 @@ impl Direct {
     }
 }
 
-/// The table of the library's functions.
+/// Returns the table of the library's functions.
 fn table(library: &Path) -> &'static OrtApi {
     let path = text(library.as_os_str().as_bytes());
-    // SAFETY: it is the library that the engine has loaded, whose entry has this type; its table lives as long as the process.
+    // SAFETY: it is the library that the engine has loaded, and its entry has this type. The table lives as long as the
+    // process.
     unsafe {
         let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         let entry = libc::dlsym(handle, c"OrtGetApiBase".as_ptr());
@@ -102,7 +103,7 @@ fn table(library: &Path) -> &'static OrtApi {
     }
 }
 
-/// A tensor in the library's memory.
+/// Creates a tensor in the library's memory.
 fn value(api: &OrtApi, tensor: &Tensor) -> *mut OrtValue {
     let element = match tensor.dtype() {
         DType::F32 => Element::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
@@ -123,7 +124,7 @@ fn value(api: &OrtApi, tensor: &Tensor) -> *mut OrtValue {
 
 fn check(api: &OrtApi, status: OrtStatusPtr) {
     if !status.0.is_null() {
-        // SAFETY: the status is an error, whose text lives as long as it.
+        // SAFETY: the status is an error, and its text lives as long as the status.
         let message = unsafe { CStr::from_ptr((api.GetErrorMessage)(status.0)) };
         panic!("ONNX Runtime: {}", message.to_string_lossy());
     }

@@ -1,4 +1,5 @@
-//! What opscope costs a run of ONNX Runtime: against the same library driven directly, in the same process, in turns.
+//! Measures what opscope costs a run of ONNX Runtime, compared with the same library driven directly, in turns in the
+//! same process.
 
 mod direct;
 #[path = "../support/mod.rs"]
@@ -28,13 +29,13 @@ use support::{NO_MODELS, Ready, calibration, nanos, prepared, smallest};
 
 const BENCH: &str = "engines";
 
-/// The models of which the goals speak, and how many rounds are measured at once.
+/// The models that the goals are about, and the number of rounds that are measured at once.
 const EXACT: [(&str, usize); 3] = [("minilm", 60), ("light_resnet50", 40), ("light_densenet121", 40)];
 
-/// Models of operators so short that a tap is a large part of each.
+/// Models with operators so short that a tap is a large part of each.
 const SMALL: [&str; 3] = ["light_shufflenet", "light_squeezenet", "light_inception_v2"];
 
-/// The models whose runs are to be explained: all light ones, and the sentence encoder.
+/// The models whose runs the account should explain: all light ones, and the sentence encoder.
 const EXPLAINED: [&str; 10] = [
     "minilm",
     "light_bvlc_alexnet",
@@ -98,7 +99,7 @@ fn ready(spec: &EngineSpec, path: &Path, fidelity: Fidelity) -> Ready {
     Ready { session, inputs, plan, resident }
 }
 
-/// The files of inputs that lie beside a model.
+/// Returns the files of inputs beside a model.
 fn files_beside(path: &Path, graph: &Graph) -> Vec<PathBuf> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let file = |name: &str| {
@@ -112,7 +113,7 @@ fn inputs_of(path: &Path, graph: &Graph) -> Vec<Tensor> {
     files_beside(path, graph).iter().map(|file| read_file(file).expect("inputs lie beside the model")).collect()
 }
 
-/// A run by opscope, with an instrument or without.
+/// Runs once with opscope, with an instrument or without one. Returns the time of the run.
 fn ours(ready: &Ready, instrument: Option<&dyn Instrument>, run: u64, calibration: &Calibration) -> f64 {
     nanos(calibration, || {
         let (graph, fidelity) = (ready.session.graph(), ready.session.model().fidelity());
@@ -132,7 +133,7 @@ fn ratio(case: String, step: usize, contenders: [Contender<'_>; 2], peer: &str, 
     Case { bench: BENCH, case, judged, unit: "x", peer, floor: Some(1.0), goal }.print();
 }
 
-/// The library at its own speed.
+/// Measures the library at its own speed.
 fn optimised(spec: &EngineSpec, library: &Library, path: &Path, calibration: &Calibration) {
     const STEP: usize = 120;
     let directory = tempfile::tempdir().expect("there is a temporary directory");
@@ -149,7 +150,7 @@ fn optimised(spec: &EngineSpec, library: &Library, path: &Path, calibration: &Ca
     let profiler = Profiler::create(&recording, &info, &ProfilerOptions::default()).expect("the recording can be made");
     let profiled_by_itself = Contender::new("the library with its own profile", || {
         let time = nanos(calibration, || direct.run(true));
-        // A reader of the library's profiles removes them, too; that is not counted here.
+        // A reader of the library's profiles also removes them. That is not counted here.
         for entry in fs::read_dir(directory.path()).expect("the directory is there").flatten() {
             if entry.file_name().to_string_lossy().starts_with("own") {
                 fs::remove_file(entry.path()).expect("the file can be removed");
@@ -163,7 +164,7 @@ fn optimised(spec: &EngineSpec, library: &Library, path: &Path, calibration: &Ca
     profiler.finish().expect("the recording is closed");
 }
 
-/// The library without optimisations, with taps before and behind every operator.
+/// Measures the library without optimisations, with taps before and behind every operator.
 fn exact(spec: &EngineSpec, library: &Library, (name, path): (&str, &Path), step: usize, calibration: &Calibration) {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let ready = ready(spec, path, Fidelity::Exact);
@@ -191,7 +192,7 @@ fn exact(spec: &EngineSpec, library: &Library, (name, path): (&str, &Path), step
     assert!(dumper.finish().expect("the dump is closed").is_complete());
 }
 
-/// What taps cost an operator while nothing observes it.
+/// Measures what taps cost an operator while nothing observes it.
 fn each_operator(spec: &EngineSpec, library: &Library, (name, path): (&str, &Path), calibration: &Calibration) {
     let goal = Goal::AtMost(1000.0);
     let directory = tempfile::tempdir().expect("there is a temporary directory");
@@ -213,14 +214,14 @@ fn each_operator(spec: &EngineSpec, library: &Library, (name, path): (&str, &Pat
     Case { bench: BENCH, case, judged, unit: "ns", peer, floor: None, goal }.print();
 }
 
-/// The share of a run that the times of operators explain.
+/// Measures the share of a run that the times of operators explain.
 fn explained(spec: &EngineSpec, name: &str, path: &Path) {
     let goal = Goal::AtLeast(97.0);
     let [mut alone, mut between] = [const { Vec::new() }; 2];
     let judged = decide(goal, || {
         for _ in 0..times(9, 1) {
             let shares = shares(spec, path);
-            // What taking the times adds is no part of the run that they explain.
+            // The cost of taking the times is not part of the run that they explain.
             let left = |percent: f64| 100.0 * percent / (100.0 - shares.profile.percent);
             alone.push(left(shares.operators.percent));
             between.push(left(shares.between.percent));
@@ -231,7 +232,7 @@ fn explained(spec: &EngineSpec, name: &str, path: &Path) {
     Case { bench: BENCH, case, judged, unit: "%", peer, floor: None, goal }.print();
 }
 
-/// The account of a profiled run.
+/// Returns the account of a profiled run.
 fn shares(spec: &EngineSpec, path: &Path) -> Shares {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let mut job = Job::new(path);

@@ -1,4 +1,4 @@
-//! Breakpoints that never stop anything.
+//! Breakpoints that never stop a run.
 
 use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger};
 use opscope::model::{Fidelity, Instrument, NoObserver};
@@ -8,15 +8,15 @@ use opscope_clock::Calibration;
 use super::detached::{info, run};
 use crate::support::{Ready, models, nanos, smallest};
 
-/// How many rounds are measured at once.
+/// The number of rounds that are measured at once.
 const ROUNDS: usize = 120;
 const RUNS: usize = 200;
 const BREAKPOINTS: usize = 100;
 
-/// What 100 breakpoints cost each dispatch of a run that they do not stop: on operators that it does not have, on its
-/// operators but for another run, and on its operators with a condition that does not hold.
+/// Measures what 100 breakpoints cost each dispatch of a run that they do not stop. They are set on operators that the
+/// model does not have, on its operators but for another run, and on its operators with a condition that does not hold.
 pub fn that_do_not_match(calibration: &Calibration) {
-    // The faster a model runs, the better a cost beside it can be seen.
+    // The faster a model runs, the clearer the cost beside it is.
     let ready = crate::support::ready(&models().join("tiny_transformer.onnx"), Fidelity::Optimised);
     let other = crate::support::ready(&smallest(), Fidelity::Optimised);
     let at = |ready: &Ready, index: usize| {
@@ -42,7 +42,7 @@ pub fn that_do_not_match(calibration: &Calibration) {
         let spec = BreakpointSpec { run: Some(u64::MAX), ..at(&ready, index) };
         attachment.add_breakpoint(spec).expect("it is set");
     });
-    // Each dispatch is looked at: its tensors are shown, and the conditions of some breakpoints evaluated.
+    // Each dispatch is checked: its tensors are shown, and the conditions of some breakpoints are evaluated.
     case(
         "100 breakpoints with a false condition",
         Goal::AtMost(150.0),

@@ -1,4 +1,4 @@
-//! The other process: this program again, with its role in its environment.
+//! The other process. It is this program, with its role in an environment variable.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -14,10 +14,10 @@ const ROLE: &str = "OPSCOPE_EVENTS_ROLE";
 const SOCKET: &str = "OPSCOPE_EVENTS_SOCKET";
 const COUNT: &str = "OPSCOPE_EVENTS_COUNT";
 
-/// What a message of the floor's round trip is long: about as long as the words of the protocol.
+/// The length of a message in the round trip that is the floor, in bytes: about that of the protocol's messages.
 pub const MESSAGE: usize = 64;
 
-/// The line that a debugger says when it is attached and has its breakpoints.
+/// The line that a debugger prints when it is attached and has set its breakpoints.
 const ATTACHED: &str = "attached";
 
 /// Another process.
@@ -27,7 +27,7 @@ pub struct Other {
 }
 
 impl Other {
-    /// Starts it: `echo`, `stops` or `drain`.
+    /// Starts the process in a role: `echo`, `stops` or `drain`.
     pub fn start(role: &str, socket: &Path, count: u64) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this is a program"))
             .env(ROLE, role)
@@ -46,7 +46,7 @@ impl Other {
         assert_eq!(line.trim_end(), ATTACHED);
     }
 
-    /// The lines of numbers that it says at its end.
+    /// Waits for its end, and returns the lines of numbers that it printed.
     pub fn numbers(mut self) -> Vec<Vec<u64>> {
         let mut text = String::new();
         self.lines.read_to_string(&mut text).expect("it speaks");
@@ -56,12 +56,12 @@ impl Other {
     }
 }
 
-/// Whether this process was started by [`Other::start`].
+/// Returns whether this process was started by [`Other::start`].
 pub fn is_one() -> bool {
     std::env::var_os(ROLE).is_some()
 }
 
-/// Does what this process was started for.
+/// Does the work of this process's role.
 pub fn act() {
     let given = |name: &str| std::env::var(name).expect("the parent sets it");
     let count = given(COUNT).parse().expect("a number");
@@ -106,7 +106,8 @@ fn stops(socket: &Path, count: u64) {
     times.iter().for_each(|(notified, answered)| println!("{} {}", notified.as_raw(), answered.as_raw()));
 }
 
-/// Reads so many async events, and says how many came, how many were folded into others, and in how many nanoseconds.
+/// Reads `count` async events. Prints how many were delivered, how many were folded into others, and the time in
+/// nanoseconds.
 fn drain(socket: &Path, count: u64) {
     const PATIENCE: Duration = Duration::from_secs(10);
     let client = Client::connect(socket).expect("it is listened at");
@@ -120,7 +121,7 @@ fn drain(socket: &Path, count: u64) {
         let events = client.next_events(Queue::Async, 4096).expect("it is attached");
         if events.is_empty() {
             client.wait(PATIENCE);
-            // Events of the other queue notify, too; here they stop no run.
+            // Events of the other queue also end the wait. Here they stop no run.
             client.next_events(Queue::Sync, 16).expect("it is attached");
             continue;
         }

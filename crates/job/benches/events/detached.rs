@@ -10,17 +10,17 @@ use opscope_clock::Calibration;
 
 use crate::support::{NO_MODELS, Ready, light, models, nanos, ready, smallest};
 
-/// How many rounds are measured at once.
+/// The number of rounds that are measured at once.
 const ROUNDS: usize = 120;
 
-/// The debugger's observer against one that does nothing, called as an engine calls them.
+/// Compares the debugger's observer with one that does nothing. Both are called as an engine calls them.
 pub fn per_dispatch(calibration: &Calibration) {
     const ROUNDS: usize = 2_000;
     let ready = ready(&smallest(), Fidelity::Exact);
     let debugger = Debugger::new().expect("there are descriptors");
     let info = info(&ready);
     let attachable = debugger.observe(&info);
-    // An engine asks, too.
+    // An engine also asks for the interest.
     black_box(attachable.interest());
     let dispatches: Vec<Dispatch<'_>> = ready
         .plan
@@ -61,9 +61,9 @@ pub fn per_dispatch(calibration: &Calibration) {
     Case { bench: "events", case, judged, unit: "ns", peer, floor: Some(0.0), goal }.print();
 }
 
-/// Whole runs with the debugger and without.
+/// Compares whole runs with the debugger and without it.
 pub fn whole_runs(calibration: &Calibration) {
-    // A bound of exactly 1 could never be decided: a run is not faster because of a debugger.
+    // A bound of exactly 1 could never be decided, because a debugger makes no run faster.
     let noise = Goal::AtMost(1.01);
     for (name, step) in [("squeezenet", ROUNDS), ("resnet50", ROUNDS / 4)] {
         let case = format!("detached run, {name}");
@@ -72,14 +72,14 @@ pub fn whole_runs(calibration: &Calibration) {
             None => not_measured("events", &case, noise, "x", NO_MODELS),
         }
     }
-    // A run of some microseconds shows what a debugger costs it once, whatever it computes.
+    // A run of some microseconds shows the cost that a debugger adds once per run.
     for (name, runs) in [("tiny_transformer", 20), ("digits_cnn", 200)] {
         let path = models().join(format!("{name}.onnx"));
         whole_run(format!("detached run, {name}"), &path, (runs, ROUNDS), Goal::AtMost(1.03), calibration);
     }
 }
 
-/// Measures `step` rounds at once, of so many runs each.
+/// Measures `step` rounds at once, of `runs` runs each.
 fn whole_run(case: String, path: &Path, (runs, step): (usize, usize), goal: Goal, calibration: &Calibration) {
     let ready = ready(path, Fidelity::Optimised);
     let debugger = Debugger::new().expect("there are descriptors");
@@ -104,7 +104,7 @@ fn each(runs: usize, calibration: &Calibration, mut run: impl FnMut()) -> f64 {
     nanos(calibration, || (0..runs).for_each(|_| run())) / runs as f64
 }
 
-/// A run of a model as its observers see it.
+/// Returns the information about a run that its observers get.
 pub fn info(ready: &Ready) -> RunInfo<'_> {
     let fidelity = ready.session.model().fidelity();
     RunInfo { id: RunId(0), graph: ready.session.graph(), kernels: ready.plan.kernels(), fidelity }

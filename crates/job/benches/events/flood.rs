@@ -1,4 +1,4 @@
-//! Async events, as many as a run can raise, to a reader that drains them.
+//! Async events, as many as a run can emit, to a reader that drains them.
 
 use opscope::debug::server::{Listen, ServerOptions};
 use opscope::debug::{AttachOptions, Debugger, EventName, EventSet};
@@ -12,7 +12,7 @@ use crate::support::{Ready, models, ready};
 
 const EVENTS: u64 = 1_000_000;
 
-/// Runs a model until another process was notified of a million operators.
+/// Runs a model until another process has received a million operator events.
 pub fn a_million() {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let socket = directory.path().join("socket");

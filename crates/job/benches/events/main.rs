@@ -1,5 +1,5 @@
-//! What a debugger costs: a run without a client, a run that is observed, and how soon a debugger in another process is
-//! notified and answers.
+//! Measures what a debugger costs: runs without a client, runs that are observed, and how soon a debugger in another
+//! process is notified and answers.
 
 mod breakpoints;
 mod child;

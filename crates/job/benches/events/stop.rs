@@ -18,10 +18,10 @@ use super::child::{MESSAGE, Other};
 use super::detached::{info, run};
 use crate::support::{ready, smallest};
 
-/// Between two of them, so that everybody has gone to sleep.
+/// The pause before each stop and each round trip, in which all threads go to sleep.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// Stops a run again and again, and between two stops lets a message make its round trip: so both see the same machine.
+/// Stops a run repeatedly. Before each stop, a message makes a round trip, so both see the machine in the same state.
 pub fn and_go(calibration: &Calibration) {
     let stops = times(2_000, 20);
     let directory = tempfile::tempdir().expect("there is a temporary directory");
@@ -55,11 +55,12 @@ pub fn and_go(calibration: &Calibration) {
     case("acknowledge to running again", &gone, &trips);
 }
 
-/// Times in nanoseconds against round trips in microseconds, each beside the one that was measured just before it.
+/// Compares times in nanoseconds with round trips in microseconds. Each time is divided by the round trip just before
+/// it.
 fn case(case: &str, times: &[f64], trips: &[f64]) {
     let goal = Goal::AtMost(3.0);
     let ratios: Vec<f64> = times.iter().zip(trips).map(|(time, trip)| time / 1e3 / trip).collect();
-    // Every other round trip against its neighbour.
+    // The noise is every second round trip divided by the one before it.
     let noise: Vec<f64> = trips.chunks_exact(2).map(|pair| pair[1] / pair[0]).collect();
     let judged = Judged { measured: Measured::of(&ratios), noise: Measured::of(&noise).reach_from(1.0) };
     let trip = median(trips);
@@ -82,7 +83,7 @@ impl Echo {
         Self { other, stream }
     }
 
-    /// In microseconds.
+    /// Returns the time of a round trip in microseconds.
     fn round_trip(&mut self) -> f64 {
         let mut message = [7; MESSAGE];
         sleep(PAUSE);
@@ -97,7 +98,7 @@ impl Echo {
     }
 }
 
-/// Notes when a run came to its debugger and when it went on from there.
+/// Records when a run called its debugger, and when the debugger returned.
 struct Stopwatch<'a> {
     inner: Box<dyn RunObserver + 'a>,
     stop: Mutex<Option<(Ticks, Ticks)>>,

@@ -1,5 +1,5 @@
-//! What feeding consumers costs a run: with none, with one that asks for nothing of its runs, and with one that counts
-//! dispatches. A consumer stays attached to its process, so each case is a process of its own.
+//! Measures what feeding consumers costs a run: without a consumer, with one that requests nothing of its runs, and
+//! with one that counts dispatches. A consumer stays attached to its process, so each case is a process of its own.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -14,14 +14,14 @@ use opscope_bench::{Case, Contender, Goal, Rounds, finish, median};
 use opscope_clock::Calibration;
 use support::{Ready, calibration, models, nanos, ready};
 
-/// How many rounds are measured at once.
+/// The number of rounds that are measured at once.
 const ROUNDS: usize = 120;
 const RUNS: usize = 100;
 
 /// The case that this process measures, by its index.
 const CASE: &str = "OPSCOPE_PRODUCER_CASE";
 
-/// What a case's consumer asks for, as macros of `counter.c`; the goal, in nanoseconds for each dispatch.
+/// What a case's consumer requests, as macros of `counter.c`, and the goal in nanoseconds per dispatch.
 struct Asked {
     name: &'static str,
     macros: Option<&'static [&'static str]>,
@@ -93,7 +93,7 @@ fn measure(asked: &Asked) {
     let calibration = calibration();
     let attached = opscope::consumers::attach(c"a benchmark").attached.len();
     assert_eq!(attached, usize::from(asked.macros.is_some()));
-    // The faster a model runs, the better a cost beside it can be seen.
+    // The faster a model runs, the clearer the cost beside it is.
     let ready = ready(&models().join("tiny_transformer.onnx"), Fidelity::Optimised);
     let fed_runs = Cell::new(0);
     match asked.macros {
@@ -108,8 +108,8 @@ fn measure(asked: &Asked) {
     }
 }
 
-/// Without a consumer a run asks once whether there is one, and its dispatches pay nothing: what making an observer costs more
-/// than making none, spread over the dispatches.
+/// Measures the case without a consumer. A run asks once whether there is one, and its dispatches cost nothing more.
+/// The result is how much more making an observer costs than making none, spread over the dispatches.
 fn making_observers(asked: &Asked, ready: &Ready, calibration: &Calibration) {
     const CALLS: usize = 20_000;
     let info = info(ready);
@@ -139,7 +139,7 @@ fn report(asked: &Asked, ready: &Ready, contenders: [Contender<'_>; 2], (peer, u
     let goal = Goal::AtMost(asked.goal);
     let mut rounds = Rounds::new(ROUNDS, contenders);
     let judged = rounds.decide_difference(goal, 1, 0, 1.0 / ready.plan.kernels().len() as f64);
-    // Each function gets a time: the begin takes one, the end two.
+    // The callbacks are passed times: the begin needs one reading of the clock, the end two.
     let readings = match asked.calls_per_dispatch {
         0 => 0.0,
         calls => calls as f64 + 1.0,

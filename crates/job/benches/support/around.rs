@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use opscope_bench::{Case, Goal, Judged, Measured, decide, median, times};
 
-/// The wall time of the command with `--profiler` and `options`, less what the engine did in it.
+/// Measures the wall time of the command with `--profiler` and `options`, without the engine's part.
 pub fn around(bench: &str, name: &str, model: &Path, options: &[&str]) {
     let program = std::env::var_os("OPSCOPE_BIN").expect("OPSCOPE_BIN is the opscope program; scripts/bench sets it");
     let scratch = tempfile::tempdir().expect("there is a temporary directory");

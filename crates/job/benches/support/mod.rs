@@ -1,4 +1,4 @@
-//! What the benchmarks of a run share: where models are, and how long a run takes.
+//! What the benchmarks of a run share: where the models are, and how long a run takes.
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
 pub mod around;
@@ -14,7 +14,7 @@ use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_job::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope_sys::memory;
 
-/// A model that is ready to run on made-up inputs.
+/// A model that is ready to run on generated inputs.
 pub struct Ready {
     pub session: Session,
     pub inputs: Vec<Tensor>,
@@ -57,8 +57,9 @@ pub fn light(name: &str) -> Option<PathBuf> {
     prepared(&format!("light_{name}.onnx"))
 }
 
-/// A model that `scripts/bench-models` made; the directory is in `OPSCOPE_LIGHT_MODELS`, which `scripts/bench` sets.
-/// Where a benchmark only shows that it runs, each of the models is the smallest of the `light_*` ones.
+/// Returns a model that `scripts/bench-models` made. Its directory is in `OPSCOPE_LIGHT_MODELS`, which `scripts/bench`
+/// sets. If the benchmark only shows that it runs, the smallest `light_*` model replaces the others. Returns `None` if
+/// the variable is not set or there is no such model.
 pub fn prepared(file: &str) -> Option<PathBuf> {
     let is_light = file.starts_with("light_") && !file.ends_with("-fp16.onnx");
     let file = if opscope_bench::is_moment() && is_light { "light_squeezenet.onnx" } else { file };
@@ -66,33 +67,33 @@ pub fn prepared(file: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// Why a case that needs a model of `scripts/bench-models` could not be measured.
+/// The reason why a case that needs a model of `scripts/bench-models` could not be measured.
 pub const NO_MODELS: &str = "OPSCOPE_LIGHT_MODELS is not set";
 
-/// Nanoseconds that something takes.
+/// Returns the nanoseconds that `work` takes.
 pub fn nanos(calibration: &Calibration, work: impl FnOnce()) -> f64 {
     let start = Ticks::now();
     work();
     calibration.nanos(start, Ticks::now())
 }
 
-/// A calibration over some milliseconds.
+/// Returns a calibration over some milliseconds.
 pub fn calibration() -> Calibration {
     let start = ClockPair::now();
     std::thread::sleep(std::time::Duration::from_millis(50));
     Calibration::since(start)
 }
 
-/// How much more memory this process has resident at its peak while it works than before, in bytes.
+/// Returns how much the peak of this process's resident memory grows during `work`, in bytes.
 pub fn growth(work: impl FnOnce()) -> u64 {
     memory::reset_peak();
-    // What is resident now.
+    // After the reset, the peak is what is resident now.
     let before = memory::peak();
     work();
     memory::peak() - before
 }
 
-/// The bytes of every tensor that a run computes.
+/// Returns the bytes of every tensor that a run computes.
 pub fn output_bytes(ready: &Ready) -> impl Iterator<Item = usize> {
     let tensors = ready.plan.kernels().iter().flat_map(|kernel| &kernel.output_types);
     tensors.filter_map(|tensor| Some(tensor.shape.iter().product::<usize>() * tensor.dtype?.size()?))

@@ -1,4 +1,4 @@
-//! From an `acl.json` to what watches the runs.
+//! From an `acl.json` to the capture of the runs.
 
 use std::path::Path;
 
@@ -9,11 +9,12 @@ use opscope_profile::{ProfilerOptions, TimelineRuns};
 
 use super::job::CaptureSpec;
 
-/// Checks an `acl.json` against a model. Returns what it captures, and notes for the user. Data goes to the directory that
-/// the file names, under `run_name`.
+/// Checks an `acl.json` against a model. Returns what it captures, and notes for the user. Captured data goes to the
+/// directory that the file names, under `run_name`.
 ///
 /// # Errors
-/// Every name in the file that the model does not have, or that the file leaves out every tensor.
+/// Returns an error for every name in the file that the model does not have, or one error if the file excludes every
+/// tensor.
 pub fn apply(
     config: &AclConfig,
     graph: &Graph,

@@ -8,40 +8,40 @@ use super::measure::MeasureError;
 use super::output::OutputPathError;
 use crate::inputs::InputError;
 
-/// Why a job gives no report.
+/// Why a job returns no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
-    /// The model.
+    /// The model cannot be loaded.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The inputs.
+    /// The inputs cannot be used.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A path that results should go to.
+    /// The results cannot be written to their path.
     #[error(transparent)]
     OutputPath(#[from] OutputPathError),
-    /// An instrument.
+    /// An instrument cannot be used.
     #[error(transparent)]
     Instrument(#[from] InstrumentError),
     /// The dump cannot be estimated.
     #[error(transparent)]
     Estimate(DumpError),
-    /// What should be dumped is not in the model.
+    /// Tensors that should be dumped are not in the model.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Selection(Vec<DumpError>),
-    /// A run.
+    /// A run failed.
     #[error("{source}{}", where_kept(.kept))]
     Measure {
-        /// What happened.
+        /// The reason.
         source: MeasureError,
-        /// The directory of what was captured until then.
+        /// The directory of what was captured until then, if it is kept.
         kept: Option<Box<Path>>,
     },
     /// No run was measured.
     #[error("nothing was measured: it was ended before the first run was over{}", where_kept(.kept))]
     NoRuns {
-        /// The directory of what was captured until then.
+        /// The directory of what was captured until then, if it is kept.
         kept: Option<Box<Path>>,
     },
 }

@@ -26,10 +26,10 @@ pub struct Latency {
     /// The 99.9th percentile.
     #[serde(rename = "P99.9")]
     pub p999: f64,
-    /// The 99th percentile again, under the name by which the tools that this command replaces know it.
+    /// The 99th percentile again, under the name that the tools use which this command replaces.
     #[serde(rename = "percentile(99%)")]
     pub percentile_99: f64,
-    /// How many times there are.
+    /// The number of times.
     pub count: usize,
 }
 

@@ -8,14 +8,15 @@ use opscope_tensor::{ScanQuery, ScanResult, Tensor};
 use opscope_text::{counted, grouped, shell_path, shell_word};
 use serde::Serialize;
 
-/// The outputs of a run that have NaN or infinite elements. Of each set of inputs the first measured run is looked at.
+/// The outputs of a run that have NaN or infinite elements. Only the first measured run of each set of inputs is
+/// checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotFinite {
     /// The first measured run with such an output, from 0. The set of inputs has the same number.
     pub run: usize,
     /// The outputs.
     pub outputs: Vec<NotFiniteOutput>,
-    /// The command that finds the operator which computes the first of them, for a shell.
+    /// A shell command that finds the operator which computes the first of these elements.
     pub command: String,
 }
 
@@ -58,7 +59,8 @@ impl fmt::Display for NotFiniteOutput {
 }
 
 impl NotFinite {
-    /// `again` are the options with which `opscope debug` runs the model as the benchmark does.
+    /// Creates the report of a run. `again` are the options with which `opscope debug` runs the model as the benchmark
+    /// did.
     pub(super) fn new(run: usize, outputs: Vec<NotFiniteOutput>, model: &Path, again: &[String]) -> Self {
         let catch = if outputs.iter().any(|output| output.nan > 0) { "catch nan" } else { "catch inf" };
         let runs = if run == 0 { "run".to_owned() } else { format!("run {}", run + 1) };
@@ -68,7 +70,7 @@ impl NotFinite {
         Self { run, outputs, command }
     }
 
-    /// What there is to say, in one sentence.
+    /// Returns the finding as one sentence.
     pub fn sentence(&self) -> String {
         let more = match self.outputs.len().saturating_sub(1) {
             0 => String::new(),

@@ -25,25 +25,25 @@ pub struct Report {
     pub opscope: &'static str,
     /// The command line.
     pub args: Vec<String>,
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
-    /// When it began to load the model, in nanoseconds since 1970.
+    /// When the job began to load the model, in nanoseconds since 1970.
     pub start_unix_ns: u64,
     /// The model.
     pub model: ModelSummary,
-    /// The engine. Exact times are not the model's.
+    /// The engine. Times at exact fidelity are not the model's.
     pub engine: EngineInfo,
     /// The machine.
     pub machine: Machine,
     /// How busy it was.
     pub load: Load,
-    /// Milliseconds that loading took, without plans.
+    /// The time that loading took, without making plans, in milliseconds.
     pub load_ms: f64,
     /// The most memory that the process had resident, in bytes.
     pub peak_memory_bytes: u64,
-    /// Whether everything that was asked for was done.
+    /// Whether everything that was requested was done.
     pub complete: bool,
-    /// What was not done, a sentence each.
+    /// What was not done, one sentence each.
     pub incomplete_because: Vec<String>,
     /// One measurement, or one for every set of shapes of a table.
     #[serde(skip)]
@@ -57,13 +57,13 @@ pub struct Report {
     /// The sets of shapes of a table that could not be measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_shapes: Vec<FailedShapes>,
-    /// How many sets of shapes of a table were left out, because they give a dimension of one name two sizes.
+    /// The number of sets of shapes of a table that were excluded, because they give a dimension of one name two sizes.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out_shapes: u64,
     /// The profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileSummary>,
-    /// Where the time of a few runs goes that followed the measured ones with a profiler; `None` if there were none.
+    /// Where the time of the few runs with a profiler went that followed the measured ones. `None` if there were none.
     #[serde(skip)]
     pub beside: Option<Account>,
     /// The dump.
@@ -72,10 +72,10 @@ pub struct Report {
     /// What the debugger did, if one could attach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debugger: Option<DebuggerSummary>,
-    /// The directory of the model's outputs; `None` if there is none of the run's name.
+    /// The directory of the model's outputs; `None` if it does not have the run's name.
     #[serde(skip)]
     pub outputs: Option<PathBuf>,
-    /// The summary's file; `None` if there is none of this run.
+    /// The file of the summary; `None` if this run has none.
     #[serde(skip)]
     pub summary: Option<PathBuf>,
 }
@@ -86,13 +86,13 @@ pub struct ModelSummary {
     /// The file, as it was given.
     #[serde(serialize_with = "json_path::path")]
     pub path: PathBuf,
-    /// Its bytes.
+    /// The size of the file in bytes.
     pub bytes: u64,
     /// XXH3 (64 bit) of the file, as 16 hexadecimal digits.
     pub xxh3: Digest,
     /// The graph's name.
     pub graph: String,
-    /// How many operators it has.
+    /// The number of operators.
     pub operators: usize,
 }
 
@@ -104,48 +104,48 @@ pub struct Measured {
     /// The dimensions that the file leaves open and that are 1 because nothing sets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub made_up_dimensions: Vec<String>,
-    /// The inference itself.
+    /// The times of the inference itself.
     #[serde(rename = "NPU_compute_time")]
     pub compute: Latency,
-    /// Copying inputs to the engine.
+    /// The times of copying the inputs to the engine.
     #[serde(rename = "H2D_latency")]
     pub upload: Latency,
-    /// Copying outputs back.
+    /// The times of copying the outputs back.
     #[serde(rename = "D2H_latency")]
     pub download: Latency,
     /// The 95 % confidence interval of the median inference time, in milliseconds.
     pub median_interval_95: Option<(f64, f64)>,
-    /// The memory that tensors take during one run; with several plans, of the one that needs the most. `None` if the engine
-    /// does not say.
+    /// The memory that tensors take during one run. With several plans, it is that of the plan that needs the most.
+    /// `None` if the engine does not report it.
     pub run_memory: Option<MemorySummary>,
-    /// How the plan runs the model, a sentence each.
+    /// How the plan runs the model, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The result of comparing the plan with the exact one; `None` if it was not asked for.
+    /// The result of comparing the plan with the exact one; `None` if that was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// The options with which another command runs the model on the same inputs, by the same engine.
+    /// The options with which another command runs the model on the same inputs with the same engine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,
     /// The outputs that have NaN or infinite elements; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_finite: Option<NotFinite>,
-    /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds, as other tools compute it. With several runs at
-    /// a time `mean` is a run's share of the time in which any was in progress.
+    /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds, as other tools compute it. With
+    /// concurrent runs, `mean` is a run's share of the time in which any run was in progress.
     pub throughput: f64,
-    /// Samples per second of a run that takes the median time: what is shown beside a median. With several runs at a time the same
-    /// as `throughput`.
+    /// Samples per second of a run that takes the median time. It is shown beside a median. With concurrent runs, it is
+    /// the same as `throughput`.
     pub throughput_at_median: f64,
-    /// Samples in a run.
+    /// Samples per run.
     pub batchsize: f64,
-    /// Milliseconds that making the plan took.
+    /// The time that making the plan took, in milliseconds.
     pub plan_ms: f64,
     /// The times of each shape, if the input files have several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_shape: Vec<ShapeTimes>,
     /// Every inference time, in milliseconds.
     pub npu_compute_time_list: Vec<f64>,
-    /// The files of the first pass.
+    /// The files of the first pass over the inputs, by the number of the run.
     pub filesinfo: BTreeMap<String, FileInfo>,
 }
 
@@ -154,9 +154,9 @@ pub struct Measured {
 pub struct MemorySummary {
     /// The largest number of bytes of inputs, outputs and values in between that exist at once.
     pub bytes: u64,
-    /// The operator that is executed then; `None` if the inputs alone need the most.
+    /// The operator that is executed at that moment; `None` if the inputs alone need the most.
     pub operator: Option<String>,
-    /// How many tensors are not counted, because their sizes depend on what a run computes.
+    /// The number of tensors that are not counted, because their sizes depend on what a run computes.
     pub unknown: usize,
 }
 
@@ -174,10 +174,10 @@ pub struct FailedShapes {
 pub struct ShapeTimes {
     /// The inputs.
     pub inputs: Vec<InputSummary>,
-    /// The inference itself.
+    /// The times of the inference itself.
     #[serde(rename = "NPU_compute_time")]
     pub compute: Latency,
-    /// Samples per second, of this shape alone: `1000 * batchsize / mean`.
+    /// Samples per second for this shape alone: `1000 * batchsize / mean`.
     pub throughput: f64,
     /// Samples per second of a run that takes the median time.
     pub throughput_at_median: f64,
@@ -211,21 +211,22 @@ pub struct ProfileSummary {
     /// The recording's directory.
     #[serde(serialize_with = "json_path::path")]
     pub directory: PathBuf,
-    /// The exported files; empty if only the raw recording was asked for.
+    /// The exported files; empty if only the raw recording was requested.
     #[serde(serialize_with = "json_path::paths")]
     pub exports: Vec<PathBuf>,
-    /// Which runs the timelines show and the table of dispatches; `None` if all.
+    /// The runs that the timelines and the table of dispatches show; `None` if they show all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_runs: Option<ShownRuns>,
-    /// Whether the exports that were asked for were skipped, because the job was cancelled.
+    /// Whether the requested exports were skipped, because the job was cancelled.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub skipped_exports: bool,
-    /// The bytes of the recording, without exports.
+    /// The size of the recording in bytes, without exports.
     pub recording_bytes: u64,
-    /// How many runs were made after the recording had reached its budget.
+    /// The number of runs after the recording had reached its budget.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs_beyond_budget: u64,
-    /// Where the time of a run goes; `None` if only the raw recording was asked for, or the job was cancelled when it was large.
+    /// Where the time of a run goes. `None` if only the raw recording was requested, or if the job was cancelled and
+    /// the recording was large.
     pub account: Option<Account>,
 }
 
@@ -235,30 +236,31 @@ pub struct DumpSummary {
     /// Its directory.
     #[serde(serialize_with = "json_path::path")]
     pub directory: PathBuf,
-    /// How many tensors are in it.
+    /// The number of tensors in it.
     pub tensors: u64,
-    /// Their bytes.
+    /// The bytes of these tensors.
     pub bytes: u64,
-    /// How many were selected and are not there.
+    /// The number of tensors that were selected and are missing.
     pub missing: u64,
 }
 
 /// The debugger of a report.
 #[derive(Debug, Clone, Serialize)]
 pub struct DebuggerSummary {
-    /// How many runs it stopped, warm-ups among them. Their times include the waiting, so they are not the model's.
+    /// The number of runs that it stopped, including warm-ups. Their times include the waiting, so they are not the
+    /// model's.
     pub stopped_runs: u64,
 }
 
 impl Report {
-    /// Notes that something that was asked for was not done.
+    /// Records that something that was requested was not done.
     pub(super) fn fall_short(&mut self, reason: String) {
         self.complete = false;
         self.incomplete_because.push(reason);
     }
 }
 
-/// Returns whether a count needs no field.
+/// Returns whether a count is left out of the JSON.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -10,25 +10,25 @@ use opscope_text::counted;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputFileError {
-    /// The file system refuses.
+    /// Reading failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is no right `.npy` file.
+    /// It is not a valid `.npy` file.
     #[error(transparent)]
     Npy(#[from] NpyError),
-    /// It is no right `.npz` file.
+    /// It is not a valid `.npz` file.
     #[error(transparent)]
     Npz(#[from] NpzError),
-    /// What it holds is no tensor of that shape.
+    /// Its content does not make a tensor of that shape.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// A file of bytes alone, for an input without a type.
+    /// It is a file of raw bytes, and the input has no type.
     #[error("the model does not say the input's type")]
     UnknownType,
 }
 
 impl InputFileError {
-    /// Returns what makes an [`InputError`] of the reason why a file cannot be read.
+    /// Returns a function that turns the reason why a file cannot be read into an [`InputError`].
     pub(super) fn of<E: Into<Self>>(path: &Path) -> impl Fn(E) -> InputError {
         move |error| InputError::Read { path: path.to_owned(), source: error.into() }
     }
@@ -227,7 +227,7 @@ pub enum InputError {
     },
 }
 
-/// Returns what and how many of it were given, without the number.
+/// Returns the noun and the verb of a sentence about how many were given, without the number.
 fn were(given: usize, what: &str) -> String {
     match (given, what) {
         (1, one) => format!("{one} was"),

@@ -14,21 +14,21 @@ use super::{Batch, InputError, InputFileError, ShapeSpec, concrete_shapes};
 /// Files for every input of a model, and how many of them make one run.
 #[derive(Debug)]
 pub struct InputFiles {
-    /// For every input its files, in order.
+    /// The files of every input, in order.
     files: Vec<Vec<Source>>,
     /// How many files of each input make one run.
     per_run: usize,
-    /// The shapes to join files to; `None` if each file is a run and has its own shape.
+    /// The shapes that files are joined to; `None` if each file is a run and has its own shape.
     shapes: Vec<Option<Vec<usize>>>,
-    /// What was given and is for no input.
+    /// The given files and arrays that are for no input.
     unused: Vec<String>,
     warnings: Vec<String>,
 }
 
 impl InputFiles {
-    /// Finds the files of every input: by the inputs' names, or `n` files or one directory for each input in their
-    /// order. The files of one run are joined along the first axis until they have the model's shape, unless `join` is
-    /// off.
+    /// Finds the files of every input: by the inputs' names, or in the order of the inputs, as `n` files or one
+    /// directory for each. The files of one run are joined along the first axis until they have the model's shape,
+    /// unless `join` is off.
     ///
     /// # Errors
     /// Returns an error if the number of files or the first file of an input does not fit the model.
@@ -66,7 +66,7 @@ impl InputFiles {
         Ok(found)
     }
 
-    /// Says what is fed to what: `image <- cat.npy, mask <- mask.npy`.
+    /// Returns a text that says which file each input gets: `image <- cat.npy, mask <- mask.npy`.
     pub fn described(&self, graph: &Graph) -> String {
         let fed = |(slot, files): (usize, &Vec<Source>)| {
             let more = match files.len() {
@@ -83,17 +83,18 @@ impl InputFiles {
         text
     }
 
-    /// Returns whether nothing else could be meant: there is one input, and all that was given is for it.
+    /// Returns whether the assignment is evident: there is one input, and everything that was given is for it.
     pub fn is_evident(&self) -> bool {
         self.files.len() == 1 && self.unused.is_empty()
     }
 
-    /// What may not be meant, a sentence each: a file that has the name of another input than the one that it is for.
+    /// Returns a sentence for each assignment that may not be intended: a file that has the name of another input than
+    /// the one that gets it.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// How many runs the files make.
+    /// Returns how many runs the files make.
     pub fn batches(&self) -> usize {
         self.files.first().map_or(0, |files| files.len() / self.per_run)
     }
@@ -137,9 +138,9 @@ struct Piece {
     tensor: Tensor,
 }
 
-/// Where the data of a source is read, and what it is.
+/// A source that is open for reading, and the description of its data.
 struct Opened<'a> {
-    /// `None` for bytes alone.
+    /// `None` for raw bytes.
     header: Option<Header>,
     data: Box<dyn Read + 'a>,
     dtype: DType,
@@ -153,7 +154,7 @@ impl<'a> Opened<'a> {
         Self { header: Some(header), data, dtype, shape, bytes }
     }
 
-    /// Opens a file of bytes alone, which is the target or, along its first axis, a part of it.
+    /// Opens a file of raw bytes, which is the target or, along its first axis, a part of it.
     fn raw(path: &Path, input: &Value, target: Option<&[usize]>) -> Result<Self, InputError> {
         let name = || input.name.clone();
         let opened = open_regular(path).and_then(|file| Ok((file.metadata()?.len() as usize, file)));
@@ -234,7 +235,7 @@ impl Piece {
         Ok(Self { path: path.to_owned(), tensor })
     }
 
-    /// How many files of this shape make a tensor of the target shape.
+    /// Returns how many files of this shape make a tensor of the target shape.
     fn needed_for(&self, target: &[usize], input: &Value, files: usize) -> Result<usize, InputError> {
         let found = self.tensor.shape();
         let same_rest = found.len() == target.len() && found.get(1..) == target.get(1..);
@@ -255,14 +256,13 @@ impl Piece {
     }
 }
 
-/// Adds a batch axis of 1 to the shape of a sample that has none.
+/// Returns the shape of a sample with a batch axis of 1 in front, or `None` if the sample does not lack that axis.
 fn with_batch_axis(shape: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
     let lacks_one = shape.len() + 1 == dims.len() && fits(shape, &dims[1..]);
     lacks_one.then(|| std::iter::once(1).chain(shape.iter().copied()).collect())
 }
 
-/// Returns whether several files of one size make the other size. Nothing is made of files without elements but such a
-/// file.
+/// Returns whether several files of one size make the other size. A size of 0 makes only a size of 0.
 fn is_part(found: usize, whole: usize) -> bool {
     found == whole || (found != 0 && whole != 0 && whole.is_multiple_of(found))
 }

@@ -6,22 +6,23 @@ use opscope_tensor::{DType, Tensor};
 
 use super::InputError;
 
-/// What generated inputs hold.
+/// What generated inputs contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     /// Zeros.
     Zero,
-    /// Valid for the element type, and the same for the same seed: floating-point numbers from 0 to 1 (a half-precision
-    /// one with all of its digits), `bool` and wide integers 0 or 1, 8-bit integers of their whole range. Integers that
-    /// the graph takes as indices into tables of the file, such as token ids, are valid indices of the smallest table.
+    /// Valid numbers of the element type, which are the same for the same seed. Floating-point numbers are from 0 to 1
+    /// (half-precision ones use all of their digits), `bool` and wide integers are 0 or 1, and 8-bit integers span
+    /// their whole range. Integers that the graph takes as indices into tables of the file, such as token ids, are
+    /// valid indices of the smallest table.
     Random(u64),
 }
 
 impl Data {
-    /// Every kind of data; random data with the seed 0.
+    /// Every kind of data, with the seed 0.
     pub const ALL: [Self; 2] = [Self::Zero, Self::Random(0)];
 
-    /// `zero` or `random`.
+    /// Returns `zero` or `random`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Zero => "zero",
@@ -29,7 +30,7 @@ impl Data {
         }
     }
 
-    /// The same kind of data with this seed.
+    /// Returns the same kind of data with this seed.
     pub fn with_seed(self, seed: u64) -> Self {
         match self {
             Self::Zero => Self::Zero,
@@ -38,10 +39,10 @@ impl Data {
     }
 }
 
-/// A tensor for every input, of the given shapes.
+/// Returns a tensor for every input, of the given shapes.
 ///
 /// # Errors
-/// Returns an error if an input takes something that cannot be generated, or more memory than there is.
+/// Returns an error if an input takes a type that cannot be generated, or needs more memory than there is.
 pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<Tensor>, InputError> {
     let mut random = match data {
         Data::Zero => None,
@@ -71,7 +72,7 @@ pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<
     graph.inputs.iter().zip(shapes).map(tensor).collect()
 }
 
-/// How many integers an input may hold, from zero up.
+/// Returns the number of valid integers for an input, from zero up.
 fn indices(graph: &Graph, input: &Value) -> u64 {
     let rows = |operator: &Operator| {
         let &[Some(table), Some(taken), ..] = &operator.inputs[..] else { return None };

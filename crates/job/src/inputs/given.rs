@@ -1,4 +1,4 @@
-//! Which of the given files are for which input.
+//! Which of the given files belongs to which input.
 
 use std::fmt;
 use std::fs;
@@ -15,10 +15,10 @@ use super::{InputError, InputFileError};
 /// Files, directories and archives as they are given, before the model is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GivenFiles {
-    /// One list for each `--input`. An entry is `PATH`, or `NAME=PATH` for the input of that name; what follows it in the list is
-    /// for the same input.
+    /// One list for each `--input`. An entry is `PATH`, or `NAME=PATH` for the input of that name. The entries after
+    /// that one in the list are for the same input.
     pub lists: Vec<Vec<PathBuf>>,
-    /// Whether they stand in the order of the inputs, whatever they are called.
+    /// Whether they are in the order of the inputs, whatever their names are.
     pub in_order: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The file that holds it.
+    /// Returns the file that contains it.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(path) => path,
@@ -57,16 +57,17 @@ impl fmt::Display for Source {
 /// The sources of every input.
 #[derive(Debug, Default)]
 pub(super) struct Assigned {
-    /// For every input its sources, one for each run or part of one.
+    /// The sources of every input, one for each run or part of one.
     pub sources: Vec<Vec<Source>>,
-    /// What was given and is for no input.
+    /// The given files and arrays that are for no input.
     pub unused: Vec<String>,
-    /// What may not be meant, a sentence each.
+    /// A sentence for each assignment that may not be intended.
     pub warnings: Vec<String>,
 }
 
 impl GivenFiles {
-    /// Returns the options that give the inputs of a graph these files, whatever the command line is like that they stand in.
+    /// Returns the command-line options that give the inputs of a graph these files. They do not depend on the other
+    /// words of a command line.
     pub fn words(&self, graph: &Graph) -> Vec<String> {
         let names: Vec<&str> = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect();
         let joined = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(",");
@@ -129,7 +130,8 @@ impl GivenFiles {
 }
 
 impl Assigned {
-    /// Returns the sources of inputs from what stands for no input by name.
+    /// Assigns files, directories or archives that were given without an input's name to the inputs with these `names`.
+    /// Returns the sources of each of them.
     fn take_unnamed(
         &mut self,
         names: &[&str],
@@ -180,7 +182,8 @@ impl Assigned {
         Ok(found)
     }
 
-    /// Every archive holds one array for each input: under its name, or in order if they have none (`arr_0`, `arr_1`).
+    /// Returns the sources in archives. Every archive has one array for each input: under the input's name, or in order
+    /// if the arrays have no names (`arr_0`, `arr_1`).
     fn of_archives(&mut self, names: &[&str], given: &[PathBuf]) -> Result<Vec<Vec<Source>>, InputError> {
         let mut found = vec![Vec::new(); names.len()];
         for path in given {
@@ -209,7 +212,8 @@ impl Assigned {
         Ok(found)
     }
 
-    /// Every directory holds something for each input, under its name; `None` if one does not.
+    /// Returns the sources in directories. Every directory has an entry for each input under its name; returns `None`
+    /// if one lacks an entry.
     fn of_named_entries(&mut self, names: &[&str], given: &[PathBuf]) -> Result<Option<Vec<Vec<Source>>>, InputError> {
         let mut found = vec![Vec::new(); names.len()];
         let mut unused = Vec::new();
@@ -232,8 +236,8 @@ impl Assigned {
     }
 }
 
-/// Splits `NAME=PATH` where `NAME` is an input. A file that exists under the whole name is that file, unless there is one behind
-/// the `=`, too.
+/// Splits `NAME=PATH` where `NAME` is an input. If a file exists under the whole word, the word is that file, unless
+/// there is also a file after the `=`.
 fn named<'a>(names: &[&str], word: &'a Path) -> Option<(usize, &'a Path)> {
     let bytes = word.as_os_str().as_bytes();
     let equals = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'=').map(|(at, _)| at);
@@ -244,7 +248,7 @@ fn named<'a>(names: &[&str], word: &'a Path) -> Option<(usize, &'a Path)> {
     split.find(|(_, path)| path.exists() || !word.exists())
 }
 
-/// Refuses `NAME=PATH` where `NAME` is no input.
+/// Returns an error for `NAME=PATH` if `NAME` is not an input.
 fn check_name(graph: &Graph, word: &Path) -> Result<(), InputError> {
     let text = word.to_string_lossy();
     match text.split_once('=') {
@@ -255,7 +259,7 @@ fn check_name(graph: &Graph, word: &Path) -> Result<(), InputError> {
     }
 }
 
-/// Returns the sources in something that is given for one input.
+/// Returns the sources in a path that is given for one input.
 fn sources_of(path: &Path, input: &str) -> Result<Vec<Source>, InputError> {
     if path.is_dir() {
         return list(path);
@@ -302,7 +306,7 @@ fn shown(names: impl Iterator<Item = impl AsRef<str>>) -> String {
     }
 }
 
-/// Returns what a directory holds for an input: a file before a directory, `.npy` before `.bin`.
+/// Returns the entry of a directory for an input: a file takes precedence over a directory, and `.npy` over `.bin`.
 fn entry_of<'a>(entries: &'a [PathBuf], input: &str) -> Option<&'a PathBuf> {
     let rank = |path: &PathBuf| (path.is_dir(), path.extension().is_none_or(|extension| extension != "npy"));
     entries.iter().filter(|entry| stands_for(entry, input)).min_by_key(|entry| rank(entry))
@@ -314,7 +318,7 @@ fn stands_for(path: &Path, input: &str) -> bool {
     name.is_some_and(|name| is_name(&name.to_string_lossy(), input))
 }
 
-/// Returns whether this is the name of an input, or that name as a file can have it.
+/// Returns whether a text is the name of an input, or that name in the form that a file name can have.
 fn is_name(text: &str, input: &str) -> bool {
     text == input || (!text.is_empty() && text == file_text(input))
 }
@@ -328,7 +332,7 @@ fn is_data(path: &Path) -> bool {
     path.extension().is_some_and(is_one) && path.is_file()
 }
 
-/// The files of data and the directories in a directory, `image2` before `image10`.
+/// Returns the data files and the directories in a directory, with `image2` before `image10`.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
     let unreadable = InputFileError::of::<std::io::Error>(directory);
     let mut found = Vec::new();
@@ -342,14 +346,14 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
     Ok(found)
 }
 
-/// The `.npy` and `.bin` files of a directory.
+/// Returns the `.npy` and `.bin` files of a directory.
 fn list(directory: &Path) -> Result<Vec<Source>, InputError> {
     let files = entries(directory)?.into_iter().filter(|path| is_data(path)).map(Source::File);
     let files: Vec<Source> = files.collect();
     if files.is_empty() { Err(InputError::EmptyDirectory(directory.to_owned())) } else { Ok(files) }
 }
 
-/// A key by which numbers in names sort by their value.
+/// Returns a key by which numbers in names sort by their value.
 fn natural(name: &str) -> Vec<(String, u128)> {
     let mut parts = vec![(String::new(), 0u128)];
     let mut in_number = false;

@@ -17,7 +17,7 @@ pub use given::GivenFiles;
 pub use shapes::{NamedShape, ShapeSpec, concrete_shapes, made_up_dimensions};
 pub use spec::InputSpec;
 
-/// The inputs of one run after the other.
+/// The inputs of the runs, in order.
 #[derive(Debug)]
 pub enum Inputs {
     /// The same tensors for every run: generated ones, or those of the program.
@@ -31,12 +31,12 @@ pub enum Inputs {
 pub struct Batch {
     /// One tensor for every input of the model.
     pub tensors: Vec<Tensor>,
-    /// For every input, the files that were joined; empty for data that is in no file.
+    /// The files that were joined, for every input; empty for data that does not come from a file.
     pub sources: Vec<Vec<std::path::PathBuf>>,
 }
 
 impl Inputs {
-    /// How many different runs there are.
+    /// Returns the number of different runs.
     pub fn len(&self) -> usize {
         match self {
             Inputs::Same(_) => 1,
@@ -49,7 +49,7 @@ impl Inputs {
         self.len() == 0
     }
 
-    /// Returns the files, if they are read from some.
+    /// Returns the files, if the inputs are read from files.
     pub fn files(&self) -> Option<&InputFiles> {
         match self {
             Inputs::Same(_) => None,
@@ -57,7 +57,7 @@ impl Inputs {
         }
     }
 
-    /// The inputs of a run.
+    /// Returns the inputs of a run.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or does not fit the model.

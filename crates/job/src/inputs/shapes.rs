@@ -1,4 +1,4 @@
-//! The shapes of a model's inputs, before there is data that has them.
+//! The shapes of a model's inputs, before there is data of these shapes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,20 +13,22 @@ pub enum ShapeSpec {
     /// Every dimension that the file leaves open is 1.
     #[default]
     Smallest,
-    /// The first dimension of every input that is dynamic there; others are 1.
+    /// The size of the first dimension of every input that leaves it open. All other open dimensions are 1.
     Batch(usize),
-    /// The same, where the file leaves the first dimension of any input open; otherwise as with [`Smallest`](Self::Smallest).
+    /// The same as [`Batch`](Self::Batch) if the file leaves the first dimension of any input open, and otherwise as
+    /// [`Smallest`](Self::Smallest).
     OpenBatch(usize),
-    /// The last two dimensions of every input of rank 4 that is dynamic there; others are 1.
+    /// The sizes of the last two dimensions of every input of rank 4 that leaves them open. All other open dimensions
+    /// are 1.
     HeightWidth(usize, usize),
-    /// These shapes, by the inputs' names; other inputs as with [`Smallest`](Self::Smallest), but a dimension that has a
-    /// name is the same number everywhere.
+    /// These shapes, by the inputs' names. Other inputs are as with [`Smallest`](Self::Smallest), but a named dimension
+    /// has the same size everywhere.
     Fixed(Vec<NamedShape>),
 }
 
 impl ShapeSpec {
-    /// The option of a command that gives a graph's inputs these shapes: `--dym-shape=data:1,600;info:1,600`. `None` if they
-    /// have them without an option.
+    /// Returns the command-line option that gives a graph's inputs these shapes, such as
+    /// `--dym-shape=data:1,600;info:1,600`. Returns `None` if they have them without an option.
     pub fn word(&self, graph: &Graph) -> Option<String> {
         let is_open = |value: &Value| matches!(value.shape.as_deref(), Some([Dim::Symbol(_), ..]));
         let has_batch = || graph.inputs.iter().any(|&input| is_open(graph.value(input)));
@@ -69,7 +71,7 @@ impl fmt::Display for ShapeSpec {
     }
 }
 
-/// The shape of every input.
+/// Returns the shape of every input.
 ///
 /// # Errors
 /// Returns an error if a name is not an input, a shape contradicts the file, or the file does not say an input's
@@ -115,8 +117,8 @@ pub fn concrete_shapes(graph: &Graph, spec: &ShapeSpec) -> Result<Vec<Vec<usize>
         .collect()
 }
 
-/// The dimensions that the file leaves open and that are 1 only because nothing sets them, such as `batch`, or `image[2]`
-/// if it has no name.
+/// Returns the dimensions that the file leaves open and that are 1 only because nothing sets them, such as `batch`, or
+/// `image[2]` for one without a name.
 pub fn made_up_dimensions(graph: &Graph, spec: &ShapeSpec) -> Vec<String> {
     let given =
         |input: &Value| matches!(spec, ShapeSpec::Fixed(shapes) if shapes.iter().any(|shape| shape.name == input.name));
@@ -146,8 +148,8 @@ pub fn made_up_dimensions(graph: &Graph, spec: &ShapeSpec) -> Vec<String> {
     open
 }
 
-/// Returns the first input whose dimensions the file fixes to other numbers than the batch, or height and width, that no
-/// input takes, with the dimensions that it would have.
+/// Returns an input if the file fixes dimensions so that no input takes the requested batch, or height and width. The
+/// input is the first one, and comes with the shape that it would have.
 fn fixed_otherwise<'a>(graph: &'a Graph, spec: &ShapeSpec) -> Option<(&'a Value, Vec<usize>)> {
     let wanted: &[(usize, usize)] = match *spec {
         ShapeSpec::Batch(batch) => &[(0, batch)],
@@ -202,7 +204,7 @@ fn bind<'a>(input: &'a Value, dims: &[usize], symbols: &mut BTreeMap<&'a str, us
     }
 }
 
-/// `data [batch, 3, 224, 224], ids [batch, ?]`
+/// Returns the inputs with their shapes: `data [batch, 3, 224, 224], ids [batch, ?]`.
 pub(super) fn describe(graph: &Graph) -> String {
     let inputs = graph.inputs.iter().map(|&input| {
         let input = graph.value(input);

@@ -3,12 +3,12 @@ use opscope_tensor::Tensor;
 
 use super::{Data, GivenFiles, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
-/// Which inputs a model gets, before the model is known.
+/// Which inputs a model gets. It is chosen before the model is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputSpec {
     /// Generated data.
     Generated(Data),
-    /// Tensors of the program, by the model's inputs.
+    /// The program's own tensors, in the order of the model's inputs.
     Given(Vec<Tensor>),
     /// Files or directories.
     Files {
@@ -20,8 +20,8 @@ pub enum InputSpec {
 }
 
 impl InputSpec {
-    /// The inputs for a model, and the shapes with which they were found: files that do not make a batch that is only wished
-    /// for stay as they are.
+    /// Returns the inputs for a model, and the shapes that they were found with. With [`ShapeSpec::OpenBatch`], files
+    /// that do not make such a batch are used as they are.
     ///
     /// # Errors
     /// Returns an error if they do not fit the model.

@@ -13,10 +13,10 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use super::Verification;
 use crate::machine;
 
-/// The cached result for a model and shapes: that of the inputs that ran last.
+/// The cached result for a model and shapes. Only the result for the inputs that ran last is kept.
 ///
 /// Its key is made of the model's bytes, the engine's version and settings, this version of opscope, and the processor,
-/// because any of them may change the kernels. The inputs count, too: a kernel may drop a NaN that the model hands on.
+/// because any of them may change the kernels. The inputs also count: a kernel may drop a NaN that the model passes on.
 pub(super) struct Cache {
     /// The file; `None` if nothing is cached.
     path: Option<PathBuf>,
@@ -36,7 +36,7 @@ struct File {
 }
 
 const SCHEMA: &str = "opscope.verified/3";
-/// More bytes than the result for a model of any size has.
+/// The largest size of a file in bytes, which no result reaches.
 const LONGEST: u64 = 64 << 20;
 
 impl Cache {
@@ -51,7 +51,7 @@ impl Cache {
             let settings = engine.settings().into_iter().map(|(name, value)| format!(", {name} {value}"));
             format!("{} {}{}", engine.name(), engine.version(), settings.collect::<String>())
         };
-        // The exact plan is verified against another engine only.
+        // The exact plan is verified only against another engine.
         let against =
             reference.map(|engine| format!("; {} against {}", session.model().fidelity().name(), described(&**engine)));
         let key = format!(
@@ -71,7 +71,7 @@ impl Cache {
         Self { path: directory.map(|directory| directory.join(name)), key, inputs }
     }
 
-    /// Returns an earlier result. A file that cannot be read counts as none.
+    /// Returns an earlier result, or `None` if there is none or its file cannot be read.
     pub fn read(&self) -> Option<Verification> {
         let text = opscope_files::read(self.path.as_ref()?, LONGEST).ok()?;
         let file: File = serde_json::from_slice(&text).ok()?;
@@ -84,7 +84,7 @@ impl Cache {
         let write = || {
             let path = self.path.as_ref()?;
             let directory = path.parent()?;
-            // Nobody else may write there, whatever the mask says.
+            // Only the owner may write there, whatever the umask is.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).ok()?;
             let file = File {
                 schema: SCHEMA.to_owned(),

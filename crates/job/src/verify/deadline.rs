@@ -4,7 +4,7 @@ use opscope_clock::Clock;
 use opscope_model::{Action, Dispatch, Interest, KernelSet, RunObserver};
 use opscope_tensor::TensorView;
 
-/// Stops a run between two operators when a moment has passed.
+/// Stops a run between two operators after a moment has passed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deadline {
     clock: Clock,
@@ -13,7 +13,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// Returns a deadline that lies this long after now. A time that is too long for the clock means none.
+    /// Returns a deadline this long after now. A time that is too long for the clock means no deadline.
     pub fn after(time: Duration, clock: &Clock) -> Self {
         Self { clock: clock.clone(), moment: clock.after(time) }
     }
@@ -22,7 +22,7 @@ impl Deadline {
         self.moment.is_some_and(|moment| self.clock.now() > moment)
     }
 
-    /// Returns whether something that takes this long ends before it.
+    /// Returns whether work that takes this long would end before the deadline.
     pub fn allows(&self, time: Duration) -> bool {
         self.moment.is_none_or(|moment| self.clock.after(time).is_some_and(|end| end < moment))
     }

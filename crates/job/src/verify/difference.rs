@@ -17,21 +17,21 @@ pub struct OutputDifference {
     pub largest: Option<f64>,
     /// The same as a share of the exact plan's largest element.
     pub of_largest: Option<f64>,
-    /// The largest magnitude that an element can have, if they come out of bounded functions such as a Sigmoid. The
-    /// difference is judged by it, and otherwise by the exact plan's largest element.
+    /// The largest magnitude that an element can have, if the elements come out of bounded functions such as a Sigmoid.
+    /// The difference is judged by it if it is known, and otherwise by the exact plan's largest element.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// The largest difference of what the bounded functions take, as a share of the largest element there. `None` if the
-    /// plans do not show it.
+    /// The largest difference between the inputs of the bounded functions, as a share of the largest element there.
+    /// `None` if the plans do not show these inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
-    /// What else differs: its type, its shape, the positions of NaN and infinity, or what a bounded function takes.
+    /// What else differs: the type, the shape, the positions of NaN and infinity, or the input of a bounded function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
 
 impl OutputDifference {
-    /// The largest difference as a share of what it is judged by.
+    /// Returns the largest difference as a share of the number that it is judged by.
     pub(super) fn share(&self) -> f64 {
         match self.scale {
             Some(scale) => self.largest.map(|largest| largest / scale),
@@ -55,7 +55,7 @@ impl fmt::Display for OutputDifference {
     }
 }
 
-/// Returns a share with two digits behind the point, or with as many zeros as it has.
+/// Returns a share with two digits after the point, or in scientific notation if it is below 0.01.
 fn shown_share(share: f64) -> String {
     if share == 0.0 || share >= 0.01 { format!("{share:.2}") } else { format!("{share:.1e}") }
 }
@@ -65,24 +65,25 @@ pub(super) struct OutputComparison<'a> {
     graph: &'a Graph,
     /// The coarsest floating-point type in the graph.
     coarsest: Option<DType>,
-    /// Whether numbers are rounded to 8 bits: a difference in the last digit can then become a whole step.
+    /// Whether numbers are rounded to 8 bits. A difference in the last digit can then become a whole step.
     quantised: bool,
-    /// For each output the bounded functions that it comes from.
+    /// The bounded functions that each output comes from.
     bounded: Vec<Option<Bounded>>,
 }
 
 /// A share of an output's largest element: some steps of an 8-bit quantisation.
 const SOME_STEPS: f64 = 0.05;
 
-/// How far float32 may be apart that come out of a bounded function, as a share of its scale: engines approximate these
-/// functions, with about the same error where they are nearly 0. docs/verify.md says how this was measured.
+/// How far apart float32 outputs of a bounded function may be, as a share of its scale. Engines approximate these
+/// functions, and the error is about the same where they are near 0. docs/verify.md says how this was measured.
 const OF_SCALE: f64 = 5e-6;
 
-/// How far what a bounded function takes may be apart, as a share of the largest element there. It shows what the function hides
-/// where its values hardly change. Right plans were measured to be a hundredth of this apart.
+/// How far apart the inputs of a bounded function may be, as a share of the largest element there. This shows
+/// differences that the function hides where its values hardly change. Between right plans, a hundredth of this was
+/// measured.
 const OF_TAKEN: f64 = 1e-3;
 
-/// The same where the graph computes in a coarser type than float32.
+/// The same if the graph computes in a coarser type than float32.
 const OF_TAKEN_COARSE: f64 = 0.02;
 
 impl<'a> OutputComparison<'a> {
@@ -95,13 +96,16 @@ impl<'a> OutputComparison<'a> {
         Self { graph, coarsest, quantised, bounded }
     }
 
-    /// Returns the values that the bounded functions take.
+    /// Returns the values that are inputs of the bounded functions.
     pub fn taken(&self) -> BTreeSet<ValueId> {
         let functions = self.bounded.iter().flatten().flat_map(|bounded| &bounded.functions);
         functions.filter_map(|function| taken(self.graph.operator(*function))).collect()
     }
 
-    /// Returns how far each output is from the expected one, or only those that differ.
+    /// Returns how far each output is from the expected one.
+    ///
+    /// # Errors
+    /// Returns only the outputs that differ, if there are any.
     pub fn compare(&self, found: &Trial, expected: &Trial) -> Result<Vec<OutputDifference>, Vec<OutputDifference>> {
         let (mut equal, mut differing) = (Vec::new(), Vec::new());
         for (slot, outputs) in found.outputs.iter().zip(&expected.outputs).enumerate() {
@@ -125,7 +129,7 @@ impl<'a> OutputComparison<'a> {
         if differing.is_empty() { Ok(equal) } else { Err(differing) }
     }
 
-    /// Compares an output. Returns its difference, and whether it counts as equal.
+    /// Compares one output. Returns its difference, and whether it counts as equal.
     fn one(
         &self,
         name: &str,
@@ -152,7 +156,7 @@ impl<'a> OutputComparison<'a> {
         output.largest = Some(difference.max_absolute);
         output.of_largest = Some(of_largest(&difference));
         let elsewhere = difference.mismatches();
-        // A number between two integers may be rounded to the other one.
+        // A number between two integers may be rounded to either.
         let few =
             self.quantised && (difference.count - difference.equal) as f64 <= SOME_STEPS * difference.count as f64;
         let is_equal = difference.is_within(&tolerance) || (tolerance == Tolerance::EXACT && few);
@@ -165,7 +169,7 @@ impl<'a> OutputComparison<'a> {
         (output, is_equal)
     }
 
-    /// The tolerance for an output of this type, whose elements can be as large as `scale` if that is known.
+    /// Returns the tolerance for an output of this type, whose elements can be as large as `scale` if that is known.
     fn tolerance(&self, dtype: DType, scale: Option<f64>) -> Tolerance {
         let of_type = Tolerance::of(self.coarsest.filter(|_| is_float(dtype)).unwrap_or(dtype));
         if !is_float(dtype) {
@@ -183,7 +187,7 @@ impl<'a> OutputComparison<'a> {
         }
     }
 
-    /// How far what bounded functions take may be apart.
+    /// Returns how far apart the inputs of bounded functions may be.
     fn most_of_taken(&self) -> f64 {
         match (self.quantised, self.coarsest) {
             (true, _) => SOME_STEPS,
@@ -192,8 +196,9 @@ impl<'a> OutputComparison<'a> {
         }
     }
 
-    /// Returns how far apart what a function takes is in two plans, as a share of the largest element. An optimised plan may
-    /// have it in another order. Returns `None` if not both plans show it, as numbers.
+    /// Returns how far apart the inputs of a function are in two plans, as a share of the largest element. An optimised
+    /// plan may have the elements in another order. Returns `None` unless both plans show the input as floating-point
+    /// numbers.
     fn taken_apart(&self, function: OperatorId, found: &Trial, expected: &Trial) -> Option<f64> {
         let value = taken(self.graph.operator(function))?;
         let (found, expected) = (found.values.get(&value)?, expected.values.get(&value)?);
@@ -212,7 +217,7 @@ impl<'a> OutputComparison<'a> {
     }
 }
 
-/// What a bounded function takes.
+/// Returns the value that a bounded function takes as its input.
 fn taken(function: &Operator) -> Option<ValueId> {
     function.inputs.first().copied().flatten()
 }
@@ -228,7 +233,7 @@ fn difference(found: &Tensor, expected: &Tensor, relative: f64) -> Option<Differ
     Some(difference.finish())
 }
 
-/// The largest difference as a share of the expected tensor's largest element.
+/// Returns the largest difference as a share of the expected tensor's largest element.
 fn of_largest(difference: &Difference) -> f64 {
     match difference.max_reference {
         0.0 => difference.max_absolute,
@@ -236,7 +241,7 @@ fn of_largest(difference: &Difference) -> f64 {
     }
 }
 
-/// The elements in order of their size, as float32.
+/// Returns the elements as float32, in ascending order.
 fn sorted(tensor: &Tensor) -> Option<Tensor> {
     let tensor = tensor.cast(DType::F32)?;
     let mut elements: Vec<f32> = tensor.bytes().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
@@ -252,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// How far apart what a Sigmoid takes is in two trials.
+    /// Returns how far apart the inputs of a Sigmoid are in two trials.
     fn apart(found: &Tensor, expected: &Tensor) -> Option<f64> {
         let graph =
             GraphBuilder::new("one").input("x", &[4]).operator("s", "Sigmoid", &["x"], &["y"]).output("y").build();

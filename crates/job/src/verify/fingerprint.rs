@@ -2,12 +2,12 @@ use opscope_tensor::{DType, TensorView};
 
 use super::steps::Steps;
 
-/// A few numbers that distinguish tensors without keeping them: some do not depend on the order of the elements, and one
-/// does.
+/// A few numbers that distinguish tensors without keeping them. One of them depends on the order of the elements, and
+/// the others do not.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fingerprint {
     elements: usize,
-    /// Elements that are NaN or infinite. The other numbers leave them out.
+    /// Elements that are NaN or infinite. The other numbers exclude them.
     not_finite: usize,
     sum: f64,
     absolutes: f64,
@@ -67,7 +67,7 @@ impl Fingerprint {
         self.projection += weight * element;
     }
 
-    /// The greatest element.
+    /// Returns the greatest element.
     pub fn greatest(&self) -> f64 {
         self.greatest
     }
@@ -77,7 +77,7 @@ impl Fingerprint {
         matches!(self.dtype, DType::I8 | DType::U8)
     }
 
-    /// The largest difference between two computations of the same tensor, as a share of its elements.
+    /// Returns the largest rounding difference between two computations of the same tensor, as a share of its elements.
     fn rounding(&self) -> f64 {
         if self.dtype == DType::F16 { 1e-2 } else { 1e-4 }
     }
@@ -103,19 +103,20 @@ impl Fingerprint {
         let step = steps.size;
         let many = (steps.share * self.elements as f64).max(1.0);
         let reach = largest + step;
-        // One element may differ by more than the sums: a logarithm of a number near 0 enlarges a rounding error.
+        // One element may differ by more than the sums, because a logarithm of a number near 0 enlarges a rounding
+        // error.
         let is_same = near(self.least, other.least, 10.0 * largest, step)
             && near(self.greatest, other.greatest, 10.0 * largest, step)
             && near(self.sum, other.sum, self.absolutes, many * step)
             && near(self.absolutes, other.absolutes, self.absolutes, many * step)
             && near(self.squares, other.squares, 2.0 * self.squares, many * step * 2.0 * reach)
             && near(self.cubes, other.cubes, 3.0 * self.squares * largest, many * step * 3.0 * reach * reach);
-        // The weights do not depend on the steps: the sum of n steps grows with the square root of n.
+        // The weights and the steps are independent, so the sum of n steps grows with the square root of n.
         is_same.then(|| near(self.projection, other.projection, 10.0 * self.squares.sqrt(), 3.0 * step * many.sqrt()))
     }
 }
 
-/// The weight of an index, from -1 to 1: the finaliser of SplitMix64.
+/// Returns the weight of an index, from -1 to 1, by the finaliser of SplitMix64.
 fn weight(index: u64) -> f64 {
     let mut bits = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -132,7 +133,7 @@ mod tests {
 
     const STEPS: Steps = Steps { size: 1.0, share: 0.05 };
 
-    /// The fingerprint of 4096 random integers of 8 bits, after a change.
+    /// Returns the fingerprint of 4096 random integers of 8 bits after a change.
     fn looks(change: impl FnOnce(&mut Vec<i8>)) -> Fingerprint {
         let mut random = fastrand::Rng::with_seed(1);
         let mut elements: Vec<i8> = (0..4096).map(|_| random.i8(-100..100)).collect();
@@ -141,7 +142,7 @@ mod tests {
         Fingerprint::of(&Tensor::new(DType::I8, vec![elements.len()], bytes).unwrap().view()).unwrap()
     }
 
-    /// The fingerprint with every thirtieth element changed by `by`, up and down in turn.
+    /// Returns the fingerprint with every thirtieth element changed by `by`, up and down in turn.
     fn few_off(by: i8) -> Fingerprint {
         looks(|elements| {
             let few = elements.iter_mut().step_by(30).enumerate();
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn the_numbers_are_sums_of_powers_and_a_projection_without_what_is_not_finite() {
         let found = floats(&[1.0, -2.0, 3.0, f32::NAN, f32::NEG_INFINITY]);
-        // The first three numbers of SplitMix64 from 0, as in its authors' program, as shares of 2^63 - 1.
+        // The first three numbers of SplitMix64 from the seed 0, as in its authors' program, as shares of 2^63 - 1.
         let weights = [-0.233_378_383_572_714_6, 0.863_055_994_097_02, 0.052_867_543_185_195_63];
         let projection = weights[0] - 2.0 * weights[1] + 3.0 * weights[2];
         assert!((found.projection - projection).abs() < 1e-14, "{}, not {projection}", found.projection);
@@ -185,19 +186,21 @@ mod tests {
         ] {
             assert_eq!(floats(&elements).is_distinctive(Steps::NONE), distinctive, "{elements:?}");
         }
-        // 5 % of elements that are 2 off have a variance of 0.2, and that of x and -x is x^2: a hundred times as much is 20.
+        // 5 % of elements that are off by 2 have a variance of 0.2, and the variance of x and -x is x^2. A hundred
+        // times as much is 20.
         let steps = Steps { size: 2.0, share: 0.05 };
         assert!(!floats(&[4.47, -4.47]).is_distinctive(steps));
         assert!(floats(&[4.48, -4.48]).is_distinctive(steps));
-        // NaN is no element of the mean.
+        // NaN does not count for the mean.
         assert!(floats(&[4.48, -4.48, f32::NAN]).is_distinctive(steps));
         assert!(!floats(&[4.47, -4.47, f32::NAN]).is_distinctive(steps));
     }
 
-    /// What may be added to a number of a fingerprint, up and down: its name, how to add to it, and how much.
+    /// What may be added to or subtracted from a number of a fingerprint: the name of the number, a function that
+    /// returns it, and the amount.
     type Bounds = [(&'static str, fn(&mut Fingerprint) -> &mut f64, f64); 6];
 
-    /// Checks that each number may be off by no more than its bound, and the projection by no more than this.
+    /// Checks that each number may be off by its bound but not by more, and the projection by `projection`.
     fn within(print: &Fingerprint, other: DType, steps: Steps, bounds: Bounds, projection: f64) {
         let off = |number: fn(&mut Fingerprint) -> &mut f64, by: f64| {
             let mut other = Fingerprint { dtype: other, ..print.clone() };
@@ -240,13 +243,14 @@ mod tests {
                 ("cubes", |print| &mut print.cubes, cubes),
             ]
         };
-        // A ten thousandth of 10 times 2, of 50, of twice 400, of three times 400 times 2, and of 10 times the root of 400.
+        // A ten thousandth of 10 times 2, of 50, of twice 400, of three times 400 times 2, and of 10 times the root of
+        // 400.
         let plain = bounds(0.002, 0.002, 0.005, 0.005, 0.08, 0.24);
         within(&print, DType::F32, Steps::NONE, plain, 0.02);
         // A hundredth where either is float16.
         within(&print, DType::F16, Steps::NONE, bounds(0.2, 0.2, 0.5, 0.5, 8.0, 24.0), 2.0);
-        // 5 of 100 elements are half a step off: the largest is 2.5 then. 5 / 2 of the sums, 5 / 2 times 2 times 2.5 of the squares, 5 / 2
-        // times 3 times 2.5^2 of the cubes, and 3 / 2 times the root of 5.
+        // 5 of 100 elements are off by half a step, so the largest is 2.5. That is 5 / 2 of the sums, 5 / 2 times 2
+        // times 2.5 of the squares, 5 / 2 times 3 times 2.5^2 of the cubes, and 3 / 2 times the root of 5.
         let steps = Steps { size: 0.5, share: 0.05 };
         let stepped = bounds(0.502, 0.502, 2.505, 2.505, 12.58, 47.115);
         within(&print, DType::F32, steps, stepped, 0.02 + 1.5 * 5f64.sqrt());

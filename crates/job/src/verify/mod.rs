@@ -1,9 +1,10 @@
 //! Finds the fastest plan that is right.
 //!
-//! An engine's optimiser can silently change what a model computes. So before a model is timed, it runs once as the file has
-//! it, and the outputs of the optimised plan are compared with that run's. If they differ, the engine's weaker forms of the
-//! plan are tried until one is right. The values of the kernels are compared, too, which shows what each fused kernel stands
-//! for. The result is kept in a cache, so that the next benchmark of the same file does not repeat the search.
+//! An engine's optimiser can silently change what a model computes. So before a model is timed, it runs once exactly as
+//! in the file, and the outputs of the optimised plan are compared with those of that run. If they differ, the engine's
+//! weaker forms of the plan are tried until one is right. The values of the kernels are compared, too, which shows what
+//! each fused kernel stands for. The result is kept in a cache, so that the next benchmark of the same file does not
+//! repeat the search.
 
 mod cache;
 mod deadline;
@@ -39,7 +40,7 @@ use search::Search;
 /// Whether an optimised plan is compared with the exact one before it is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verify {
-    /// If it takes no longer than the timed runs and two seconds, and is not in the cache.
+    /// If the comparison takes no longer than the timed runs and two seconds, and if its result is not in the cache.
     #[default]
     Auto,
     /// Always, however long it takes.
@@ -48,16 +49,16 @@ pub enum Verify {
     Off,
 }
 
-/// When to verify, and where results are kept.
+/// When to verify, and where results are stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerifyOptions {
-    /// When.
+    /// When to verify.
     pub when: Verify,
-    /// A directory of results, one file for each model and shapes; nothing is kept if `None`.
+    /// A directory with a file of results for each model and shapes. With `None`, no results are stored.
     pub cache_directory: Option<PathBuf>,
-    /// The engine whose exact plan is the reference; the same engine's if `None`.
+    /// The engine whose exact plan is the reference. `None` means the session's own engine.
     pub reference: Option<EngineSpec>,
-    /// How long runs are timed at least, however short one is.
+    /// The time for which runs are timed at least, however short one run is.
     pub timed: Duration,
 }
 
@@ -65,7 +66,7 @@ impl Verify {
     /// Every choice.
     pub const ALL: [Self; 3] = [Self::Auto, Self::On, Self::Off];
 
-    /// `auto`, `on` or `off`.
+    /// Returns `auto`, `on` or `off`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -75,7 +76,7 @@ impl Verify {
     }
 }
 
-/// As [`verify_against`], with the same engine's exact plan as the reference.
+/// Works as [`verify_against`], with the same engine's exact plan as the reference.
 pub fn verify(
     session: &Session,
     inputs: &[Tensor],
@@ -85,10 +86,12 @@ pub fn verify(
     verify_against(None, session, inputs, runs, options)
 }
 
-/// Compares the session's optimised plan with the exact one of the `reference`, on `inputs`; those whose elements are all equal get random
-/// numbers. `runs` is how many runs will be timed at least. Returns the result, and the session to run if that is another one.
+/// Compares the session's optimised plan with the exact one of the `reference`, on `inputs`. Inputs whose elements are
+/// all equal are replaced by random numbers. `runs` is the least number of timed runs that follow. Returns the result,
+/// and the session to run if it is a different one.
 ///
-/// Returns `None` if the model does not run at all; the benchmark then reports why.
+/// Returns `None` if `options` say never, if there is nothing to compare, or if the model does not run at all. In the
+/// last case the benchmark reports why.
 pub fn verify_against(
     reference: Option<&Arc<dyn Engine>>,
     session: &Session,
@@ -124,8 +127,9 @@ pub fn verify_against(
     Some((verification, other))
 }
 
-/// Loads the model of an optimised session again with what running `inputs` shows of its kernels. Its plans then name values
-/// that the engine's own plan does not. An engine that does not show the values of optimised plans cannot do this.
+/// Loads the model of an optimised session again, together with the values that its kernels were found to compute when
+/// running `inputs`. The new plans name values that the engine's own plan does not. This fails if the engine does not
+/// show the values of optimised plans.
 pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<Session, EngineError> {
     let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads()))?;
     let runs = [inputs.to_vec(), with_random_numbers(inputs, 2)];

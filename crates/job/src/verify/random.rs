@@ -2,8 +2,8 @@
 
 use opscope_onnx::{Graph, OnnxError, Operator, ValueId};
 
-/// Returns the first operator of a model that draws random numbers, whose outputs differ from run to run, also with a seed: an
-/// engine draws on where its last run ended. The list is that of ONNX's operators.
+/// Returns the first operator of a model that draws random numbers. Its outputs differ from run to run, even with a
+/// seed, because an engine continues where its last run ended. The list has ONNX's operators.
 pub(super) fn random_operator(graph: &Graph) -> Option<&Operator> {
     graph.all_operators().find(|operator| {
         let is_of_onnx = operator.domain.is_empty() || operator.domain == "ai.onnx";
@@ -11,7 +11,7 @@ pub(super) fn random_operator(graph: &Graph) -> Option<&Operator> {
             && match operator.op_type.as_str() {
                 "Bernoulli" | "Multinomial" | "RandomNormal" | "RandomNormalLike" | "RandomUniform"
                 | "RandomUniformLike" => true,
-                // It drops elements only in training mode, its third input.
+                // It drops elements only in training mode, which is its third input.
                 "Dropout" => operator.inputs.get(2).copied().flatten().is_some_and(|mode| !is_false(graph, mode)),
                 _ => false,
             }

@@ -1,4 +1,4 @@
-//! How large the elements of an output can be.
+//! The largest magnitude that the elements of an output can have.
 
 use std::collections::{BTreeSet, HashMap};
 use std::f64::consts::FRAC_PI_2;
@@ -6,7 +6,7 @@ use std::f64::consts::FRAC_PI_2;
 use opscope_onnx::{Attribute, Graph, OnnxError, Operator, OperatorId, Producer, ValueId};
 use opscope_tensor::{Detail, ScanQuery, ScanResult};
 
-/// An output whose elements come out of bounded functions, such as a Sigmoid, and are only moved after that.
+/// An output whose elements come out of bounded functions, such as a Sigmoid, and are only moved or reduced after that.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bounded {
     /// The largest magnitude that an element can have.
@@ -18,7 +18,7 @@ pub(super) struct Bounded {
 /// The most operators between an output and its function.
 const FURTHEST: usize = 256;
 
-/// The most elements of a constant that is read to see how large they are.
+/// The most elements of a constant that is read to find their largest magnitude.
 const LARGEST_CONSTANT: usize = 4096;
 
 impl Bounded {
@@ -30,13 +30,13 @@ impl Bounded {
     }
 }
 
-/// Where the elements of an operator's output come from.
+/// The source of the elements of an operator's output.
 enum Origin<'a> {
-    /// A function of the first input, with elements of at most this magnitude.
+    /// A function of the first input. Its results have at most this magnitude.
     Function(f64),
-    /// These inputs. An element is one of theirs, a mean of some, or nearer to zero.
+    /// These inputs. Each element is one of theirs, a mean of some of theirs, or closer to zero.
     Inputs(Vec<&'a Option<ValueId>>),
-    /// This output of each body, and these inputs.
+    /// The output of each body in this slot, and these inputs.
     Bodies(usize, Vec<&'a Option<ValueId>>),
     /// Anything else.
     Other,
@@ -78,7 +78,8 @@ impl Walk<'_> {
         found
     }
 
-    /// Returns the largest scale of values that are all bounded. Constants among them must not be beyond that of the others.
+    /// Returns the largest scale of the computed values. Returns `None` if one of them is not bounded, or if a constant
+    /// among the values exceeds that scale.
     fn largest(&mut self, values: Vec<ValueId>, most: usize) -> Option<f64> {
         let (constants, computed): (Vec<_>, Vec<_>) = values.into_iter().partition(|value| self.is_constant(*value));
         let mut largest: Option<f64> = None;
@@ -97,7 +98,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns whether all elements of a constant are at most this large.
+    /// Returns whether all elements of a constant have at most this magnitude.
     fn is_within(&self, constant: ValueId, largest: f64) -> bool {
         let query =
             ScanQuery { nan: Detail::Presence, infinite: Detail::Presence, absmax: true, ..ScanQuery::default() };
@@ -133,7 +134,7 @@ impl Walk<'_> {
             | ("DepthToSpace" | "SpaceToDepth" | "Trilu" | "Dropout" | "MaxPool" | "TopK", 0)
             // They round elements to another type and back.
             | ("Cast" | "CastLike" | "QuantizeLinear" | "DequantizeLinear", _)
-            // What they give is nowhere larger.
+            // Their results are nowhere larger.
             | ("Relu" | "Abs" | "Neg" | "Clip" | "GlobalMaxPool" | "ReduceMax" | "ReduceMin", _)
             | ("AveragePool" | "GlobalAveragePool" | "ReduceMean", _) => first(),
             ("Upsample" | "GridSample", _) if !is_cubic() => first(),
@@ -149,7 +150,7 @@ impl Walk<'_> {
                 Origin::Inputs(inputs.iter().step_by(2).collect())
             }
             ("If", slot) => Origin::Bodies(slot, Vec::new()),
-            // A value that a loop carries is the initial one if there is no iteration.
+            // Without an iteration, a value that a loop carries is the initial one.
             ("Loop", slot) => Origin::Bodies(slot + 1, inputs.iter().skip(2).skip(slot).take(1).collect()),
             ("Scan", slot) => {
                 let states = inputs.len().saturating_sub(operator.int("num_scan_inputs").unwrap_or(0).max(0) as usize);
@@ -173,7 +174,8 @@ mod tests {
 
     use super::*;
 
-    /// The scale of the last output of a chain of operators, each given as a type, and its functions by their names.
+    /// Returns the scale of the last output of a chain of operators, given by their types, and the functions by their
+    /// names.
     fn scale_of(op_types: &[&str]) -> Option<(f64, Vec<String>)> {
         let mut builder = GraphBuilder::new("chain").input("v", &[4]);
         let mut last = "v".to_owned();
@@ -247,7 +249,8 @@ mod tests {
         assert_eq!(of(&graph("Exp"), "y"), None);
     }
 
-    /// The scale of a Concat of a Sigmoid and a constant, which is stored as a weight or in an operator.
+    /// Returns the scale of a Concat of a Sigmoid and a constant. The constant is stored as a weight, and then in an
+    /// operator.
     fn beside(constant: &[f32]) -> [Option<f64>; 2] {
         let attribute = AttributeProto {
             name: "value_floats".to_owned(),
@@ -297,7 +300,7 @@ mod tests {
         for beyond in [1.001, -1.001, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             assert_eq!(beside(&[0.5, beyond]), [None; 2], "{beyond}");
         }
-        // One that is larger than that is not read.
+        // A larger constant is not read.
         assert_eq!(beside(&[0.5; 4096]), [Some(1.0); 2]);
         assert_eq!(beside(&[0.5; 4097]), [None; 2]);
     }
@@ -313,7 +316,7 @@ mod tests {
             assert_eq!(padded(Attribute::Float(value)), scale, "{value}");
         }
         assert_eq!(padded(Attribute::Int(0)), None);
-        // Newer ones take it as their third input, behind the widths.
+        // Newer versions take it as their third input, after the widths.
         let taken = |value: &str| {
             let graph = GraphBuilder::new("pad").input("x", &[4]).input("widths", &[2]);
             let graph = graph.operator("s", "Sigmoid", &["x"], &["s"]).operator("a", "Atan", &["x"], &["a"]);
@@ -322,8 +325,8 @@ mod tests {
         assert_eq!((taken("a"), taken("x"), taken("")), (Some(FRAC_PI_2), None, Some(1.0)));
     }
 
-    /// The scale of an output of a Loop or a Scan, whose body computes what it carries by one function and what it collects by
-    /// another one, and which begins with the Tanh or with the input.
+    /// Returns the scale of an output of a Loop or a Scan. Its body computes what it carries by one function, and what
+    /// it collects by another. The initial value comes from the Tanh or from the input.
     fn of_body(op_type: &str, [carrying, collecting]: [&str; 2], begins_with: &str, output: &str) -> Option<f64> {
         let graph = GraphBuilder::new("body").input("x", &[4]).operator("t", "Tanh", &["x"], &["t"]);
         let inputs: &[&str] = if op_type == "Loop" { &["x", "x", begins_with] } else { &[begins_with, "x"] };
@@ -343,7 +346,7 @@ mod tests {
             let of = |functions: [&str; 2], begins_with: &str| {
                 ["carried", "collected"].map(|output| of_body(op_type, functions, begins_with, output))
             };
-            // Without an iteration, what is carried is what it began with; nothing is collected then.
+            // Without an iteration, the carried value is the initial one, and nothing is collected.
             assert_eq!(of(["Atan", "Sigmoid"], "t"), [Some(FRAC_PI_2), Some(1.0)], "{op_type}");
             assert_eq!(of(["Atan", "Sigmoid"], "x"), [None, Some(1.0)], "{op_type}");
             assert_eq!(of(["Exp", "Sigmoid"], "t"), [None, Some(1.0)], "{op_type}");

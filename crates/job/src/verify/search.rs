@@ -32,9 +32,9 @@ pub(super) struct Search<'a> {
     reference: Option<&'a Arc<dyn Engine>>,
     inputs: Vec<Tensor>,
     comparison: OutputComparison<'a>,
-    /// The values that are compared beside the outputs.
+    /// The values that are compared in addition to the outputs.
     values: BTreeSet<ValueId>,
-    /// The result of the engine's own plan.
+    /// The result of running the engine's own plan.
     own: Result<Trial, EngineError>,
     deadline: Deadline,
     skipped: Option<String>,
@@ -58,7 +58,7 @@ impl<'a> Search<'a> {
         let mut own = None;
         let mut used = inputs.to_vec();
         if let Some(varied) = varied(inputs) {
-            // The graph may not accept these numbers; then the given ones are used.
+            // The graph may not accept these numbers. Then the given ones are used.
             if let Ok(trial) = run_until(session, &varied, twice.clone()) {
                 (own, used) = (Some(trial), varied);
             }
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Sets the deadline, and skips the comparison if it would take too long or too much memory.
+    /// Sets the deadline. Skips the comparison if it would take too much time or memory.
     fn limit(&mut self, runs: u64, timed: Duration) {
         let own = self.own.as_ref().ok();
         let budget = budget(own.map_or(Duration::ZERO, |own| own.time), runs, timed);
@@ -89,9 +89,9 @@ impl<'a> Search<'a> {
         self.deadline = Deadline::after(budget, &Clock::system());
     }
 
-    /// Compares the forms in order until one is right. Returns `None` where the exact plan does not run either.
+    /// Compares the forms in order until one is right. Returns `None` if the exact plan does not run either.
     pub fn run(self) -> Option<Verification> {
-        // The exact plan would be over the budget, too.
+        // The exact plan would exceed the budget, too.
         if matches!(self.own, Err(EngineError::OverBudget { .. })) {
             return None;
         }
@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
                 }
                 match (found, self.reference) {
                     (Some(found), _) => found,
-                    // Its outputs are the reference.
+                    // The outputs of the exact plan are the reference.
                     (None, None) => right(&PlanForm::new(EXACT), Vec::new()),
                     (None, Some(_)) if is_exact => Outcome::Wrong,
                     (None, Some(_)) => {
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
         let mut verification = Verification::of(outcome, wrong);
         let has_time = self.deadline.allows(reference.time.saturating_mul(RUNS_FOR_VALUES));
         let shows_values = self.session.engine().capabilities(Fidelity::Optimised).intermediates;
-        // The values of kernels are those of the engine's own exact plan.
+        // The values of kernels are compared with the engine's own exact plan.
         let exact = match self.reference {
             None => Some(exact),
             Some(_) => self.session.with_options(&options).ok(),
@@ -190,8 +190,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns why a comparison is not even begun: because making a plan takes longer than all of it may, or because of the
-/// memory that it needs. Making the exact plan takes at most as long as making the optimised one.
+/// Returns the reason not to begin a comparison: making a plan takes longer than the whole comparison may, or it needs
+/// too much memory. Making the exact plan takes at most as long as making the optimised one.
 fn too_much((planning, budget): (Duration, Duration), (needed, available): (u64, u64)) -> Option<String> {
     match (planning > budget, needed > available) {
         (_, true) => Some(format!("the exact plan would need {} of memory", shown_size(needed))),
@@ -200,7 +200,7 @@ fn too_much((planning, budget): (Duration, Duration), (needed, available): (u64,
     }
 }
 
-/// Returns how long a comparison may take where a run takes `own`: as long as the runs that are timed, and [`GRACE`].
+/// Returns how long a comparison may take if a run takes `own`: as long as the timed runs, and [`GRACE`].
 fn budget(own: Duration, runs: u64, timed: Duration) -> Duration {
     let runs = u32::try_from(runs).unwrap_or(u32::MAX);
     own.saturating_mul(runs).max(timed).saturating_add(GRACE)
@@ -210,7 +210,7 @@ fn budget(own: Duration, runs: u64, timed: Duration) -> Duration {
 const TOO_LONG: &str = "that would take longer than the timed runs and two seconds; --verify on does it";
 
 /// Returns the session to run after a verification, or `Some(None)` if it is the same one. Returns `None` if the model
-/// cannot be loaded for it.
+/// cannot be loaded for the new session.
 pub(super) fn session_for(session: &Session, verification: &Verification) -> Option<Option<Session>> {
     let Outcome::Right { form, .. } = &verification.outcome else { return Some(None) };
     if session.model().fidelity() == Fidelity::Exact {
@@ -230,7 +230,10 @@ pub(super) fn session_for(session: &Session, verification: &Verification) -> Opt
     session.with_options(&options).ok().map(Some)
 }
 
-/// Compares a form with the reference. Returns how far each output is from it, or what is wrong.
+/// Compares a form with the reference. Returns how far each output is from it.
+///
+/// # Errors
+/// Returns what is wrong with the form.
 fn compare_form(
     comparison: &OutputComparison<'_>,
     form: &PlanForm,
@@ -244,7 +247,8 @@ fn compare_form(
 }
 
 /// Replaces floating-point inputs whose elements are all equal, such as the generated zeros of a benchmark, by random
-/// numbers: on equal elements, wrong operators often give right outputs. Returns `None` if there are no such inputs.
+/// numbers, because wrong operators often return right outputs for equal elements. Returns `None` if there are no such
+/// inputs.
 fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
     let is_uniform = |tensor: &Tensor| {
         let size = tensor.dtype().size().unwrap_or(0);
@@ -264,7 +268,8 @@ fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
     )
 }
 
-/// An estimate of the bytes that a second plan takes: those of the file, and as many for what is made of it.
+/// Returns an estimate of the bytes that a second plan takes: those of the file, and as many again for what the engine
+/// makes of them.
 fn exact_memory(graph: &Graph) -> u64 {
     graph.source.bytes.len() as u64 * 2
 }

@@ -11,11 +11,11 @@ use super::deadline::Deadline;
 
 /// One run of a plan.
 pub(super) struct Trial {
-    /// Its outputs; `None` for those that have no form as bytes.
+    /// Its outputs; `None` for those without a byte form.
     pub outputs: Vec<Option<Tensor>>,
-    /// The values that were asked for, as far as the plan shows them; maybe in another shape or order.
+    /// The requested values that the plan shows, perhaps in another shape or order.
     pub values: HashMap<ValueId, Tensor>,
-    /// The time that making the plan took; zero if there was one.
+    /// The time that making the plan took; almost zero if it was cached.
     pub planning: Duration,
     /// The time of the run.
     pub time: Duration,
@@ -24,18 +24,18 @@ pub(super) struct Trial {
 /// How a plan is tried.
 #[derive(Clone)]
 pub(super) struct Trying<'a> {
-    /// The runs, of which the last counts: an engine may fail to reset its state between runs.
+    /// The number of runs. The last one counts, because an engine may fail to reset its state between runs.
     pub runs: u64,
     /// The values to keep.
     pub values: &'a BTreeSet<ValueId>,
-    /// When it stops, between two operators.
+    /// When the trial stops, between two operators.
     pub deadline: Deadline,
 }
 
 /// Makes a plan and runs it.
 ///
 /// # Errors
-/// The engine's error, or [`EngineError::Stopped`] at the deadline.
+/// Returns the engine's error, or [`EngineError::Stopped`] at the deadline.
 pub(super) fn run_until(session: &Session, inputs: &[Tensor], trying: Trying<'_>) -> Result<Trial, EngineError> {
     let start = Instant::now();
     let plan = session.model().plan(inputs)?;
@@ -57,7 +57,7 @@ pub(super) fn run_until(session: &Session, inputs: &[Tensor], trying: Trying<'_>
     Ok(Trial { outputs, values, planning, time })
 }
 
-/// The values to keep of a plan: by kernel, with the output's slot.
+/// The values to keep of a plan: for each kernel, the output slots and their values.
 struct Wanted(Vec<Vec<(usize, ValueId)>>);
 
 impl Wanted {

@@ -8,14 +8,14 @@ use super::steps::Steps;
 /// The steps in which the values of a file are computed. By default no value has steps.
 #[derive(Debug, Clone, Default)]
 pub struct ValueSteps {
-    /// The steps that the producing operators determine.
+    /// The steps that follow from the producing operators.
     made: HashMap<ValueId, Steps>,
     /// The steps of all other integers of 8 bits.
     of_8_bits: Steps,
 }
 
 impl ValueSteps {
-    /// Steps for Sigmoids, integers of 8 bits, and values that are dequantised by a scale of the file.
+    /// Returns steps for Sigmoids, integers of 8 bits, and values that are dequantised by a scale of the file.
     ///
     /// # Errors
     /// Returns an error if the file's initializers cannot be read.
@@ -34,14 +34,14 @@ impl ValueSteps {
         Ok(Self { made, of_8_bits: Steps::quantised(1.0) })
     }
 
-    /// The steps of a value with this fingerprint.
+    /// Returns the steps of a value with this fingerprint.
     pub(super) fn of_value(&self, value: ValueId, fingerprint: &Fingerprint) -> Steps {
         let by_type = if fingerprint.has_8_bits() { self.of_8_bits } else { Steps::NONE };
         self.made.get(&value).copied().unwrap_or(by_type)
     }
 }
 
-/// The largest scale in each initializer by which values are dequantised.
+/// Returns the largest scale in each initializer that values are dequantised with.
 fn scales(graph: &Graph) -> Result<HashMap<ValueId, f64>, OnnxError> {
     let operators = graph.operators.iter().filter(|operator| operator.op_type == "DequantizeLinear");
     let wanted: Vec<ValueId> = operators.filter_map(scale).collect();

@@ -23,8 +23,8 @@ pub struct FoundOutput {
     pub slot: usize,
     /// The values that have the same elements in all runs.
     pub values: Vec<FoundValue>,
-    /// Whether its elements differ from each other by more than the steps in which they are computed. Other outputs
-    /// cannot be distinguished.
+    /// Whether its elements differ from each other by more than the steps in which they are computed. An output for
+    /// which this is false cannot be distinguished from others.
     pub distinctive: bool,
 }
 
@@ -38,9 +38,9 @@ pub struct FoundValue {
 }
 
 /// Runs the plan of `optimised` and that of `exact` on each of the inputs, and finds the values of the file that each
-/// kernel computes. Where the engine itself names a value for a kernel, its elements may differ by the value's `steps`.
-/// Other values have to agree more closely, so that a number is not taken for what it was rounded to. Returns the
-/// kernels and their outputs, in order of execution.
+/// kernel computes. If the engine itself names a value for a kernel, the elements may differ by the value's `steps`.
+/// Other values have to agree more closely, so that a number is not confused with its rounded form. Returns the kernels
+/// and their outputs, in order of execution.
 ///
 /// # Errors
 /// Returns an error if one of the two cannot run.
@@ -84,7 +84,7 @@ pub fn find_values(
 }
 
 impl FoundOutput {
-    /// Keeps what holds in both runs.
+    /// Returns what holds in both runs.
     fn and(self, other: &Self) -> Self {
         let both = |found: FoundValue| {
             let same = other.values.iter().find(|other| other.value == found.value)?;
@@ -95,7 +95,7 @@ impl FoundOutput {
     }
 }
 
-/// The inputs with random numbers in the place of floating-point numbers.
+/// Returns the inputs with random numbers in place of floating-point numbers.
 pub fn with_random_numbers(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut bytes = |input: &Tensor| -> Option<Vec<u8>> {
@@ -114,8 +114,9 @@ pub fn with_random_numbers(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
     inputs.iter().map(other).collect()
 }
 
-/// The values of the file that each kernel computes. Values that are equal, because an operator between them changes
-/// nothing, are assigned in order: if as many kernels compute them as there are values, or only one kernel does.
+/// Returns the values of the file that each kernel computes. Values may be equal because an operator between them
+/// changes nothing. They are assigned in order if as many kernels compute them as there are values, or if only one
+/// kernel does.
 pub(super) fn kernel_outputs(graph: &Graph, kernels: &[Kernel], outputs: &[FoundOutput]) -> Vec<KernelOutput> {
     let mut alike: BTreeMap<Vec<ValueId>, Vec<&FoundOutput>> = BTreeMap::new();
     for output in outputs.iter().filter(|output| output.distinctive && !output.values.is_empty()) {
@@ -160,7 +161,7 @@ fn made_by(graph: &Graph, value: ValueId) -> (Option<OperatorId>, usize) {
     }
 }
 
-/// The fingerprints of the exact plan's values.
+/// Returns the fingerprints of the exact plan's values.
 fn values(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<ValueId, Fingerprint>, EngineError> {
     let by_output = fingerprints(plan, inputs)?;
     let mut values = HashMap::new();
@@ -174,7 +175,7 @@ fn values(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<ValueId, Fingerp
     Ok(values)
 }
 
-/// The fingerprints of every kernel's outputs in one run.
+/// Returns the fingerprints of every kernel's outputs in one run.
 fn fingerprints(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<(KernelId, usize), Fingerprint>, EngineError> {
     let resident = plan.upload(inputs)?;
     let observer = FingerprintObserver::default();
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn values_that_are_alike_are_given_to_as_many_kernels_in_the_order_of_the_file() {
-        // Both operators give the same, and the values are listed the other way round.
+        // Both operators return the same elements, and the values are listed in the opposite order.
         let graph = GraphBuilder::new("alike")
             .input("x", &[4])
             .operator("first", "Relu", &["x"], &["a"])
@@ -230,7 +231,7 @@ mod tests {
         };
         let named = |index: usize, value: &str| (kernels[index].name.clone(), value.to_owned(), value == "a");
         assert_eq!(found(&[output(0), output(1)]), [named(0, "a"), named(1, "b")]);
-        // One kernel has both, and one that cannot be told from others has none.
+        // One kernel has both values, and a kernel whose output cannot be distinguished has none.
         assert_eq!(found(&[output(1)]), [named(1, "b"), named(1, "a")]);
         assert_eq!(found(&[FoundOutput { distinctive: false, ..output(1) }]), []);
     }

@@ -9,15 +9,15 @@ pub struct Verification {
     /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The forms that are wrong, the engine's own first.
+    /// The wrong forms, with the engine's own first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<WrongForm>,
-    /// Seconds that the comparison took.
+    /// The time that the comparison took, in seconds.
     pub seconds: f64,
     /// The values that the plan's kernels compute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<KernelOutput>,
-    /// What the outputs were compared with, if that is another engine: `onnxruntime 1.25.0`.
+    /// The engine that the outputs were compared with, if it is another one: `onnxruntime 1.25.0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// The day of the comparison, if the result comes from the cache: `2026-11-21`.
@@ -46,15 +46,17 @@ pub enum Outcome {
     Right {
         /// Its form.
         form: String,
-        /// The largest difference of an output, as a share of what it is judged by: see [`OutputDifference::scale`].
+        /// The largest difference of an output, as a share of the number that it is judged by: see
+        /// [`OutputDifference::scale`].
         largest_difference: f64,
         /// How far each output is from the exact plan's. Empty if the exact plan itself runs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<OutputDifference>,
     },
-    /// No form of the plan has the outputs of the other engine, nor has the exact plan. The engine's own plan runs.
+    /// No form of the plan has the outputs of the other engine, and neither does the exact plan. The engine's own plan
+    /// runs.
     Wrong,
-    /// It was not compared.
+    /// The plan was not compared.
     Skipped {
         /// The reason.
         because: String,
@@ -71,14 +73,14 @@ pub struct WrongForm {
     /// The error, if it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_with: Option<String>,
-    /// Milliseconds of its run.
+    /// The time of its run, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_ms: Option<f64>,
 }
 
 impl WrongForm {
-    /// What is wrong with it, after its name: `gives other outputs: y by 0.50 of its largest element`. Names at most `most`
-    /// outputs.
+    /// Returns what is wrong with the form, as a text that follows its name: `gives other outputs: y by 0.50 of its
+    /// largest element`. It names at most `most` outputs.
     fn fault(&self, most: usize) -> String {
         if let Some(reason) = &self.fails_with {
             return format!("does not run: {reason}");
@@ -97,7 +99,7 @@ impl Verification {
         Self { outcome, wrong, seconds: 0.0, kernels: Vec::new(), reference: None, kept_since: None }
     }
 
-    /// The result in one sentence.
+    /// Returns the result in one sentence.
     pub fn sentence(&self) -> String {
         let reference = self.reference();
         let found = match &self.kept_since {
@@ -126,7 +128,7 @@ impl Verification {
         }
     }
 
-    /// What every tried form of the plan gives, a sentence each. Empty if only the engine's own was tried.
+    /// Returns a sentence for each tried form of the plan. Empty if only the engine's own was tried.
     pub fn details(&self) -> Vec<String> {
         let wrong = |wrong: &WrongForm| {
             let time = wrong.run_ms.map(|run| format!(" in {run:.3} ms")).unwrap_or_default();
@@ -139,7 +141,7 @@ impl Verification {
         details
     }
 
-    /// Returns whether outputs are wrong in every form of the plan.
+    /// Returns whether every form of the plan has wrong outputs.
     pub fn is_wrong(&self) -> bool {
         self.outcome == Outcome::Wrong
     }
@@ -148,13 +150,13 @@ impl Verification {
         self.reference.as_deref().unwrap_or("the exact plan")
     }
 
-    /// The values that the kernels compute, as an engine takes them.
+    /// Returns the values that the kernels compute, in the form that an engine takes.
     pub fn known(&self) -> KnownOutputs {
         known(&self.kernels)
     }
 }
 
-/// The difference of outputs that count as equal: `within 3.6e-7 of the largest value`.
+/// Returns the difference of outputs that count as equal: `within 3.6e-7 of the largest value`.
 fn within(difference: f64) -> String {
     match difference {
         0.0 => "to the last bit".to_owned(),
@@ -162,7 +164,7 @@ fn within(difference: f64) -> String {
     }
 }
 
-/// The values that kernels compute, as an engine takes them.
+/// Returns the values that kernels compute, in the form that an engine takes.
 pub(super) fn known(kernels: &[KernelOutput]) -> KnownOutputs {
     let mut known = KnownOutputs::new();
     for KernelOutput { kernel, slot, value, same_order } in kernels.iter().cloned() {

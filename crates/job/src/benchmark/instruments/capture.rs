@@ -17,14 +17,15 @@ use crate::benchmark::report::{DumpSummary, ProfileSummary};
 use crate::roofline::{self, Unmeasured};
 use crate::verify::Verification;
 
-/// The most records of which an account is made for a user who interrupted the runs: it takes a fraction of a second.
+/// The largest number of records that are accounted for when the user has interrupted the runs. That takes a fraction
+/// of a second.
 const QUICK_RECORDS: u64 = 1_000_000;
 
-/// How long what waits for the files of a dump is still written for a user who interrupted the runs: who ends a container waits for
-/// ten seconds.
+/// How long the waiting tensors of a dump are still written after the user has interrupted the runs. Container runtimes
+/// kill a process ten seconds after they ask it to end.
 const WRITING_AFTER_CANCEL: Duration = Duration::from_millis(1500);
 
-/// What captures the runs: a [`CaptureSpec`] at work.
+/// What captures the runs: a [`CaptureSpec`] in progress.
 pub(super) enum Capture {
     Nothing,
     Profile(Box<Profiler>),
@@ -115,7 +116,7 @@ impl Capture {
         }
     }
 
-    /// Returns how many bytes a run takes in a recording, as soon as that is known.
+    /// Returns how many bytes a run takes in a recording, or `None` until that is known.
     pub fn bytes_per_run(&self) -> Option<f64> {
         match self {
             Self::Profile(profiler) => profiler.bytes_per_run(),
@@ -145,7 +146,7 @@ impl Capture {
 }
 
 impl Finished {
-    /// Closes a recording. What was measured is reported also where that fails.
+    /// Closes a recording. If that fails, the measured times are still reported.
     fn finish_profile(&mut self, profiler: Profiler, job: &Job, path: OutputPath, hooks: &JobHooks<'_>) {
         let mut summary = ProfileSummary::default();
         match profiler.finish() {
@@ -157,7 +158,7 @@ impl Finished {
                 if let CaptureSpec::Profile { exports, timeline_runs, .. } = &job.capture
                     && !exports.is_empty()
                 {
-                    // A user who interrupts the runs waits for a second at most.
+                    // A user who interrupts the runs waits for at most a second.
                     summary.skipped_exports = hooks.cancel.load(Ordering::Relaxed);
                     if !summary.skipped_exports || records.delivered <= QUICK_RECORDS {
                         (hooks.stage)(Stage::Exporting);
@@ -206,7 +207,8 @@ impl Finished {
 
     /// Finds where a recording's time went, and writes its exports unless they are skipped.
     ///
-    /// Operators are compared with what the machine reaches only where that was measured before: measuring would add a second.
+    /// Operators are compared with what the machine reaches only if that was measured before, because measuring takes a
+    /// second.
     fn export(
         &mut self,
         directory: &Path,
@@ -227,7 +229,8 @@ impl Finished {
         if summary.skipped_exports { Ok(()) } else { self.write_exports(&recording, exports, summary) }
     }
 
-    /// Writes the exports of a recording. A format that cannot be written is named, and the others are written nevertheless.
+    /// Writes the exports of a recording. A format that cannot be written is reported by name, and the others are still
+    /// written.
     fn write_exports(
         &mut self,
         recording: &Recording,
@@ -246,7 +249,7 @@ impl Finished {
         Ok(())
     }
 
-    /// Gives captured data its name, and returns where it then is.
+    /// Gives captured data its final name. Returns its path, which is the partial one if renaming failed.
     fn commit(&mut self, path: OutputPath) -> PathBuf {
         let partial = path.partial().to_owned();
         path.commit().unwrap_or_else(|error| {

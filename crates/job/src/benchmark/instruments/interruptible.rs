@@ -6,8 +6,8 @@ use opscope_model::{
 };
 use opscope_tensor::TensorView;
 
-/// An observer that ends its run between two operators when a flag is set. A run at exact fidelity may take long, and what
-/// was captured must reach the disk soon after the user interrupts it.
+/// An observer that stops its run between two operators when a flag is set. A run at exact fidelity may take long, and
+/// captured data must reach the disk soon after the user interrupts the run.
 pub(super) struct Interruptible<'a> {
     pub inner: Box<dyn RunObserver + 'a>,
     pub cancel: &'a AtomicBool,

@@ -1,4 +1,4 @@
-//! The instruments of a job: made before the first run, closed after the last.
+//! The instruments of a job. They are created before the first run and closed after the last.
 
 mod capture;
 mod interruptible;
@@ -21,7 +21,7 @@ use crate::verify::Verification;
 
 /// The instruments of a job.
 pub(super) struct Instruments {
-    /// Called first: what it replaces is what is captured.
+    /// Called first, so that the values that it replaces are the ones captured.
     debugging: Option<Debugging>,
     capture: Capture,
     load: LoadMeter,
@@ -30,13 +30,13 @@ pub(super) struct Instruments {
 /// A debugger that outlives the job.
 struct Debugging {
     debugger: Debugger,
-    /// How many runs it had stopped before the job.
+    /// The number of runs that it had stopped before the job.
     stopped_runs: u64,
     /// Announces the model as loaded until it is dropped.
     _model: LoadedModelHandle,
 }
 
-/// What the instruments left.
+/// The results of the instruments.
 #[derive(Default)]
 pub(super) struct Finished {
     pub debugger: Option<DebuggerSummary>,
@@ -49,10 +49,10 @@ pub(super) struct Finished {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstrumentError {
-    /// The dump.
+    /// The dumper cannot capture what was requested.
     #[error(transparent)]
     Dump(#[from] DumpError),
-    /// The profile.
+    /// The profiler cannot record.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The engine lacks a capability.
@@ -79,7 +79,7 @@ impl Instruments {
         Ok(instruments.try_for_each(|instrument| session.check(instrument))?)
     }
 
-    /// Sets what the runs that follow are for.
+    /// Sets the purpose of the runs that follow.
     pub fn set_run_kind(&self, kind: RunKind) {
         self.capture.set_run_kind(kind);
     }
@@ -89,7 +89,7 @@ impl Instruments {
         self.capture.takes_times()
     }
 
-    /// Returns how many bytes a run takes in a recording, as soon as that is known.
+    /// Returns how many bytes a run takes in a recording, or `None` until that is known.
     pub fn bytes_per_run(&self) -> Option<f64> {
         self.capture.bytes_per_run()
     }
@@ -107,31 +107,32 @@ impl Instruments {
         self.capture.set_inputs(run, inputs);
     }
 
-    /// Returns the observers of a run, in the order in which they are called. A run that is dumped ends between two operators
-    /// when `cancel` is set. A run that is profiled continues to its end, because half of its times say nothing.
+    /// Returns the observers of a run, in the order in which they are called. A dumped run stops between two operators
+    /// when `cancel` is set. A profiled run continues to its end, because the times of half a run are useless.
     pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Vec<Box<dyn RunObserver + 'a>> {
         let debugger = self.debugger().map(|debugger| debugger.observe(run));
         debugger.into_iter().chain(self.capture.observe(run, cancel)).collect()
     }
 
-    /// Writes into a recording how the plan runs the model.
+    /// Adds to a recording how the plan runs the model.
     pub fn note(&self, verification: Option<&Verification>, notes: &[String]) {
         self.capture.note(verification, notes);
     }
 
-    /// Looks how busy the machine is, between two runs.
+    /// Measures how busy the machine is, between two runs.
     pub fn measure_load(&self) {
         self.load.measure();
     }
 
-    /// Returns how busy the machine was, and writes it into a recording.
+    /// Returns how busy the machine was, and adds that to a recording.
     pub fn end_load(&self) -> Load {
         let load = self.load.end();
         self.capture.set_load(load);
         load
     }
 
-    /// Closes what was captured and gives it its name. `shortfalls` say what the runs lack; they go into its manifest.
+    /// Closes the captured data and gives it its final name. `shortfalls` are sentences about what the runs lack. They
+    /// go into its manifest.
     pub fn finish(self, job: &Job, path: Option<OutputPath>, shortfalls: &[String], hooks: &JobHooks<'_>) -> Finished {
         let debugger = self.debugging.map(|debugging| DebuggerSummary {
             stopped_runs: debugging.debugger.stopped_runs() - debugging.stopped_runs,

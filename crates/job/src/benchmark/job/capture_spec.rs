@@ -3,10 +3,11 @@ use std::path::{Path, PathBuf};
 use opscope_dump::{DumpFormat, Request};
 use opscope_profile::{Format, ProfilerOptions, TimelineRuns};
 
-/// What captures the runs of a job. One thing at a time: a dump lengthens the times that a profile shows.
+/// What captures the runs of a job. It is one instrument at a time, because a dump lengthens the times that a profile
+/// shows.
 #[derive(Debug, Clone)]
 pub enum CaptureSpec {
-    /// Nothing: the times are as undisturbed as they can be.
+    /// Nothing, so that the times are as undisturbed as possible.
     Nothing,
     /// A profiler, which leaves a recording.
     Profile {
@@ -14,7 +15,7 @@ pub enum CaptureSpec {
         directory: PathBuf,
         /// What is recorded.
         options: Box<ProfilerOptions>,
-        /// What is exported at once.
+        /// The formats that the recording is exported to when it is closed.
         exports: Vec<Format>,
         /// Which runs the exported timelines show.
         timeline_runs: TimelineRuns,
@@ -23,9 +24,9 @@ pub enum CaptureSpec {
     Dump {
         /// The directory of the dump, which must not exist.
         directory: PathBuf,
-        /// Which tensors, and how they get to the files.
+        /// Which tensors, and how they get into the files.
         request: Box<Request>,
-        /// Which files.
+        /// The format of the files.
         format: &'static DumpFormat,
         /// Whether the elements of every tensor are also counted by powers of two.
         histograms: bool,

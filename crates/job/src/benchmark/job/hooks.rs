@@ -7,37 +7,37 @@ use opscope_onnx::Graph;
 use super::Stage;
 use crate::inputs::Inputs;
 
-/// How the caller of a job follows it, and ends it early.
+/// How the caller of a job follows its progress, and cancels it.
 #[derive(Clone, Copy)]
 pub struct JobHooks<'a> {
-    /// Set to end early; what was measured until then is reported.
+    /// Set by the caller to end the job early. What was measured until then is reported.
     pub cancel: &'a Arc<AtomicBool>,
     /// Called when a stage begins.
     pub stage: &'a (dyn Fn(Stage) + Sync),
-    /// Called with the inputs before the first run. Of a table of shapes, with those of the first set.
+    /// Called with the inputs before the first run: those of the first set in a table of shapes.
     pub fed: &'a (dyn Fn(&Inputs, &Graph) + Sync),
     /// Called after every run with the number of runs so far.
     pub advanced: &'a (dyn Fn(u64, Goal) + Sync),
-    /// Called once with the bytes that the recording will take without its exports, as soon as the first runs tell; never if the
-    /// number of runs is open.
+    /// Called once with the bytes that the recording will take without its exports, as soon as the first runs show it.
+    /// Never called if the number of runs is open.
     pub expects: &'a (dyn Fn(u64) + Sync),
 }
 
-/// What a measurement still runs for.
+/// The goal that a measurement is running towards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
     /// This number of runs.
     Runs(u64),
-    /// A time.
+    /// A duration.
     Time {
-        /// What has passed of it.
+        /// The part that has passed.
         passed: Duration,
-        /// All of it.
+        /// The whole duration.
         all: Duration,
     },
-    /// A median that is known well enough.
+    /// A median with a narrow confidence interval.
     Stable {
-        /// The width of its confidence interval, in percent of it; `None` before it was first computed.
+        /// The width of the interval in percent of the median, or `None` before it is first computed.
         width: Option<f64>,
         /// The width at which the measurement ends.
         wanted: f64,

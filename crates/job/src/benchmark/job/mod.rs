@@ -1,4 +1,4 @@
-//! What one benchmark is to do. Nothing here runs anything.
+//! What one benchmark has to do. Nothing here runs anything.
 
 mod capture_spec;
 mod hooks;
@@ -33,7 +33,7 @@ pub struct Job {
     pub model: PathBuf,
     /// The model's inputs.
     pub inputs: InputSpec,
-    /// The shapes of its inputs: one choice, or several for a table.
+    /// The shapes of its inputs: one set, or several for a table.
     pub shapes: Vec<ShapeSpec>,
     /// How often the model runs.
     pub repetition: Repetition,
@@ -41,39 +41,40 @@ pub struct Job {
     pub engine: EngineSpec,
     /// Threads within an operator.
     pub engine_threads: NonZeroUsize,
-    /// What loading the model may take.
+    /// The time and memory that loading the model may take.
     pub load_budget: LoadBudget,
-    /// Samples in a run, for the throughput; taken from the first input if `None`.
+    /// Samples per run, for the throughput. `None` means the first dimension of the first input.
     pub batch_size: Option<u64>,
-    /// Where the outputs and the summary go; they are not written if `None`.
+    /// Where the outputs and the summary go. `None` means that they are not written.
     pub output: Option<OutputSpec>,
-    /// The axis on which outputs are cut into one file per input file.
+    /// The axis along which outputs are split into one file per input file.
     pub output_batch_axis: usize,
     /// The run's name: a relative path.
     pub run_name: PathBuf,
-    /// What happens where a run of this name exists.
+    /// What happens if a run of this name exists.
     pub taken: TakenName,
     /// Whether the optimised plan is compared with the exact one before it is timed.
     pub verify: VerifyOptions,
     /// What captures the runs.
     pub capture: CaptureSpec,
-    /// Whether a few runs with a profiler follow the measured ones where nothing captures those, to see what operators take.
+    /// Whether a few runs with a profiler follow the measured ones, to show what operators take, if nothing captures
+    /// the measured runs.
     pub profile_beside: bool,
-    /// A debugger, to which a client may attach while the model runs.
+    /// A debugger that a client may attach to while the model runs.
     pub debugger: Option<Debugger>,
-    /// Whether nothing that was captured may be lost if the process dies: records wait in a file, and the run waits until each
-    /// tensor is written, unless the request has a delivery.
+    /// Whether captured data must survive if the process dies. Records then wait in a file, and a run waits until each
+    /// tensor is written, unless the request has a delivery of its own.
     pub survives_crash: bool,
     /// The command line, for the summary.
     pub arguments: Vec<String>,
-    /// The options with which another command generates the same inputs and runs them by the same engine. The report adds
-    /// those for files and shapes.
+    /// The options with which another command generates the same inputs and runs the model with the same engine. The
+    /// report adds the options for files and shapes.
     pub same_options: Vec<String>,
 }
 
 impl Job {
-    /// A job that runs a model once, after one warm-up, with zeros, and captures and writes nothing. It is named after the
-    /// local date and time, as in `2026_01_31-14_05_59`.
+    /// Creates a job that runs a model once, after one warm-up, with zeros as inputs, and captures and writes nothing.
+    /// Its name is the local date and time, such as `2026_01_31-14_05_59`.
     pub fn new(model: impl Into<PathBuf>) -> Self {
         let model = model.into();
         Self {
@@ -99,7 +100,7 @@ impl Job {
         }
     }
 
-    /// The fidelity at which the model runs: exact for a dump, optimised otherwise.
+    /// Returns the fidelity at which the model runs: exact for a dump, optimised otherwise.
     pub fn fidelity(&self) -> Fidelity {
         match self.capture {
             CaptureSpec::Dump { .. } => Fidelity::Exact,
@@ -110,7 +111,7 @@ impl Job {
     /// Loads the model into the engine.
     ///
     /// # Errors
-    /// Returns an error if there is no such engine, or it cannot load the model.
+    /// Returns an error if there is no such engine, or if it cannot load the model.
     pub fn load(&self) -> Result<Session, SessionError> {
         Session::open_with(self.engine.open()?, &self.model, &self.load_options())
     }
@@ -118,17 +119,18 @@ impl Job {
     /// Loads a graph, which was read from the model's file, into the engine.
     ///
     /// # Errors
-    /// Returns an error if there is no such engine, or it cannot load the model.
+    /// Returns an error if there is no such engine, or if it cannot load the model.
     pub fn load_graph(&self, graph: Arc<Graph>) -> Result<Session, SessionError> {
         Ok(Session::with_engine(self.engine.open()?, graph, &self.load_options())?)
     }
 
-    /// How the model is loaded.
+    /// Returns the options for loading the model.
     pub fn load_options(&self) -> LoadOptions {
         LoadOptions { budget: self.load_budget, ..LoadOptions::new(self.fidelity(), self.engine_threads) }
     }
 
-    /// Sets what captures the runs. A dump takes no warm-up runs: they would be dumped, too, and their times mean nothing.
+    /// Sets what captures the runs. A dump has no warm-up runs, because they would be dumped, too, and because its
+    /// times mean nothing.
     pub fn set_capture(&mut self, capture: CaptureSpec) {
         if let CaptureSpec::Dump { .. } = capture {
             (self.repetition.warmups, self.repetition.warm_up) = (0, Duration::ZERO);

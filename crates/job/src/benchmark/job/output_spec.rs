@@ -14,12 +14,12 @@ pub struct OutputSpec {
 /// What the files of outputs are named after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputNames {
-    /// The output: `probabilities.npy`. If there are several runs or samples, a directory of that name has a file for each, named
-    /// after the file of the first input.
+    /// The output: `probabilities.npy`. With several runs or samples, a directory of that name has a file for each of
+    /// them, named after the file of the first input.
     #[default]
     OfOutputs,
-    /// The file of the first input, and the output's number, as with `ait benchmark`: `cat_0.npy`; without files
-    /// `pure_infer_data_0.npy`.
+    /// The file of the first input, and the output's number, as with `ait benchmark`: `cat_0.npy`. Without input files
+    /// it is `pure_infer_data_0.npy`.
     OfInputFiles,
 }
 
@@ -31,7 +31,7 @@ pub enum OutputFormat {
     Npy,
     /// The bytes alone.
     Bin,
-    /// Numbers as text; a row of the last dimension is a line.
+    /// Numbers as text, with a line for each row of the last dimension.
     Txt,
 }
 
@@ -39,7 +39,7 @@ impl OutputFormat {
     /// Every format.
     pub const ALL: [Self; 3] = [Self::Npy, Self::Bin, Self::Txt];
 
-    /// `NPY`, `BIN` or `TXT`, as on the command line of `ait benchmark`.
+    /// Returns `NPY`, `BIN` or `TXT`, as on the command line of `ait benchmark`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Npy => "NPY",
@@ -49,14 +49,14 @@ impl OutputFormat {
     }
 }
 
-/// What happens where a run of a job's name exists.
+/// What happens if a run with the job's name exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TakenName {
-    /// The new run gets the name with a number: `first-2`.
+    /// The new run gets the name with a number, such as `first-2`.
     #[default]
     Number,
     /// It is an error.
     Refuse,
-    /// The new run takes the place of the old one, when it is whole. Only what a run wrote is removed.
+    /// The new run replaces the old one when it is complete. Only files that a run wrote are removed.
     Replace,
 }

@@ -18,7 +18,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Returns whether ending here loses nothing: there are no results yet.
+    /// Returns whether ending the job here loses nothing, because there are no results yet.
     pub fn has_no_results(self) -> bool {
         self < Stage::Running
     }

@@ -18,13 +18,13 @@ use crate::benchmark::job::{Goal, Repetition, Stage};
 use crate::benchmark::not_finite::NotFiniteOutput;
 use crate::inputs::{Batch, Inputs};
 
-/// With `until_stable`: the largest number of runs, also of a median that does not become stable.
+/// With `until_stable`: the largest number of runs, even if the median is not stable by then.
 const MOST_RUNS: u64 = 100_000;
 
 /// With `until_stable` and no `duration`: the longest time.
 const MOST_TIME: Duration = Duration::from_secs(60);
 
-/// The most runs without times, beside which the cost of an engine's own profile shows.
+/// The most runs without times. They show what an engine's own profile costs.
 const MOST_UNTIMED: u64 = 10;
 
 /// Whether a run counts.
@@ -35,7 +35,7 @@ enum Phase {
     Untimed,
 }
 
-/// A measurement in progress. Its methods are called by several threads where runs are concurrent.
+/// A measurement in progress. Several threads call its methods if runs are concurrent.
 pub(super) struct Bench<'a> {
     session: &'a Session,
     inputs: &'a Inputs,
@@ -53,12 +53,12 @@ pub(super) struct Bench<'a> {
     /// The width of the median's confidence interval when it was last computed, in percent, as the bits of an `f64`.
     width: AtomicU64,
     samples: Mutex<Samples>,
-    /// Descriptions of the sets of inputs by their numbers. Each is hashed once.
+    /// Descriptions of the sets of inputs, by the number of the set. Each set is hashed once.
     described: Mutex<HashMap<usize, Arc<[InputEntry]>>>,
     failure: Mutex<Option<MeasureError>>,
-    /// Whether the caller knows how large the recording will be.
+    /// Whether the caller was notified of the size of the recording.
     has_expected: AtomicBool,
-    /// Set by a thread whose run failed; the others stop before their next run.
+    /// Set by a thread whose run failed. The others then stop before their next run.
     over: AtomicBool,
 }
 
@@ -68,7 +68,7 @@ struct Samples {
     planning: u64,
     /// Whether `until_stable` reached its limit.
     unstable: bool,
-    /// How many runs have a number, warm-ups among them.
+    /// The number of runs that have a number, including warm-ups.
     numbers: u64,
     /// The kernels of the plans that ran.
     plans: Vec<Arc<[Kernel]>>,
@@ -94,7 +94,7 @@ struct Sample {
 }
 
 impl Samples {
-    /// The index of these inputs' shapes, which are added if they are new.
+    /// Returns the index of these inputs' shapes, after adding them if they are new.
     fn shape_index(&mut self, inputs: &[Tensor]) -> usize {
         let is_same = |shapes: &Vec<Vec<usize>>| shapes.iter().map(Vec::as_slice).eq(inputs.iter().map(Tensor::shape));
         self.shapes.iter().position(is_same).unwrap_or_else(|| {
@@ -131,7 +131,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Warms up, then measures on as many threads as there are concurrent runs.
+    /// Warms up, then measures on one thread per concurrent run.
     pub fn run(self) -> (Measurement, Result<(), MeasureError>) {
         let instruments = self.context.instruments;
         instruments.set_run_kind(RunKind::WarmUp);
@@ -150,14 +150,16 @@ impl<'a> Bench<'a> {
         instruments.set_run_kind(RunKind::Untimed);
         self.repeat(untimed / 2, Phase::Untimed);
         if self.context.hooks.cancel.load(Ordering::Relaxed) {
-            // No run is left that could take too long; the numbers of millions of runs take a moment.
+            // The remaining step is not a run that could take too long, but the statistics of up to millions of runs
+            // take a moment.
             (self.context.hooks.stage)(Stage::Closing);
         }
         self.finish()
     }
 
-    /// How many runs are done without times: half of them before the measured ones, half behind. None where times cost
-    /// next to nothing, where others take them anyway, or where runs that overlap could not be compared with them.
+    /// Returns how many runs are done without times: half of them before the measured ones, half after. There are none
+    /// if times cost next to nothing, if consumers take them anyway, or if runs overlap and could not be compared with
+    /// them.
     fn untimed(&self) -> u64 {
         let is_alone = self.repetition.concurrent.get() == 1 && !self.session.feeds_consumers();
         if self.takes_times_from_a_profile() && is_alone { self.least.min(MOST_UNTIMED) } else { 0 }
@@ -189,7 +191,7 @@ impl<'a> Bench<'a> {
         self.over.load(Ordering::Relaxed) || self.context.hooks.cancel.load(Ordering::Relaxed)
     }
 
-    /// Runs until the measurement is over: the share of one thread.
+    /// The work of one thread: runs until the measurement is over.
     fn work(&self) {
         while !self.is_over() {
             let run = self.next_run.fetch_add(1, Ordering::Relaxed);
@@ -205,7 +207,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Tells the caller once how large the recording will be.
+    /// Notifies the caller once of the expected size of the recording.
     fn expect(&self, done: u64) {
         if self.has_expected.load(Ordering::Relaxed) {
             return;
@@ -213,7 +215,7 @@ impl<'a> Bench<'a> {
         let Some(bytes_per_run) = self.context.instruments.bytes_per_run() else { return };
         let runs = match self.current_goal(done) {
             Goal::Runs(all) => all as f64,
-            // The first runs are slower than others.
+            // The first runs are slower than others, so they are no basis for an estimate.
             Goal::Time { passed, all } if passed < (all / 10).min(Duration::from_secs(1)) => return,
             Goal::Time { passed, all } => done as f64 * all.as_secs_f64() / passed.as_secs_f64(),
             Goal::Stable { .. } => return,
@@ -223,13 +225,13 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The number of runs after which a measurement with `until_stable` ends because its time is over.
+    /// Returns the number of runs after which a measurement with `until_stable` ends because its time is over.
     fn limit(&self) -> u64 {
         let is_limited = self.repetition.until_stable.is_some();
         if is_limited && self.passed() >= self.most_time() { self.least } else { u64::MAX }
     }
 
-    /// The time since the first measured run began.
+    /// Returns the time since the first measured run began.
     fn passed(&self) -> Duration {
         self.began.get().map(Instant::elapsed).unwrap_or_default()
     }
@@ -238,7 +240,7 @@ impl<'a> Bench<'a> {
         most_time(self.repetition)
     }
 
-    /// The goal to report after `done` runs.
+    /// Returns the goal to report after `done` runs.
     fn current_goal(&self, done: u64) -> Goal {
         match (self.repetition.until_stable, self.repetition.duration) {
             (Some(wanted), _) => {
@@ -257,7 +259,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Decides at the goal whether more runs are needed, and moves the goal if so. Returns whether this run is still
+    /// Decides at the goal whether more runs are needed, and if so moves the goal. Returns whether this run is still
     /// needed.
     fn extend(&self, run: u64) -> bool {
         let Some(percent) = self.repetition.until_stable else {
@@ -309,7 +311,7 @@ impl<'a> Bench<'a> {
             self.session.observed_by(&info, observers)
         };
         let inference = match Inference::run(&*plan, run, &batch.tensors, observe) {
-            // The run was cancelled: the runs before it count, this one does not.
+            // The run was cancelled. The runs before it count, but this one does not.
             Err(EngineError::Stopped(_)) if self.context.hooks.cancel.load(Ordering::Relaxed) => return Ok(()),
             outcome => outcome?,
         };
@@ -317,7 +319,7 @@ impl<'a> Bench<'a> {
         let compute = engine_end.of(inference.compute);
         let output = |(slot, copied): (usize, Result<Tensor, TensorError>)| match copied {
             Ok(tensor) => Ok(Some(tensor)),
-            // Strings. The measurement does not need them.
+            // The output holds strings, which the measurement does not need.
             Err(TensorError::NoBytes(_)) => Ok(None),
             Err(source) => Err(MeasureError::Output { name: graph.value(graph.outputs[slot]).name.clone(), source }),
         };
@@ -409,7 +411,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How wide the confidence interval of the median is, in percent of the median, as the report says both.
+/// Returns the width of the median's confidence interval in percent of the median, both as the report shows them.
 fn width(times: &[f64]) -> Option<f64> {
     let estimate = MedianEstimate::of(times, 1.0)?;
     let (low, high) = estimate.interval?;
@@ -433,7 +435,7 @@ mod tests {
         assert_eq!(MOST_RUNS, 100_000);
     }
 
-    /// Of an even number of runs, the median is the mean of the two in the middle.
+    /// With an even number of runs, the median is the mean of the two in the middle.
     #[test]
     fn the_width_is_that_of_the_median_that_the_report_shows() {
         assert_eq!(width(&[1.0, 3.0, 1.0, 3.0, 1.0, 3.0]), Some(100.0));

@@ -3,13 +3,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_clock::Ticks;
 use opscope_model::{Interest, RunObserver};
 
-/// When an engine had run the model, in a run after which it writes and reads a profile of its own. That work belongs to the
-/// profile and not to the inference.
+/// The moment when an engine had run the model, in a run after which it writes and reads its own profile. That work
+/// belongs to the profile and not to the inference.
 #[derive(Default)]
 pub(super) struct EngineEnd(AtomicU64);
 
 impl EngineEnd {
-    /// Returns the span of an inference without what came behind it.
+    /// Returns the span of an inference without the work on the profile after it.
     pub fn of(&self, (start, end): (Ticks, Ticks)) -> (Ticks, Ticks) {
         match self.0.load(Ordering::Relaxed) {
             0 => (start, end),

@@ -16,7 +16,7 @@ use super::job::{JobHooks, Repetition};
 use super::not_finite::NotFiniteOutput;
 use crate::inputs::{Batch, InputError, Inputs};
 
-/// Takes the outputs of a run, with the number of its set of inputs; `None` for outputs that have no form as bytes.
+/// Takes the outputs of a run and the number of its set of inputs. An output without a byte form is `None`.
 pub(super) type TakeOutputs<'a> = dyn Fn(usize, &Batch, &[Option<Tensor>]) -> io::Result<()> + Sync + 'a;
 
 /// What observes a measurement, and what takes its outputs.
@@ -34,40 +34,41 @@ pub(super) struct MeasureContext<'a> {
 /// The times of a benchmark's measured runs, in order of their end.
 #[derive(Debug, Default)]
 pub(super) struct Measurement {
-    /// Milliseconds in which inputs were copied to the engine.
+    /// The times in which inputs were copied to the engine, in milliseconds.
     pub upload: Vec<f64>,
-    /// Milliseconds of the inferences themselves.
+    /// The times of the inferences themselves, in milliseconds.
     pub compute: Vec<f64>,
-    /// Milliseconds in which outputs were copied back.
+    /// The times in which outputs were copied back, in milliseconds.
     pub download: Vec<f64>,
-    /// Milliseconds in which at least one inference was in progress: shorter than their sum where runs overlapped.
+    /// The time in which at least one inference was in progress, in milliseconds. It is shorter than the sum of
+    /// `compute` if runs overlapped.
     pub busy: f64,
-    /// Milliseconds that preparing the plans took.
+    /// The time that making the plans took, in milliseconds.
     pub planning: f64,
-    /// Samples in a run: the first dimension of the first input, averaged over the runs.
+    /// Samples per run: the first dimension of the first input, averaged over the runs.
     pub batch_size: f64,
-    /// Whether it was cancelled.
+    /// Whether the measurement was cancelled.
     pub cancelled: bool,
-    /// How many runs began, warm-ups among them.
+    /// The number of runs that began, including warm-ups.
     pub runs: u64,
     /// The different shapes of the inputs, in the order in which they came.
     pub shapes: Vec<Vec<Vec<usize>>>,
     /// For every inference time, the index of its inputs' shapes in `shapes`.
     pub shape_of: Vec<usize>,
-    /// The memory that a run needs for tensors; with several plans, of the one that needs the most.
+    /// The memory that a run needs for tensors. With several plans, it is that of the plan that needs the most.
     pub memory: Option<PeakMemory>,
-    /// How the plans run the model, a note each.
+    /// Notes on how the plans run the model.
     pub notes: Vec<String>,
     /// The first set of inputs whose outputs have NaN or infinite elements.
     pub not_finite: Option<NotFiniteRun>,
-    /// Whether it reached its limit before the median was as stable as wanted.
+    /// Whether it reached its limit before the median was stable enough.
     pub unstable: bool,
 }
 
 /// The memory that a run of a plan needs for tensors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeakMemory {
-    /// What the engine says of it.
+    /// What the engine reports about it.
     pub memory: RunMemory,
     /// The operator that is executed when the run needs the most.
     pub operator: Option<OperatorId>,
@@ -76,40 +77,40 @@ pub(super) struct PeakMemory {
 /// A run whose outputs have NaN or infinite elements.
 #[derive(Debug)]
 pub(super) struct NotFiniteRun {
-    /// The number of its set of inputs.
+    /// The number of the set of inputs, from 0.
     pub set: usize,
-    /// These outputs.
+    /// Those outputs.
     pub outputs: Vec<NotFiniteOutput>,
 }
 
-/// Why a measurement ended before its time.
+/// Why a measurement ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The inputs.
+    /// The inputs cannot be read or do not fit.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The engine.
+    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The dump.
+    /// The dumper cannot capture the plan.
     #[error(transparent)]
     Dump(#[from] opscope_dump::DumpError),
-    /// An output that cannot be copied.
+    /// An output cannot be copied.
     #[error("output '{name}' cannot be copied: {source}")]
     Output {
         /// The output.
         name: String,
-        /// Why.
+        /// The reason.
         source: TensorError,
     },
-    /// Outputs that could not be written.
+    /// The outputs cannot be written.
     #[error("the outputs cannot be written: {0}")]
     Write(#[from] io::Error),
 }
 
 impl MeasureError {
-    /// Returns whether other inputs may succeed: the cause is not where results go.
+    /// Returns whether other inputs may succeed, because the cause does not lie in writing the results.
     pub(super) fn is_of_these_inputs(&self) -> bool {
         match self {
             Self::Input(_) | Self::Engine(_) | Self::Output { .. } => true,
@@ -118,7 +119,7 @@ impl MeasureError {
     }
 }
 
-/// Runs a model over its inputs and takes the times. Returns what was measured, and the error that ended it early.
+/// Runs a model on its inputs and takes the times. Returns the measurement, and the error if one ended it early.
 pub(super) fn measure(
     session: &Session,
     inputs: &Inputs,

@@ -1,4 +1,4 @@
-//! What the file system does for outputs.
+//! File system operations on outputs.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-/// How it is known that no run wrote what stands at the place of one.
+/// Evidence that a file or directory at the place of a run's results was not written by a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForeignReason {
@@ -17,7 +17,7 @@ pub enum ForeignReason {
         /// The beginning of the manifest's schema.
         schema: &'static str,
     },
-    /// A file that is no summary.
+    /// A file that is not a summary.
     #[error("it is no JSON document of {schema}")]
     NoSummary {
         /// The beginning of a summary's schema.
@@ -29,7 +29,7 @@ pub enum ForeignReason {
     /// It has a file that the run did not write.
     #[error("it holds {0:?}, which its run did not write")]
     Holds(PathBuf),
-    /// It has a file, and nothing says that a run wrote it.
+    /// It has a file, and there is no summary of a run that wrote it.
     #[error("it holds {0:?}, and there is no summary of a run that wrote it")]
     WithoutSummary(PathBuf),
 }
@@ -54,21 +54,21 @@ pub enum OutputPathError {
         /// What is there.
         found: Vec<PathBuf>,
     },
-    /// What stands at the place of a run was not written by one.
+    /// A file or directory at the place of a run's results was not written by a run.
     #[error("{path:?} is not replaced: {reason}; move it away, or choose another --output-dirname")]
     Foreign {
-        /// What is there.
+        /// The path.
         path: PathBuf,
-        /// How that is known.
+        /// The evidence.
         reason: ForeignReason,
     },
-    /// A link, which another user may have made.
+    /// The path leads through a link, which another user may have made.
     #[error(
         "{0:?} is a link, and inside of the directory of results no link is followed; give the directory that it leads to \
          with --output"
     )]
     Link(PathBuf),
-    /// The directory of results is none.
+    /// The directory of results is not a directory.
     #[error("{0:?} is not a directory; give another one with --output, which is made if it does not exist")]
     NotADirectory(PathBuf),
     /// Another process writes a run of that name.
@@ -76,7 +76,7 @@ pub enum OutputPathError {
         "a run of that name is in progress: {0:?} is being written; wait until it ends, or choose another --output-dirname"
     )]
     InProgress(PathBuf),
-    /// The file system refuses.
+    /// The file system returned an error.
     #[error("{path:?} cannot be written: {source}")]
     Io {
         /// The path.
@@ -96,7 +96,7 @@ fn listed(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| format!("{path:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Removes as far as possible: what cannot be removed keeps a name that says what it is.
+/// Removes a partial output as far as possible. What cannot be removed keeps the partial name.
 pub(super) fn remove(partial: &Path) {
     let _ = match fs::symlink_metadata(partial) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
@@ -105,22 +105,22 @@ pub(super) fn remove(partial: &Path) {
     };
 }
 
-/// Removes directories from the deepest up to the first one that is not empty.
+/// Removes these directories, deepest first, up to the first one that is not empty.
 pub(super) fn remove_empty(directories: &[PathBuf]) {
     let _ = directories.iter().try_for_each(fs::remove_dir);
 }
 
-/// Renames, but never replaces what exists.
+/// Renames without ever replacing an existing file.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot refuse an existing name in the same step.
+        // This file system cannot refuse an existing name in the same step.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.symlink_metadata().is_err() => fs::rename(from, to),
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::ErrorKind::AlreadyExists.into()),
         renamed => Ok(renamed?),
     }
 }
 
-/// Gives what is whole its final name.
+/// Gives a complete output its final name.
 pub(super) fn give_name(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
     rename_new(partial, target).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => OutputPathError::Exists(target.to_owned()),
@@ -128,8 +128,8 @@ pub(super) fn give_name(partial: &Path, target: &Path) -> Result<(), OutputPathE
     })
 }
 
-/// Gives what is whole a name that something else may have, and removes that. Nobody sees the name without content, where the file
-/// system can exchange two names.
+/// Gives a complete output a name that something else may have, and removes that. If the file system can exchange two
+/// names, the name always has content.
 pub(super) fn take_place(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
     match renameat_with(CWD, partial, CWD, target, RenameFlags::EXCHANGE) {
         Ok(()) => remove(partial),

@@ -1,4 +1,5 @@
-//! The files that a job writes: written beside their path first, and renamed when they are whole.
+//! The files that a job writes. They are written under a partial name beside their path, and renamed when they are
+//! complete.
 
 mod disk;
 mod path;

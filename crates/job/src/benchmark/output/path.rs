@@ -7,39 +7,41 @@ use opscope_files::open_directory;
 use super::disk::{OutputPathError, give_name, remove, remove_empty, take_place};
 use super::unfinished::{UnfinishedOutput, unfinished};
 
-/// A directory or file that will exist when it is whole.
+/// A directory or file that appears under its name when it is complete.
 ///
-/// Until [`commit`](Self::commit) it has the suffix `.partial`. One that is dropped before stays under that name if it was
-/// [kept](Self::keep), and is removed otherwise, with those directories above it that were made for it and are empty.
+/// Until [`commit`](Self::commit) its name has the suffix `.partial`. If it is dropped before that, it stays under the
+/// partial name if it was [kept](Self::keep). Otherwise it is removed, together with the directories above it that were
+/// created for it and are empty.
 #[derive(Debug)]
 pub struct OutputPath {
     target: PathBuf,
     partial: PathBuf,
-    /// The directories above it that were made for it, the deepest first.
+    /// The directories above it that were created for it, the deepest first.
     made: Vec<PathBuf>,
     /// The directory above it, locked until something has the partial name.
     naming: Option<File>,
-    /// What has the partial name, locked as long as this process writes it.
+    /// The partial output, locked as long as this process writes it.
     writing: Option<File>,
     existing: Existing,
 }
 
-/// What happens to something that has the name of an output.
+/// What happens to something that already has the name of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the name cannot be had.
+    /// It stays, and the name is not available.
     Stays,
-    /// It is removed when the output is whole. What a killed run left under the partial name is removed at once.
+    /// It is removed when the output is complete. A partial output of a killed run is removed at once.
     IsReplaced,
 }
 
 impl OutputPath {
-    /// Reserves a name below `root`, after making the directories above it. Other runs that reserve a name in the same
-    /// directory wait until [`begun`](Self::begun).
+    /// Reserves a name below `root`, after creating the directories above it. Other runs that reserve a name in the
+    /// same directory wait until [`begun`](Self::begun).
     ///
     /// # Errors
-    /// Returns an error if something of that name exists and stays, if another run writes it or was killed as it did and that
-    /// stays, if a directory below `root` is a link, or if the directory above cannot be made or written.
+    /// Returns an error if something has the name and stays, if the partial name is taken by a running or killed run
+    /// and is not removed, if a directory below `root` is a link, or if the directory above cannot be created or
+    /// written.
     pub fn reserve(root: &Path, target: PathBuf, existing: Existing) -> Result<Self, OutputPathError> {
         let partial = partial_of(&target);
         let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -50,7 +52,8 @@ impl OutputPath {
         let missing = |path: &&Path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err();
         let made: Vec<_> = parent.ancestors().take_while(missing).map(Path::to_owned).collect();
         let made_above = fs::create_dir_all(parent).map_err(OutputPathError::io(parent));
-        // On a file system without locks, two runs that reserve the same name at the same moment may both get here: one fails.
+        // On a file system without locks, two runs that reserve the same name at the same moment may both get here.
+        // Then one of them fails.
         let naming = open_directory(parent).ok().filter(|directory| directory.lock().is_ok());
         let name = Some(&target).filter(|_| existing == Existing::Stays);
         if existing == Existing::IsReplaced {
@@ -66,7 +69,7 @@ impl OutputPath {
         Ok(Self { partial, target, made, naming, writing: None, existing })
     }
 
-    /// Removes what a killed run left under the partial name of a directory.
+    /// Removes the directory that a killed run left under the partial name.
     pub(super) fn remove_abandoned(target: &Path) {
         let partial = partial_of(target);
         if is_abandoned(&partial) {
@@ -74,10 +77,10 @@ impl OutputPath {
         }
     }
 
-    /// Reserves a name as [`reserve`](Self::reserve) does, and makes the directory.
+    /// Reserves a name as [`reserve`](Self::reserve) does, and creates the directory.
     ///
     /// # Errors
-    /// As [`reserve`](Self::reserve).
+    /// The same as [`reserve`](Self::reserve).
     pub fn directory(root: &Path, target: PathBuf, existing: Existing) -> Result<Self, OutputPathError> {
         let mut path = Self::reserve(root, target, existing)?;
         fs::create_dir(&path.partial).map_err(OutputPathError::io(&path.partial))?;
@@ -85,33 +88,34 @@ impl OutputPath {
         Ok(path)
     }
 
-    /// Ends the reservation once something has the partial name: other runs may reserve names in the same directory.
+    /// Ends the reservation once something has the partial name. Other runs may then reserve names in the same
+    /// directory.
     pub fn begun(&mut self) {
         self.writing = open_directory(&self.partial).ok().filter(|file| file.try_lock().is_ok());
         self.naming = None;
     }
 
-    /// The path to write to.
+    /// Returns the path to write to.
     pub fn partial(&self) -> &Path {
         &self.partial
     }
 
-    /// Keeps what is there, also if it is never committed.
+    /// Keeps the partial output, even if it is never committed.
     pub fn keep(&self) {
         unfinished().remove(&self.partial);
     }
 
-    /// Lets what has its name stay: this one is not what was wanted.
+    /// Keeps an existing output of this name, because this output is not fit to replace it.
     pub fn leave_existing(&mut self) {
         self.existing = Existing::Stays;
     }
 
-    /// Renames it to its final name, which is returned.
+    /// Renames the output to its final name. Returns the final path.
     ///
     /// # Errors
-    /// Returns an error if something that stays has come to exist under that name, or the file system refuses.
+    /// Returns an error if something that stays has appeared under that name, or if the file system returns an error.
     pub fn commit(mut self) -> Result<PathBuf, OutputPathError> {
-        // What is whole is kept even if it cannot be renamed.
+        // A complete output is kept even if it cannot be renamed.
         self.keep();
         match self.existing {
             Existing::Stays => give_name(&self.partial, &self.target)?,
@@ -123,7 +127,7 @@ impl OutputPath {
 
 impl Drop for OutputPath {
     fn drop(&mut self) {
-        // What is no longer in the list is kept, or was removed already.
+        // An output that is no longer in the list was kept or removed before.
         if unfinished().remove(&self.partial).is_some() {
             remove(&self.partial);
             remove_empty(&self.made);
@@ -131,14 +135,15 @@ impl Drop for OutputPath {
     }
 }
 
-/// Returns where an output is until it is whole.
+/// Returns the path of an output until it is complete.
 pub(super) fn partial_of(target: &Path) -> PathBuf {
     let mut partial = OsString::from(target.as_os_str());
     partial.push(".partial");
     partial.into()
 }
 
-/// Returns whether no run writes this directory any more. On a file system without locks that is not known.
+/// Returns whether no run is writing this directory any more. Without locks on the file system that cannot be known,
+/// and this returns `false`.
 fn is_abandoned(partial: &Path) -> bool {
     let is_directory = partial.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     is_directory && open_directory(partial).is_ok_and(|directory| directory.try_lock().is_ok())
@@ -204,7 +209,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a");
         let begin = |existing| OutputPath::directory(directory.path(), target.clone(), existing);
-        // A killed process keeps no lock.
+        // A killed process holds no lock.
         let left = directory.path().join("a.partial");
         fs::create_dir(&left).unwrap();
         fs::write(left.join("old"), "old").unwrap();

@@ -6,25 +6,27 @@ use super::path::{Existing, OutputPath};
 use super::stored_run::{DUMPS, RECORDINGS, StoredRun, summary_of};
 use crate::benchmark::job::{CaptureSpec, Job, TakenName};
 
-/// The paths of everything that a run leaves.
+/// The paths of everything that a run writes.
 pub(in crate::benchmark) struct RunPaths {
-    /// The run's name: the one that the job asks for, or that with a number.
+    /// The run's name: the one in the job, perhaps with a number.
     pub run_name: PathBuf,
-    /// The recording or the dump. It is dropped before `outputs`, for which the directory above both may have been made.
+    /// The recording or the dump. It is dropped before `outputs`, because the directory above both may have been
+    /// created for `outputs`.
     pub captured: Option<OutputPath>,
     /// The model's outputs.
     pub outputs: Option<OutputPath>,
-    /// The summary, which does not exist yet, or is that of the run that is replaced.
+    /// The summary. It does not exist yet, or belongs to the run that is replaced.
     pub summary: Option<PathBuf>,
-    /// Whether it takes the place of a run of its name when it is whole.
+    /// Whether the run replaces an older one of its name when it is complete.
     pub replaces: bool,
 }
 
-/// The directories of captured data beside those of the runs: no run has these names.
+/// The directories of captured data, beside those of the runs. No run may have these names.
 const RESERVED_NAMES: [&str; 2] = [RECORDINGS, DUMPS];
 
 impl RunPaths {
-    /// Checks what can be checked before the model is loaded: that the name is free, or that what has it may be replaced.
+    /// Checks what can be checked before the model is loaded: that the name is free, or that the files under it may be
+    /// replaced.
     pub fn check(job: &Job) -> Result<(), OutputPathError> {
         if let Some(output) =
             job.output.as_ref().filter(|output| output.directory.exists() && !output.directory.is_dir())
@@ -47,7 +49,7 @@ impl RunPaths {
     /// Returns the run that a job replaces.
     ///
     /// # Errors
-    /// Returns an error if no run wrote what is there.
+    /// Returns an error if files there were not written by a run.
     pub fn replaceable(job: &Job) -> Result<StoredRun, OutputPathError> {
         let existing = existing(job);
         existing.check_is_ours().map(|()| existing)
@@ -61,11 +63,11 @@ impl RunPaths {
         loop {
             match (Self::with_number(job, number), job.taken) {
                 (Err(OutputPathError::Exists(_)), TakenName::Number) if number < MOST => number += 1,
-                // Another run has got the name since it was checked, or writes under it.
+                // Another run has taken the name since it was checked, or is writing under it.
                 (Err(OutputPathError::Exists(path)), TakenName::Refuse) => {
                     return Err(OutputPathError::Taken { name: job.run_name.clone(), found: vec![path] });
                 }
-                // What a dead run left was removed.
+                // The partial output of a dead run would have been removed, so another run is writing it.
                 (Err(OutputPathError::Exists(path)), TakenName::Replace)
                     if path.to_string_lossy().ends_with(".partial") =>
                 {
@@ -76,7 +78,7 @@ impl RunPaths {
         }
     }
 
-    /// Removes what is left of the run that a job replaced: a recording or a dump where the new run has none.
+    /// Removes the rest of the run that a job replaced: a recording or a dump, if the new run has none of that kind.
     pub fn remove_replaced(old: &StoredRun, job: &Job) {
         let captured = [old.recording.as_deref(), old.dump.as_deref()].into_iter().flatten();
         captured.filter(|path| Some(*path) != job.capture.directory()).for_each(remove);
@@ -89,7 +91,7 @@ impl RunPaths {
         let mut paths = Self { run_name, captured: None, outputs: None, summary: None, replaces };
         let output = job.output.as_ref().map(|output| output.directory.as_path());
         if let Some(directory) = output {
-            // The other instrument may have been at work when a run of this name was killed.
+            // The run that was killed may have used the other instrument.
             for kind in [RECORDINGS, DUMPS].into_iter().filter(|_| replaces) {
                 OutputPath::remove_abandoned(&directory.join(kind).join(&paths.run_name));
             }
@@ -103,7 +105,7 @@ impl RunPaths {
             paths.outputs = Some(OutputPath::directory(directory, target, existing_stays)?);
         }
         if let Some(directory) = job.capture.directory() {
-            // The directory that the user named: that of results, or the one in an acl.json.
+            // The directory that the user named: the directory of results, or the one in an acl.json.
             let depth = job.run_name.components().count();
             let above = || directory.ancestors().nth(depth).unwrap_or(directory);
             let root = output.filter(|output| directory.starts_with(output)).unwrap_or_else(above);
@@ -113,7 +115,7 @@ impl RunPaths {
     }
 }
 
-/// Returns what has the names of a job's run.
+/// Returns the existing files and directories under the names of a job's run.
 fn existing(job: &Job) -> StoredRun {
     let found = job.output.as_ref().map(|output| StoredRun::of(&output.directory, &job.run_name)).unwrap_or_default();
     // An acl.json names directories of its own.
@@ -125,7 +127,7 @@ fn existing(job: &Job) -> StoredRun {
     }
 }
 
-/// The path with a number behind its last name, except for number 1.
+/// Returns the path with a number after its last name, or unchanged for number 1.
 fn numbered(path: &Path, number: u32) -> PathBuf {
     if number == 1 {
         return path.to_owned();

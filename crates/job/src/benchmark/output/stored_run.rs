@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::disk::{ForeignReason, OutputPathError};
 use super::path::partial_of;
 
-/// What exists of one run. `OUT/RUN` names all of it: the summary is `OUT/RUN_summary.json`, the outputs are `OUT/RUN`, the
-/// recording is `OUT/profiler/RUN`, and the dump is `OUT/dump/RUN`.
+/// The existing files of one run. `OUT/RUN` names all of them: the summary is `OUT/RUN_summary.json`, the outputs are
+/// `OUT/RUN`, the recording is `OUT/profiler/RUN`, and the dump is `OUT/dump/RUN`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredRun {
     /// `OUT/RUN`.
@@ -42,7 +42,7 @@ pub(super) const RECORDINGS: &str = "profiler";
 pub(super) const DUMPS: &str = "dump";
 
 impl StoredRun {
-    /// Returns what has the names of a run in a directory of results, whatever it is.
+    /// Returns whatever exists under the names of a run in a directory of results.
     pub fn of(directory: &Path, name: &Path) -> Self {
         let path = directory.join(name);
         let found = |path: PathBuf| path.symlink_metadata().is_ok().then_some(path);
@@ -55,7 +55,8 @@ impl StoredRun {
         }
     }
 
-    /// Returns the run that a path names as `OUT/RUN`; `None` where a path is something else, such as a recording itself.
+    /// Returns the run that a path names as `OUT/RUN`, or `None` if the path is something else, such as a recording
+    /// itself.
     ///
     /// A run's name may have several components, so `OUT` may be any directory above the path.
     pub fn find(path: &Path) -> Option<Self> {
@@ -63,7 +64,7 @@ impl StoredRun {
             return None;
         }
         let mut run = Self { path: path.to_owned(), ..Self::default() };
-        // The directory above a name alone is the empty path, which stands for the working directory.
+        // The parent of a single name is the empty path, which stands for the working directory.
         for directory in path.ancestors().skip(1).take(LONGEST_NAME) {
             let Ok(name) = path.strip_prefix(directory) else { continue };
             let found = Self::of(directory, name);
@@ -79,7 +80,7 @@ impl StoredRun {
         is_found.then_some(run)
     }
 
-    /// Finds what a run has written that was killed, or that goes on.
+    /// Finds the partial files of a run that was killed, or that is still in progress.
     fn find_unfinished(&mut self) {
         let partial = partial_of(&self.path);
         for directory in self.path.ancestors().skip(1).take(LONGEST_NAME) {
@@ -93,10 +94,10 @@ impl StoredRun {
         }
     }
 
-    /// Returns the recording that a path names: of a run by its name, or the path itself.
+    /// Returns the recording that a path names: that of the run with this name, or the path itself.
     ///
     /// # Errors
-    /// Returns an error if it names a run without a recording.
+    /// Returns an error if the path names a run without a recording.
     pub fn recording_at(path: &Path) -> Result<PathBuf, NoRecording> {
         match Self::find(path) {
             None => Ok(path.to_owned()),
@@ -105,7 +106,7 @@ impl StoredRun {
         }
     }
 
-    /// The files and directories of the run.
+    /// Returns the files and directories of the run.
     pub fn parts(&self) -> impl Iterator<Item = &Path> {
         [&self.outputs, &self.summary, &self.recording, &self.dump].into_iter().filter_map(|part| part.as_deref())
     }
@@ -113,7 +114,7 @@ impl StoredRun {
     /// Checks that a benchmark wrote all of it, so that it may be removed.
     ///
     /// # Errors
-    /// Returns an error that names the first thing that no benchmark wrote.
+    /// Returns an error that names the first file or directory that no benchmark wrote.
     pub(super) fn check_is_ours(&self) -> Result<(), OutputPathError> {
         let foreign = |path: &Path, reason| Err(OutputPathError::Foreign { path: path.to_owned(), reason });
         let captured = [(&self.recording, RECORDING), (&self.dump, DUMP)];
@@ -149,7 +150,7 @@ impl StoredRun {
     }
 }
 
-/// The most components of a run's name with which it is found.
+/// The most components of a run's name for which [`StoredRun::find`] searches.
 const LONGEST_NAME: usize = 8;
 
 const SUMMARY: &str = "opscope.summary/";
@@ -175,7 +176,7 @@ fn has_schema(path: &Path, schema: &str) -> bool {
     !path.is_symlink() && found == Some(true)
 }
 
-/// Returns the files that a summary lists as outputs, of all sets of shapes.
+/// Returns the files that a summary lists as outputs, for all sets of shapes.
 fn outfiles(summary: &Value) -> BTreeSet<PathBuf> {
     let others = summary["dym_shape_range"].as_array().into_iter().flatten();
     let sets = std::iter::once(summary).chain(others).filter_map(|set| set["filesinfo"].as_object());
@@ -183,8 +184,8 @@ fn outfiles(summary: &Value) -> BTreeSet<PathBuf> {
     files.filter_map(|file| file.as_str().map(PathBuf::from)).collect()
 }
 
-/// Returns the first file of a directory that is not known by its relative path, or the first thing in it that is neither a file nor a
-/// directory.
+/// Returns the first file of a directory whose relative path `is_known` rejects, or the first entry that is neither a
+/// file nor a directory.
 fn first_other(directory: &Path, is_known: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let mut open = vec![directory.to_owned()];
     while let Some(next) = open.pop() {

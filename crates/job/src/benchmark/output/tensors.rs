@@ -14,20 +14,20 @@ use crate::inputs::Batch;
 /// Writes outputs into a directory.
 #[derive(Debug)]
 pub(in crate::benchmark) struct OutputWriter {
-    /// A directory that exists.
+    /// The directory, which exists.
     pub directory: PathBuf,
-    /// What is written.
+    /// The format of the files.
     pub format: OutputFormat,
-    /// The axis on which a batch is cut into one file per input file.
+    /// The axis along which a batch is split into one file per input file.
     pub batch_axis: usize,
     /// The names of the files.
     pub names: FileNames,
 }
 
-/// What the files of outputs are called, without their extension.
+/// The names of the files of outputs, without their extension.
 #[derive(Debug)]
 pub(in crate::benchmark) enum FileNames {
-    /// `<output>` for the only run, `<output>/<input file>` for each of several.
+    /// `<output>` for a single run, `<output>/<input file>` with several.
     OfOutputs {
         /// The outputs' names, made safe and unique.
         outputs: Vec<String>,
@@ -41,7 +41,7 @@ pub(in crate::benchmark) enum FileNames {
 }
 
 impl FileNames {
-    /// Names for the outputs of a graph.
+    /// Creates the names for the outputs of a graph.
     pub fn new(names: OutputNames, graph: &Graph, several: bool, set: usize) -> Self {
         match names {
             OutputNames::OfInputFiles => Self::OfInputFiles,
@@ -52,8 +52,8 @@ impl FileNames {
         }
     }
 
-    /// The name for the output in a slot of a run, of which `source` is the first input's file. `index` is the number of the run
-    /// among those of its set of shapes.
+    /// Returns the name for the output in a slot of a run. `source` is the file of the run's first input. `index` is
+    /// the number of the run in its set of shapes. `cut` is whether the output is split into several files.
     fn of(&self, slot: usize, source: Option<&PathBuf>, index: usize, cut: bool) -> String {
         match self {
             Self::OfInputFiles => match (source, index) {
@@ -70,7 +70,7 @@ impl FileNames {
     }
 }
 
-/// Returns names for files, each different from the others, also where a file system ignores case.
+/// Returns names for files that differ from each other even if a file system ignores case.
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken = HashSet::new();
     let unique = |name: &str| {
@@ -84,8 +84,8 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 impl OutputWriter {
-    /// Writes the outputs of one run, except those that have no form as bytes. `index` distinguishes runs whose input files
-    /// have the same name.
+    /// Writes the outputs of one run, except those without a byte form. `index` is the number of the run in its set of
+    /// shapes, for runs without input files.
     pub fn write(&self, index: usize, batch: &Batch, outputs: &[Option<Tensor>]) -> io::Result<FileInfo> {
         let samples = batch.sources.first().map_or(&[][..], Vec::as_slice);
         let infiles = batch.sources.iter().flatten().cloned().collect();
@@ -135,7 +135,8 @@ impl OutputWriter {
     }
 }
 
-/// Creates a file. If its name is taken (by an input file of the same name in another directory), it gets a number.
+/// Creates a file. If the name is taken, because another directory has an input file of the same name, the file gets a
+/// number.
 fn create_new(directory: &Path, name: &str, extension: &str) -> io::Result<(PathBuf, File)> {
     for copy in 1.. {
         let suffix = if copy == 1 { String::new() } else { format!(".{copy}") };
@@ -148,14 +149,16 @@ fn create_new(directory: &Path, name: &str, extension: &str) -> io::Result<(Path
     unreachable!("there is a free name")
 }
 
-/// An input file's name up to its first dot, as in the tools that this command replaces; `otherwise` if nothing stands before it.
+/// Returns an input file's name up to its first dot, as in the tools that this command replaces. Returns `otherwise` if
+/// nothing precedes the dot.
 fn stem(source: &Path, otherwise: &str) -> String {
     let name = source.file_name().map(|name| name.to_string_lossy().into_owned());
     let stem = name.as_deref().and_then(|name| name.split('.').next()).filter(|stem| !stem.is_empty());
     stem.unwrap_or(otherwise).to_owned()
 }
 
-/// Cuts a tensor into equal parts along an axis. Returns `None` if it cannot be cut so.
+/// Splits a tensor into equal parts along an axis. Returns `None` if the axis does not exist or cannot be divided, or
+/// if the elements are smaller than a byte.
 fn split(tensor: &Tensor, axis: usize, parts: usize) -> Option<Vec<Tensor>> {
     let shape = tensor.shape();
     let along = *shape.get(axis)?;

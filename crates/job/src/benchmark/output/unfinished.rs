@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{OutputPathError, give_name, remove, remove_empty};
 
-/// An output that a process has begun and neither committed nor removed. Another process can finish it when that one is
-/// dead.
+/// An output that a process has begun and neither committed nor removed. Another process can finish it when the first
+/// one is dead.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnfinishedOutput {
     partial: OsString,
     target: OsString,
-    /// The directories that were made for it.
+    /// The directories that were created for it.
     made: Vec<OsString>,
 }
 
@@ -24,31 +24,32 @@ pub(super) fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, UnfinishedOu
     UNFINISHED.lock()
 }
 
-/// What was captured before a process died.
+/// The data that a process captured before it died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptCapture {
     /// Where it is.
     pub directory: PathBuf,
-    /// The last tensor of a dump that is whole.
+    /// The last complete tensor of a dump.
     pub last_tensor: Option<String>,
 }
 
-/// Why what a dead process captured is not closed, or not under its name. It is still there, under its partial name.
+/// Why the captured data of a dead process is not closed, or does not have its final name. It is still there, under its
+/// partial name.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnfinishedError {
-    /// The dump.
+    /// The dump could not be closed.
     #[error("the dump could not be closed: {0}")]
     Dump(#[from] opscope_dump::DumpError),
-    /// The recording.
+    /// The recording could not be closed.
     #[error("the recording could not be closed: {0}")]
     Profile(#[from] opscope_profile::ProfileError),
-    /// Its name.
+    /// The data could not get its final name.
     #[error("what was captured stays in {partial:?}: {source}")]
     Name {
         /// Where it is.
         partial: PathBuf,
-        /// Why it cannot get its name.
+        /// The reason.
         source: OutputPathError,
     },
 }
@@ -61,7 +62,7 @@ pub fn unfinished_outputs() -> Vec<UnfinishedOutput> {
 /// Removes every output of this process that is neither committed nor kept, for a process that ends without dropping
 /// them.
 pub fn remove_unfinished_outputs() {
-    // What the job drops from now on finds nothing left to remove.
+    // When the job drops its outputs later, it finds nothing left to remove.
     let outputs = std::mem::take(&mut *unfinished());
     UnfinishedOutput::remove_all(outputs.values());
 }
@@ -71,8 +72,9 @@ impl UnfinishedOutput {
         Self { partial: partial.into(), target: target.into(), made: made.iter().map(OsString::from).collect() }
     }
 
-    /// Finishes what a dead process left: closes a recording or a dump, which then says that it is incomplete for this
-    /// `reason`, and gives it its name. Other outputs are removed, as after a run that fails. Returns what is kept.
+    /// Finishes the outputs of a dead process. Closes a recording or a dump, whose manifest then says that it is
+    /// incomplete for this `reason`, and gives it its final name. Other outputs are removed, as after a run that fails.
+    /// Returns what is kept.
     pub fn finish_all(outputs: &[Self], reason: &str) -> Vec<Result<KeptCapture, UnfinishedError>> {
         let (captured, others): (Vec<&Self>, Vec<&Self>) = outputs.iter().partition(|output| output.is_captured());
         let kept = captured.into_iter().map(|output| output.finish(reason)).collect();
@@ -80,14 +82,14 @@ impl UnfinishedOutput {
         kept
     }
 
-    /// Removes outputs, and those directories above them that were made for them and are empty.
+    /// Removes outputs, and the directories above them that were created for them and are empty.
     pub fn remove_all<'a>(outputs: impl IntoIterator<Item = &'a Self>) {
         let mut made = Vec::new();
         for output in outputs {
             remove(Path::new(&output.partial));
             made.extend(output.made.iter().map(PathBuf::from));
         }
-        // A directory that was made for one output may hold one that was made for another.
+        // A directory that was created for one output may contain one that was created for another.
         made.sort_by_key(|directory| std::cmp::Reverse(directory.components().count()));
         made.iter().for_each(|directory| remove_empty(std::slice::from_ref(directory)));
     }

@@ -12,18 +12,20 @@ use crate::roofline::{self, Unmeasured};
 /// The most runs with the profiler.
 const MOST_RUNS: u64 = 50;
 
-/// The time for them.
+/// The most time for these runs.
 const MOST_TIME: Duration = Duration::from_millis(200);
 
-/// A run that takes longer, in milliseconds, is not repeated just to be looked into.
+/// In milliseconds: a run that takes longer is not repeated only to be profiled.
 const LONGEST_RUN: f64 = 1_000.0;
 
 impl Job {
-    /// Runs the model a few more times with a profiler, to see what its operators take. The measured runs before are not disturbed
-    /// by that. The recording lies in a temporary directory and is not kept. The first of these runs does not count.
+    /// Runs the model a few more times with a profiler, to see what its operators take. This does not disturb the
+    /// measured runs, which are over. The recording is in a temporary directory and is not kept. The first of these
+    /// runs does not count.
     ///
-    /// Returns `None` if nobody wants it, a run with a median of so many milliseconds takes too long, others watch the runs
-    /// and would see these as well, or it fails: the benchmark is complete without it.
+    /// `median` is the median time of the measured runs in milliseconds. Returns `None` if the job does not request
+    /// this, if the median is too long, if an instrument or a consumer observes the runs and would also see these, or
+    /// if a step fails. The benchmark is complete without it.
     pub(super) fn profile_beside(
         &self,
         session: &Session,

@@ -16,18 +16,18 @@ use crate::benchmark::output::{OutputPath, OutputPathError, RunPaths};
 use crate::benchmark::report::{ModelSummary, Report};
 use crate::machine::Machine;
 
-/// Why a run does not take the place of the one that exists.
+/// Why a run does not replace the existing one.
 #[derive(Debug, thiserror::Error)]
 enum NotReplaced {
-    /// It failed, or was ended too early.
+    /// The run failed, or was ended early.
     #[error("the run that it should replace stays as it was")]
     Incomplete,
-    /// The other one is not as a run leaves it.
+    /// The existing one has files that no run wrote.
     #[error(transparent)]
     Existing(OutputPathError),
 }
 
-/// Closes what was captured, gives all files their names, and writes the summary.
+/// Closes the captured data, gives all files their final names, and writes the summary.
 ///
 /// # Errors
 /// Returns an error if no run was measured, or a run failed. What was captured until then is kept.
@@ -42,7 +42,8 @@ pub(super) fn close(
 ) -> Result<Report, JobError> {
     (hooks.stage)(Stage::Closing);
     if measurements.runs == 0 {
-        // No run began, so there is nothing to keep. The paths remove themselves, after what writes to them.
+        // No run began, so there is nothing to keep. The paths remove themselves, after the instruments that write to
+        // them are dropped.
         drop(instruments);
         drop(paths);
         return Err(match measurements.failure {
@@ -51,8 +52,8 @@ pub(super) fn close(
         });
     }
     let failure = measurements.failure.as_ref().map(ToString::to_string);
-    // What failed, or was ended too early, does not take the place of a run that is whole, nor of what somebody put
-    // there meanwhile.
+    // A run that failed or was ended early does not replace a complete run, nor files that were put there in the
+    // meantime.
     let is_whole = failure.is_none() && measurements.incomplete_because.is_empty() && !measurements.measured.is_empty();
     let replaced = paths.replaces.then(|| match is_whole {
         false => Err(NotReplaced::Incomplete),
@@ -121,7 +122,7 @@ pub(super) fn close(
         }
     }
     if let Some(path) = paths.summary {
-        // The caller gets the report also where the file about it cannot be written.
+        // The caller gets the report even if its file cannot be written.
         let written = if replaced.is_some() { replace_summary(&report, &path) } else { write_summary(&report, &path) };
         match written {
             Ok(()) => report.summary = Some(path),
@@ -134,8 +135,8 @@ pub(super) fn close(
     Ok(report)
 }
 
-/// Returns the path of the outputs if all of them were written. If writing failed, files may be cut short: they keep
-/// their partial name, and the job reports it instead of failing.
+/// Returns the path of the outputs if all of them were written. If writing failed, files may be truncated. Then they
+/// keep their partial name, and the job reports this instead of failing.
 fn without_cut_files(outputs: Option<OutputPath>, measurements: &mut Measurements) -> Option<OutputPath> {
     let Some(MeasureError::Write(error)) = &measurements.failure else { return outputs };
     let mut reason = format!("the outputs could not be written: {error}");
@@ -166,7 +167,7 @@ fn model_summary(job: &Job, session: &Session) -> ModelSummary {
     }
 }
 
-/// Writes the summary in the place of another one, in one step.
+/// Replaces the summary with another one, in one step.
 fn replace_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {
     let text = serde_json::to_vec_pretty(report).map_err(io::Error::other);
     let written = text.and_then(|mut text| {
@@ -178,7 +179,7 @@ fn replace_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> 
 
 pub(super) fn write_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {
     let written = write_whole(path, |file| {
-        // It has a line for each run.
+        // The file has a line for each run.
         let mut file = BufWriter::with_capacity(1 << 20, file);
         serde_json::to_writer_pretty(&mut file, report)?;
         file.write_all(b"\n")?;

@@ -7,7 +7,7 @@ use crate::benchmark::job::{CaptureSpec, Job};
 use crate::inputs::{Inputs, ShapeSpec};
 
 impl Job {
-    /// Returns the size of the dump of each set of shapes, without running the model; nothing if the job dumps nothing.
+    /// Returns the size of the dump for each set of shapes, without running the model. Empty if the job dumps nothing.
     ///
     /// # Errors
     /// Returns an error if the model, its inputs or the selection cannot be used.

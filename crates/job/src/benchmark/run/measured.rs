@@ -8,7 +8,7 @@ use crate::benchmark::measure::{Measurement, PeakMemory};
 use crate::benchmark::report::{FileInfo, InputSummary, Measured, MemorySummary, ShapeTimes};
 
 impl Measured {
-    /// Summarises a measurement. Returns `None` if no run was measured. `batch_size` overrides the samples in a run.
+    /// Summarises a measurement. Returns `None` if no run was measured. `batch_size` overrides the samples per run.
     pub(super) fn of(
         measurement: &Measurement,
         graph: &Graph,
@@ -19,7 +19,7 @@ impl Measured {
     ) -> Option<Self> {
         let compute = Latency::of(&measurement.compute)?;
         let batchsize = batch_size.map_or(measurement.batch_size, |batch| batch as f64);
-        // Where runs overlap, the time of one is its share of the time in which any was in progress.
+        // If runs overlap, the time of one is its share of the time in which any run was in progress.
         let mean = if concurrent > 1 { measurement.busy / compute.count as f64 } else { compute.mean };
         Some(Self {
             made_up_dimensions: Vec::new(),
@@ -52,7 +52,7 @@ impl MemorySummary {
 }
 
 impl ShapeTimes {
-    /// The times of each shape of the inputs; empty if there is only one. `inputs` are those of the first run.
+    /// Returns the times of each shape of the inputs; empty if there is only one. `inputs` are those of the first run.
     fn of(measurement: &Measurement, inputs: &[InputSummary], batch_size: Option<u64>) -> Vec<Self> {
         if measurement.shapes.len() < 2 {
             return Vec::new();

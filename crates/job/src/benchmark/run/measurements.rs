@@ -10,26 +10,26 @@ use crate::benchmark::report::{FailedShapes, Measured};
 /// The measurements of all sets of shapes, and how they ended.
 #[derive(Default)]
 pub(super) struct Measurements {
-    /// Runs that began, warm-ups among them.
+    /// The number of runs that began, including warm-ups.
     pub runs: u64,
     pub measured: Vec<Measured>,
     pub incomplete_because: Vec<String>,
-    /// The names of outputs of types such as strings.
+    /// The names of the outputs without a byte form, such as strings.
     pub formless: BTreeSet<String>,
     /// The sets of shapes of a table that could not be measured.
     pub failed: Vec<FailedShapes>,
-    /// How many sets of shapes of a table contradict themselves.
+    /// The number of sets of shapes of a table that contradict themselves.
     pub left_out: u64,
     pub failure: Option<MeasureError>,
-    /// The most memory that the process had resident until the last measured run, in bytes.
+    /// The peak of the process's resident memory until the last measured run, in bytes.
     pub peak_memory: u64,
     /// Where the time of a few runs with a profiler went.
     pub beside: Option<Account>,
 }
 
 impl Measurements {
-    /// Counts the runs of a measurement, and notes what it lacks. `set` of the `sets` of shapes were measured before
-    /// it.
+    /// Adds the runs of a measurement, and records what it lacks. `set` is how many of the `sets` of shapes were
+    /// measured before it.
     pub fn note(&mut self, measurement: &Measurement, set: usize, sets: usize) {
         self.runs += measurement.runs;
         self.peak_memory = memory::peak();
@@ -45,7 +45,8 @@ impl Measurements {
         }
     }
 
-    /// Returns how far a table came: the runs of all its sets of shapes, and how many of them have none.
+    /// Returns a sentence about how far a table came: the runs of all its sets of shapes, and how many sets have no
+    /// run.
     fn interrupted_table(&self, measurement: &Measurement, set: usize, sets: usize) -> String {
         let last = measurement.compute.len();
         let before: usize = self.measured.iter().map(|measured| measured.compute.count).sum();
@@ -55,8 +56,8 @@ impl Measurements {
         format!("it was interrupted; {runs} measured; {missing} of {sets} sets of shapes are missing{of_last}")
     }
 
-    /// Notes which sets of shapes of a table failed. A failure of one set is a failure of the job only if no set was
-    /// measured.
+    /// Records which sets of shapes of a table failed. The failure of one set is a failure of the job only if no set
+    /// was measured.
     pub fn finish(&mut self) {
         if !self.measured.is_empty()
             && self.failure.as_ref().is_some_and(MeasureError::is_of_these_inputs)

@@ -33,16 +33,16 @@ use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
 use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
 use crate::verify::{Verification, Verify, VerifyOptions, verify_against};
 
-/// What was written of the outputs.
+/// The outputs that were written.
 #[derive(Default)]
 struct Written {
-    /// By the number of the run.
+    /// The files, by the number of the run.
     files: BTreeMap<String, FileInfo>,
-    /// The names of the outputs that have no form as bytes.
+    /// The names of the outputs without a byte form.
     formless: BTreeSet<String>,
 }
 
-/// What was measured with the inputs of one set of shapes.
+/// The measurement with the inputs of one set of shapes.
 struct MeasuredSet {
     measurement: Measurement,
     written: Written,
@@ -51,10 +51,10 @@ struct MeasuredSet {
 }
 
 impl Job {
-    /// Loads the model and does everything.
+    /// Loads the model and runs the job.
     ///
     /// # Errors
-    /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
+    /// See [`JobError`]. A report that is not [`complete`](Report::complete) is not an error.
     pub fn run(&self, hooks: &JobHooks<'_>) -> Result<Report, JobError> {
         (hooks.stage)(Stage::Loading);
         RunPaths::check(self)?;
@@ -62,7 +62,7 @@ impl Job {
         self.run_in(&session, hooks)
     }
 
-    /// Does everything with a model that was loaded with the job's [options](Self::load_options).
+    /// Runs the job with a model that was loaded with the job's [options](Self::load_options).
     ///
     /// # Errors
     /// See [`JobError`].
@@ -133,7 +133,7 @@ impl Job {
         close(self, session, paths, instruments, measurements, load, hooks)
     }
 
-    /// Checks that what should be dumped is in the model, and that enough runs come.
+    /// Checks that the tensors to dump are in the model, and that there will be enough runs.
     fn check_selection(&self, graph: &Graph, sets: &ShapeSets) -> Result<(), JobError> {
         let CaptureSpec::Dump { request, .. } = &self.capture else { return Ok(()) };
         let is_open_ended = self.repetition.until_stable.is_some() || self.repetition.duration.is_some();
@@ -143,7 +143,7 @@ impl Job {
     }
 
     /// Compares the plan for these inputs with the exact one, or with that of another engine. Returns the result, and
-    /// the session to run if that is another.
+    /// the session to run if it is a different one.
     fn verified(
         &self,
         session: &Session,
@@ -165,7 +165,7 @@ impl Job {
         found
     }
 
-    /// Returns the options with which another command runs the model on the same inputs, of these shapes, by the same
+    /// Returns the options with which another command runs the model on the same inputs, with these shapes and the same
     /// engine.
     fn again(&self, graph: &Graph, shapes: &ShapeSpec) -> Vec<String> {
         let files = match &self.inputs {
@@ -175,7 +175,7 @@ impl Job {
         files.into_iter().chain(self.same_options.iter().cloned()).chain(shapes.word(graph)).collect()
     }
 
-    /// Returns what writes the outputs for a set of shapes.
+    /// Returns the writer of the outputs for a set of shapes, or `None` if the job writes none.
     fn writer(&self, paths: &RunPaths, graph: &Graph, several: bool, set: usize) -> Option<OutputWriter> {
         let (path, output) = paths.outputs.as_ref().zip(self.output.as_ref())?;
         let names = FileNames::new(output.names, graph, several, set);
@@ -210,7 +210,7 @@ impl Job {
     }
 }
 
-/// The dimensions whose sizes were not given.
+/// Returns the dimensions whose sizes were not given.
 fn made_up(job: &Job, graph: &Graph, shapes: &ShapeSpec) -> Vec<String> {
     match job.inputs {
         InputSpec::Generated(_) => made_up_dimensions(graph, shapes),

@@ -6,16 +6,19 @@ use crate::inputs::{InputError, Inputs, ShapeSpec};
 
 /// The sets of shapes of a job, each with its inputs.
 pub(super) struct ShapeSets {
-    /// Those that fit the model.
+    /// The sets that fit the model.
     pub fitting: Vec<(ShapeSpec, Inputs)>,
-    /// Those of a table that do not.
+    /// The sets of a table that do not fit.
     pub failed: Vec<FailedShapes>,
-    /// How many sets of a table give a dimension of one name two sizes. Such combinations are not meant.
+    /// The number of sets of a table that give a dimension of one name two sizes. Such combinations are not intended.
     pub left_out: u64,
 }
 
 impl ShapeSets {
-    /// Finds the inputs of every set. At least one set must fit.
+    /// Finds the inputs of every set.
+    ///
+    /// # Errors
+    /// Returns the first error if no set fits the model.
     pub fn of(job: &Job, graph: &Graph) -> Result<Self, InputError> {
         let mut sets = Self { fitting: Vec::new(), failed: Vec::new(), left_out: 0 };
         let mut refusal = None;

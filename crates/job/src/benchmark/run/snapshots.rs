@@ -1,4 +1,4 @@
-//! The summary of a benchmark of which everything was asked, compared with one that was looked at.
+//! The summary of a benchmark with every option, compared with one that was reviewed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ fn not_finite() -> NotFinite {
     }
 }
 
-/// Returns a verification that found a plan right after one that is wrong and one that does not run.
+/// Returns a verification that found a right plan, after one that is wrong and one that does not run.
 fn verification() -> Verification {
     let output = |name: &str, largest: f64| OutputDifference {
         output: name.into(),
@@ -92,8 +92,8 @@ fn verification() -> Verification {
     }
 }
 
-/// Returns the report of a benchmark of two sets of shapes, a third that failed and a fourth that was left out, with a
-/// profile, a dump and a debugger.
+/// Returns the report of a benchmark with two sets of shapes, a third that failed and a fourth that was excluded, and
+/// with a profile, a dump and a debugger.
 fn report() -> Report {
     let measurements = vec![measured(1), measured(2)];
     Report {
@@ -133,7 +133,7 @@ fn report() -> Report {
         profile: Some(ProfileSummary {
             directory: "out/profiler/run".into(),
             exports: vec!["out/profiler/run/timeline.json".into()],
-            // It has a snapshot of its own, as `account.json`.
+            // The account has a snapshot of its own, as `account.json`.
             account: None,
             recording_bytes: 2048,
             ..ProfileSummary::default()
