@@ -1,6 +1,6 @@
-//! How large is the page of 1000 operators and 10,000 runs, and how long does a browser take to open it?
+//! Measures how large the page of 1000 operators and 10,000 runs is, and how long a browser takes to open it.
 //!
-//! The recording is made by the profiler from runs that were never executed: ten million dispatches. The page is
+//! The profiler makes the recording from runs that were never executed, with ten million dispatches. The page is
 //! written by the public function that `opscope report` calls, and opened by Chromium in a new tab each time, through
 //! chromedriver. The time is from the start of the navigation to the end of the `load` event, at which the script has
 //! run and tables can be sorted; the peer is an empty page. Without Chromium, the case says that it was not measured.
@@ -21,7 +21,7 @@ use opscope_onnx::Graph;
 use opscope_report::Report;
 use webdriver::Browser;
 
-/// The largest models that people have.
+/// The number of operators of the largest models that are in use.
 const LARGE: usize = 5_000;
 const OPERATORS: usize = 1_000;
 const RUNS: u64 = 10_000;

@@ -1,6 +1,6 @@
 //! One HTML page from recordings, summaries and dumps, in any mix.
 //!
-//! The page is one file: it contains its style and its script, loads nothing, and its content security policy allows
+//! The page is one file. It contains its style and its script and loads nothing, and its content security policy allows
 //! nothing else. Charts are SVG. It shows aggregates and one run in full, so its size depends on the model and not on
 //! the number of runs.
 //!

@@ -27,7 +27,7 @@ pub struct Report {
 
 impl Report {
     /// Reads recordings, dumps, summaries and output directories of runs, in any mix. If there are two runs with
-    /// recordings, or with summaries, the second is compared with the first, and two dumps likewise. `reading` is
+    /// recordings, or with summaries, the second is compared with the first. The same holds for two dumps. `reading` is
     /// called with each path before it is read.
     ///
     /// # Errors
@@ -68,8 +68,8 @@ impl Report {
         Ok(())
     }
 
-    /// Compares the operators of recordings with the limits of their machines; `machine` returns these for a recording,
-    /// or `None` if they are unknown.
+    /// Compares the operators of recordings with the limits of their machines. `machine` returns the limits of the
+    /// machine of a recording, or `None` if they are unknown.
     pub fn compare_with_machines(&mut self, machine: impl Fn(&Manifest) -> Option<Roofline>) {
         for run in &mut self.runs {
             let (Some(manifest), Some(account)) = (&run.manifest, &mut run.account) else { continue };
@@ -201,10 +201,10 @@ fn model_of(run: &RunFacts) -> Result<Graph, String> {
     }
 }
 
-/// Compares the times of two runs: of their recordings, or else of their summaries. `None` if they have neither in
-/// common, or if their models differ in name and content.
+/// Compares the times of two runs: of their recordings, or else of their summaries. Returns `None` if they do not both
+/// have one of these, or if their models differ in name and content.
 fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesError>> {
-    // Two models on one page need not be versions of one model, and runs that are dumped are not timed.
+    // Two models on one page need not be versions of one model, and the times of dumped runs do not count.
     if !is_same_model(a, b) || !a.is_timed() || !b.is_timed() {
         return None;
     }

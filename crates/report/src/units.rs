@@ -65,7 +65,7 @@ pub(crate) fn value(number: f64) -> String {
     }
 }
 
-/// Cuts a text to this many letters: a longer one loses its middle, because names differ at their ends.
+/// Shortens a text to this many letters. A longer one loses its middle, because names differ at their ends.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let letters = text.chars().count();
     if letters <= most {

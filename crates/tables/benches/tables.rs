@@ -1,4 +1,4 @@
-//! How many rows a second does the export of a recording write, on one core?
+//! Measures how many rows a second the export of a recording writes, on one core.
 //!
 //! A recording of two million dispatches is exported: its records are read, grouped by runs and converted to time, and
 //! all six tables are written to a real directory. The floor is the time in which the same machine writes the same

@@ -1,4 +1,4 @@
-//! Makes a set of many recordings, as a fleet of machines would leave it: `fleet DIR RECORDINGS`.
+//! Makes a set of many recordings, like those of a fleet of machines: `fleet DIR RECORDINGS`.
 //!
 //! Each model is profiled once, with times that are the same in every run of this program. Each recording of the fleet
 //! is a copy with its own host, beginning and clock: a faster clock makes a slower machine. All of them are added to a
@@ -74,7 +74,7 @@ fn profile(scratch: &Path, (name, operators): (&str, &[(&str, u64)])) -> Result<
     let directory = scratch.join(name);
     let engine = EngineInfo::new("made-up", "1", Fidelity::Optimised);
     let info = RecordingInfo { graph: Arc::clone(&graph), engine };
-    // The machine's own counters do not fit a made-up clock.
+    // The machine's own counters do not fit a generated clock.
     let mut options = ProfilerOptions::default();
     let switches = &mut options.switches;
     (switches.machine_memory, switches.processors, switches.machine, switches.process) = (false, false, false, false);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use opscope_profile::ProfileError;
 use parquet::errors::ParquetError;
 
-/// Errors of tables.
+/// Why tables could not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TablesError {

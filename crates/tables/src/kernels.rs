@@ -7,7 +7,7 @@ use opscope_profile::{KernelLabels, LabelTable, Recording};
 
 use crate::rows::operators::Times;
 
-/// Kernels of the current plan with smaller numbers are found without hashing.
+/// Kernels of the current plan with numbers below this are found without hashing.
 const DENSE: usize = 1 << 16;
 const UNKNOWN: u32 = u32::MAX;
 

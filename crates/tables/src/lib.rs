@@ -17,7 +17,7 @@
 //! | `rows` | a file for each table: its row and its columns |
 //! | `table` | a table as a Parquet file: columns, dictionaries, row groups |
 //! | `identity` | the id of a recording |
-//! | `error` | what can be wrong |
+//! | `error` | what can fail |
 
 #![forbid(unsafe_code)]
 

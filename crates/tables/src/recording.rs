@@ -21,7 +21,7 @@ use crate::table::{Numbered, Row, Table};
 pub(crate) const TABLES: [&str; 6] =
     [RecordingRow::TABLE, Run::TABLE, Dispatch::TABLE, Operator::TABLE, Counter::TABLE, Mark::TABLE];
 
-/// The tables of a recording. Those that are not wanted are `None`.
+/// The tables of a recording. Those that are not requested are `None`.
 pub(crate) struct RecordingTables<W: Write + Send> {
     recordings: Option<Table<W>>,
     runs: Option<Table<W>>,
@@ -211,7 +211,7 @@ fn begin<R: Row, W: Write + Send>(
     Ok(open(R::TABLE)?.map(|into| Table::new::<R>(into, notes)).transpose()?)
 }
 
-/// Adds a row to a table that is wanted.
+/// Adds a row to a table, unless the table is not requested.
 fn push<R: Row, W: Write + Send>(table: &mut Option<Table<W>>, row: impl FnOnce() -> R) -> Written<()> {
     table.as_mut().map_or(Ok(()), |table| table.push(&row()))
 }

@@ -69,7 +69,7 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
 }
 
 /// Returns where the names of marked positions are written: to the right of the position, or to its left if there is no
-/// room, each in its own line.
+/// space, each in its own line.
 pub(super) fn in_lines(names: Vec<(String, i32)>, plot: &Range<i32>, size: Size) -> Vec<(String, (i32, i32))> {
     let line = |(index, (name, at)): (usize, (String, i32))| {
         let width = (name.chars().count() as u32 * size.font * 3 / 5) as i32;
@@ -120,7 +120,7 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
         "{} runs in their order, from {at_first} at first to {at_last} at last.{numbered}{parts}{cut}",
         count(latency.runs)
     );
-    // A single delayed run would press all others to the floor.
+    // A single delayed run would flatten all others.
     let limit = latency.usual.min(latency.max);
     let top = limit.max(latency.median * 1.1) * 1.03;
     let bottom = latency.min * 0.97;

@@ -2,7 +2,7 @@
 
 use opscope_profile::{MedianEstimate, Rank};
 
-/// How long the runs took. Needs memory for part of the runs, and for a fixed number of buckets.
+/// How long the runs took. It takes memory for a part of the runs, and for a fixed number of buckets.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Latency {
     /// The number of runs.
@@ -125,7 +125,7 @@ impl LatencySum {
             return None;
         }
         let (median, p90) = (self.percentile(50.0), self.percentile(90.0));
-        // A few delayed runs would press all others into one bar.
+        // A few delayed runs would squeeze all others into one bar.
         let usual = (1.5 * p90).max(3.0 * median);
         let last = self.percentile(99.5).min(usual).max(self.min * 1.02);
         let (bars, beyond) = self.bars(last);
@@ -223,7 +223,7 @@ mod tests {
         let slower = sum(&times, 100);
         assert!((slower.usual / 6_000.0 - 1.0).abs() < 0.003, "{}", slower.usual);
         assert_eq!((slower.median, slower.max), (slower.median.clamp(1e3, 1.003e3), 4e3));
-        // Of two the median lies in the middle.
+        // The median of two is halfway between them.
         assert!((sum(&[1_000.0, 3_000.0], 2).median / 2_000.0 - 1.0).abs() < 0.003);
     }
 
@@ -235,14 +235,15 @@ mod tests {
         assert_eq!(same.bars.len(), 8);
         assert_eq!(same.bars[0], Bar { from: edge(2_551.0), to: edge(2_552.0), runs: 100 });
         assert_eq!(same.bars[7], Bar { from: edge(2_558.0), to: edge(2_559.0), runs: 0 });
-        // From 1024 to 2048 are 257 parts, which are 52 bars of five; 2048 lies in the last one with 2 of them.
+        // From 1024 to 2048 there are 257 parts, which make 52 bars of five. 2048 is in the last bar, which has 2
+        // parts.
         let mut times = [1_024.0; 100];
         times[50..].fill(2_048.0);
         let doubled = sum(&times, 100);
         assert_eq!((doubled.bars.len(), doubled.beyond), (52, 0));
         assert_eq!(doubled.bars[0], Bar { from: 1_024.0, to: edge(2_565.0), runs: 50 });
         assert_eq!(doubled.bars[51], Bar { from: edge(2_815.0), to: edge(2_820.0), runs: 50 });
-        // One in a hundred takes ten times as long: it is beyond three medians.
+        // One in a hundred takes ten times as long: that is beyond three medians.
         let mut times = [1_024.0; 100];
         times[99] = 10_240.0;
         let held_up = sum(&times, 100);

@@ -1,9 +1,9 @@
-//! Runs of nobody, for tests of what is shown of them.
+//! Accounts of runs that never took place, for tests of what a page shows of them.
 
 use opscope_model::Fidelity;
 use opscope_profile::{Account, OperatorTimes, RunCounts, RunTimes, Work};
 
-/// An operator that takes a nanosecond.
+/// Returns an operator that takes a nanosecond.
 pub(crate) fn operator(name: &str, work: Option<Work>) -> OperatorTimes {
     OperatorTimes {
         operator: name.to_owned(),
@@ -25,7 +25,7 @@ pub(crate) fn operator(name: &str, work: Option<Work>) -> OperatorTimes {
     }
 }
 
-/// The account of a recording of these operators.
+/// Returns the account of a recording of these operators.
 pub(crate) fn account(runs: RunCounts, operators: Vec<OperatorTimes>) -> Account {
     Account {
         schema: "opscope.account/1",

@@ -113,7 +113,7 @@ impl RunFacts {
     }
 
     /// Adds the content of a recording. It is read four times: for the account, for the run with the median time, for
-    /// the marks around that one, and for the memory.
+    /// the marks around that run, and for the memory.
     fn add(&mut self, recording: &Recording) -> Result<(), ReportError> {
         self.problems.extend(recording.problems().iter().map(|problem| format!("recording: {problem}")));
         let account = recording.account()?;
@@ -192,7 +192,7 @@ fn nanos(recording: &Recording, run: &RunFact) -> f64 {
     recording.calibration().nanos(run.span.start, run.span.end)
 }
 
-/// Takes over the values that the account has exactly.
+/// Replaces the values that the account has exactly.
 fn exact(latency: Latency, account: &Account) -> Latency {
     if latency.runs == account.runs.measured { Latency { median: account.run.median_ns, ..latency } } else { latency }
 }
@@ -205,14 +205,14 @@ impl RunFacts {
         files.map(|file| PathBuf::from(file.rsplit('=').next().unwrap_or(file))).collect()
     }
 
-    /// Takes from the dump which operators are in the bodies of others.
+    /// Adds which operators are in the bodies of others, according to the dump.
     fn add_bodies_of_dump(&mut self) {
         for row in self.dump.iter().flat_map(|dump| &dump.rows).filter(|row| !row.owners.is_empty()) {
             self.bodies.entry(row.operator.clone()).or_insert_with(|| row.owners.clone());
         }
     }
 
-    /// Takes from the model which operators are in the bodies of others.
+    /// Adds which operators are in the bodies of others, according to the model.
     pub(crate) fn add_graph(&mut self, graph: &Graph) {
         for operator in graph.all_operators() {
             let owners = graph.owners_of(operator.id);
@@ -226,7 +226,7 @@ impl RunFacts {
         }
     }
 
-    /// Returns in words in whose body an operator is; `None` for one in the main graph.
+    /// Returns a text that says in whose body an operator is, or `None` for one in the main graph.
     pub(crate) fn body_of(&self, operator: &str) -> Option<String> {
         self.bodies
             .get(operator)
@@ -240,7 +240,7 @@ impl RunFacts {
         rows.into_iter().find(|row| row.operator == operator).map_or(operator, |row| row.display_name())
     }
 
-    /// Returns whether its times represent those of the model: a dump slows runs down.
+    /// Returns whether its times represent those of the model. They do not with a dump, which slows runs down.
     pub(crate) fn is_timed(&self) -> bool {
         self.paths.recording.is_some() || self.dump.is_none()
     }

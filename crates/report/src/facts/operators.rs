@@ -73,7 +73,7 @@ pub(crate) struct TypeRow {
 }
 
 impl TypeRow {
-    /// Takes them from an account.
+    /// Returns the types of an account.
     pub(crate) fn of_account(account: &Account) -> Vec<Self> {
         let row = |row: &TypeTimes| Self {
             op_type: row.op_type.clone(),
@@ -85,7 +85,7 @@ impl TypeRow {
         account.op_types.iter().map(row).collect()
     }
 
-    /// Takes them from a summary.
+    /// Returns the types of a summary.
     pub(crate) fn of_summary(types: &[SavedType]) -> Vec<Self> {
         let row = |row: &SavedType| Self {
             op_type: row.op_type.clone(),
@@ -99,7 +99,7 @@ impl TypeRow {
 }
 
 impl Operators {
-    /// Takes them from an account.
+    /// Returns the operators of an account.
     pub(crate) fn of_account(account: &Account) -> Self {
         let runs = usize::try_from(account.runs.measured).unwrap_or(usize::MAX);
         let carried = |percent, time| Some(time).filter(|_| carries_percentile(runs, percent));
@@ -122,7 +122,7 @@ impl Operators {
         Self::first(rows.collect())
     }
 
-    /// Takes them from a summary.
+    /// Returns the operators of a summary.
     pub(crate) fn of_summary(operators: &[SavedOperator]) -> Self {
         let rows = operators.iter().map(|operator| OperatorRow {
             name: operator.operator.clone(),

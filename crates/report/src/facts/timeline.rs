@@ -7,7 +7,8 @@ use opscope_trace::MarkerOperation;
 
 use crate::ReportError;
 
-/// One run. All times are nanoseconds since its beginning, which is the beginning of its upload if that was recorded.
+/// One run. All times are in nanoseconds since its beginning. That is the beginning of its upload, if that was
+/// recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Timeline {
     /// The number of the run.
@@ -106,7 +107,8 @@ impl Timeline {
             let rows = in_rows(slots);
             let several = rows.len() > 1;
             for (depth, row) in rows.into_iter().enumerate() {
-                // Slots inside an operator, or beside it, leave gaps that are not idle time.
+                // Between slots inside an operator, or beside one on another row, there are gaps that are not idle
+                // time.
                 let slots = if several || depth > 0 { row } else { with_gaps(row) };
                 lanes.push(Lane { name: if depth == 0 { name.clone() } else { String::new() }, slots });
             }
@@ -280,7 +282,7 @@ mod tests {
 
     #[test]
     fn short_slots_beside_each_other_are_put_together_from_their_beginning_to_their_end() {
-        // The longest is kept of nine, which are more than twice four; of eight all are.
+        // Of nine, which are more than twice four, the longest is kept. Of eight, all are kept.
         let slots = |number: usize| {
             let mut slots: Vec<Slot> = (0..number).map(|index| operator(index as f64 * 10.0, 5.0)).collect();
             (slots[4].nanos, slots[6].nanos) = (9.0, 8.0);

@@ -19,11 +19,11 @@ const MOST_NAMES: usize = 10;
 pub(crate) struct ValuesComparison {
     /// The dump's run, and the path of the dump.
     pub run: (String, PathBuf),
-    /// The reference's.
+    /// The same for the reference.
     pub reference: (String, PathBuf),
     /// Whether all tensors agree, and all were compared.
     pub verdict: Verdict,
-    /// How many pairs were compared, how many of them differ, and how many are undecided.
+    /// The number of pairs that were compared, of those that differ, and of those that are undecided.
     pub compared: usize,
     pub different: usize,
     pub unknown: usize,
@@ -46,8 +46,8 @@ pub(crate) struct ValuesComparison {
 pub(crate) struct FirstDifference {
     pub value: String,
     pub operator: Option<(String, Option<String>)>,
-    /// Whether the difference arose earlier and the operator is only the first that shows it: those in between only
-    /// move values.
+    /// Whether the difference arose earlier and the operator is only the first that shows it: the operators in between
+    /// only move values.
     pub is_before: bool,
     pub code: Option<CodeOrigin>,
     pub run: Option<u64>,
@@ -91,7 +91,7 @@ impl ValuesComparison {
         let mut rows: Vec<&Row> = comparison.rows.iter().collect();
         let left = rows.len().saturating_sub(MOST_ROWS);
         if left > 0 {
-            // The first ones that differ matter most, and those that agree least.
+            // The first pairs that differ matter most, and then those that agree least.
             let mut chosen: Vec<usize> = (0..rows.len()).collect();
             chosen.sort_by_key(|index| std::cmp::Reverse(rows[*index].verdict()));
             chosen.truncate(MOST_ROWS);
@@ -192,7 +192,7 @@ fn errors(comparison: &Comparison) -> HashMap<String, f64> {
 fn error(row: &Row) -> Option<f64> {
     match &row.outcome {
         Outcome::Compared { difference, .. } if difference.mismatches() > 0 => Some(f64::INFINITY),
-        // Nothing is close to zero: a value that differs from all zeros differs completely.
+        // Nothing is relatively close to zero: a value that differs from all zeros differs completely.
         Outcome::Compared { difference, .. } => Some(match difference.max_reference {
             largest if largest > 0.0 => difference.max_absolute / largest,
             _ => f64::from(difference.max_absolute > 0.0),
@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    /// A comparison of nothing.
+    /// Returns a comparison of nothing.
     fn comparison() -> Comparison {
         Comparison {
             tensors: String::new(),

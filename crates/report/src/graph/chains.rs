@@ -159,11 +159,11 @@ mod tests {
     #[test]
     fn a_group_ends_within_a_third_of_its_size_where_the_least_passes_and_nearest_to_its_size() {
         let of = |low: &[usize]| -> Vec<usize> { (0..=40).map(|at| usize::from(!low.contains(&at))).collect() };
-        // From 10 on, 12 members end between 18 and 26.
+        // A group of 12 members from 10 on ends between 18 and 26.
         assert_eq!(cut(&of(&[]), 10, 12), 22, "where nothing else decides, at the size");
         assert_eq!([17, 18, 21, 26, 27].map(|at| cut(&of(&[at]), 10, 12)), [22, 18, 21, 26, 22]);
         assert_eq!(cut(&of(&[18, 25]), 10, 12), 25, "the nearer one of two");
-        // Half more than a group is one.
+        // Up to half more than the size of a group stays one group.
         assert_eq!([21, 22, 23].map(|start| cut(&of(&[]), start, 12)), [33, 40, 40]);
     }
 

@@ -107,7 +107,8 @@ fn straightened(points: Vec<Point>) -> Vec<Point> {
             let area =
                 i64::from(b.x - a.x) * i64::from(point.y - a.y) - i64::from(point.x - a.x) * i64::from(b.y - a.y);
             let length = f64::from(point.x - a.x).hypot(f64::from(point.y - a.y));
-            // The area is the length times the distance of the point from the line: up to a pixel, it lies on the line.
+            // The area is the length times the distance of the point from the line. A point within a pixel of the line
+            // counts as on it.
             if (area.abs() as f64) > length {
                 break;
             }
@@ -152,13 +153,13 @@ mod tests {
     #[test]
     fn a_node_below_another_one_is_apart_by_the_label_between_them() {
         let found = layout(&Sketch { sizes: vec![(64, 40), (100, 40)], edges: vec![(0, 1, 0)] });
-        // The wider one begins at the margin, 8, and the narrower one stands above its middle. 34 are between them.
+        // The wider node begins at the margin, 8, and the narrower one is above its middle. They are 34 apart.
         assert_eq!(found.corners, [Point { x: 26, y: 8 }, Point { x: 8, y: 82 }]);
         assert_eq!((found.width, found.height), (116, 130));
-        // The line goes from the lower edge of the one to the upper edge of the other.
+        // The line goes from the lower edge of one node to the upper edge of the other.
         let (points, _) = &found.lines[0];
         assert_eq!(points[..], [Point { x: 58, y: 48 }, Point { x: 58, y: 82 }]);
-        // A label takes 12 more, and stands in the middle of the line.
+        // A label takes 12 more, and is in the middle of the line.
         let found = layout(&Sketch { sizes: vec![(64, 40), (64, 40)], edges: vec![(0, 1, 24)] });
         assert_eq!(found.corners[1].y - found.corners[0].y, 40 + 34 + 12);
         assert_eq!(found.height, 8 + 40 + 34 + 12 + 40 + 8);
@@ -185,10 +186,10 @@ mod tests {
         let at = |x, y| Point { x, y };
         assert_eq!(straightened(vec![at(0, 0), at(0, 5), at(0, 9), at(7, 20)]), [at(0, 0), at(0, 9), at(7, 20)]);
         assert_eq!(straightened(vec![at(3, 3), at(3, 3)]), [at(3, 3)]);
-        // One pixel beside the line is on it, two are not.
+        // A point one pixel beside the line is on it, and one two pixels beside it is not.
         let beside = |y| straightened(vec![at(5, 5), at(15, 5 + y), at(25, 5)]).len();
         assert_eq!([0, 1, -1, 2, -2].map(beside), [2, 2, 2, 3, 3]);
-        // The area is 10 x 4 - 1 x 3, above the length of 10.4: the point lies 3.5 beside the line.
+        // The area is 10 x 4 - 1 x 3, above the length of 10.4: the point is 3.5 beside the line.
         assert_eq!(straightened(vec![at(7, 2), at(8, 6), at(17, 5)]).len(), 3);
         let steps = vec![at(1, 1), at(3, 2), at(5, 3), at(7, 4), at(7, 9), at(7, 12)];
         assert_eq!(straightened(steps), [at(1, 1), at(7, 4), at(7, 12)]);

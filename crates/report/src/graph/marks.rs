@@ -57,7 +57,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Starts with the differences of operators from the reference.
+    /// Creates the facts, with the differences of operators from the reference.
     pub(crate) fn new(errors: HashMap<String, f64>) -> Self {
         Self { errors, ..Self::default() }
     }
@@ -81,7 +81,7 @@ impl Marks {
         self.inputs.entry(value.to_owned()).or_insert(Mark { nan, inf, range, ..Mark::default() });
     }
 
-    /// Returns what is known about each node of a graph.
+    /// Returns the facts about each node of a graph.
     pub(super) fn of(&self, graph: &ModelGraph) -> Vec<Mark> {
         graph.nodes.iter().map(|node| self.of_node(node)).collect()
     }
@@ -191,7 +191,7 @@ mod tests {
         module.add(&node(Some(40.0), 10.0, 5.0, 1, 20, Some((-2.0, 3.0)), Some(0.5)));
         module.add(&node(None, 0.0, 0.0, 0, 0, None, None));
         module.add(&node(Some(7.0), 7.0, 3.5, 4, 300, Some((-1.0, 8.0)), Some(0.25)));
-        // Of 40 ns in a quarter of the runs, and 7 in each run.
+        // 40 ns in a quarter of the runs, and 7 ns in each run.
         assert_eq!(module, node(Some(17.0), 17.0, 8.5, 5, 320, Some((-2.0, 8.0)), Some(0.5)));
         let mut empty = Mark::default();
         empty.add(&Mark::default());
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(of("/a", NodeKind::Operator), expected);
         let expected = Mark { fused_into: Some("/a".to_owned()), error: Some(0.5), ..Mark::default() };
         assert_eq!(of("/b", NodeKind::Operator), expected);
-        // What has a time of its own counts for itself.
+        // An operator with a time of its own counts for itself.
         let expected = Mark { nanos: Some(8.0), part: 7.0, percent: 3.0, ..Mark::default() };
         assert_eq!(of("/c", NodeKind::Operator), expected);
         let expected = Mark { nan: 5, inf: 6, range: Some((0.0, 9.0)), is_end: true, ..Mark::default() };

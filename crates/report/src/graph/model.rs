@@ -59,7 +59,7 @@ pub(crate) struct Edge {
 }
 
 impl ModelGraph {
-    /// Takes the parts of a model that are drawn. `known` are the types in a run.
+    /// Returns the parts of a model that are drawn. `known` are the types in a run.
     pub(crate) fn of(graph: &Graph, known: &KnownTypes) -> Self {
         let values = graph.values.iter();
         let stated = values.filter_map(|value| {
@@ -141,7 +141,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Describes an input or an output of the model.
+    /// Returns the node for an input or an output of the model.
     fn end(&self, value: ValueId, kind: NodeKind) -> Node {
         let name = self.graph.value(value).name.clone();
         Node {

@@ -170,7 +170,7 @@ pub(super) fn places(members: &[Member]) -> HashMap<usize, usize> {
 mod tests {
     use super::*;
 
-    /// A graph of operators that lie in these modules.
+    /// Returns a graph of operators that are in these modules.
     fn graph(modules: &[&[&str]]) -> ModelGraph {
         let node = |(place, modules): (usize, &&[&str])| Node {
             name: format!("n{place}"),
@@ -185,7 +185,7 @@ mod tests {
         ModelGraph { nodes: modules.iter().enumerate().map(node).collect(), edges: Vec::new(), constant: 0 }
     }
 
-    /// A tree in one line: `0 /a(1 2)`.
+    /// Returns a tree in one line: `0 /a(1 2)`.
     fn shown(members: &[Member]) -> String {
         let member = |member: &Member| match member {
             Member::Node(place) => place.to_string(),

@@ -60,8 +60,8 @@ fn in_words(change: &Change) -> (&'static str, String) {
     }
 }
 
-/// Returns a note on a machine that was slower on one side. `slowdown` is by which factor a fixed piece of work took
-/// longer during B: the smallest and the largest.
+/// Returns a note on a machine that was slower on one side. The argument is the smallest and the largest factor by
+/// which a fixed piece of work took longer during B.
 fn machine((least, most): (f64, f64)) -> Option<String> {
     /// The usual variation of a machine from one moment to the next.
     const USUAL: f64 = 1.05;
@@ -108,7 +108,7 @@ fn total(html: &mut Html, what: &'static str, change: &Change) {
     });
 }
 
-/// Returns the class of a change: whether the whole interval is on one side of no change.
+/// Returns the style class of a change, which says whether the whole interval is on one side of no change.
 fn verdict(change: &Change) -> &'static str {
     match (change.is_significant(), change.difference_ns > 0.0) {
         (false, _) => "same",
@@ -206,7 +206,7 @@ fn row(html: &mut Html, row: &OperatorChange, most: f64) {
     });
 }
 
-/// Writes a bar: to the left of the middle for what became faster, to the right for what became slower.
+/// Writes a bar: to the left of the middle for an operator that became faster, to the right for one that became slower.
 fn bar(html: &mut Html, difference: f64, most: f64) {
     let width = if most > 0.0 { (difference.abs() / most * 50.0).clamp(0.0, 50.0) } else { 0.0 };
     let (x, width) =

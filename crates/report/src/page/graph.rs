@@ -246,7 +246,7 @@ impl Colouring {
         }
     }
 
-    /// Returns what its scale measures.
+    /// Returns the text that says what its scale measures.
     fn of(self) -> &'static str {
         match self {
             Self::Time => "Share of a run's time:",

@@ -44,7 +44,7 @@ impl Html {
 
     /// Writes a chart, which contains only the program's own numbers and words.
     pub(crate) fn chart(&mut self, chart: &Chart, id: &str) {
-        // Invisible characters are escaped before, because JSON has other escapes.
+        // Invisible characters are escaped first, because JSON escapes them in another form.
         let rounded = |place: f64| (place * 1e4).round() / 1e4;
         let spot = |spot: &Spot| (rounded(spot.place), shown_text(&spot.text).into_owned(), spot.height.map(rounded));
         let hover: Vec<_> = chart.hover.iter().map(spot).collect();

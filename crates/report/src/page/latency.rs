@@ -1,4 +1,4 @@
-//! How long runs took.
+//! The section on how long runs took.
 
 use super::RunOnPage;
 use super::html::Html;

@@ -1,4 +1,4 @@
-//! The operators as a tree, by the paths in their names.
+//! The section with the operators as a tree, by the paths in their names.
 
 use opscope_profile::Layer;
 
@@ -8,7 +8,7 @@ use super::overview::bar;
 use crate::ReportError;
 use crate::units::{count, duration, percent, trimmed};
 
-/// How many layers a page shows at most: of each layer those that take the most time.
+/// How many layers a page shows at most. Within a layer, those that take the most time are shown.
 const MOST_LAYERS: usize = 1_500;
 /// Layers that take less than this share of the time, in percent, are closed at first.
 const OPENED: f64 = 25.0;

@@ -54,7 +54,7 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
         tiles.push(Tile(what, count(latency.runs), vec![excluded(run)]));
     }
     let timed = summary.filter(|_| run.is_timed());
-    // The throughput of the median belongs to the median; older summaries have only that of the mean.
+    // The throughput at the median belongs to the median. Older summaries have only the throughput at the mean.
     if let Some(summary) = timed
         && let Some(throughput) = summary.throughput_at_median.or(summary.throughput)
     {
@@ -109,14 +109,14 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
     tiles
 }
 
-/// Returns what the times of a latency refer to.
+/// Returns a text that says what the times of a latency refer to.
 fn of_runs(latency: &Latency) -> String {
     let runs = if latency.runs == 1 { "run" } else { "runs" };
     let recorded = if latency.is_recorded { "recorded " } else { "" };
     format!("of {} {recorded}{runs}", count(latency.runs))
 }
 
-/// Returns what the times of a summary refer to.
+/// Returns a text that says what the times of a summary refer to.
 fn of_summary(summary: &Summary) -> String {
     match summary.compute.as_ref().and_then(|times| times.count) {
         Some(1) => "the 1 run of the summary".to_owned(),
@@ -183,7 +183,7 @@ fn shown_inputs(inputs: &[SavedInput]) -> String {
     inputs.iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
-/// Returns which runs are excluded.
+/// Returns a text that says which runs are excluded.
 fn excluded(run: &RunFacts) -> String {
     let Some(account) = &run.account else { return String::new() };
     let counts = &account.runs;
@@ -242,7 +242,7 @@ fn shares(html: &mut Html, run: &RunFacts) {
     }
 }
 
-/// Writes the parts of a run that takes so many nanoseconds, the median.
+/// Writes the parts of a run that takes `median` nanoseconds.
 fn shares_of(html: &mut Html, shares: &Shares, median: f64) {
     let rows = [
         ("Operators", shares.operators, "c0"),
@@ -274,7 +274,7 @@ fn shares_of(html: &mut Html, shares: &Shares, median: f64) {
     });
     let text = "Medians over the recorded runs, and what they are of the median run. Medians of parts need not make 100 % together.";
     html.element("p", &[("class", "hint")], text);
-    // The number that the result of a benchmark calls (between).
+    // The result of a benchmark shows this number as (between).
     let outside = shares.between.median_ns + shares.in_out.median_ns;
     let whole = median - shares.profile.median_ns;
     if whole > 0.0 {

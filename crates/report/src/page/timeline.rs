@@ -10,7 +10,7 @@ use crate::units::{count, cut, duration, trimmed};
 const ROW: f64 = 1.9;
 /// The height of the axis, in em.
 const AXIS: f64 = 1.6;
-/// How many colours operator types have.
+/// The number of colours for operator types.
 const COLOURS: usize = 8;
 
 pub(super) fn section(html: &mut Html, place: &RunOnPage<'_>) -> Result<(), ReportError> {
@@ -213,7 +213,7 @@ mod tests {
             vec![operator("A", 0.0, 29.9)],
         ]);
         let html = drawn(&timeline);
-        // The axis is 1.6 high, a lane 1.9.
+        // The axis is 1.6 em high, a lane 1.9 em.
         assert!(html.starts_with("<svg width=\"100%\" height=\"5.4em\""), "{html}");
         for (at, text) in
             [("0%", "0 ns"), ("25%", "250 ns"), ("50%", "500 ns"), ("75%", "750 ns"), ("100%", "1.000 µs")]
@@ -228,7 +228,7 @@ mod tests {
         assert!(lanes[0].contains("<svg x=\"25%\" width=\"50%\" class=\"s c0\">"), "{html}");
         assert!(lanes[0].contains("<svg x=\"80%\" width=\"3%\" class=\"s c1\">"), "{html}");
         assert!(lanes[1].contains("<svg x=\"0%\" width=\"2.99%\" class=\"s c0\">"), "{html}");
-        // 65 letters have room in a half; 3 in 3 %, and none in less.
+        // 65 letters fit into a half, 3 into 3 %, and none into less.
         assert!(lanes[0].contains(">/A/abcdef</text>") && lanes[0].contains(">/…f</text>"), "{html}");
         assert!(!lanes[1].contains("<text"));
         assert_eq!(
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_eight_types_that_take_the_most_time_have_a_colour_each() {
-        // A takes 30 + 30, the others 50 to 43; I and J have none.
+        // A takes 30 + 30, the others 50 to 43; I and J have no colour of their own.
         let types = ["B", "C", "D", "E", "F", "G", "H", "I", "J"];
         let mut slots = vec![operator("A", 0.0, 30.0), operator("A", 30.0, 30.0)];
         slots.extend(types.iter().zip(0u32..).map(|(name, index)| operator(name, 0.0, f64::from(50 - index))));

@@ -182,7 +182,7 @@ mod tests {
         let unknown = of(Verdict::Unknown, None, None, None);
         let expected = cell("-1", "–") + "<td>cannot be told: off</td>" + &cell("-1", "–") + &cell("-2", "–");
         assert!(unknown.starts_with("<tr class=\"\">") && unknown.ends_with(&(expected + "</tr>")), "{unknown}");
-        // What has no size stands above all that has one.
+        // A difference without a size is above all that have one.
         let infinite = of(Verdict::Different, None, Some(f64::INFINITY), None);
         assert!(infinite.contains(&cell("1.7976931348623157e308", "no size")), "{infinite}");
     }

@@ -88,8 +88,8 @@ fn add(runs: &mut Vec<(PathBuf, RunPaths)>, part: RunPart, path: PathBuf) {
 }
 
 impl RunPaths {
-    /// Returns the directory in which the run was started: the one from which its model and each of `files` is found.
-    /// It is the current directory or one above the run's results. `None` if the model does not exist any more.
+    /// Returns the directory in which the run was started: the one where its model and each of `files` is found. It is
+    /// the current directory or one above the run's results. Returns `None` if the model does not exist any more.
     pub(crate) fn started_in(&self, model: &Path, files: &[PathBuf]) -> Option<PathBuf> {
         let parts = [&self.summary, &self.recording, &self.dump].into_iter().flatten();
         let around = parts.filter_map(|part| part.canonicalize().ok());
@@ -154,7 +154,8 @@ fn held(path: &Path) -> Result<PathContent, ReportError> {
         return Ok(PathContent::Part(RunPart::Dump));
     }
     let parts = output(path).map_err(|error| wrong(format!("cannot be read ({error})")))?;
-    // The rest are directories with AscendCL's or numpy's files; opening them reports it if they are not.
+    // The rest are directories with the files of AscendCL or numpy. If a directory is neither, opening it returns an
+    // error.
     Ok(if parts.is_empty() { PathContent::Part(RunPart::Dump) } else { PathContent::Output(parts) })
 }
 

@@ -76,7 +76,7 @@ mod tests {
         encode(&[1, 0, 1], 1, &mut bytes);
         assert_eq!(bytes, [0b11, 0b101]);
         bytes.clear();
-        // The sum of value << (9 * place), by Python: bits of one value on both sides of the 32nd and the 64th.
+        // The sum of value << (9 * place), computed with Python. One value crosses bit 32, and another crosses bit 64.
         encode(&[300, 1, 511, 7, 256, 85, 170, 400], 9, &mut bytes);
         assert_eq!(bytes, [3, 0x2c, 0x03, 0xfc, 0x3f, 0x00, 0xb0, 0x8a, 0x2a, 0xc8]);
         bytes.clear();
