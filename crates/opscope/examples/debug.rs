@@ -31,7 +31,7 @@ pub fn first_nan(model: &Path, input: &Path) -> Result<Option<String>, Box<dyn E
             notified.recv()?;
             while let Some(event) = client.next_event(Queue::Sync)? {
                 if event.kind.stop_cause().is_some() {
-                    // The run waits, and its tensors can be seen on its own thread.
+                    // The run waits, and its tensors are available on its own thread.
                     let operand = "input[0]".parse()?;
                     let shape = client.look(event.sequence, move |stopped| {
                         stopped.tensor(&operand).map(|view| view.shape().to_vec())

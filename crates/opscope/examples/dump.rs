@@ -13,7 +13,7 @@ use opscope::tensor::npy;
 
 /// Dumps a run to a directory. Returns a line for each tensor, with its value and shape.
 pub fn dump(model: &Path, input: &Path, directory: &Path) -> Result<Vec<String>, Box<dyn Error>> {
-    // At exact fidelity every operator is executed as the file has it: none is fused.
+    // At exact fidelity every operator is executed as in the file, and none is fused.
     let session = Session::load(model, Fidelity::Exact, NonZeroUsize::MIN)?;
     let engine = session.engine();
     let info = DumpInfo::new(session.graph(), Fidelity::Exact, engine.name(), engine.version());

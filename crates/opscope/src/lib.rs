@@ -1,11 +1,11 @@
-//! opscope shows what an accelerator really does while it runs a model: **what ran and when** (records), **what came out**
-//! (dumps), **stop and look** (events).
+//! opscope shows what an accelerator really does while it runs a model: **what ran and when** (records), **what came
+//! out** (dumps), **stop and look** (events).
 //!
-//! A Rust program depends on this crate. [`Session`] loads a model into an engine, the embedded one unless another one is
-//! [chosen](engine::EngineSpec), and runs it with instruments: a profiler, a dumper, a debugger. What the command `opscope` does
-//! with a model, from inputs to a report, is in `opscope-job`.
+//! A Rust program depends on this crate. [`Session`] loads a model into an engine, and runs it with instruments: a
+//! profiler, a dumper, a debugger. The engine is the embedded one unless another is [chosen](engine::EngineSpec). What
+//! the command `opscope` does with a model, from inputs to a report, is in `opscope-job`.
 //!
-//! ONNX Runtime runs a model where its library is found:
+//! ONNX Runtime runs a model if its library is installed:
 //!
 //! ```no_run
 //! use opscope::engine::{EngineName, EngineSpec};
@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With two lines a debugger can attach to a program's runs; they cost nothing while none is attached:
+//! With two lines, a debugger can attach to a program's runs. They cost nothing while none is attached:
 //!
 //! ```no_run
 //! use opscope::debug::{Debugger, server::ServerOptions};
@@ -32,7 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program receives the records of its runs, those of all sessions, from a context:
+//! A program receives the records of its runs from a context. It gets those of all sessions:
 //!
 //! ```no_run
 //! use opscope::profile::plan_names;
@@ -60,12 +60,12 @@
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|
-//! | `session` | a model that is loaded, its runs, several observers of one run |
-//! | `engine` | the engines, and the choice of one |
+//! | `session` | a loaded model, its runs, and several observers of one run |
+//! | `engine` | the engines, and how one is chosen |
 //! | `consumers` | feeds libraries that receive what this program runs |
 //! | `local_time` | names of runs by date and time |
 

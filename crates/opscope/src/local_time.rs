@@ -2,7 +2,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Local};
 
-/// The local date and time; the beginning of 1970 if the clock is outside of the calendar.
+/// Returns the local date and time, or the beginning of 1970 if the clock is outside of the calendar.
 pub fn local_time() -> DateTime<Local> {
     local_time_at(SystemTime::now())
 }

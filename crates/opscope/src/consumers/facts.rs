@@ -3,7 +3,7 @@ use opscope_onnx::{Graph, Operator};
 use opscope_producer::{KernelFacts, ModelFacts, OperatorFacts};
 use opscope_tensor::DType;
 
-/// What consumers learn about a model.
+/// Returns the facts that consumers get about a model.
 pub(super) fn of_model<'a>(graph: &'a Graph, engine: &'a dyn Engine, fidelity: Fidelity) -> ModelFacts<'a> {
     ModelFacts {
         name: &graph.name,
@@ -17,12 +17,12 @@ pub(super) fn of_model<'a>(graph: &'a Graph, engine: &'a dyn Engine, fidelity: F
     }
 }
 
-/// What consumers learn about an operator.
+/// Returns the facts that consumers get about an operator.
 pub(super) fn of_operator(operator: &Operator) -> OperatorFacts<'_> {
     OperatorFacts { name: &operator.name, op_type: &operator.op_type, domain: &operator.domain }
 }
 
-/// What consumers learn about a kernel.
+/// Returns the facts that consumers get about a kernel.
 pub(super) fn of_kernel<'a>(graph: &'a Graph, kernel: &'a Kernel) -> KernelFacts<'a> {
     let operator = kernel.operator().map(|operator| graph.operator(operator));
     let output = kernel.output_types.first();

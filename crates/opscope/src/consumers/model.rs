@@ -8,11 +8,11 @@ use opscope_sys::Mutex;
 use super::facts;
 use super::observer::Fed;
 
-/// A session's model, as consumers see it. They learn that it is unloaded when this and the last of its runs are
+/// A session's model as consumers see it. They are notified that it is unloaded when this and the last of its runs are
 /// dropped.
 #[derive(Default)]
 pub(crate) struct FedModel {
-    /// Set when there is a consumer.
+    /// Set once there is a consumer.
     model: OnceLock<Arc<LoadedModel>>,
     /// The plans that ran, by the address of their kernels.
     plans: Mutex<HashMap<usize, FedPlan>>,
@@ -20,7 +20,7 @@ pub(crate) struct FedModel {
 
 struct FedPlan {
     plan: LoadedPlan,
-    /// Kept, so that no other plan's kernels get the address.
+    /// Kept so that the kernels of no other plan get this address.
     _kernels: Arc<[Kernel]>,
 }
 
@@ -32,7 +32,7 @@ impl FedModel {
         }
     }
 
-    /// Begins a run and returns the observer that feeds it to consumers, or `None` if none wants it.
+    /// Begins a run. Returns the observer that feeds it to consumers, or `None` if no consumer requests it.
     #[inline]
     pub fn observe<'a>(
         &self,

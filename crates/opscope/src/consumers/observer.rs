@@ -54,7 +54,7 @@ impl RunObserver for Fed {
 }
 
 impl Fed {
-    /// Tensors of strings have no form as bytes and count as tensors only.
+    /// Tensors of strings have no byte form. They count as tensors, but not as bytes.
     fn copied(&self, direction: Direction, tensors: &dyn DeviceTensors, start: Ticks, end: Ticks) {
         let bytes = (0..tensors.len()).filter_map(|slot| tensors.view(slot).bytes().map(|bytes| bytes.len() as u64));
         let copied = Copied { direction, bytes: bytes.sum(), tensors: tensors.len() as u64 };
@@ -62,7 +62,7 @@ impl Fed {
     }
 }
 
-/// Calls `feed` with a path as consumers get it. Most are empty.
+/// Calls `feed` with a path in the form that consumers get. Most paths are empty.
 fn with_path(path: &[Iteration], feed: impl FnOnce(&[opscope_producer::Iteration])) {
     if path.is_empty() {
         return feed(&[]);

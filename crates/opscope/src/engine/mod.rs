@@ -1,4 +1,4 @@
-//! The engines, and the choice of one.
+//! The engines, and how one is chosen.
 
 mod name;
 mod survey;
@@ -21,14 +21,14 @@ pub use survey::{EngineFacts, EngineState, FidelityFacts, survey};
 pub struct EngineSpec {
     /// The engine.
     pub name: EngineName,
-    /// The file of ONNX Runtime's library; it is looked for if `None`.
+    /// The file of ONNX Runtime's library. `None` means that it is searched for.
     pub library: Option<PathBuf>,
     /// How ONNX Runtime is set up.
     pub onnxruntime: OnnxRuntimeOptions,
 }
 
 impl EngineSpec {
-    /// Returns the engine. A library is loaded once for the whole process.
+    /// Returns the engine. Its library is loaded once per process.
     ///
     /// # Errors
     /// Returns an error if the engine's library is not found, does not fit, or lacks a provider.

@@ -14,7 +14,7 @@ pub enum EngineName {
     OnnxRuntime,
 }
 
-/// A text that names no engine.
+/// The error for a text that is not the name of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no engine '{0}'; there are tract and onnxruntime (short: ort)")]
 pub struct UnknownEngine(pub String);

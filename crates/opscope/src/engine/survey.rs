@@ -13,12 +13,12 @@ pub struct EngineFacts {
     /// Libraries that were found and skipped, each with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,
-    /// What it is, or why it is not there.
+    /// Its properties, or the reason why it is not available.
     #[serde(flatten)]
     pub state: EngineState,
 }
 
-/// Whether an engine is there.
+/// Whether an engine is available, and what it can do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum EngineState {
@@ -35,7 +35,7 @@ pub enum EngineState {
     },
     /// It cannot be used.
     Unavailable {
-        /// Why, and what to do about it.
+        /// The reason, and a remedy.
         reason: String,
     },
 }
@@ -50,18 +50,19 @@ pub struct FidelityFacts {
     pub capabilities: Capabilities,
 }
 
-/// Returns every engine as it is on this machine. ONNX Runtime is loaded from `library` or from where it is found.
+/// Returns the state of every engine on this machine. ONNX Runtime is loaded from `library`, or else from where it is
+/// found.
 pub fn survey(library: Option<&Path>) -> Vec<EngineFacts> {
     EngineName::ALL.map(|name| facts(name, library)).into()
 }
 
 impl EngineFacts {
-    /// The embedded engine.
+    /// Returns the embedded engine.
     pub fn embedded() -> Self {
         facts(EngineName::Tract, None)
     }
 
-    /// An engine that cannot be used, and why.
+    /// Returns an engine that cannot be used, with the reason.
     pub fn unavailable(name: EngineName, reason: String) -> Self {
         Self { name, skipped: Vec::new(), state: EngineState::Unavailable { reason } }
     }

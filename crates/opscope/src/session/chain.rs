@@ -10,12 +10,12 @@ use opscope_tensor::{Tensor, TensorView};
 
 /// Several observers of one run, called in order as if they were one.
 ///
-/// * Each is called only for what its [`Interest`] asks for.
-/// * If one replaces a value, the observers behind it see the new value, and the run continues with it.
-/// * If one stops the run, those behind it are not called. If one skips a kernel, those behind it see only its outputs.
+/// * Each is called only for what its [`Interest`] requests.
+/// * If one replaces a value, the observers after it see the new value, and the run continues with it.
+/// * If one stops the run, those after it are not called. If one skips a kernel, those after it see only its outputs.
 /// * Every observer is notified of the run's end.
 ///
-/// So a debugger belongs in front of a dumper: the dump then holds the values that the run continued with.
+/// So a debugger belongs before a dumper. The dump then has the values that the run continued with.
 pub struct Chain<'a> {
     links: Vec<Link<'a>>,
 }
@@ -26,13 +26,13 @@ struct Link<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// A chain of these observers, in the order in which they are called.
+    /// Creates a chain of these observers, in the order in which they are called.
     pub fn new(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Self {
         let link = |observer: Box<dyn RunObserver + 'a>| Link { interest: observer.interest(), observer };
         Self { links: observers.into_iter().map(link).collect() }
     }
 
-    /// Returns these observers as one: a chain if there are several. Without any, nothing is allocated.
+    /// Returns these observers as one: a chain if there are several. Allocates nothing if there are none.
     pub fn unite(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Box<dyn RunObserver + 'a> {
         let mut observers = observers.into_iter();
         match (observers.next(), observers.next()) {
@@ -73,7 +73,7 @@ impl RunObserver for Chain<'_> {
             let dispatch = if kept { dispatch } else { &without_inputs };
             let action = match &replaced {
                 None => link.observer.after(dispatch, outputs),
-                // What the engine could keep is what was replaced.
+                // The engine could keep only the values from before the replacement.
                 Some(tensors) => {
                     let live = WithoutKeeping(dispatch.live);
                     link.observer.after(&Dispatch { live: &live, ..*dispatch }, &views(tensors))
@@ -82,7 +82,7 @@ impl RunObserver for Chain<'_> {
             match action {
                 Action::Stop(_) => return action,
                 Action::Replace(tensors) => replaced = Some(tensors),
-                // It is too late for the others.
+                // These actions are possible only before the kernel.
                 Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) => {}
             }
         }
@@ -128,7 +128,7 @@ impl RunObserver for Chain<'_> {
     }
 }
 
-/// The values of a run, of which none can be kept.
+/// The values of a run, none of which can be kept.
 struct WithoutKeeping<'a>(&'a dyn LiveValues);
 
 impl LiveValues for WithoutKeeping<'_> {

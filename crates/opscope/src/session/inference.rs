@@ -5,20 +5,20 @@ use opscope_trace::correlate;
 
 /// One run of a plan: its inputs are copied into the engine's memory, the plan runs, and its outputs are copied out.
 pub struct Inference {
-    /// The outputs by slot. An output of strings has no form as bytes and cannot be copied.
+    /// The outputs by slot. An output of strings has no byte form, so its entry is an error.
     pub outputs: Vec<Result<Tensor, TensorError>>,
-    /// When the inputs were copied.
+    /// The start and end of copying the inputs.
     pub upload: (Ticks, Ticks),
-    /// When the engine ran.
+    /// The start and end of the engine's run.
     pub compute: (Ticks, Ticks),
-    /// When the outputs were copied.
+    /// The start and end of copying the outputs.
     pub download: (Ticks, Ticks),
 }
 
 impl Inference {
-    /// Runs on the calling thread. What the thread records meanwhile has a correlation id of its own, which is retired
-    /// after the last record of the run. The observer is made when the thread has that id, and dropped before it is
-    /// retired.
+    /// Runs on the calling thread. What the thread records in the meantime has a correlation id of its own, which is
+    /// retired after the last record of the run. The observer is created when the thread has that id, and dropped
+    /// before the id is retired.
     ///
     /// # Errors
     /// Returns an error if the inputs do not fit the plan, the engine fails, or an observer stopped the run.
@@ -51,7 +51,7 @@ pub(crate) fn compute(
     Ok((outputs?, upload, compute))
 }
 
-/// The outputs, and when the inputs were copied and the engine ran.
+/// The outputs, and the start and end of copying the inputs and of the engine's run.
 type Computed = (Box<dyn DeviceTensors>, (Ticks, Ticks), (Ticks, Ticks));
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, (Ticks, Ticks)) {

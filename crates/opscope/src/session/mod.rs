@@ -1,4 +1,4 @@
-//! Sessions: a model that is loaded, its runs, and several observers of one run.
+//! Sessions: a loaded model, its runs, and several observers of one run.
 
 mod chain;
 mod inference;
@@ -28,7 +28,7 @@ use crate::engine::{LibraryError, embedded};
 
 /// A model that is loaded and can run.
 ///
-/// The contexts that are started ([`opscope_trace::Context`]) get the records that they want of it: when it was loaded and
+/// Started contexts ([`opscope_trace::Context`]) get the records about it that they request: when it was loaded and
 /// planned, and its runs. See [`Tracer`].
 pub struct Session {
     engine: Arc<dyn Engine>,
@@ -46,22 +46,22 @@ pub struct Session {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The file.
+    /// The file is not a valid model.
     #[error(transparent)]
     File(#[from] OnnxError),
-    /// The engine's library.
+    /// The engine's library cannot be used.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The engine.
+    /// The engine cannot load the model.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
 impl Session {
-    /// Reads a model and loads it into the embedded engine. `threads` are those within one operator.
+    /// Reads a model and loads it into the embedded engine. `threads` is the number of threads within one operator.
     ///
     /// # Errors
-    /// Returns an error if the file is not a model that can run, or the engine lacks something that it needs.
+    /// Returns an error if the file is not a model that can run, or if the engine lacks something that the model needs.
     pub fn load(path: &Path, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
         Self::open(path, &LoadOptions::new(fidelity, threads))
     }
@@ -69,7 +69,7 @@ impl Session {
     /// Reads a model and loads it into the embedded engine, with any options.
     ///
     /// # Errors
-    /// Returns an error if the file is not a model that can run, or the engine lacks something that it needs.
+    /// Returns an error if the file is not a model that can run, or if the engine lacks something that the model needs.
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self, SessionError> {
         Self::open_with(embedded(), path, options)
     }
@@ -77,17 +77,17 @@ impl Session {
     /// Reads a model and loads it into an engine.
     ///
     /// # Errors
-    /// Returns an error if the file is not a model that can run, or the engine lacks something that it needs.
+    /// Returns an error if the file is not a model that can run, or if the engine lacks something that the model needs.
     pub fn open_with(engine: Arc<dyn Engine>, path: &Path, options: &LoadOptions) -> Result<Self, SessionError> {
         let start = Ticks::now();
         let graph = Arc::new(Graph::load(path)?);
         Ok(Self::load_since(start, engine, graph, options)?)
     }
 
-    /// Loads a graph that was read already into the embedded engine.
+    /// Loads a graph that was already read into the embedded engine.
     ///
     /// # Errors
-    /// Returns an error if the engine lacks something that it needs.
+    /// Returns an error if the engine lacks something that the model needs.
     pub fn with_graph(graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, SessionError> {
         Ok(Self::with_engine(embedded(), graph, options)?)
     }
@@ -95,7 +95,7 @@ impl Session {
     /// Loads a graph into an engine.
     ///
     /// # Errors
-    /// Returns an error if the engine lacks something that it needs.
+    /// Returns an error if the engine lacks something that the model needs.
     pub fn with_engine(engine: Arc<dyn Engine>, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
         Self::load_since(Ticks::now(), engine, graph, options)
     }
@@ -126,7 +126,8 @@ impl Session {
         Ok(Self { engine, model: model?, fed, threads, budget, loading, next_run })
     }
 
-    /// The same model with the same engine, loaded with other options. Attached consumers learn of it with its first run.
+    /// Loads the same model into the same engine with other options. Attached consumers are notified of it at its first
+    /// run.
     ///
     /// # Errors
     /// Returns an error if the engine cannot load it with these options.
@@ -135,7 +136,7 @@ impl Session {
         Ok(Self { loading: self.loading, ..session })
     }
 
-    /// The same model with optimised plans of another form.
+    /// Loads the same model with optimised plans of another form.
     ///
     /// # Errors
     /// Returns an error if the engine has no such form.
@@ -144,13 +145,13 @@ impl Session {
         self.with_options(&LoadOptions { form, ..self.options(Fidelity::Optimised) })
     }
 
-    /// The options to load the same model at this fidelity, with the same threads and budget.
+    /// Returns the options that load the same model at this fidelity, with the same threads and budget.
     pub fn options(&self, fidelity: Fidelity) -> LoadOptions {
         LoadOptions { budget: self.budget, ..LoadOptions::new(fidelity, self.threads) }
     }
 
-    /// Prepares a plan, as [`Model::plan`] does. A plan that the engine has in its cache is no call that contexts get a
-    /// record of.
+    /// Makes a plan, as [`Model::plan`] does. If the engine has the plan in its cache, contexts get no record of the
+    /// call.
     ///
     /// # Errors
     /// Returns an error if the inputs do not fit the model, or the engine cannot run it.
@@ -163,16 +164,15 @@ impl Session {
         plan
     }
 
-    /// Runs once, on the calling thread, and returns copies of the outputs. The instruments are called in this order: if one
-    /// replaces a value, those behind it see the new value. May be called from several threads at once.
+    /// Runs once, on the calling thread, and returns copies of the outputs. The instruments are called in this order.
+    /// If one replaces a value, those after it see the new value. May be called from several threads at once.
     ///
     /// A program that runs a model often, or on large tensors, makes the plan and uploads the inputs itself: see
-    /// [`plan`](Self::plan). Such a run has the observer that the program makes with
-    /// [`observe`](Self::observe).
+    /// [`plan`](Self::plan). It passes such a run the observer that [`observe`](Self::observe) returns.
     ///
     /// # Errors
-    /// Returns an error if the inputs do not fit, the engine lacks a capability that an instrument needs, the engine fails, an
-    /// instrument stopped the run, or an output has no form as bytes.
+    /// Returns an error if the inputs do not fit, the engine lacks a capability that an instrument needs, the engine
+    /// fails, an instrument stopped the run, or an output has no byte form.
     pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
         let (plan, id) = self.prepare_run(inputs, instruments)?;
         let info = self.run_info(&*plan, id);
@@ -184,7 +184,7 @@ impl Session {
     /// Runs once as [`run`](Self::run) does, but leaves the outputs in the engine's memory instead of copying them.
     ///
     /// # Errors
-    /// As [`run`](Self::run), but an output may have no form as bytes.
+    /// The same as [`run`](Self::run), but an output without a byte form is not an error.
     pub fn compute(
         &self,
         inputs: &[Tensor],
@@ -211,7 +211,7 @@ impl Session {
         RunInfo { id, graph: self.graph(), kernels: plan.kernels(), fidelity: self.model.fidelity() }
     }
 
-    /// Checks that the engine can do in this session's runs what an instrument needs.
+    /// Checks that the engine can do what an instrument needs in this session's runs.
     ///
     /// # Errors
     /// Returns an error that names what the engine lacks.
@@ -232,20 +232,21 @@ impl Session {
         }))
     }
 
-    /// Shows the model to the clients of a debugger, with what the engine can do, until the handle is dropped.
+    /// Shows the model, and what the engine can do, to the clients of a debugger, until the handle is dropped.
     pub fn shown_to(&self, debugger: &Debugger) -> LoadedModelHandle {
         let fidelity = self.model.fidelity();
         debugger.load(self.graph(), fidelity).with_capabilities(self.engine.capabilities(fidelity))
     }
 
-    /// Makes the observer of a run of this session's model: that of the instruments, in this order, of the contexts that want
-    /// records of it, and of the attached [consumers](crate::consumers). For a program that calls [`Plan::run`](opscope_model::Plan::run) itself.
+    /// Returns the observer of a run of this session's model. It combines those of the instruments, in this order, of
+    /// the contexts that request records of the run, and of the attached [consumers](crate::consumers). It is for a
+    /// program that calls [`Plan::run`](opscope_model::Plan::run) itself.
     pub fn observe<'a>(&self, run: &RunInfo<'a>, instruments: &[&'a dyn Instrument]) -> Box<dyn RunObserver + 'a> {
         let observers = instruments.iter().map(|instrument| instrument.observe(run));
         self.observed_by(run, observers.chain(Tracer.observe_if_wanted(run)))
     }
 
-    /// Makes the observer of a run of these observers and of the attached consumers.
+    /// Returns the observer of a run that combines these observers and those of the attached consumers.
     pub fn observed_by<'a>(
         &self,
         run: &RunInfo<'a>,
@@ -254,48 +255,48 @@ impl Session {
         Chain::unite(observers.into_iter().chain(self.fed.observe(&*self.engine, &*self.model, run)))
     }
 
-    /// Returns whether the engine takes the times of kernels itself, which then are coarser than the clock, and cost a part of the
-    /// run.
+    /// Returns whether the engine takes the times of kernels itself. They are then coarser than the clock, and taking
+    /// them costs a part of the run.
     pub fn takes_times_from_a_profile(&self) -> bool {
         self.engine.time_resolution(self.model.fidelity()) > CLOCK_RESOLUTION
     }
 
-    /// Returns whether other libraries are told of the runs.
+    /// Returns whether consumers are notified of the runs.
     pub fn feeds_consumers(&self) -> bool {
         is_any_attached()
     }
 
-    /// The engine.
+    /// Returns the engine.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &Arc<dyn Model> {
         &self.model
     }
 
-    /// The model's graph.
+    /// Returns the model's graph.
     pub fn graph(&self) -> &Arc<Graph> {
         self.model.graph()
     }
 
-    /// Threads within one operator.
+    /// Returns the number of threads within one operator.
     pub fn threads(&self) -> NonZeroUsize {
         self.threads
     }
 
-    /// When loading began and ended: reading the file and loading the model, without plans.
+    /// Returns the start and end of loading: reading the file and loading the model, without making plans.
     pub fn loading(&self) -> (Ticks, Ticks) {
         self.loading
     }
 
-    /// What a recording says of the model and the engine, if so many runs take place at once.
+    /// Returns the facts about the model and the engine for a recording with this many concurrent runs.
     pub fn recording_info(&self, concurrent_runs: usize) -> RecordingInfo {
         RecordingInfo { graph: self.graph().clone(), engine: self.engine_info(concurrent_runs) }
     }
 
-    /// What runs the model, if so many runs take place at once.
+    /// Returns the facts about the engine for this many concurrent runs.
     pub fn engine_info(&self, concurrent_runs: usize) -> EngineInfo {
         let resolution = self.engine.time_resolution(self.model.fidelity());
         EngineInfo {
