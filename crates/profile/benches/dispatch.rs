@@ -1,8 +1,8 @@
-//! What does a profiled dispatch cost, and what a range that the user's code marks?
+//! Measures the cost of a profiled dispatch, and of a range that the user's code marks.
 //!
 //! Runs of twelve dispatches, the size of the smallest models, are driven as an engine drives them: two readings of the
-//! clock around every dispatch, the observer's call, and the observer made and finished once a run. Every dispatch
-//! computes for about a microsecond, as the smallest kernels do. The profiler has everything switched on that
+//! clock and a call of the observer for every dispatch, and an observer that is made and finished once per run. Every
+//! dispatch computes for about a microsecond, as the smallest kernels do. The profiler has everything switched on that
 //! `--profiler` switches on, and writes to a real directory meanwhile. The cost of the same runs without clock and
 //! profiler is subtracted. Both are measured in one process, in turns. The floor is what two readings of the clock
 //! cost. Ranges are around the same computation, on the same thread, while the same profiler records.
@@ -23,7 +23,7 @@ use opscope_trace::{intern, range_named};
 const DISPATCHES: u32 = 12;
 const RUNS_PER_ROUND: u64 = 500;
 const ROUNDS: usize = 201;
-/// Steps of a dispatch's computation: about a microsecond.
+/// The steps of a dispatch's computation, which take about a microsecond.
 const STEPS: u32 = 1_100;
 /// The total cost of a dispatch, including both clock readings.
 const GOAL_NS: f64 = 80.0;

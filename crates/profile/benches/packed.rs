@@ -1,9 +1,9 @@
-//! How many bytes of a recording does a dispatch take, and what does packing it cost the thread that writes the file?
+//! Measures how many bytes of a recording a dispatch takes, and what packing it costs the thread that writes the file.
 //!
 //! Runs of 24 dispatches, as the smallest models have, are recorded with everything that `--profiler` switches on. The
 //! first number is the size of the records file, divided by the number of dispatches. Its peer is the size of the same
-//! records in memory. Then the records of one frame are packed and unpacked again and again. The floor is a copy of the
-//! same bytes.
+//! records in memory. Then the records of one frame are packed and unpacked repeatedly. The floor is a copy of the same
+//! bytes.
 
 use std::fs;
 use std::hint::black_box;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     Case {
         bench: "run",
         case: "recording, for each dispatch".to_owned(),
-        // The clock's last digits vary, and so does this number, but by less than its last digit.
+        // The last digits of the clock vary, which changes this number by less than its last digit.
         judged: Judged::alone(Measured::exactly(bytes)),
         unit: "bytes",
         peer: ("a dispatch alone, not packed, bytes", STORED_DISPATCH),

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Errors of profiles and recordings.
+/// Why a recording could not be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {

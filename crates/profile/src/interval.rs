@@ -9,12 +9,12 @@
 //!   Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American Statistical
 //!   Association 47, 1952, with `tau` as the design effect; `tau` = 1 is the well-known interval by the binomial
 //!   distribution).
-//! - *The correlation time* is that of whether a run lies above or below the median, since the median depends on
-//!   nothing else: the variance of sums over `b` successive runs, divided by `b` and by the variance of one, which
-//!   grows with `b` until it is `tau` (H. Flyvbjerg, H. G. Petersen, "Error estimates on averages of correlated data",
-//!   Journal of Chemical Physics 91, 1989). The largest value over all `b` counts, up to an eighth of the runs,
-//!   multiplied by `(1 + 2.5 / (k - 1))^2` for `k` sums. If a measurement is shorter than about 20 correlation times,
-//!   intervals are still too narrow: in simulations they then include the true value nine times out of ten.
+//! - *The correlation time* is that of a run being above or below the median, because the median depends on nothing
+//!   else: the variance of sums over `b` successive runs, divided by `b` and by the variance of one, which grows with
+//!   `b` until it is `tau` (H. Flyvbjerg, H. G. Petersen, "Error estimates on averages of correlated data", Journal of
+//!   Chemical Physics 91, 1989). The largest value over all `b` counts, up to an eighth of the runs, multiplied by
+//!   `(1 + 2.5 / (k - 1))^2` for `k` sums. If a measurement is shorter than about 20 correlation times, intervals are
+//!   still too narrow: in simulations they then include the true value nine times out of ten.
 //! - *The interval of a difference* has, at each end, the square root of the sum of the squared distances of both
 //!   medians to the ends of their intervals (D. G. Bonett, R. M. Price, "Statistical Inference for a Linear Function of
 //!   Medians", Psychological Methods 7, 2002; G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008, for intervals that
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_independent_samples_is_that_of_the_binomial_distribution() {
-        // The order is such that neighbours lie on both sides of the median.
+        // In this order, neighbours are on both sides of the median.
         let times: Vec<f64> = (0..1_000).map(|index| f64::from(index * 617 % 1_000)).collect();
         let estimate = MedianEstimate::of(&times, 1.0).unwrap();
         assert_eq!((estimate.median, estimate.interval), (499.5, Some((469.0, 531.0))));

@@ -27,7 +27,7 @@
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
 //! | `options` | the switches, and the memory for records |
 //! | `percentile` | the one definition of a percentile |
-//! | `error` | what can be wrong |
+//! | `error` | what can fail |
 //! | `file_names` | which files opscope writes into the directory of a recording |
 
 #![forbid(unsafe_code)]

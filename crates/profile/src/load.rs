@@ -141,8 +141,8 @@ impl Reference {
 }
 
 impl ReferenceTimes {
-    /// Returns the range of how many times as long the work took in another measurement, from the quartiles of both.
-    /// `None` if a time is not above 0.
+    /// Returns the range of the factor by which the work took longer in another measurement, from the quartiles of
+    /// both. Returns `None` if a time is not above 0.
     pub fn slowdown(&self, other: &Self) -> Option<(f64, f64)> {
         let ratios = (other.p25_ns / self.p75_ns, other.p75_ns / self.p25_ns);
         (self.p25_ns > 0.0 && other.p25_ns > 0.0 && ratios.0.is_finite() && ratios.1.is_finite()).then_some(ratios)
@@ -177,8 +177,8 @@ mod tests {
         assert_eq!(times, ReferenceTimes { p25_ns: 3.0, median_ns: 5.0, p75_ns: 7.0, samples: 9 });
     }
 
-    /// 1 * 0.999 + 0.001 is 1 again. If the numbers shrank, they would become denormal after a while, which takes
-    /// longer.
+    /// 1 * 0.999 + 0.001 is 1 again. If the numbers shrank, they would become denormal after a while, and computing
+    /// with those takes longer.
     #[test]
     fn the_numbers_of_the_reference_work_stay_near_one() {
         let meter = LoadMeter::begin();

@@ -20,8 +20,8 @@ pub struct ProfilerOptions {
     pub flush_interval: Duration,
     /// What happens if the disk is too slow for the records.
     pub when_full: Policy,
-    /// The number of bytes of records after which no further run is recorded. Since the last run is recorded
-    /// completely, the recording becomes a little larger. Without a budget it grows until the disk is full.
+    /// The number of bytes of records after which no further run is recorded. The last run is recorded completely, so
+    /// the recording becomes a little larger. Without a budget it grows until the disk is full.
     pub budget: Option<Bytes>,
     /// Whether records wait in a file of the recording instead of in memory, so that a process that is killed loses
     /// none. [`close_abandoned`](crate::close_abandoned) then adds them to the others.
@@ -49,10 +49,10 @@ pub struct Switches {
     pub process: bool,
 }
 
-/// The effect of a switch of the vendor's profiler.
+/// The effect of setting a switch of the vendor's profiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchEffect {
-    /// It switches records.
+    /// It switches a kind of records on or off.
     Applied,
     /// It is accepted, but the hardware unit that it would watch does not exist here.
     NoSuchUnit,
@@ -113,7 +113,7 @@ impl Switches {
     /// Applies `KEY=on` or `KEY=off`. Underscores in the key count as hyphens.
     ///
     /// # Errors
-    /// Returns an error if the key is no switch or the value is neither on nor off.
+    /// Returns an error if the setting is not `KEY=VALUE`, the key is not a switch, or the value is neither on nor off.
     pub fn apply(&mut self, setting: &str) -> Result<SwitchEffect, ProfileError> {
         let (name, value) = setting.split_once('=').ok_or_else(|| ProfileError::SwitchSyntax(setting.to_owned()))?;
         let name = name.trim().replace('_', "-");

@@ -1,7 +1,7 @@
 //! The one definition of a percentile.
 
-/// The rank of a percentile among sorted numbers, as in numpy's `percentile` with the default, linear, method: between
-/// the two numbers around the index `(n - 1) * percent / 100`.
+/// The rank of a percentile among sorted numbers, as in numpy's `percentile` with the default method (linear): it is
+/// between the two numbers around the index `(n - 1) * percent / 100`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
     /// The index of the number below.
@@ -31,7 +31,7 @@ pub fn percentile(sorted: &[f64], percent: f64) -> f64 {
     rank.between(sorted[rank.below.min(last)], sorted[(rank.below + 1).min(last)])
 }
 
-/// Returns whether `count` numbers are enough for a percentile, so that on average at least one of them lies beyond it:
+/// Returns whether `count` numbers are enough for a percentile, so that on average at least one of them is beyond it:
 /// 10 for the 90th, 100 for the 99th and 1,000 for the 99.9th. Texts for people show no other percentiles.
 pub fn carries_percentile(count: usize, percent: f64) -> bool {
     count as f64 * (100.0 - percent) >= 100.0 - 1e-6

@@ -39,8 +39,8 @@ impl Converting {
         Profiler::create(directory, &info, &ProfilerOptions::default()).expect("a new directory")
     }
 
-    /// Reports a run of 100 parts of time: three kernels from 10 to 90, of which the last one takes 10 parts. After the
-    /// run the engine works on its profile for 50 parts.
+    /// Reports a run of 100 parts of time: three kernels from 10 to 90, the last of which takes 10 parts. After the run
+    /// the engine works on its profile for 50 parts.
     fn run(&self, profiler: &Profiler, run: u64, untimed: u64) {
         self.run_with(profiler, run, untimed, [(10, 40), (40, 70), (80, 90)]);
     }
@@ -130,7 +130,7 @@ fn times_that_are_in_two_parts_of_a_run_are_a_rest_below_zero_and_the_text_says_
 #[test]
 fn what_taking_times_adds_to_a_run_is_a_share_of_its_own() {
     let root = tempfile::tempdir().expect("a directory");
-    // The runs with times take 100 parts, 10 of which lie between kernels.
+    // The runs with times take 100 parts, 10 of which are between kernels.
     for (untimed, [profile, between]) in [(94, [6.0, 4.0]), (60, [10.0, 0.0]), (120, [0.0, 10.0])] {
         let (plan, directory) = (Converting::new(), root.path().join(untimed.to_string()));
         let profiler = plan.profiler(&directory);

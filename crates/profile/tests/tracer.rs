@@ -1,4 +1,4 @@
-//! Runs that are traced through contexts: bodies, failed runs, and runs of which no record is wanted.
+//! Runs that are traced through contexts: bodies, failed runs, and runs without any requested record.
 
 use std::sync::Arc;
 

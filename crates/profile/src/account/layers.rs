@@ -1,4 +1,4 @@
-//! The operators of a model as a tree of the modules that they lie in.
+//! The operators of a model as a tree of the modules that they are in.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::{Account, OperatorTimes};
 
-/// A layer of a model: the operators that lie in the same module, according to [`path_of_operator`].
-/// `/encoder/layer.3/MatMul` lies in `/encoder`, and there in `/encoder/layer.3`.
+/// A layer of a model: the operators that are in the same module, according to [`path_of_operator`].
+/// `/encoder/layer.3/MatMul` is in `/encoder`, and there in `/encoder/layer.3`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Layer {
-    /// Its path, such as `encoder.layer.3`; or, if it was derived from names, in their form, such as
+    /// Its path, such as `encoder.layer.3`. A path that was derived from names has their form, such as
     /// `/encoder/layer.3`. Empty for the whole model.
     pub path: String,
     /// The number of its operators, including those of the layers in it.
@@ -37,7 +37,7 @@ pub struct Layer {
 }
 
 impl Account {
-    /// Returns the operators as a tree of the modules that they lie in. Kernels that the engine added are not included.
+    /// Returns the operators as a tree of the modules that they are in. Kernels that the engine added are not included.
     pub fn layers(&self) -> Layer {
         let mut tree = Tree::default();
         let run = self.run.median_ns;

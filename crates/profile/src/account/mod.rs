@@ -53,13 +53,13 @@ pub struct Account {
     pub shares: Option<Shares>,
     /// The resolution of the times of kernels, in nanoseconds; 1 if they are as fine as the clock.
     pub time_resolution_ns: u64,
-    /// The engine's own work, after runs, on the profile that times are taken from. It lies outside of the runs' time.
+    /// The engine's own work, after runs, on the profile that times are taken from. It is not part of the runs' time.
     /// `None` for an engine that needs no such work, or if calls were not recorded.
     pub engine_profile: Option<ProfileTimes>,
     /// The runs without times of their dispatches, which show the cost of taking those times. `None` for an engine
     /// whose times cost next to nothing.
     pub untimed: Option<UntimedRuns>,
-    /// Copies of inputs and outputs. They lie outside of the runs' time.
+    /// Copies of inputs and outputs. They are not part of the runs' time.
     pub copies: Vec<CopyTimes>,
     /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
     pub tensor_memory: Option<TensorMemoryUse>,
@@ -106,19 +106,19 @@ pub struct RunTimes {
 pub struct Shares {
     /// The time during which at least one operator was executed.
     pub operators: Share,
-    /// The time during which only kernels were executed that the engine added on its own, which stand for no operator
-    /// of the file.
+    /// The time during which only kernels were executed that stand for no operator of the file, because the engine
+    /// added them on its own.
     pub added: Share,
     /// The time between the first kernel's start and the last one's end during which none was executed.
     pub between: Share,
-    /// The cost of taking the times of kernels, which also lies between kernels: how much shorter a run without those
-    /// times is. 0 if there were no such runs.
+    /// The cost of taking the times of kernels, which is also spent between kernels. It is how much shorter a run
+    /// without those times is. 0 if there were no such runs.
     pub profile: Share,
     /// The time before the first kernel and after the last one.
     pub in_out: Share,
     /// The difference between a run and the sum of these parts, each of which is measured separately. It is negative if
-    /// times are in two parts. More than [`MOST_REST`](Self::MOST_REST) of a run means that the engine's times are
-    /// wrong.
+    /// some time counts in two parts. More than [`MOST_REST`](Self::MOST_REST) of a run means that the engine's times
+    /// are wrong.
     pub rest: Share,
     /// The mean number of dispatches in a run.
     pub dispatches_per_run: f64,
@@ -162,7 +162,7 @@ pub struct CopyTimes {
 /// The time that an engine takes after each measured run to write and read the profile that times are taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProfileTimes {
-    /// Their number.
+    /// The number of such times.
     pub count: u64,
     /// The mean duration of one.
     pub mean_ns: f64,
@@ -171,7 +171,7 @@ pub struct ProfileTimes {
 /// Runs without times of their dispatches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct UntimedRuns {
-    /// Their number.
+    /// The number of such runs.
     pub count: u64,
     /// The median duration of one.
     pub median_ns: f64,
@@ -230,7 +230,7 @@ pub struct OperatorTimes {
 }
 
 impl OperatorTimes {
-    /// Returns the display name: `layers.0.c1 (Conv)` if the file says in which module it lies; otherwise its name.
+    /// Returns the display name: `layers.0.c1 (Conv)` if the file says which module it is in, or else its name.
     pub fn display_name(&self) -> &str {
         display_name(&self.operator, self.origin.as_ref())
     }

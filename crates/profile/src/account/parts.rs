@@ -3,8 +3,8 @@ use opscope_clock::Ticks;
 use crate::Recording;
 use crate::recording::{DispatchFact, RunFact, RunGroup};
 
-/// The parts of one run's time, in nanoseconds. Each is measured separately, so their sum is the run only if all are
-/// right.
+/// The parts of one run's time, in nanoseconds. Each is measured separately, so their sum equals the run only if all of
+/// them are right.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct RunParts {
     pub run: f64,
@@ -45,7 +45,7 @@ impl<'a> Divider<'a> {
         Self { recording, with_dispatches: recording.records_of("task-time") }
     }
 
-    /// Returns the parts of a run's time; `None` if dispatches are missing or do not lie within the run.
+    /// Returns the parts of a run's time; `None` if dispatches are missing or are not within the run.
     pub(super) fn parts(&self, run: &RunFact, group: &RunGroup) -> Option<RunParts> {
         let whole = self.nanos(run.span.start, run.span.end);
         let expected = self.recording.names().kernels_of(run.plan);
@@ -79,8 +79,8 @@ impl<'a> Divider<'a> {
         })
     }
 
-    /// Returns how long dispatches took together. They are in the order of their start, and overlapping ones count
-    /// once.
+    /// Returns how long dispatches took together. They must be in the order of their start. Overlapping dispatches
+    /// count once.
     fn busy(&self, dispatches: &[DispatchFact], counts: impl Fn(&DispatchFact) -> bool) -> Busy {
         let mut busy = Busy::default();
         for (index, dispatch) in dispatches.iter().filter(|dispatch| counts(dispatch)).enumerate() {

@@ -215,12 +215,12 @@ impl<T> Row<T> {
         }
     }
 
-    /// Returns the median over the runs; to within 1 % if no run that executed it was kept.
+    /// Returns the median over the runs. It is accurate to within 1 % if no run that executed it was kept.
     fn median(&self, estimate: Option<MedianEstimate>) -> f64 {
         estimate.map_or_else(|| self.of_runs.median(), |estimate| estimate.median)
     }
 
-    /// Returns the work. If every run computed the same, the rates are those of the median time.
+    /// Returns the work. If every run did the same work, the rates are those of the median time.
     fn work(&self, runs: usize, median: f64) -> Option<Work> {
         let nanos = match self.work.is_same_in_all_runs() && self.of_runs.count() == runs as u64 {
             true => median,

@@ -9,8 +9,8 @@ use crate::{ProfileError, Recording};
 /// are excluded. All times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
-    /// How many runs of the recording each run here represents: 1, unless the recording has too many times and only
-    /// every second, fourth, ... run is kept.
+    /// How many runs of the recording each run here represents. It is 1 unless the recording has too many times, so
+    /// that only every second, fourth, ... run is kept.
     pub every: u64,
     /// The number of runs that count, including those that are not kept.
     pub counted: u64,
@@ -28,9 +28,9 @@ pub struct Series {
 pub struct OperatorSeries {
     /// Its name in the file; the engine's name for a kernel that the engine added.
     pub operator: String,
-    /// Its type; what the engine executes, if it added the kernel.
+    /// Its type, or what the engine executes if it added the kernel.
     pub op_type: String,
-    /// Whether this is no operator of the file, but a kernel that the engine added.
+    /// Whether this is not an operator of the file, but a kernel that the engine added.
     pub added: bool,
     /// What the engine executes for it.
     pub kernel_ops: BTreeSet<String>,
@@ -177,7 +177,7 @@ impl<'a> SeriesBuilder<'a> {
     }
 }
 
-/// Returns whether a run is kept if one of `every` successive ones is.
+/// Returns whether a run is kept if one of `every` successive runs is kept.
 fn is_kept(run: u64, every: u64) -> bool {
     run % every == chosen(run / every, every)
 }
@@ -236,7 +236,8 @@ mod tests {
                 assert_eq!(kept, [group * every + chosen(group, every)], "group {group} of {every}");
             }
         }
-        // floor(2^64 / golden ratio) is 0x9e3779b97f4a7c15; the bits above the 32nd of its multiples, by Python.
+        // The multiplier is floor(2^64 / golden ratio). These are the bits of its multiples above the 32nd, computed
+        // with Python.
         assert_eq!([0, 1, 2, 3, 4].map(|group| chosen(group, 64)), [0, 57, 50, 44, 37]);
     }
 

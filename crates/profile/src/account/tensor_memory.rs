@@ -16,7 +16,7 @@ pub struct MemoryOverTime {
     pub run: u64,
     /// The most bytes that it held at once.
     pub peak_bytes: u64,
-    /// The memory that it held from each moment on. The first point lies before the run, when its inputs are allocated.
+    /// The memory that it held from each moment on. The first point is before the run, when its inputs are allocated.
     pub points: Vec<MemoryPoint>,
     /// The allocations by the operator that computes the tensor, in the order of execution.
     pub operators: Vec<MemoryOfOperator>,

@@ -6,7 +6,7 @@ use opscope_text::{TextTable, shown_duration as duration, shown_size};
 use super::{Account, Shares, UntimedRuns};
 use crate::recording::Direction;
 
-/// The ratio of mean to median from which a few slow runs distort the shares.
+/// The ratio of mean to median above which the account says that a few slow runs distort the shares.
 const HELD_UP: f64 = 1.25;
 
 /// The row of kernels that the engine added, which is shown only if there are any.
@@ -14,7 +14,7 @@ const ADDED: &str = "added by the engine";
 
 /// The row of the cost of taking times, which is shown only if it was measured.
 const PROFILE: &str = "engine's profile";
-/// The row of the time that is in no part.
+/// The row of the time that belongs to no part.
 const REST: &str = "rest";
 
 impl Account {

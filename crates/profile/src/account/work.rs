@@ -136,7 +136,7 @@ impl WorkSums {
         self.executions > 0
     }
 
-    /// Returns whether every run computed the same. If so, the costs are those of the median time, too.
+    /// Returns whether every run did the same work. If so, the costs also belong to the median time.
     pub(super) fn is_same_in_all_runs(&self) -> bool {
         !self.varies
     }

@@ -31,7 +31,7 @@ struct Row {
     variance: f64,
 }
 
-/// Writes a row per call of the engine and per direction of copies. Warm-up runs count, too.
+/// Writes a row per kind of call of the engine and per direction of copies. Warm-up runs count, too.
 pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
     let recording = excerpt.recording();
     let mut calls: BTreeMap<(&'static str, &'static str), Spread> = BTreeMap::new();

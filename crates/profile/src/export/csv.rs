@@ -18,7 +18,7 @@ impl<W: Write> Table<W> {
         let mut header = csv::Writer::from_writer(Vec::new());
         header.serialize(row).map_err(failed)?;
         let header = header.into_inner().map_err(|error| ExportError::Write(error.into_error()))?;
-        // Only the header is written, so that a table without rows has it, too.
+        // Only the header is kept, so that a table without rows also has it.
         let line = header.split_inclusive(|&byte| byte == b'\n').next();
         into.write_all(line.unwrap_or_default())?;
         Ok(Self(csv::WriterBuilder::new().has_headers(false).from_writer(into)))

@@ -253,7 +253,8 @@ fn choose(candidates: &[Candidate], most: usize) -> HashMap<u64, Reason> {
 /// Decides which items of a recording are shown together with the selected runs.
 struct Filter<'a> {
     recording: &'a Recording,
-    /// The spans of the shown runs with their copies, sorted by their beginning, each with the latest end so far.
+    /// The spans of the shown runs with their copies, sorted by their beginning. Each comes with the latest end of all
+    /// spans up to it.
     around: Vec<(Span, Ticks)>,
     correlations: HashSet<CorrelationId>,
     /// The time of the last shown sample of each counter.
@@ -370,7 +371,7 @@ mod tests {
     #[test]
     fn what_overlaps_a_shown_run_is_shown() {
         let span = |start, end| Span { start: Ticks::from_raw(start), end: Ticks::from_raw(end) };
-        // The first one encloses the second.
+        // The first span encloses the second.
         let around = [(span(10, 100), Ticks::from_raw(100)), (span(20, 30), Ticks::from_raw(100))];
         for (start, end, is_shown) in
             [(0, 9, false), (0, 10, true), (50, 60, true), (100, 200, true), (101, 200, false)]

@@ -52,7 +52,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 3] = [Self::Perfetto, Self::Chrome, Self::Csv];
 
-    /// `perfetto`, `chrome` or `csv`.
+    /// Returns `perfetto`, `chrome` or `csv`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Perfetto => "perfetto",
@@ -95,7 +95,7 @@ impl Recording {
         LabelTable::new(self.names())
     }
 
-    /// Returns the model's name: that of its file, without the ending.
+    /// Returns the model's name: that of its file, without the extension.
     pub fn model_name(&self) -> String {
         labels::model_name(self)
     }
@@ -134,7 +134,7 @@ impl Excerpt<'_> {
         let files = files.map(|(name, writer)| (into.join(name), *writer));
         let (existing, missing): (Vec<_>, Vec<_>) = files.partition(|(path, _)| path.symlink_metadata().is_ok());
         exported.existed = existing.into_iter().map(|(path, _)| path).collect();
-        // Each table reads all records, and the other processors are idle.
+        // Each table reads all records. They are written in parallel, because the other processors are idle.
         exported.written = thread::scope(|scope| {
             let write = |(path, writer)| scope.spawn(move || write_file(self, path, writer));
             let threads: Vec<_> = missing.into_iter().map(write).collect();

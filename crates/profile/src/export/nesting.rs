@@ -21,9 +21,10 @@ struct Outermost {
 const REMEMBERED: usize = 1024;
 
 impl Nesting {
-    /// Takes the next span that ended on a thread, and returns the moment at which the row shows its beginning. If it
-    /// begins together with a span inside it, this is a nanosecond earlier, because a row shows the one that comes
-    /// first as the outer one. Returns `None` for a span that does not fit into the row. Such a span is not stored.
+    /// Takes the next span that ended on a thread, and returns the moment at which the row shows its beginning. If the
+    /// span begins together with a span inside it, this is a nanosecond earlier, because a row shows the span that
+    /// begins first as the outer one. Returns `None` for a span that does not fit into the row. Such a span is not
+    /// stored.
     pub(crate) fn place(&mut self, thread: u32, (start, end): (u64, u64)) -> Option<u64> {
         let ended = self.threads.entry(thread).or_default();
         let beside = ended.partition_point(|earlier| earlier.start < start);
@@ -31,7 +32,7 @@ impl Nesting {
         if beside > 0 && ended[beside - 1].end > shown {
             return None;
         }
-        // The others lie within it.
+        // The remaining spans are within it.
         ended.truncate(beside);
         if ended.len() == REMEMBERED {
             ended.drain(..REMEMBERED / 2);

@@ -101,7 +101,7 @@ impl Profiler {
         Self::with_clock(directory, info, options, &Clock::system())
     }
 
-    /// As [`create`](Self::create), but takes samples and writes records at intervals of this clock.
+    /// Works as [`create`](Self::create), but takes samples and writes records at intervals of this clock.
     fn with_clock(
         directory: &Path,
         info: &RecordingInfo,
@@ -221,8 +221,8 @@ impl Profiler {
         open_ranges()
     }
 
-    /// Stops recording the user's markers, and writes everything. The ranges in `open` that have not ended since come
-    /// last. So each range is recorded once.
+    /// Stops recording the user's markers, and writes everything. The ranges in `open` that have not ended since then
+    /// come last. So each range is recorded once.
     fn stop_recording(&self, open: &OpenRanges) -> Result<(), TraceError> {
         // It is already stopped if all tracing was shut down.
         let _ = self.user.stop();
@@ -245,8 +245,8 @@ impl Profiler {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns whether a run that begins now is recorded. The run with which the recording reached its budget is the
-    /// last one. From then on the user's markers are not recorded either, and open ranges end there.
+    /// Returns whether a run that begins now is recorded. The run in which the recording reached its budget is the last
+    /// one. From then on the user's markers are not recorded either, and open ranges end there.
     fn has_room(&self) -> bool {
         if self.written.bytes() < self.budget {
             return true;

@@ -7,7 +7,7 @@ use opscope_trace::{PlanId, ThreadId, current_thread};
 
 use crate::recording::{NamesLine, RecordingWriter, name_of_this_thread};
 
-/// The graphs, plans and threads whose names have been written. They are kept alive, so that no other one gets the same
+/// The graphs, plans and threads whose names have been written. They are kept alive so that nothing else gets the same
 /// address.
 #[derive(Default)]
 pub struct NamedItems {

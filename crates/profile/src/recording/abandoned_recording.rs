@@ -18,8 +18,8 @@ use super::writer::{BUFFER, RECORDS, RESERVE};
 use crate::ProfileError;
 
 /// Closes the recording of a process that ended early: adds the records that its buffer's file still holds, and writes
-/// the manifest, with `reason` as the reason why the recording is not complete. From a recording that was closed, only
-/// incomplete exports are removed.
+/// the manifest, with `reason` as the reason why the recording is not complete. If the recording was already closed,
+/// this only removes incomplete exports.
 ///
 /// # Errors
 /// Returns an error if there is no recording, or a file cannot be read or written.
@@ -53,7 +53,7 @@ pub fn close_abandoned(directory: &Path, reason: &str) -> Result<Manifest, Profi
 fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
     let path = directory.join(RECORDS);
     let mut frames = open_regular(&path).and_then(FrameReader::new).map_err(ProfileError::io("read", &path))?;
-    // If a callback had written its batch but not returned, these records are in both files.
+    // If a callback had written its batch but not returned, its records are in both files.
     let (mut position, mut next, mut end) = (0, 0, FILE_HEADER);
     let mut written_twice: HashMap<Vec<u8>, u64> = HashMap::new();
     while let Some(frame) = frames.next().map_err(ProfileError::io("read", &path))? {
@@ -142,8 +142,8 @@ mod tests {
     use crate::Recording;
     use crate::recording::test_recording;
 
-    /// Returns how many records are added to a recording whose buffer delivered some of its records, and has others
-    /// that wait. Both are places in the recording, which holds all of its records once.
+    /// Returns how many records are added to a recording whose buffer has delivered some records and holds others. Both
+    /// are given by their positions in the recording, which has each record once.
     fn added(delivered: &[usize], waiting: &[usize]) -> usize {
         let root = tempfile::tempdir().expect("a directory");
         let directory = root.path().join("recording");
@@ -169,7 +169,7 @@ mod tests {
         delivered.iter().for_each(emit);
         buffer.flush().expect("no callback is in the way");
         waiting.iter().for_each(emit);
-        // As a process leaves it that is killed now.
+        // This is the state that a process leaves if it is killed now.
         fs::copy(&file, directory.join(BUFFER)).expect("the disk has room");
         let closed = close_abandoned(&directory, "it was killed").expect("a recording");
         assert_eq!(closed.incomplete_because, ["it was killed"]);
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(added(&[], &[]), 0);
         assert_eq!(added(&[], &[2]), 0);
         assert_eq!(added(&[], &[2, 2, 2]), 2, "it was written once");
-        // Of the records in the file the first ones were delivered, so that those that wait are others.
+        // The first records of the file were delivered, so the waiting one is a different record.
         assert_eq!(added(&[0, 1], &[2]), 0);
         assert_eq!(added(&[0, 1, 2], &[2]), 1);
     }

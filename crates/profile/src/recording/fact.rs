@@ -12,9 +12,9 @@ use opscope_trace::{
 };
 use zerocopy::FromBytes;
 
-/// What an engine is called for.
+/// The kind of a call of the engine.
 pub use opscope_trace::EngineCallOperation as Call;
-/// What a run is for.
+/// The purpose of a run.
 pub use opscope_trace::RunOperation as RunKind;
 
 /// A fact in a recording. All ticks are raw: [`Recording::calibration`](crate::Recording::calibration) turns them into
@@ -58,11 +58,11 @@ pub struct RunFact {
     pub plan: u64,
     /// The system's number of the thread it ran on.
     pub thread: u32,
-    /// When the engine ran.
+    /// The start and end of the engine's run.
     pub span: Span,
-    /// When its inputs were copied to the engine; `None` if it was not recorded.
+    /// The start and end of copying its inputs to the engine; `None` if they were not recorded.
     pub upload: Option<Span>,
-    /// When its outputs were copied from the engine; `None` if it was not recorded.
+    /// The start and end of copying its outputs from the engine; `None` if they were not recorded.
     pub download: Option<Span>,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
@@ -72,7 +72,7 @@ pub struct RunFact {
     pub failed: bool,
 }
 
-/// Returns the label of such a run: `warm-up run`, `run`, or `run without times`.
+/// Returns the label of a run of this kind: `warm-up run`, `run`, or `run without times`.
 pub(crate) fn run_label(kind: RunKind) -> &'static str {
     match kind {
         RunKind::WarmUp => "warm-up run",
@@ -92,7 +92,7 @@ pub struct DispatchFact {
     pub kernel: u32,
     /// The system's number of the thread that reported it.
     pub thread: u32,
-    /// When.
+    /// The start and end.
     pub span: Span,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
@@ -107,11 +107,11 @@ pub struct CopyFact {
     pub run: u64,
     /// The direction.
     pub direction: Direction,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// The system's number of the thread.
     pub thread: u32,
-    /// When.
+    /// The start and end.
     pub span: Span,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
@@ -137,7 +137,7 @@ pub struct CallFact {
     pub failed: bool,
     /// The system's number of the thread.
     pub thread: u32,
-    /// When.
+    /// The start and end.
     pub span: Span,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
@@ -161,7 +161,7 @@ pub struct MarkerFact {
     pub name: u32,
     /// The system's number of the thread.
     pub thread: u32,
-    /// When. A mark ends when it begins; a range that was open at the end of the recording ends there.
+    /// The start and end. They are equal for a mark. A range that was open at the end of the recording ends there.
     pub span: Span,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
@@ -180,7 +180,7 @@ pub struct AllocationFact {
     pub bytes: u64,
     /// The system's number of the thread.
     pub thread: u32,
-    /// When.
+    /// When it happened.
     pub at: Ticks,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
@@ -191,7 +191,7 @@ pub struct AllocationFact {
 pub struct RetirementFact {
     /// The id.
     pub correlation: CorrelationId,
-    /// When.
+    /// When it happened.
     pub at: Ticks,
 }
 
@@ -356,17 +356,17 @@ impl Fact {
 
 /// The runs that a fact belongs to, for a timeline that shows only some of the runs.
 pub(crate) enum Belonging<'a> {
-    /// With this run.
+    /// This run.
     Run(u64),
-    /// With the run that has this id.
+    /// The run that has this id.
     Correlation(CorrelationId),
-    /// With the runs that it overlaps with.
+    /// The runs that it overlaps with.
     Times(Span),
-    /// Near runs, and now and then between them.
+    /// The runs near it. A few samples between runs are also shown.
     Sample(&'a SampleFact),
-    /// With any runs.
+    /// All runs.
     Everywhere,
-    /// With none.
+    /// No run.
     Nowhere,
 }
 
@@ -396,7 +396,7 @@ pub(crate) struct Slice {
     pub notes: Vec<(&'static str, Note)>,
 }
 
-/// A kind of side tracks, of which each thread may have one.
+/// A kind of side track. Each thread may have one of each kind.
 pub(crate) struct Track {
     /// Its number, from 1.
     pub number: u64,
@@ -418,7 +418,7 @@ fn path(tail: &[u8]) -> Option<Box<[Iteration]>> {
     levels.map(|level| level.map(iteration)).collect()
 }
 
-/// Returns a span, or `None` if the record does not have it, in which case its ticks are 0.
+/// Returns a span, or `None` if its ticks are 0, which means that the record does not have it.
 fn span(start: Ticks, end: Ticks) -> Option<Span> {
     (start.as_raw() != 0).then_some(Span { start, end })
 }

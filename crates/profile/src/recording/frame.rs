@@ -25,7 +25,7 @@ const FRAME_HEADER: usize = 48;
 /// position. So a reader never allocates more for a payload or for [unpacked](packed::MOST_BYTES) records.
 pub(crate) const FRAME_MAX: usize = packed::MOST_BYTES;
 
-/// A frame of the file: records in the order in which they came, with the moment at which they were written.
+/// A frame of the file: records in the order in which they arrived, with the moment at which they were written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
     /// The number of this frame, from 0.

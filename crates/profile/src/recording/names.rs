@@ -124,7 +124,7 @@ pub struct KernelNames {
     pub origin: Option<CodeOrigin>,
     /// Whether the engine added it on its own, so that it stands for no operator of the file.
     pub added: bool,
-    /// Whether the engine states that the kernel executes this operator; if not, the graph suggests it.
+    /// Whether the engine states that the kernel executes this operator; if not, it was inferred from the graph.
     pub exact: bool,
     /// The other operators that it stands for.
     pub fused: Vec<FusedOperator>,
@@ -232,7 +232,7 @@ impl Names {
                 break;
             }
             if read as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-                // Nothing that follows can be one of our lines.
+                // A line that is too long is damaged, and so is everything after it.
                 names.damaged_lines += 1;
                 break;
             }

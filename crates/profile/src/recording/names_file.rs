@@ -98,13 +98,13 @@ impl Mentions {
         Self { names, thread: ThreadId(0), texts: HashSet::new(), theirs: None }
     }
 
-    /// As `new`, but for records of a process that has ended, with its texts. The names of its threads are no longer
-    /// available.
+    /// Works as `new`, but for the records of a process that has ended, with the texts of that process. The names of
+    /// its threads are no longer available.
     pub(crate) fn of_ended_process(names: Arc<NamesFile>, texts: BTreeMap<NameId, String>) -> Self {
         Self { theirs: Some(texts), ..Self::new(names) }
     }
 
-    /// Writes the names that this record refers to, as far as they are new.
+    /// Writes those names that this record refers to which are new.
     pub(crate) fn record(&mut self, record: &RecordRef<'_>) {
         if let (Some(kind), Some(name)) = (record.kind(), record.text()) {
             self.text(kind, name);
@@ -122,7 +122,7 @@ impl Mentions {
         if self.texts.insert((kind, name))
             && let Some(text) = self.text_of(name)
         {
-            // A counter's text also contains its unit. Every other text is only a name.
+            // The text of a counter also contains its unit. Any other text is only a name.
             let is_counter = kind == Kind::Counter;
             let line = if is_counter { NamesLine::counter(name, &text) } else { NamesLine::marker(name, &text) };
             self.names.add(&line);

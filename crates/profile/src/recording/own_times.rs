@@ -1,7 +1,7 @@
 use super::fact::{DispatchFact, Span};
 
-/// Returns the own time of each dispatch of a run, which excludes the time of dispatches in its body, so that no time
-/// counts twice.
+/// Returns the own time of each dispatch of a run, which excludes the time of dispatches in its body. So no time counts
+/// twice.
 ///
 /// `dispatches` are in the order of a [`RunGroup`](super::RunGroup); `time` measures a span, in any unit.
 pub(crate) fn own_times(dispatches: &[DispatchFact], time: impl Fn(Span) -> f64) -> Vec<f64> {

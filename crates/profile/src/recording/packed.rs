@@ -20,11 +20,11 @@ struct Shape {
     head: [u8; WORD],
     /// The number of words after the head.
     words: usize,
-    /// The bits of those of the first 64 words that are times.
+    /// A mask of the first 64 words: a bit is set if its word is a time.
     times: u64,
     /// The last record of this shape.
     last: Vec<u64>,
-    /// The difference of each of its words to that of the previous record.
+    /// The difference of each word of the last record from the record before it.
     strides: Vec<u64>,
 }
 
@@ -80,8 +80,8 @@ fn payload_length(head: [u8; WORD]) -> usize {
     usize::from(u16::from_le_bytes([head[4], head[5]]))
 }
 
-/// The bits of those words of a kind's records that are times. The table is part of the format: existing readers unpack
-/// a kind that is not in it like a record of another category, so a new kind of records must not be added here.
+/// For each kind of records, a mask of the words that are times. The table is part of the format: existing readers
+/// unpack a kind that is not in it like a record of another category, so a new kind of records must not be added here.
 const TIMES: [(Kind, u64); 8] = [
     (Kind::OperatorDispatch, 0b1100),
     (Kind::Run, 0b1111_1100),
@@ -93,7 +93,7 @@ const TIMES: [(Kind, u64); 8] = [
     (Kind::CorrelationRetirement, 0b1),
 ];
 
-/// Returns the bits of those words of a record that are times.
+/// Returns a mask of the words that are times in records of a kind.
 fn times(kind: Kind) -> u64 {
     TIMES.iter().find(|(known, _)| *known == kind).map_or(0, |(_, times)| *times)
 }
@@ -172,7 +172,7 @@ pub fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
         };
         let shape = context.shapes.get_mut(index)?;
         let records = usize::try_from(take_number(&mut packed)?).ok()?;
-        // If 0 records were allowed, a file could use memory again and again without any records.
+        // If 0 records were allowed, a file could allocate memory repeatedly without containing any records.
         if records == 0 || shape.stored_length().checked_mul(records)? > room {
             return None;
         }
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(full.len(), MOST_BYTES);
         assert_eq!(unpacked(&full), Some(full));
         assert_eq!(unpacked(&records(900, 1, 8_193)), None);
-        // The last one has a head of its own.
+        // The last record has a head of its own.
         let full = [records(900, 1, 8_191), records(901, 1, 1)].concat();
         assert_eq!(unpacked(&full), Some(full));
         assert_eq!(unpacked(&[records(900, 1, 8_191), records(901, 2, 1)].concat()), None);

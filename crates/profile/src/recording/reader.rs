@@ -34,8 +34,8 @@ pub struct Recording {
 /// A callback that gets the number of bytes of the records file that were read, and their total.
 type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
-/// An iterator over the facts of a recording, in the order in which they were written: those of each thread in order,
-/// those of several threads in batches.
+/// An iterator over the facts of a recording, in the order in which they were written: those of each thread are in
+/// order, and those of several threads are in batches.
 pub struct Facts {
     path: PathBuf,
     frames: FrameReader,

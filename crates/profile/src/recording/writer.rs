@@ -50,7 +50,7 @@ pub(crate) struct RecordsFile {
     ended_ranges: Option<HashSet<RangeKey>>,
 }
 
-/// The current size of the records file, which decides whether more is recorded.
+/// The current size of the records file, which decides whether another run is recorded.
 #[derive(Debug, Default)]
 pub(crate) struct RecordsSize {
     bytes: AtomicU64,
@@ -165,7 +165,7 @@ impl RecordingWriter {
             runs_beyond_budget,
         });
         for file in [RESERVE, BUFFER] {
-            // Failure does not matter if the disk has space.
+            // A failure does not matter as long as the disk has space.
             let _ = fs::remove_file(self.directory.join(file));
         }
         self.manifest.write(&self.directory)?;

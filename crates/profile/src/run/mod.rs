@@ -28,7 +28,7 @@ pub(crate) trait Destination: Sync {
     fn lose(&self, dispatches: u64);
 }
 
-/// The kinds of records that are wanted of a run.
+/// The kinds of records that are requested of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct WantedKinds {
     pub runs: bool,

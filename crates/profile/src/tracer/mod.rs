@@ -15,11 +15,11 @@ use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 /// The instrument that emits the records of runs into the buffers of all started contexts ([`opscope_trace::Context`]),
 /// with or without a [`Profiler`](crate::Profiler). `opscope::Session` runs with it.
 ///
-/// It checks which kinds are wanted when a run begins. Runs have the numbers that their caller gave them, so two
-/// sessions may use the same numbers, but the correlation ids differ. Plans are numbered process-wide. [`plan_names`]
-/// returns the names of a plan and its kernels.
+/// It checks which kinds of records are requested when a run begins. Runs have the numbers that their caller gave them,
+/// so two sessions may use the same numbers, but the correlation ids differ. Plans are numbered process-wide.
+/// [`plan_names`] returns the names of a plan and its kernels.
 ///
-/// A run of which no record is wanted costs a relaxed load and a branch for each of five kinds.
+/// If no record of a run is requested, the cost is a relaxed load and a branch for each of five kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tracer;
 
@@ -27,7 +27,7 @@ pub struct Tracer;
 struct StartedContexts;
 
 impl Tracer {
-    /// Returns the observer of a run, or `None` if no started context wants a record of it.
+    /// Returns the observer of a run, or `None` if no started context requests a record of it.
     pub fn observe_if_wanted(self, run: &RunInfo<'_>) -> Option<Box<dyn RunObserver>> {
         let wanted = wanted_kinds();
         if wanted == WantedKinds::default() {

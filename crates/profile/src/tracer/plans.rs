@@ -14,7 +14,7 @@ use crate::KernelNames;
 /// A kernel's names take some hundred bytes.
 const KEPT_KERNELS: usize = 1 << 16;
 
-/// The names to which the records of a plan refer by number.
+/// The names that the records of a plan refer to by number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanNames {
     /// The plan.
@@ -65,7 +65,7 @@ static PLANS: Mutex<Plans> = Mutex::new(Plans::new());
 
 fn plans() -> MutexGuard<'static, Plans> {
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldPlans(lock())));
-    // If there is no memory for the registration, only a fork during a call is unsafe.
+    // If there is no memory for the registration, only a fork during a call here is unsafe.
     let _ = ROOM.register();
     lock()
 }
@@ -117,7 +117,7 @@ impl Plans {
 }
 
 impl Known {
-    /// Returns how many kernels this plan adds to those of dropped plans.
+    /// Returns how many kernels of dropped plans this plan accounts for.
     fn kept_kernels(&self) -> usize {
         if self.kernels.is_some() { 0 } else { self.names.kernels.len().max(1) }
     }
@@ -195,7 +195,7 @@ mod tests {
         let (mut plans, graph) = (Plans::new(), graph());
         let kept = with_kernels(&graph, 5);
         let of_kept = plans.number(&info(&graph, &kept));
-        // Three plans of this size are more than are kept.
+        // Three plans of this size have more kernels than are kept.
         let large = KEPT_KERNELS / 2 - 1;
         let dropped = [large, large, 1, 1, 1].map(|count| plans.number(&info(&graph, &with_kernels(&graph, count))));
         // All five plans are dropped before the next one runs.

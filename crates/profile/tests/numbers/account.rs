@@ -49,7 +49,7 @@ fn operators_have_their_median_their_percentiles_and_their_share() {
     let names: Vec<_> = account.operators.iter().map(|row| row.operator.as_str()).collect();
     assert_eq!(names, ["last", "/encoder/layer.1/Add", "/encoder/layer.0/MatMul"]);
     // The times are 100 to 200, always 20, and 1 to 11. The percentiles are those of numpy for the middles of buckets:
-    // 190 lies in the bucket from 190 to 192.
+    // 190 is in the bucket from 190 to 192.
     let expected = [
         (1_650.0, 150.0, 150.0, 191.0, 200.0, 100.0 * 150.0 / 193.0),
         (220.0, 20.0, 20.0, 20.5, 20.5, 100.0 * 20.0 / 193.0),
@@ -139,7 +139,7 @@ fn what_times_add_is_how_much_longer_runs_with_them_take() {
         }
     });
     let account = recording.account().unwrap();
-    // 193 ns are 5 ns more than 188 ns. They lie within the 7 ns between the operators of a run.
+    // 193 ns are 5 ns more than 188 ns. They are part of the 7 ns between the operators of a run.
     assert_eq!(account.untimed, Some(UntimedRuns { count: 3, median_ns: 188.0 }));
     let shares = account.shares.unwrap();
     share(shares.profile, 55.0, 5.0, 5.0, 100.0 * 55.0 / 2_123.0);

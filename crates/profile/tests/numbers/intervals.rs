@@ -16,7 +16,7 @@ fn an_interval_of_samples_that_depend_on_one_another() {
     assert_eq!(median_interval(&samples), estimate.interval);
 }
 
-/// Groups of 48 successive samples lie near one another. The variance needs at least eight sums, here of 32 samples
+/// Groups of 48 successive samples are close to one another. The variance needs at least eight sums, here of 32 samples
 /// each.
 #[test]
 fn the_longest_sums_of_which_there_are_eight_tell_how_long_samples_are_correlated() {

@@ -37,7 +37,7 @@ const MEMORY_TRACKS: u64 = 6 << 32;
 
 /// Returns the high half of the numbers of side tracks of this kind.
 const fn side_tracks(sort: u64) -> u64 {
-    // The first two kinds are older than the tracks of counters, whose number follows theirs.
+    // The first two kinds are older than the tracks of counters, so the other kinds are numbered after those.
     (if sort <= 2 { 1 + sort } else { 4 + sort }) << 32
 }
 
