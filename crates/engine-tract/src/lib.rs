@@ -11,8 +11,8 @@
 //! * What tract computes wrongly or slowly is computed by this crate's operators, which replace tract's under the same
 //!   names; fp16 is computed in fp32 and rounded.
 //! * `Scan` and `If` are one dispatch each; a `Loop` is unrolled, iteration by iteration.
-//! * An observed run executes node by node, so that between two nodes everything that the plan holds can be seen. Only
-//!   if shapes depend on what a run computes does tract hide its values.
+//! * An observed run executes node by node, so everything that the plan holds is visible between two nodes. tract hides
+//!   its values only if shapes depend on what a run computes.
 //!
 //! # Rooms
 //!

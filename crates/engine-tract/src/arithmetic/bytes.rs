@@ -10,7 +10,8 @@ const PANELS: usize = 2;
 const PANELS_OF_ONE: usize = 4;
 const ROWS: usize = 4;
 
-/// Two rows of a panel, column after column. Processors multiply pairs of numbers and add the two products.
+/// Two rows of a panel, column after column. Processors multiply pairs of numbers and add the two products in one
+/// instruction.
 type Pairs = [i8; 2 * LANES];
 
 /// A matrix of bytes, signed or not, minus a zero point for each column. It multiplies rows from the left.
@@ -25,8 +26,8 @@ pub(crate) struct ByteMatrix {
 }
 
 impl ByteMatrix {
-    /// Returns the matrix of the elements at each row and column, minus the zero point of their column. All elements
-    /// are from -128 to 127, or all are from 0 to 255.
+    /// Returns the matrix of the elements at each row and column, minus the zero point of their column. The elements
+    /// are either all from -128 to 127, or all from 0 to 255.
     pub(crate) fn new(
         rows: usize,
         columns: usize,
@@ -179,7 +180,7 @@ fn tile<V: Vectors, const ROWS: usize, const PANELS: usize>(
     sums
 }
 
-/// For processors without instructions for pairs.
+/// The form for processors without instructions for pairs.
 #[derive(Clone, Copy)]
 struct Plain;
 

@@ -18,7 +18,7 @@ pub(crate) struct Filters {
     biases: Vec<f32>,
 }
 
-/// How many numbers behind the last position are read without being used.
+/// How many numbers after the last position are read without being used.
 pub(crate) const SLACK: usize = 128;
 
 impl Filters {
@@ -37,7 +37,7 @@ impl Filters {
         let mut biases = Vec::with_capacity(groups * tiles * width);
         for group in 0..groups {
             for tile in 0..tiles {
-                // Lanes behind the last channel are computed but not used.
+                // Lanes after the last channel are computed but not used.
                 let channel = |lane: usize| Some(tile * width + lane).filter(|channel| *channel < channels);
                 for tap in 0..taps.len() {
                     weights.extend((0..width).map(|lane| channel(lane).map_or(0.0, |at| weight(group, at, tap))));

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(found.values, [-109, 0, 22, 146, 0, 146, -1]);
         let zeros = Quantised::of(&[0.0; 20]);
         assert_eq!((zeros.scale, &zeros.values[..]), (1.0, &[0i16; 20][..]));
-        // The extremes are once in the part that fills whole vectors, and once in the rest.
+        // The extremes are in the part that fills whole vectors, and then in the rest.
         let mut many = vec![0.5f32; 40];
         (many[3], many[38]) = (-2.0, 4.0);
         let found = Quantised::of(&many);

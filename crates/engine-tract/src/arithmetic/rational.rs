@@ -38,11 +38,11 @@ impl WithSimd for Tanhs<'_> {
 /// Returns `a * b + c`, rounded once.
 #[inline(always)]
 fn multiply_add<S: Simd>(a: f32, b: f32, c: f32) -> f32 {
-    // Without vectors there is no instruction for it either, only a slow function.
+    // Without vectors, `mul_add` is a slow function instead of an instruction.
     if S::IS_SCALAR { fused(a, b, c) } else { a.mul_add(b, c) }
 }
 
-/// Returns one half plus a quotient of polynomials that is odd.
+/// Returns one half plus a quotient of polynomials, which is an odd function.
 #[inline(always)]
 fn sigmoid(x: f32, add: impl Fn(f32, f32, f32) -> f32) -> f32 {
     const ODD: [f32; 5] = [4.370_31e-11, 1.156_273_2e-7, 6.085_749e-5, 8.513_771e-3, 2.482_879_5e-1];
@@ -68,14 +68,14 @@ fn tanh(x: f32, add: impl Fn(f32, f32, f32) -> f32) -> f32 {
     polynomial(&ODD, x * x, &add) * x / polynomial(&EVEN, x * x, &add)
 }
 
-/// Takes the coefficient of the highest power first.
+/// Returns the value of a polynomial. The coefficient of the highest power comes first.
 #[inline(always)]
 fn polynomial(coefficients: &[f32], x: f32, add: impl Fn(f32, f32, f32) -> f32) -> f32 {
     coefficients.iter().copied().reduce(|sum, coefficient| add(sum, x, coefficient)).unwrap_or(0.0)
 }
 
-/// As `f32::mul_add`. In double precision the product is exact; rounding the sum twice changes the result in less than
-/// one of 10^8 cases.
+/// Returns the same as `f32::mul_add`. In double precision the product is exact. Rounding the sum twice changes the
+/// result in less than one of 10^8 cases.
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     (f64::from(a) * f64::from(b) + f64::from(c)) as f32
 }

@@ -31,8 +31,8 @@ const MEMORY: u64 = 1 << 30;
 /// The time that it may take in addition, per operator.
 const TIME_OF_OPERATOR: Duration = Duration::from_millis(10);
 const TIME_OF_MEBIBYTE: Duration = Duration::from_millis(50);
-/// A weight is in the file's message, in the engine's tensor and in a packed one, and each of them exists twice for a
-/// moment.
+/// The memory per byte of weights. A weight is in the file's message, in the engine's tensor and in a packed one, and
+/// each of these exists twice for a moment.
 const MEMORY_OF_BYTE: u64 = 8;
 
 /// How many operators a model may have.
@@ -44,7 +44,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long a thread over its budget may take to reach its next node.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Large enough for recursion over a graph.
+/// The size of the loading thread's stack, which is large enough for recursion over a graph.
 const STACK: usize = 64 << 20;
 
 /// The time and memory for one load.
@@ -136,12 +136,12 @@ impl Budget {
         self.memory
     }
 
-    /// Returns the factor that the limits of every model are multiplied by.
+    /// Returns the factor by which the limits of every model are multiplied.
     pub(crate) fn factor(self) -> u32 {
         self.factor
     }
 
-    /// Runs the work, and returns an error if it exceeds the budget.
+    /// Runs the work. Returns an error if it exceeds the budget.
     pub(crate) fn spend<T: Send + 'static>(
         self,
         graph: &Graph,
@@ -218,7 +218,7 @@ fn bytes_of(graph: &Graph) -> u64 {
     weights.fold(0, usize::saturating_add).max(graph.source.bytes.len()) as u64
 }
 
-/// Why work over its budget ends. This error is not read, because the caller has received another one already.
+/// The error that ends work over its budget. It is never read, because the caller has already received another one.
 #[derive(Debug)]
 struct Spent;
 

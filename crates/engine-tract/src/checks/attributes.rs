@@ -201,7 +201,7 @@ fn required(op_type: &str) -> usize {
 /// Checks a node against what is known about its inputs: those in the file, in its order.
 ///
 /// # Errors
-/// What is wrong, as a sentence.
+/// Returns what is wrong, as a sentence.
 pub(crate) fn check(node: &NodeProto, inputs: &[InferenceFact]) -> Result<(), String> {
     if node.input.len() > MOST_INPUTS {
         return Err(format!("it has {} inputs, and may have {MOST_INPUTS}", node.input.len()));
@@ -323,7 +323,7 @@ impl Node<'_> {
             let kernel = shown(&kernel);
             return Err(format!("kernel_shape is {kernel}, and may have {LARGEST_WINDOW} elements at most"));
         }
-        // In this case a step may extend beyond the end of the input.
+        // With one of these attributes, a step may extend beyond the end of the input.
         let reaches_over = |attribute: &AttributeProto| {
             attribute.name == "auto_pad" || (attribute.name == "ceil_mode" && attribute.i != 0)
         };

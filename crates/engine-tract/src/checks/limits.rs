@@ -24,8 +24,8 @@ use crate::rewrite::branches;
 pub(crate) struct Memory {
     /// The limit for a single value.
     of_machine: u64,
-    /// The limit for all values together that are computed at load, because they depend on no input; and for those that
-    /// a run builds from numbers.
+    /// The limit for the sum of all values that are computed at load because they depend on no input. It is also the
+    /// limit for the sum of all values that a run generates from numbers.
     at_load: u64,
     /// The factor of the load budget.
     factor: u32,
@@ -110,7 +110,7 @@ impl Memory {
             return Err(Refused { node: model.node(node).name.clone(), reason }.into());
         }
         check_numbers(model, node, &inputs)?;
-        // A node that its rules reject is left to tract, which then says why.
+        // A node whose rules reject it is left to tract, which then reports why.
         let op = &mut model.node_mut(node).op;
         let Ok(mut inferred) =
             op.infer_facts(inputs.iter().collect(), outputs.iter().collect(), observed.iter().collect())
@@ -211,13 +211,13 @@ impl Memory {
 /// The operators of tract that use the values of an input as sizes.
 const SIZED_BY_INPUT: &[&str] = &["ConstantOfShape", "MultiBroadcastTo", "Pad", "Range", "Reshape", "Resize", "Tile"];
 
-/// tract reads sizes as 32-bit numbers and drops the rest, so 2^40 would become 0.
+/// Checks the numbers that are sizes. tract reads sizes as 32-bit numbers and drops the rest, so 2^40 would become 0.
 fn check_numbers(model: &InferenceModel, node: usize, inputs: &[InferenceFact]) -> TractResult<()> {
     let node = model.node(node);
     if !SIZED_BY_INPUT.contains(&node.op.name().as_ref()) {
         return Ok(());
     }
-    // The first input of a broadcast is data, as is that of an operator that pads, reshapes, resizes or repeats.
+    // The first input of an operator that broadcasts, pads, reshapes, resizes or repeats is data.
     let data = usize::from(!matches!(node.op.name().as_ref(), "ConstantOfShape" | "Range"));
     // The value that padding fills in is not a size, and may be infinite.
     let sizes = if node.op.name() == "Pad" { 1..2 } else { data..inputs.len() };

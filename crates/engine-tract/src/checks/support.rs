@@ -57,7 +57,7 @@ pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Resu
     Ok(())
 }
 
-/// Checks the branches of every `If` that a run decides, and what loops and branches are unrolled to.
+/// Checks the branches of every `If` that a run decides, and the nodes that loops and branches are unrolled to.
 pub(crate) fn check_branches(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
     for node in proto.graph.iter().flat_map(|graph| &graph.node) {
         let name = names::restore(&node.name, graph);

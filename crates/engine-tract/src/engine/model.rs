@@ -135,8 +135,8 @@ impl Model for TractModel {
         if baked.is_empty() {
             return Err(first);
         }
-        // The first error is about the graph as it is; the second one would mention a constant that the file does not
-        // have.
+        // The first error is about the graph as it is in the file. The second one would mention a constant that the
+        // file does not have.
         self.make(inputs, &baked).map(|plan| plan as Arc<dyn Plan>).map_err(|_| first)
     }
 }

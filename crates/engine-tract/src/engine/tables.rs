@@ -4,8 +4,8 @@ use tract_linalg::{Func, MmmDispatch, cache};
 use crate::budget::guard;
 use crate::operators;
 
-/// Creates what lives as long as the process: the tables of operators, of this crate and of tract, and what tract finds
-/// out about the processor.
+/// Initializes the data that lives as long as the process: the tables of operators, of this crate and of tract, and
+/// what tract finds out about the processor.
 pub(super) fn prepare() {
     for fidelity in [Fidelity::Optimised, Fidelity::Exact] {
         operators::framework(fidelity);

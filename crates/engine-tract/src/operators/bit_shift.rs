@@ -37,7 +37,8 @@ struct BitShift {
 }
 
 impl BitShift {
-    /// A negative shift, or one by the width or more, shifts all bits out; the sign of a number stays.
+    /// Shifts a number. A negative shift, or one by the width or more, shifts all bits out, except that a right shift
+    /// keeps the sign.
     fn shift(&self, number: i128, by: i128, width: u32) -> i128 {
         match u32::try_from(by).ok().filter(|by| *by < width) {
             Some(by) if self.to_right => number >> by,

@@ -7,7 +7,7 @@ use tract_onnx::tract_hir::internal::InferenceOp;
 
 use super::non_finite::{is_special, with_special_values};
 
-/// Returns what an operator computes from constants of which some contain NaN or infinities, as in a run at exact
+/// Returns what an operator computes from constants, some of which contain NaN or infinities, as in a run at exact
 /// fidelity. tract's own kernels, which usually compute constants, drop these values. Returns `None` if no constant
 /// contains any, or if the operator cannot be built without the values of its floating-point inputs.
 pub(super) fn of_special_values(op: &(impl InferenceOp + Clone), inputs: &[TValue]) -> Option<TVec<TValue>> {
@@ -20,8 +20,8 @@ fn in_a_run(op: Box<dyn InferenceOp>, inputs: &[TValue]) -> TractResult<TVec<TVa
     let mut model = InferenceModel::default();
     let mut sources = TVec::new();
     for (slot, input) in inputs.iter().enumerate() {
-        // Shapes and axes have to be known. The numbers to compute with must not be, or tract would compute the result
-        // in advance.
+        // Shapes and axes have to be known. The numbers to compute with must not be known, because tract would compute
+        // the result in advance.
         let fact = match input.datum_type().is_float() {
             true => InferenceFact::dt_shape(input.datum_type(), input.shape()),
             false => InferenceFact::try_from(input.clone().into_tensor().into_arc_tensor())?,

@@ -101,8 +101,7 @@ fn log_sum_exp(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
     Ok((Box::new(wire), closures))
 }
 
-/// Returns minus infinity as the maximum of no elements, and infinity as the minimum. tract returns the largest finite
-/// numbers.
+/// The maximum of no elements is minus infinity, and the minimum is infinity. tract returns the largest finite numbers.
 fn extreme(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let of_nothing = if node.op_type == "ReduceMax" { f32::NEG_INFINITY } else { f32::INFINITY };

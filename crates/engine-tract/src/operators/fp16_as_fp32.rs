@@ -1,10 +1,10 @@
 //! Operators that compute fp16 values in fp32.
 //!
 //! tract has few kernels for fp16: most operators are slow with it, and some do not load or are wrong. So an operator
-//! with fp16 inputs receives them widened to fp32, and its outputs are narrowed again: each value keeps the type that
-//! the file gives it. In optimised plans such operators pass fp32 to each other, rounded to the precision of fp16. A
-//! convolution or a product and the arithmetic with constants behind it are rounded once, at the end, because they
-//! become one kernel.
+//! with fp16 inputs receives them widened to fp32, and its outputs are narrowed again, so each value keeps the type
+//! that it has in the file. In optimised plans such operators pass fp32 to each other, rounded to the precision of
+//! fp16. A convolution or a product and the arithmetic with constants behind it are rounded once, at the end, because
+//! they become one kernel.
 
 use std::collections::HashMap;
 
@@ -332,8 +332,8 @@ impl Translate<TypedFact, Box<dyn TypedOp>, TypedFact, Box<dyn TypedOp>> for Kep
     }
 }
 
-/// Returns whether a value is inside what becomes one kernel: a convolution or a product, and the arithmetic with
-/// constants behind it.
+/// Returns whether a value is inside operators that become one kernel: a convolution or a product, and the arithmetic
+/// with constants after it.
 fn is_rounded_later(model: &TypedModel, narrow: &TypedNode) -> TractResult<bool> {
     let is_output = model.output_outlets()?.iter().any(|outlet| outlet.node == narrow.id);
     let wide = model.single_succ(narrow.id)?.filter(|next| !is_output && next.op_as() == Some(&Halves::Widen));

@@ -1,4 +1,4 @@
-//! Indices that a run computes or receives: one out of range is an error.
+//! Indices that a run computes or receives. An index out of range is an error.
 //!
 //! tract's kernels panic at some of them, and read a wrong row at others. So operators that look up or replace by index
 //! check all indices first, in one pass. Negative indices count from the end.
@@ -115,7 +115,7 @@ impl std::fmt::Display for OutOfRange {
 
 impl std::error::Error for OutOfRange {}
 
-/// Returns what to add to an operator's error: the model's inputs that its indices are computed from.
+/// Returns the sentence to add to an operator's error: it names the model's inputs that its indices are computed from.
 pub(crate) fn sources_of_indices(operator: &Operator, graph: &Graph) -> String {
     const NAMED: usize = 4;
     // For an index in a body, the engine names the outer operator; then the index may come from anything that the body
@@ -153,7 +153,7 @@ fn check(indices: &[i64], size: usize, axis: usize, name: &str) -> TractResult<(
 }
 
 /// Checks the indices of several axes, and makes negative ones count from the beginning. Returns whether there were
-/// any.
+/// negative ones.
 fn from_the_beginning(indices: &mut Tensor, sizes: &[usize], first: usize, name: &str) -> TractResult<bool> {
     let axes = indices.shape().last().copied().unwrap_or(0).min(sizes.len());
     if axes == 0 {

@@ -23,7 +23,7 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("MatMulInteger", product);
 }
 
-/// tract's operator takes fifteen times as long, and its scale for zeros is 0 instead of 1.
+/// `DynamicQuantizeLinear`. tract's operator takes fifteen times as long, and its scale for zeros is 0 instead of 1.
 fn dynamic_quantize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let wire = Rewired::new(op, |name, target, inputs, _| target.wire_node(name, DynamicQuantize, inputs));
@@ -70,7 +70,7 @@ impl TypedOp for DynamicQuantize {
 /// takes longer than the product.
 const TOO_LARGE_TO_FOLD: usize = 1 << 20;
 
-/// tract's product, or this crate's for large weights.
+/// Returns tract's product, or this crate's for large weights.
 fn product(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let mut zeros = optional_inputs(node).skip(2);

@@ -1,4 +1,4 @@
-//! The operators of the framework, in which this crate's replace those of tract that are wrong.
+//! The operators of the framework. This crate's operators replace those of tract that are wrong.
 //!
 //! Three frameworks build on each other: tract's own; *corrected*, where operators that tract computes wrongly are
 //! replaced; and the one that parses files, where every operator that computes with numbers is also [`widened`].

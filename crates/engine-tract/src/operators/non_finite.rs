@@ -210,7 +210,8 @@ impl TypedOp for Special {
     as_op!();
 }
 
-/// Functions whose kernels are inaccurate for large numbers: they stop short of the function's limit, or overflow.
+/// Returns the exact function if tract's kernel for it is inaccurate for large numbers. Such kernels stop short of the
+/// function's limit, or overflow.
 fn exact_function(name: &str) -> Option<fn(f32) -> f32> {
     Some(match name {
         "Sigmoid" => |x| 1.0 / (1.0 + (-x).exp()),
@@ -275,7 +276,7 @@ fn region_mut<'a, T>(mut values: ArrayViewMutD<'a, T>, axes: &[usize], start: &[
     values
 }
 
-/// A softmax is NaN where its sum is NaN: where a value is NaN or infinity, or all of them are minus infinity.
+/// Corrects a softmax. It is NaN if its sum is NaN: if a value is NaN or infinity, or if all values are minus infinity.
 fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) {
     each_region(input.shape(), axes, |start| {
         let values = region(input.view(), axes, start);

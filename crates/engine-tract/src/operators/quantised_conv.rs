@@ -1,7 +1,7 @@
 //! Quantisation in optimised plans, and `QLinearConv`: a convolution in fp32 between bytes. tract's own operator
 //! computes sums for the zero points, and quantises one element at a time, which takes longer than the convolution.
 //!
-//! The fp32 numbers are the values of the bytes, so a result differs from the integer sum by one rounding at most.
+//! The fp32 numbers are the values of the bytes, so a result differs from the integer sum by at most one rounding.
 
 use opscope_model::Fidelity;
 use pulp::{Arch, Simd, WithSimd};
@@ -169,7 +169,7 @@ impl Byte for u8 {
     }
 }
 
-/// Far larger than any byte, so that adding a zero point cannot overflow.
+/// A number far larger than any byte, to which a zero point can be added without overflow.
 const FAR: i32 = 1 << 16;
 
 struct Rounded<'a, B> {

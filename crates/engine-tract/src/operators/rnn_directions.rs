@@ -39,7 +39,8 @@ pub(super) fn built(context: &ParsingContext, node: &NodeProto) -> TractResult<B
     }
 }
 
-/// tract computes with the default activations, whatever the file says, and neither clips nor couples gates.
+/// Refuses what tract does not read: it computes with the default activations, whatever the file says, and neither
+/// clips nor couples gates.
 pub(super) fn refuse_what_is_not_read(node: &NodeProto) -> TractResult<()> {
     let default: &[&str] = match node.op_type.as_str() {
         "LSTM" => &["Sigmoid", "Tanh", "Tanh"],

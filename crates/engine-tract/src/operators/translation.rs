@@ -1,4 +1,4 @@
-//! Operators of tract that are translated differently.
+//! Operators of tract whose translation this crate replaces.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Convolutions that tract computes slowly, with this crate's operator: those with many taps or groups, or with
+//! Computes the convolutions that are slow in tract with this crate's operator: those with many taps or groups, or with
 //! strides.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
 use crate::arithmetic::{Filters, SLACK};
 
-/// With fewer output positions, it is not worth it.
+/// With fewer output positions, this crate's operator is not worth its cost.
 const FEWEST_POSITIONS: usize = 16;
 const FEWEST_BY_CHANNEL: usize = 32;
 /// tract gathers an input once for all output channels: with many channels, gathering a few positions costs little.
@@ -93,7 +93,7 @@ impl Convolution {
         let part: [usize; 2] =
             std::array::from_fn(|axis| output[axis] + (size[axis] - 1) * dilations[axis] / strides[axis]);
         let phases = strides[0] * strides[1];
-        // If this is far more than the tensors have, the copy would be nearly all zeros.
+        // If this is far more than the number of elements of the tensors, the copy would be nearly all zeros.
         let copied = [channels[0], phases, part[0], part[1]].iter().try_fold(1usize, |all, dim| all.checked_mul(*dim));
         let of_tensors = shape.shape.iter().product::<usize>() + conv.pool_spec.output_channels * positions;
         if copied.is_none_or(|copied| copied > 8 * of_tensors) {

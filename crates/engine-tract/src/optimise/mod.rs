@@ -100,8 +100,8 @@ pub(crate) fn typed(model: InferenceModel) -> TractResult<TypedModel> {
     Ok(model)
 }
 
-/// tract is designed for streams: a recurrence's final state is the initial state of the next run, or of the next
-/// iteration if it is inside another body. In ONNX, each starts from its input.
+/// Makes recurrences start from their inputs, as in ONNX. tract is designed for streams: there, the final state of a
+/// recurrence is the initial state of the next run, or of the next iteration inside another body.
 fn forget_between_runs(model: &mut TypedModel) {
     for node in model.nodes_mut() {
         if let Some(scan) = node.op_as_mut::<Scan>() {
@@ -172,8 +172,8 @@ fn guarded(all: Optimizer, form: Form) -> Optimizer {
     Optimizer { passes: passes.map(|pass| Box::new(Followed::new(pass)) as _).collect(), ..all }
 }
 
-/// tract's passes that ask each operator for a better form of itself. Operators whose answer would be wrong are
-/// skipped, and one that fails to answer stays unchanged.
+/// tract's passes that ask each operator for a better form of itself. Operators whose better form would be wrong are
+/// skipped, and an operator that returns an error stays unchanged.
 #[derive(Clone)]
 struct Operators {
     rewrite: Rewrite,

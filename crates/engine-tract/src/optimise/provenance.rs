@@ -41,7 +41,7 @@ pub(crate) fn read(model: &TypedModel) -> Provenance {
     computed.map(|(outlet, label)| (*outlet, parse(label))).collect()
 }
 
-/// Adds values that comparing outputs has found earlier, where following the patches did not.
+/// Adds values that were found earlier by comparing outputs, for outlets where following the patches found none.
 pub(crate) fn add(carried: &mut Provenance, model: &TypedModel, graph: &Graph, known: &KnownOutputs) {
     if known.is_empty() {
         return;
@@ -90,7 +90,8 @@ impl Followed {
         moved.unwrap_or_else(|| model.outlet_label(outlet).map(parse).unwrap_or_default())
     }
 
-    /// Applies the effect of the last patch, if the engine has applied it: it drops a patch that it has seen before.
+    /// Applies the effect of the last patch if the engine has applied that patch. The engine drops a patch that it has
+    /// seen before.
     fn settle(&mut self, model: &TypedModel) {
         let Some(step) = self.last.take() else { return };
         let is_applied = model.nodes().len() == step.nodes

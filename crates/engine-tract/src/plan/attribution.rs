@@ -1,10 +1,10 @@
 //! Attribution: which operators of the file a kernel stands for.
 //!
-//! At exact fidelity a kernel's name says it. An optimiser names a fused kernel after any of the operators that were
-//! fused, so names alone would credit the wrong ones. It is known which values of the file each kernel computes (see
-//! [`provenance`](crate::optimise::provenance)): a kernel stands for the operators between these values and the values
-//! that other kernels compute. If several kernels are between the same values, their names and kinds decide, and the
-//! attribution is marked as inferred.
+//! At exact fidelity a kernel's name says which operator it stands for. An optimiser names a fused kernel after any of
+//! the operators that were fused, so names alone would credit the wrong ones. But it is known which values of the file
+//! each kernel computes (see [`provenance`](crate::optimise::provenance)). So a kernel stands for the operators between
+//! these values and the values that other kernels compute. If several kernels are between the same values, their names
+//! and kinds decide, and the attribution is marked as inferred.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -48,7 +48,7 @@ pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> At
     let regions = Regions::of(graph, steps);
     let mut groups = regions.groups();
     for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.only_layout) {
-        // Its output is that of the step before it.
+        // The output of such a step is that of the step before it.
         let before = step.feeds_from.first().map(|from| from.index());
         if let Some(from) = before.filter(|from| regions.made[*from] == regions.made[index]) {
             groups[index] = groups[from].clone();
@@ -212,7 +212,7 @@ impl<'a> Regions<'a> {
         matrix.or(named).or(candidates.last().copied())
     }
 
-    /// Returns what a step stands for if its output is no value of the file.
+    /// Returns what a step stands for if its output is not a value of the file.
     fn inner_group(&self, step: usize) -> Vec<Attribution> {
         let candidates = self.candidates(step);
         let Some(operator) = self.counts_for(step) else {

@@ -43,8 +43,8 @@ pub(crate) fn kernels(graph: &Graph, plan: &TypedSimplePlan, fidelity: Fidelity,
     let mut kernel_of = vec![NO_KERNEL; model.nodes().len()];
     let mut executed = Vec::new();
     for &node in plan.order_without_consts() {
-        // An input that an operator passes on unchanged (`Identity`) is also that operator's output: then it is a
-        // kernel.
+        // An input that an operator passes on unchanged (`Identity`) is also that operator's output. In this case it is
+        // a kernel.
         let is_seen = !model.node(node).op_is::<TypedSource>() || values.keys().any(|outlet| outlet.node == node);
         if is_seen && !graph.operators.is_empty() {
             kernel_of[node] = KernelId::new(executed.len() as u32);

@@ -11,7 +11,7 @@ use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::tensors::view;
 
-/// For each value of the file, tract's outlet that carries it.
+/// The outlet of tract that carries each value of the file.
 pub(crate) type Outlets = HashMap<ValueId, OutletId>;
 
 /// The values of a run around one of its nodes.

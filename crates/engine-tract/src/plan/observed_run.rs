@@ -136,8 +136,8 @@ impl ObservedRun<'_> {
         Ok(outputs)
     }
 
-    /// Executes the rest of the plan node by node, from the node at which tract's execution ended, with that node's
-    /// inputs.
+    /// Executes the rest of the plan node by node, from the node at which tract's execution ended. `inputs` are that
+    /// node's inputs.
     fn step_through(&self, state: &mut TypedSimpleState, inputs: TVec<TValue>) -> TractResult<()> {
         let steps = self.plan.order().iter().zip(self.plan.flushed());
         let mut rest = steps.skip_while(|(node, _)| **node != self.last.get());
@@ -189,8 +189,8 @@ impl ObservedRun<'_> {
         Ok(())
     }
 
-    /// Lets tract run the whole plan, because it learns shapes during the run. The values that it holds are hidden
-    /// then.
+    /// Lets tract run the whole plan, because tract finds out shapes during the run. It then hides the values that it
+    /// holds.
     fn within(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| -> TractResult<TVec<TValue>> {
             self.last.set(node.id);

@@ -35,7 +35,7 @@ pub(crate) struct Source {
     pub proto: Arc<pb::ModelProto>,
     /// How far it is rewritten. `None` at exact fidelity, where each operator of the file is a step of its own.
     pub form: Option<Form>,
-    /// What is known about the rewritten model's values in addition.
+    /// Additional knowledge about the values of the rewritten model.
     pub known: Arc<KnownOutputs>,
 }
 
@@ -179,7 +179,7 @@ fn initializers(graph: &Graph, parsed: &ParseResult) -> Vec<(ValueId, Weak<Tract
     initializers.filter_map(tensor).collect()
 }
 
-/// Returns where these same tensors are constants of a model; tensors derived from them do not count.
+/// Returns the outlets of a model where these same tensors are constants. Tensors derived from them do not count.
 fn used(tensors: &[(ValueId, Weak<TractTensor>)], model: &TypedModel) -> Vec<(ValueId, OutletId)> {
     let known: HashMap<_, ValueId> = tensors.iter().map(|(value, tensor)| (tensor.as_ptr(), *value)).collect();
     let constants = model.nodes().iter().filter_map(|node| Some((node.id, node.op_as::<Const>()?)));

@@ -1,4 +1,4 @@
-//! The branch that an `If` takes, if the inputs decide that before a run: then the branch replaces the `If`.
+//! The branch that an `If` takes. If the inputs decide this before a run, the branch replaces the `If`.
 //!
 //! ONNX allows the two branches to return tensors of different ranks, as in voice models that take one window or many.
 //! tract requires one rank. If the condition is known when a plan is made, the other branch is dropped, so that it does

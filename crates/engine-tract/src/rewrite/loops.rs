@@ -1,4 +1,4 @@
-//! Loops whose end is known, unrolled: the iterations replace the `Loop`, one after the other.
+//! Unrolls loops whose end is known: the iterations replace the `Loop`, one after another.
 //!
 //! tract has no `Loop`. If the inputs decide how often a loop runs, its body is repeated that many times. If the body
 //! computes the condition, that must be known after each iteration, so such a loop is unrolled one iteration at a time.
@@ -37,7 +37,7 @@ pub(crate) struct Counted {
     rest: Option<i64>,
 }
 
-/// Returns the loops of the main graph for which it is known how often they run, or that they run once more.
+/// Returns those loops of the main graph of which it is known how often they run, or that they run at least once more.
 pub(crate) fn counted(proto: &ModelProto, parsed: &ParseResult) -> Vec<Counted> {
     let Some(main) = &proto.graph else { return Vec::new() };
     let mut nodes = main.node.len();
@@ -204,7 +204,7 @@ impl Unrolled {
         let before = written_before(node);
         let mut collected: Vec<Vec<String>> = collected(node, body.output.len() - 1 - carried);
         let mut unrolled = Self { nodes: Vec::new(), initializers: Vec::new(), opset };
-        // Each initializer once for all iterations.
+        // Each initializer exists once for all iterations.
         let shared: HashMap<String, String> = body
             .initializer
             .iter()

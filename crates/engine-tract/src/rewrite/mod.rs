@@ -45,7 +45,7 @@ pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelPro
     Ok(proto)
 }
 
-/// Rewrites what tract interprets differently.
+/// Rewrites what tract interprets differently from ONNX.
 struct Writer {
     opset: i64,
     /// How many outputs without a name have received one.
@@ -95,8 +95,8 @@ impl Writer {
     }
 }
 
-/// Gives every node of a body a name that no other node of the body has, and no value that enters it: tract derives
-/// names from both.
+/// Gives every node of a body a name that neither another node of the body nor a value that enters the body has,
+/// because tract derives names from both.
 fn name_nodes(body: &mut GraphProto) {
     let mut taken = HashSet::new();
     taken.extend(body.input.iter().map(|input| input.name.clone()));

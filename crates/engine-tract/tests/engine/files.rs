@@ -59,7 +59,7 @@ pub fn run(plan: &dyn Plan, inputs: &[Tensor]) -> Result<Vec<Tensor>, EngineErro
     Ok((0..outputs.len()).map(|index| outputs.view(index).to_tensor().unwrap()).collect())
 }
 
-/// Returns how much two correct implementations may differ.
+/// Returns by how much two correct implementations may differ.
 pub fn tolerance(dtype: DType) -> Tolerance {
     match dtype {
         DType::F32 => Tolerance { absolute: 0.0, relative: 1e-3, of_max: 5e-5 },

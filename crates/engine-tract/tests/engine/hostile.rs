@@ -41,8 +41,8 @@ fn outcomes(bytes: Vec<u8>) -> Vec<Result<(), EngineError>> {
     FIDELITIES.map(attempt).into()
 }
 
-/// `OPSCOPE_SEEDS=1000..20000` draws others, and records each of them in the file `OPSCOPE_AT`, which shows the one
-/// that ended the process.
+/// `OPSCOPE_SEEDS=1000..20000` draws other models, and records each seed in the file `OPSCOPE_AT`, which then shows the
+/// one that ended the process.
 #[test]
 fn drawn_models_run_or_are_refused_within_their_budget() {
     let seeds = std::env::var("OPSCOPE_SEEDS").unwrap_or_else(|_| "0..500".to_owned());
@@ -186,7 +186,7 @@ fn nodes_that_are_no_tree_are_refused() {
     }
 }
 
-/// The rank of what a branch takes from outside is known only once the inputs are.
+/// The rank of a value that a branch takes from outside is known only once the inputs are known.
 #[test]
 fn what_is_not_allowed_is_refused_inside_of_a_branch_as_well() {
     let branch =
@@ -209,7 +209,7 @@ fn what_is_not_allowed_is_refused_inside_of_a_branch_as_well() {
     }
 }
 
-/// With `ceil_mode` the last step of a pool may have elements of the input and none besides.
+/// With `ceil_mode` the last step of a pool may extend beyond the input.
 #[test]
 fn a_kernel_may_reach_over_the_end_of_the_input_where_its_output_is_rounded_up() {
     let pool = |ceil_mode| {

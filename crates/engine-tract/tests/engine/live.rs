@@ -1,4 +1,4 @@
-//! What an observer may switch on during a run, and what it then sees of the run.
+//! What an observer may switch on during a run, and what it then sees of that run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -66,7 +66,7 @@ fn a_mask_that_is_switched_in_the_middle_of_a_run_is_obeyed_from_the_next_dispat
         let note = |side: &'static str, dispatch: &Dispatch<'_>| {
             calls.lock().unwrap().push((side, dispatch.kernel.id.index()));
             match (side, dispatch.kernel.id.index()) {
-                // The other side of the same dispatch is also queried again.
+                // The interest in `after` of the same dispatch is also queried again.
                 ("before", 1) => after.set_all(true),
                 ("after", 2) => {
                     after.set_all(false);
@@ -91,7 +91,7 @@ fn a_mask_that_is_switched_in_the_middle_of_a_run_is_obeyed_from_the_next_dispat
     }
 }
 
-/// `y = -(x * x) + 1 / (x * x)`: the quotient is the last to take the square.
+/// `y = -(x * x) + 1 / (x * x)`: the quotient is the last operator that takes the square.
 fn shared_square(fidelity: Fidelity) -> (Arc<Graph>, Arc<dyn Plan>, Vec<Tensor>) {
     let graph = Builder::default()
         .input("x", Float, &[D::N(2)])

@@ -108,7 +108,7 @@ fn at_exact_fidelity_operators_that_compare_hand_nan_on() {
         .graph();
     let input = [Tensor::from_f32(vec![5], &x).unwrap()];
     assert_close(&values(&outputs(&clip, &input, Fidelity::Exact)[0]), &[NAN, 2.0, -1.0, -1.0, 2.0], "Clip");
-    // This one compares with an ordinary `Where`, so that NaN is not above the threshold.
+    // This operator compares with an ordinary `Where`, so NaN is not above the threshold.
     assert_unary("ThresholdedRelu", &[], &x, &[0.0, INF, 0.0, 0.0, 3.0], &exact);
     for (op_type, expected) in [("Max", [NAN, NAN, 1.0]), ("Min", [NAN, NAN, -4.0])] {
         let graph = Builder::default()
@@ -367,7 +367,7 @@ fn fp16_is_computed_in_fp32_and_stays_fp16() {
 
 #[test]
 fn roundings_to_fp16_that_a_file_asks_for_are_kept_at_every_fidelity() {
-    // 2048 + 1 is 2048 in fp16, so that adding 1 four times changes nothing.
+    // 2048 + 1 is 2048 in fp16, so adding 1 four times changes nothing.
     let graph = Builder::default()
         .input("x", DataType::Float16, &dims(&[1]))
         .input("one", DataType::Float16, &dims(&[1]))
@@ -403,7 +403,7 @@ fn a_product_in_fp16_and_the_constant_added_to_it_are_rounded_once_in_an_optimis
             .output("y");
         if is_product_read_twice { graph.output("p") } else { graph }.graph()
     };
-    // 2048 + 1 is 2048 in fp16, and so is adding 1 to that; 2050 is what one rounding makes of 2048 + 1 + 1.
+    // 2048 + 1 is 2048 in fp16, and so is the result of adding 1 again. With a single rounding, 2048 + 1 + 1 is 2050.
     let input = [halves(&[1, 2], &[0x6800, 0x3c00])];
     let (even, next) = (halves(&[1, 1], &[0x6800]), halves(&[1, 1], &[0x6801]));
     assert_eq!(outputs(&graph("Add", false), &input, Fidelity::Exact)[0].bytes(), even.bytes());
@@ -415,7 +415,7 @@ fn a_product_in_fp16_and_the_constant_added_to_it_are_rounded_once_in_an_optimis
             [even.bytes(); 2],
             "{fidelity}: the product is an output, too"
         );
-        // Nothing rounds what a comparison gets, so the product is rounded before it.
+        // Nothing rounds the inputs of a comparison, so the product is rounded before it.
         assert_eq!(outputs(&graph("Greater", false), &input, fidelity)[0].bytes(), [0], "{fidelity}: 2048 > 2048");
     }
 }
@@ -427,7 +427,7 @@ fn a_softmax_of_fp16_rounds_where_onnx_does() {
         .node("softmax", "Softmax", &["x"], &["y"])
         .output("y")
         .graph();
-    // The second row is minus infinity throughout: it has no sum.
+    // The second row is minus infinity throughout, so it has no sum.
     let input = halves(&[2, 3], &[0x3c00, 0x4000, 0x4200, 0xfc00, 0xfc00, 0xfc00]);
     for fidelity in FIDELITIES {
         let found = outputs(&graph, std::slice::from_ref(&input), fidelity);

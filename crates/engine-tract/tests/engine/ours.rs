@@ -66,7 +66,7 @@ impl Window {
         ]
     }
 
-    /// The sums of products, in plain loops.
+    /// Returns the sums of products, computed in plain loops.
     fn sums(&self, x: &[f64], w: &[f64], bias: &[f64]) -> Vec<f64> {
         let [height, width] = self.output();
         let [from, to] = self.channels.map(|channels| channels / self.groups);

@@ -215,7 +215,7 @@ fn a_size_beside_an_open_dimension_is_a_hint_and_another_one_is_noted() {
         assert_eq!(plan.notes(), ["input 'x' is declared as [n, 3]; it runs with [1, 2], which the graph takes"]);
         assert_eq!(run(&*plan, &other).unwrap()[0].shape(), [1, 2]);
     }
-    // If the graph cannot take it, the error is about what the file declares.
+    // If the graph cannot take the size, the error is about the declared size.
     let graph = Builder::default()
         .input("x", DataType::Float, &[D::S("n"), D::N(3)])
         .initializer(floats("w", &[3, 2], &[1.0; 6]))

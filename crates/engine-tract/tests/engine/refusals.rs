@@ -172,7 +172,7 @@ fn a_failure_in_a_run_names_the_node() {
 
 #[test]
 fn an_index_out_of_range_is_no_row_of_another_block() {
-    // On an axis behind another one, the kernel would find the next block's row there.
+    // On an axis after another one, the kernel would read the next block's row there.
     let graph = Builder::default()
         .input("x", DataType::Float, &[D::N(2), D::N(3)])
         .input("at", DataType::Int64, &[D::N(1)])

@@ -98,8 +98,8 @@ impl Cell<'_> {
         state.iter_mut().zip(&*let_out).for_each(|(state, let_out)| *state *= let_out);
     }
 
-    /// Computes the new state from the parts of the input and of the state; and from the product with the reset state,
-    /// if the reset comes before the product.
+    /// Computes the new state from the parts of the input and of the state. If the reset comes before the product,
+    /// `of_reset` is the product with the reset state.
     fn gru(&self, gates: &mut [f32], [x, h]: [&[f32]; 2], of_reset: Option<&[f32]>, state: &mut [f32]) {
         let hidden = self.recurrence.hidden;
         let (kept, rest) = gates.split_at_mut(hidden);

@@ -45,8 +45,8 @@ fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     general(context, node, Fidelity::Exact)
 }
 
-/// This crate's operator for fp32. tract's runs a plan for each step, and its activations are approximations whose
-/// errors add up.
+/// Returns this crate's operator for fp32. tract's operator runs a plan for each step, and its activations are
+/// approximations whose errors add up.
 fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> TractResult<Built> {
     let is_default = rnn_directions::refuse_what_is_not_read(node).is_ok();
     let lengths = optional_inputs(node).nth(4).flatten();
@@ -71,8 +71,8 @@ fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> Tr
     Ok((Box::new(wired.on(inner)), closures))
 }
 
-/// tract's LSTM with states that its optimiser keeps apart: if state and cell start with the same numbers, it would
-/// merge them into one value, and then get its axes wrong.
+/// Returns tract's LSTM with states that tract's optimiser keeps apart. If state and cell start with the same numbers,
+/// it would otherwise merge them into one value, and then get the axes of that value wrong.
 fn with_states(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     const STATES: std::ops::Range<usize> = 5..7;
     let (op, closures) = rnn_directions::built(context, node)?;
@@ -107,7 +107,7 @@ fn with_states(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
     Ok((Box::new(wired.on(inner)), closures))
 }
 
-/// A value that is passed on unchanged, and that the optimiser does not merge with an equal one.
+/// An operator that passes its value on unchanged, and that the optimiser does not merge with an equal one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Apart;
 

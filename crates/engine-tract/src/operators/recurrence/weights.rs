@@ -48,8 +48,8 @@ impl Recurrence {
         })
     }
 
-    /// Returns some columns of the weights of a direction. ONNX has one row per gate; quantized weights have one column
-    /// per gate.
+    /// Returns some columns of the weights of a direction. In ONNX the gates are rows. In quantized weights they are
+    /// columns.
     fn weights(
         &self,
         tensor: &Tensor,

@@ -58,7 +58,7 @@ impl<'a> Decomposition<'a> {
         }
     }
 
-    /// Refuses an attribute with any other value.
+    /// Refuses the operator if an attribute has any other value than this.
     pub(super) fn refuse_unless(&self, name: &str, expected: i64) -> TractResult<()> {
         match self.int(name, expected) == expected {
             true => Ok(()),

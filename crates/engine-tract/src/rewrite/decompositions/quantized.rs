@@ -95,7 +95,8 @@ fn of_one(
     give_quantized(decomposition, &value, 3)
 }
 
-/// Since version 13 over one axis; before, over `axis` and all axes after it. The attribute `opset` is the version.
+/// Decomposes a softmax. Since version 13 it is over one axis, and before over `axis` and all axes after it. The
+/// attribute `opset` is the version.
 pub(super) fn softmax(decomposition: &mut Decomposition<'_>) -> TractResult<()> {
     let axis = decomposition.int("axis", -1);
     if decomposition.int("opset", 13) < 13 && axis != -1 {
