@@ -1,4 +1,4 @@
-//! Which files are opened or refused, and how much is read.
+//! Which files are opened or refused, and how much of them is read.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -51,7 +51,7 @@ fn no_more_than_the_bound_is_read() {
     // The file has this length, but no blocks on the disk.
     fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(read(&path, 1 << 20).unwrap_err().kind(), ErrorKind::FileTooLarge);
-    // This is a file of the system, whose length is 0.
+    // This is a file of the system, and its length is 0.
     let status = read(Path::new("/proc/self/status"), 1 << 20).unwrap();
     assert!(status.starts_with(b"Name:"));
     assert_eq!(read(Path::new("/proc/self/status"), 10).unwrap_err().kind(), ErrorKind::FileTooLarge);

@@ -1,4 +1,4 @@
-//! A job with a debugger beside a profiler or a dumper.
+//! A job with a debugger in addition to a profiler or a dumper.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

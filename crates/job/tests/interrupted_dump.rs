@@ -1,4 +1,4 @@
-//! A job with a dump that ends before its last run: the dump says so, in every format.
+//! A job whose dump ends before the last run. The dump says so, in every format.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn a_dump_that_is_interrupted_inside_of_a_run_says_what_is_missing_of_it() {
         let manifest = manifest(&root);
         assert!(!manifest.complete, "{format:?}");
         assert!(manifest.runs[0].failure.as_ref().unwrap().contains("interrupted"), "{manifest:?}");
-        // It ends before the first operator, whose input is kept.
+        // The run ends before the first operator, and the input of that operator is kept.
         assert_eq!((manifest.tensors, manifest.missing_count), (1, 16), "{format:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Which values kernels are found to compute if two right computations of a value differ by a step.
 
-// The embedded engine's tests make their models with it, too.
+// The embedded engine's tests also build their models with this.
 #[allow(dead_code)]
 #[path = "../../engine-tract/tests/engine/builder.rs"]
 mod builder;
@@ -21,7 +21,7 @@ fn session(graph: &Arc<Graph>, fidelity: Fidelity) -> Session {
     Session::with_graph(Arc::clone(graph), &LoadOptions::new(fidelity, NonZeroUsize::MIN)).unwrap()
 }
 
-/// The values that the optimised plan of a graph is found to compute on this input, with these steps.
+/// Returns the values that the optimised plan of a graph is found to compute on this input, with these steps.
 fn found(graph: &Arc<Graph>, input: &Tensor, steps: &ValueSteps) -> Vec<FoundOutput> {
     let inputs = [vec![input.clone()]];
     let (optimised, exact) = (session(graph, Fidelity::Optimised), session(graph, Fidelity::Exact));
@@ -34,7 +34,7 @@ fn has(outputs: &[FoundOutput], graph: &Graph, name: &str) -> bool {
     outputs.iter().flat_map(|output| &output.values).any(|found| found.value == value && found.same_order)
 }
 
-/// Asserts that values are recognised by the steps in which the file computes them and not without.
+/// Asserts that values are recognised with the steps in which the file computes them, and not without steps.
 #[track_caller]
 fn assert_recognised_by_steps(graph: &Arc<Graph>, input: &Tensor, names: &[&str]) {
     let with_steps = found(graph, input, &ValueSteps::of(graph).unwrap());
@@ -45,14 +45,14 @@ fn assert_recognised_by_steps(graph: &Arc<Graph>, input: &Tensor, names: &[&str]
     }
 }
 
-/// An initializer of one number, or of rows of numbers, of 8 bits.
+/// Returns an initializer of one number, or of rows of numbers, of 8 bits.
 fn bytes(name: &str, dims: &[i64], values: impl Iterator<Item = i32>) -> TensorProto {
     let (name, dims, data_type) = (name.to_owned(), dims.to_vec(), DataType::Int8 as i32);
     TensorProto { name, dims, data_type, int32_data: values.collect(), ..TensorProto::default() }
 }
 
-/// A quantised multiplication of 256 rows of 16 numbers, and what it is dequantised to. One product in 12 lies in the
-/// middle between two integers, as exactly as its scales can be multiplied.
+/// Returns a quantised multiplication of 256 rows of 16 numbers, which is dequantised again. One product in 12 is
+/// halfway between two integers, as exactly as its scales can be multiplied.
 fn quantised() -> Arc<Graph> {
     let mut random = fastrand::Rng::with_seed(1);
     let one = [("x_scale", 0.0078), ("w_scale", 0.013), ("y_scale", 0.0012168)];
@@ -81,7 +81,7 @@ fn integers_of_8_bits_and_what_they_are_dequantised_to_may_be_a_step_apart() {
     let graph = quantised();
     assert_recognised_by_steps(&graph, &input, &["product", "y"]);
 
-    // What a verification keeps is not learnt by them.
+    // The values that a verification keeps are not found with these steps.
     let options = VerifyOptions { when: Verify::On, ..VerifyOptions::default() };
     let (verification, _) = verify(&session(&graph, Fidelity::Optimised), &[input], 1, &options).unwrap();
     assert!(verification.wrong.is_empty(), "{:?}", verification.wrong);

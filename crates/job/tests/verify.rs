@@ -15,9 +15,9 @@ use opscope_model::testing::{FakeEngine, FakePlan, GraphBuilder, floats, kernels
 /// How a form of the plan is wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
-    /// In every run.
+    /// It is wrong in every run.
     Always,
-    /// From the second run on, like a plan that reuses data of the first.
+    /// It is wrong from the second run on, like a plan that reuses data of the first.
     Later,
     /// It cannot be planned.
     Refused,
@@ -26,7 +26,8 @@ enum Fault {
 /// The forms of the engine's plans.
 const FORMS: [&str; 3] = ["every rewrite", "fewer rewrites", "no rewrites"];
 
-/// A model that adds one, on an engine that gives twice as much where it has a fault, and an input of zeros.
+/// Returns a model that adds one, on an engine that returns twice the right result if a form has a fault, and an input
+/// of zeros.
 fn faulty(faults: &[(&'static str, Fault)]) -> (Session, Arc<FakeEngine>, Vec<Tensor>) {
     let all = Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true, skip: true };
     faulty_with(all, faults)
@@ -68,7 +69,7 @@ fn verified(faults: &[(&'static str, Fault)], when: Verify) -> (Verification, Se
     (verification, other.unwrap_or(session), inputs)
 }
 
-/// An engine of another name, which gives so many times what is right.
+/// Returns an engine of another name, which returns the right result times `factor`.
 fn other_engine(factor: f32) -> Arc<dyn Engine> {
     Arc::new(FakeEngine::new(&["only"], move |graph, options| {
         Ok(FakePlan::new(graph, kernels(graph, &[&["increment"]]), options.fidelity, move |_, inputs| {
@@ -94,7 +95,7 @@ fn another_engine_is_the_reference_and_the_first_form_that_gives_its_outputs_run
         let name = format!("{} {}", reference.name(), reference.version());
         assert_eq!(verification.reference.as_ref(), Some(&name));
         assert!(wrong > 0 || verification.sentence().starts_with(&format!("the outputs are those of {name}, ")));
-        // Also the exact plan is compared, element by element.
+        // The exact plan is also compared, element by element.
         let Outcome::Right { outputs, .. } = &verification.outcome else { unreachable!() };
         assert_eq!(outputs.len(), 1);
     }
@@ -140,7 +141,7 @@ fn a_reference_that_does_not_run_the_model_is_said() {
     assert!(because.contains("it does not run the model") && because.contains("no such operator"), "{because}");
 }
 
-/// What a session's second run gives.
+/// Returns the outputs of a session's second run.
 fn second_run(session: &Session, inputs: &[Tensor]) -> Vec<f32> {
     session.run(inputs, &[]).unwrap();
     floats(&session.run(inputs, &[]).unwrap()[0])
@@ -239,7 +240,7 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     assert!(verify(&session, &larger, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
     assert!(verify(&session, &inputs, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
 
-    // Other elements may take another way through a kernel. The result that is kept is that of the last ones.
+    // Other elements may take another path through a kernel. The cache keeps the result for the last ones.
     let other = vec![Tensor::from_f32(vec![1, 4], &[f32::NAN, 1.0, 2.0, 3.0]).unwrap()];
     let is_kept = |inputs: &[Tensor]| {
         verify(&session, inputs, 1, &options(Verify::Auto)).is_some_and(|(found, _)| found.kept_since.is_some())
@@ -249,7 +250,7 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
         [true, false, true, false, true]
     );
 
-    // A result by another rule counts as none.
+    // A result of another version of the schema does not count.
     for file in std::fs::read_dir(kept.path().join("opscope")).unwrap() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -258,17 +259,17 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     }
     assert!(verify(&session, &inputs, 1, &options(Verify::Auto)).is_some_and(|(found, _)| found.kept_since.is_none()));
 
-    // A file that was cut short counts as none.
+    // A truncated file does not count.
     for file in std::fs::read_dir(kept.path().join("opscope")).unwrap() {
         std::fs::write(file.unwrap().path(), "{").unwrap();
     }
     assert!(verify(&session, &inputs, 1, &options(Verify::Auto)).is_some_and(|(found, _)| found.kept_since.is_none()));
 }
 
-/// What the kernels of a plan compute, by the operation.
+/// Returns what a kernel of a plan computes, by its operation.
 type Compute = fn(&str, &[f32]) -> Vec<f32>;
 
-/// `x` minus 20, a Sigmoid of it, and the second half of that: values from 2e-9 to 6e-9.
+/// Returns a graph of `x` minus 20, a Sigmoid of it, and the second half of that: values from 2e-9 to 6e-9.
 fn saturated() -> Graph {
     let graph = GraphBuilder::new("saturated").input("x", &[8]).operator("shift", "Sub", &["x"], &["logits"]);
     let graph = graph.operator("sigmoid", "Sigmoid", &["logits"], &["p"]);
@@ -287,7 +288,7 @@ fn right(op: &str, x: &[f32]) -> Vec<f32> {
     }
 }
 
-/// The Softmax over groups of this many elements, each this far from the next.
+/// Returns the Softmax over groups of `elements` elements, which are `apart` positions apart.
 fn softmax(x: &[f32], elements: usize, apart: usize) -> Vec<f32> {
     let group = |index: usize| index / (elements * apart) * apart + index % apart;
     let sum = |wanted: usize| -> f32 {
@@ -296,7 +297,7 @@ fn softmax(x: &[f32], elements: usize, apart: usize) -> Vec<f32> {
     x.iter().enumerate().map(|(index, x)| x.exp() / sum(group(index))).collect()
 }
 
-/// Verifies a model on an engine whose own plan computes otherwise than the exact one.
+/// Verifies a model on an engine whose own plan computes something else than the exact one.
 fn planted(graph: Graph, groups: &[&[&str]], shows_values: bool, wrong: Compute) -> Verification {
     let kernels = kernels(&graph, groups);
     planted_with(graph, kernels.clone(), kernels, shows_values, wrong)
@@ -346,14 +347,14 @@ fn what_an_approximated_sigmoid_rounds_near_zero_is_no_difference() {
         assert!(outputs[0].of_largest.unwrap() > 50.0, "{outputs:?}");
         assert!(verification.details().is_empty(), "only one plan was tried");
     }
-    // The same values that do not come out of a bounded function.
+    // The same values, which here do not come out of a bounded function.
     let graph = GraphBuilder::new("free").input("x", &[8]).operator("free", "Exp", &["x"], &["y"]).output("y").build();
     let free: Compute = |_, x| x.iter().map(|x| x * 1e-9 + 4e-7).collect();
     let verification = planted_right(graph, free);
     assert_eq!(verification.wrong.len(), 1, "{verification:?}");
 }
 
-/// As [`planted`], for a model of one operator that gives its input, smaller.
+/// Works as [`planted`], for a model whose only operator returns its input, scaled down.
 fn planted_right(graph: Graph, wrong: Compute) -> Verification {
     let kernels = kernels(&graph, &[&["free"]]);
     let named: Arc<[Kernel]> =

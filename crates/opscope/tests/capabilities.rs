@@ -10,7 +10,7 @@ use opscope::model::{Capabilities, EngineError, Fidelity, LoadOptions};
 use opscope::tensor::Tensor;
 use opscope_model::testing::{FakeEngine, FakePlan, GraphBuilder, kernels};
 
-/// A model of one operator that gives its input, on an engine that can do no more than this.
+/// Returns a session with a model of one operator that returns its input, on an engine with only these capabilities.
 fn session(capabilities: Capabilities) -> Session {
     session_of(capabilities, |engine| engine)
 }

@@ -13,10 +13,10 @@ use opscope::tensor::{Tensor, TensorView};
 use opscope::{Chain, Session};
 use opscope_clock::Ticks;
 
-/// A call: of which observer, at which kernel, with which tensors.
+/// The calls: the observer, the method, the kernel, and the tensors of each.
 type Log = Arc<Mutex<Vec<(&'static str, &'static str, usize, Vec<Tensor>)>>>;
 
-/// An observer that notes its calls, and acts.
+/// An observer that records its calls, and acts.
 struct Scribe<F> {
     name: &'static str,
     interest: Interest,
@@ -94,13 +94,13 @@ impl Place {
         Ok((0..outputs.len()).map(|slot| outputs.view(slot).to_tensor().unwrap()).collect())
     }
 
-    /// The calls of one observer, without the tensors.
+    /// Returns the calls of one observer, without the tensors.
     fn calls(&self, name: &str) -> Vec<(&'static str, usize)> {
         let log = self.log.lock().unwrap();
         log.iter().filter(|call| call.0 == name).map(|call| (call.1, call.2)).collect()
     }
 
-    /// The tensors that one observer got.
+    /// Returns the tensors that one observer got.
     fn given(&self, name: &str, what: &str, kernel: usize) -> Vec<Tensor> {
         let log = self.log.lock().unwrap();
         log.iter().find(|call| (call.0, call.1, call.2) == (name, what, kernel)).unwrap().3.clone()
@@ -157,7 +157,7 @@ fn what_the_first_replaces_is_what_the_second_sees_and_the_run_continues_with() 
     let zeros = |tensor: &Tensor| Tensor::new(tensor.dtype(), tensor.shape().to_vec(), vec![0; tensor.bytes().len()]);
     let blank_in = [zeros(&place.given("b", "before", 0)[0]).unwrap()];
     let blank_out = vec![zeros(&place.given("b", "after", 3)[0]).unwrap()];
-    // A value that is not replaced keeps its place.
+    // The inputs that are not replaced are passed as they were.
     let inputs: Vec<Tensor> =
         blank_in.iter().cloned().chain(place.given("b", "before", 0).into_iter().skip(1)).collect();
     let changer =
@@ -213,7 +213,7 @@ fn what_the_first_skips_the_second_sees_only_as_outputs() {
     assert_eq!(place.given("witness", "after", 2), outputs);
 }
 
-/// Says that everything can be kept.
+/// Live values that can all be kept.
 struct Keeper;
 
 impl LiveValues for Keeper {
@@ -232,7 +232,7 @@ impl LiveValues for Keeper {
     }
 }
 
-/// Shows a chain values that can be kept.
+/// An observer that shows a chain values that can be kept.
 struct WithKeeper<'a>(Chain<'a>);
 
 impl RunObserver for WithKeeper<'_> {

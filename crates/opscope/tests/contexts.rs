@@ -238,7 +238,7 @@ fn a_context_gets_the_kinds_that_it_wants_and_nothing_before_it_is_started_or_af
     }
 }
 
-/// Profiles two runs of a session, and returns what the recording says of them, without ticks.
+/// Profiles two runs of a session, and returns their facts in the recording, without ticks.
 fn profiled(session: &Session, inputs: &[Tensor]) -> (Recording, Vec<DispatchRecord>, Vec<String>) {
     let root = tempfile::tempdir().unwrap();
     let mut options = ProfilerOptions::default();

@@ -1,4 +1,4 @@
-//! Debuggers that are killed in the middle of what they do, while a program runs models in parallel: every run ends, with
+//! Debuggers that are killed in the middle of their work, while a program runs models in parallel: every run ends with
 //! the right outputs, and no thread is left.
 //!
 //! 40 debuggers are killed; `OPSCOPE_KILLS=500` asks for more. `OPSCOPE_SEED` repeats the choices of a run.
@@ -28,7 +28,7 @@ const SEED: &str = "OPSCOPE_SEED";
 /// Far longer than the test: runs must be released because the connection closed.
 const LEASE: Duration = Duration::from_secs(3600);
 
-/// How long a run may take that is not stopped, on a busy machine.
+/// How long a run that is not stopped may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
@@ -50,7 +50,7 @@ fn runs_end_with_the_right_outputs_however_their_debuggers_die() {
     for _ in 0..kills {
         let victim = Victim::start(&socket, random.u64(..));
         if random.u8(..4) == 0 {
-            // While it connects and attaches.
+            // The debugger is killed while it connects and attaches.
             thread::sleep(Duration::from_micros(random.u64(..30_000)));
         } else {
             victim.wait_until_attached();
@@ -71,7 +71,7 @@ fn runs_end_with_the_right_outputs_however_their_debuggers_die() {
     assert!(said.iter().any(named), "the log names what was not acknowledged: {said:?}");
 }
 
-/// Prints how to repeat what failed.
+/// Prints how to repeat a failure.
 struct TellSeed(u64);
 
 impl Drop for TellSeed {
@@ -82,7 +82,7 @@ impl Drop for TellSeed {
     }
 }
 
-/// A plan with its outputs when nothing observes it.
+/// A plan, with its outputs in a run without an observer.
 struct Subject {
     session: Session,
     plan: Arc<dyn Plan>,
@@ -90,7 +90,7 @@ struct Subject {
     outputs: Vec<Tensor>,
 }
 
-/// Two models at both fidelities, whose outputs are those of another implementation.
+/// Returns two models at both fidelities. Their outputs are those of another implementation.
 fn subjects() -> Vec<Arc<Subject>> {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
     let tensor = |name: &str| npy::read_file(&models.join(name)).unwrap();
@@ -132,7 +132,7 @@ struct Program {
 struct Shared {
     stop: AtomicBool,
     next: AtomicU64,
-    /// How many runs each thread has ended.
+    /// The number of runs that each thread has completed.
     ended: Mutex<[u64; 8]>,
     one_more: Condvar,
 }
@@ -154,11 +154,11 @@ impl Program {
         Self { shared, threads }
     }
 
-    /// Waits until each thread has ended a run that began after this was called.
+    /// Waits until each thread has completed a run that began after this call.
     fn every_thread_ends_a_run(&self) {
         let until = Instant::now() + PATIENCE;
         let mut ended = self.shared.ended.lock().unwrap();
-        // The first of the two may have begun before.
+        // The first of the two may have begun before this call.
         let goal = ended.map(|runs| runs + 2);
         while ended.iter().zip(goal).any(|(runs, goal)| *runs < goal) {
             let left = until.saturating_duration_since(Instant::now());
@@ -197,7 +197,7 @@ impl Subject {
     }
 }
 
-/// Without a debugger, no run has an interest.
+/// Checks that runs have no interest after the debugger is gone.
 fn all_masks_go_off(debugger: &Debugger) {
     let until = Instant::now() + PATIENCE;
     for subject in subjects() {
@@ -216,7 +216,7 @@ fn all_masks_go_off(debugger: &Debugger) {
     }
 }
 
-/// What debuggers did before they died.
+/// The actions of debuggers before they were killed.
 #[derive(Debug, Default)]
 struct Deeds {
     attached: u64,
@@ -306,12 +306,12 @@ fn the_debugger_that_is_killed() {
         let client = Client::connect(&socket).unwrap();
         match client.attach(attach_options(&mut random)) {
             Ok(()) => break client,
-            // The one before it may still be detaching.
+            // The previous debugger may still be detaching.
             Err(error) if error.code() == ErrorCode::AlreadyAttached => thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
     };
-    // The harness has begun a line.
+    // The test harness has already begun a line.
     println!("\n::attached");
     if let Err(error) = debug(&client, &mut random) {
         panic!("seed {seed}: {error}");

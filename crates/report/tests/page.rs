@@ -1,4 +1,4 @@
-//! What a page holds, and what it never holds.
+//! What a page contains, and what it never contains.
 
 mod support;
 
@@ -11,7 +11,7 @@ use opscope_report::{Report, ReportError};
 use serde_json::json;
 use support::{HOSTILE, dump, layered, model, page, record, record_graph, summary};
 
-/// Returns the elements of a page by name, with how often each stands there. Texts of the page cannot have a `<`.
+/// Returns the names of the elements of a page. The texts of a page cannot contain a `<`.
 fn tags(html: &str) -> Vec<&str> {
     let after_style = html.split("</style>").nth(1).expect("there is a style");
     let before_script = after_style.split("<script>").next().expect("there is a script");
@@ -370,7 +370,8 @@ fn runs_have_the_numbers_of_the_recording_everywhere() {
     let charts = html.split("id=\"r1-latency\"").nth(1).expect("charts");
     assert!(charts.contains("&quot;run 0: ") && charts.contains("&quot;run 29: ") && !charts.contains("run 30: "));
     assert!(charts.contains("Their numbers are those of the recording."));
-    // The first run: 500 ticks, and for each of its 40 kernels 1100 and what its number adds.
+    // The first run takes 500 ticks, and for each of its 40 kernels 1100 ticks and those that depend on the kernel's
+    // number.
     let ticks: u64 = 500 + (0..40).map(|index: u64| 1_100 + (index * 7_919) % 5_000).sum::<u64>();
     let recording = Recording::open(root.path().join("recording")).expect("a recording");
     let nanos = recording.calibration().nanos(Ticks::from_raw(0), Ticks::from_raw(ticks));

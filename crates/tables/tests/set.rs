@@ -1,4 +1,4 @@
-//! The rows of a recording in a set: where they lie, and that they are added only once.
+//! The rows of a recording in a set: where they are, and that they are added only once.
 
 mod support;
 

@@ -79,7 +79,7 @@ fn tensor() -> impl Strategy<Value = Tensor> {
     let types: Vec<DType> = DType::all().filter(|dtype| *dtype != DType::String).collect();
     let bytes = prop_oneof![
         4 => prop::collection::vec(pattern(), 0..200),
-        // Long ones, in which special numbers are rare.
+        // Long patterns, in which special numbers are rare.
         1 => (prop::collection::vec(pattern(), 1..40), 1usize..8000).prop_map(|(some, length)| {
             let mut bytes = vec![[0x12, 0x34]; length];
             for (number, pattern) in some.into_iter().enumerate() {
@@ -169,8 +169,8 @@ proptest! {
         };
         let mut expected: Vec<_> = elements(&tensor).into_iter().enumerate().collect();
         expected.retain(|(_, element)| !key(*element).is_nan());
-        // Of equal elements the first comes first. Doubles do not tell large integers apart, so those are compared in
-        // full.
+        // Equal elements are in the order of the tensor. Doubles do not tell large integers apart, so those are
+        // compared in full.
         expected.sort_by(|(left_at, left), (right_at, right)| {
             let order = match (by, left, right) {
                 (TopBy::Value, Element::Int(left), Element::Int(right)) => right.cmp(left),

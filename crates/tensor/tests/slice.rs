@@ -21,7 +21,7 @@ fn of(tensor: &Tensor, text: &str) -> Result<Tensor, SliceError> {
 #[test]
 fn slices_choose_what_they_choose_in_numpy() {
     let tensor = counting(&[2, 3, 4]);
-    // Each as numpy gives it for np.arange(24).reshape(2, 3, 4).
+    // The results of numpy for np.arange(24).reshape(2, 3, 4).
     for (text, shape, expected) in [
         ("[0, 1]", vec![4], vec![4, 5, 6, 7]),
         ("[..., -1]", vec![2, 3], vec![3, 7, 11, 15, 19, 23]),
@@ -101,7 +101,7 @@ impl RemoteTensor for Device {
     }
 }
 
-/// Returns the places that a range chooses, one after the other.
+/// Returns the positions that a range chooses, in order.
 fn naive_places(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<usize> {
     let size = size as i64;
     let from_end = |number: i64| if number < 0 { number + size } else { number };
@@ -120,7 +120,8 @@ fn naive_places(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -
     places
 }
 
-/// Shape and flat indices of what a slice chooses; `None` if an index is outside.
+/// Returns the shape and the flat indices of the elements that a slice chooses, or `None` if an index is outside of the
+/// tensor.
 fn naive(shape: &[usize], axes: &[Axis]) -> Option<(Vec<usize>, Vec<usize>)> {
     let whole = Axis::Range { start: None, stop: None, step: 1 };
     let mut entries: Vec<Axis> = axes.to_vec();

@@ -52,8 +52,8 @@ fn every_type_is_counted_by_the_value_of_its_elements() {
 
 #[test]
 fn integers_are_not_rounded_to_single_precision() {
-    // 2^24 + 1 is the first integer that a float of 32 bits does not hold, 2^53 the last power of two before which a
-    // double holds all.
+    // 2^24 + 1 is the first integer that a float of 32 bits does not represent. 2^53 is the last power of two up to
+    // which a double represents all integers.
     let (most, two_53) = (4_294_967_295.0, 9_007_199_254_740_992.0);
     let cases: [(DType, Vec<u8>, f64, f64); 4] = [
         (DType::I32, [16_777_217i32, -16_777_219].map(i32::to_le_bytes).concat(), -16_777_219.0, 16_777_217.0),
@@ -64,7 +64,7 @@ fn integers_are_not_rounded_to_single_precision() {
     for (dtype, bytes, min, max) in cases {
         let statistics = Statistics::of(&Tensor::new(dtype, vec![2], bytes).unwrap().view()).unwrap();
         assert_eq!((statistics.min, statistics.max), (Some(min), Some(max)), "{dtype}");
-        // Sums are of differences to the first element, which a double may round.
+        // The sums are those of differences from the first element, which a double may round.
         let (mean, expected) = (statistics.mean.unwrap(), min / 2.0 + max / 2.0);
         assert!((mean - expected).abs() <= max * f64::EPSILON, "{dtype}: {mean}, not {expected}");
     }

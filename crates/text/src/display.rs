@@ -32,8 +32,8 @@ pub fn shown_size(bytes: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
-/// Returns a duration in nanoseconds with the unit that leaves one to three digits before the point: `999 ns`, `1.235
-/// ms`. A negative duration has a sign.
+/// Returns a duration in nanoseconds with the unit that leaves one to three digits before the point: `999 ns`,
+/// `1.235 ms`. A negative duration has a sign.
 pub fn shown_duration(nanos: f64) -> String {
     match nanos.abs() {
         size if size >= 1e9 => format!("{:.3} s", nanos / 1e9),

@@ -105,7 +105,7 @@ fn a_bar_has_eighths_of_a_column() {
     for (number, bar) in eighths.into_iter().enumerate() {
         assert_eq!(Blocks.draw(number as f64 / 16.0, 2), bar);
     }
-    // From half a column on, the bar has one column more.
+    // From half a column on, the bar has one more column.
     for (share, bar) in
         [(0.0, ""), (0.01, "#"), (0.34, "#"), (0.36, "##"), (0.59, "##"), (0.64, "###"), (0.99, "####"), (-1.0, "")]
     {
@@ -114,7 +114,7 @@ fn a_bar_has_eighths_of_a_column() {
     assert_eq!(Blocks.draw(f64::INFINITY, 3), "");
 }
 
-/// Shows a row of cells with these widths. The last column is the first to be omitted.
+/// Returns a row of cells with these widths. The last column is the first to be omitted.
 fn row(widths: &[usize], width: Option<usize>) -> String {
     let names: &[_] = match widths {
         [_, _] => &[Ends("a"), Words("c")],

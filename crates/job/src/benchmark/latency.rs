@@ -3,7 +3,8 @@
 use opscope_profile::percentile;
 use serde::Serialize;
 
-/// A summary of times, all in milliseconds. Percentiles are those of [`opscope_profile::percentile`]; no sample is binned.
+/// A summary of times, all in milliseconds. Percentiles are those of [`opscope_profile::percentile`], computed from the
+/// samples themselves and not from bins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Latency {
     /// The shortest.

@@ -82,8 +82,8 @@ impl Fingerprint {
         if self.dtype == DType::F16 { 1e-2 } else { 1e-4 }
     }
 
-    /// Returns whether the elements differ from each other by more than their steps. Tensors of equal elements cannot be
-    /// distinguished.
+    /// Returns whether the elements differ from each other by more than their steps. Tensors of equal elements cannot
+    /// be distinguished from others.
     pub fn is_distinctive(&self, steps: Steps) -> bool {
         let finite = (self.elements - self.not_finite) as f64;
         let variance = self.squares / finite - (self.sum / finite).powi(2);
@@ -91,8 +91,8 @@ impl Fingerprint {
             && (steps == Steps::NONE || variance > 100.0 * steps.share * steps.size.powi(2))
     }
 
-    /// Returns whether the elements are in the same order as another tensor's, or `None` if they are not the same elements.
-    /// Some elements may differ by a step.
+    /// Returns whether the elements are in the same order as another tensor's, or `None` if the elements are not the
+    /// same. Some elements may differ by a step.
     pub fn matches(&self, other: &Self, steps: Steps) -> Option<bool> {
         if (self.elements, self.not_finite) != (other.elements, other.not_finite) || !self.is_distinctive(steps) {
             return None;

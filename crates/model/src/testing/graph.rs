@@ -6,7 +6,7 @@ use opscope_tensor::{DType, Digest};
 
 /// A builder of graphs. Values and operators get their ids in the order in which they are added.
 ///
-/// Every value is of `f32`. Outputs of an operator have the shape of its first input, as those of element-wise
+/// Every value is of type `f32`. Outputs of an operator have the shape of its first input, as those of element-wise
 /// operators do.
 #[derive(Debug)]
 pub struct GraphBuilder {
@@ -84,7 +84,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Begins a body of an operator. Everything that is added from now on belongs to it, with names inside of the
+    /// Begins a body of an operator. Everything that is added from now on belongs to it, with names below the
     /// operator's. The main graph must be complete before its first body, and a body before its nested bodies.
     ///
     /// # Panics

@@ -7,16 +7,16 @@ use crate::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 /// Returns a plan's kernels, one for each of these groups of operators.
 ///
 /// # Panics
-/// If the graph has no operator of such a name.
+/// If the graph has no operator with such a name.
 pub fn kernels(graph: &Graph, groups: &[&[&str]]) -> Arc<[Kernel]> {
     groups.iter().enumerate().map(|(index, operators)| kernel(graph, index as u32, operators)).collect()
 }
 
-/// Returns the kernel that executes these operators one after the other. Its inputs are those that they do not compute
-/// themselves, and its outputs are those of the last one. Its operation is the type of the first one.
+/// Returns the kernel that executes these operators one after another. Its inputs are those that the operators do not
+/// compute themselves, and its outputs are those of the last operator. Its operation is the type of the first one.
 ///
 /// # Panics
-/// If the graph has no operator of such a name.
+/// If the graph has no operator with such a name.
 pub fn kernel(graph: &Graph, index: u32, operators: &[&str]) -> Kernel {
     let named = |name: &&str| graph.operator_named(name).unwrap_or_else(|| panic!("no operator is named '{name}'"));
     let operators: Vec<_> = operators.iter().map(named).collect();

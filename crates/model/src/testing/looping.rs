@@ -7,8 +7,8 @@ use crate::Fidelity;
 
 /// Returns a plan with a sum in a loop. `first` (Relu) computes `a` from the input `x`. The body of `Loop_0` begins
 /// with a state of `[0, 10]`, and each iteration adds `a` and the weight `w`, `[1, 2]`, to it: `Loop_0/Add_0` (Sum)
-/// gives `Loop_0/sum`, and in the branch of `Loop_0/If_0`, `Loop_0/If_0/Neg_0` (Neg) negates that. The loop gives `a`
-/// as `y`.
+/// computes `Loop_0/sum`, and in the branch of `Loop_0/If_0`, `Loop_0/If_0/Neg_0` (Neg) negates it. The loop returns
+/// `a` as `y`.
 pub fn looping(iterations: u32) -> FakePlan {
     let graph = GraphBuilder::new("looping")
         .input("x", &[2])

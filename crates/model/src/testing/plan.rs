@@ -49,7 +49,7 @@ struct Running<'a> {
 
 type Compute = dyn Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync;
 
-/// Values of the file by their id. The last output that is not a value of the file is at `None`.
+/// Values of the file by their id. `None` holds the last output that is not a value of the file.
 type Values = BTreeMap<Option<ValueId>, Tensor>;
 
 impl FakePlan {
@@ -251,8 +251,9 @@ impl FakePlan {
 }
 
 impl FakePlan {
-    /// Reports the memory of the outputs as allocated, and of the inputs that no later kernel takes as freed. A value
-    /// that a kernel passes on is not new memory. Inputs of the kernels of a body are held until the end of the run.
+    /// Reports the memory of the outputs as allocated, and that of the inputs that no later kernel takes as freed. A
+    /// value that a kernel passes on is not new memory. Inputs of the kernels of a body are held until the end of the
+    /// run.
     fn report_memory(&self, kernel: &Kernel, outputs: &[Tensor], values: &Values, observer: &dyn RunObserver) {
         let is_held = |memory: &TensorMemory| values.values().any(|value| memory_of(value) == *memory);
         let allocated = outputs.iter().map(memory_of).filter(|memory| memory.bytes > 0 && !is_held(memory));

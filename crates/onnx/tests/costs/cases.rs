@@ -151,7 +151,7 @@ fn code(tensor: &Json) -> i64 {
     i64::from(info(tensor).dtype.unwrap().onnx_code())
 }
 
-/// Makes an initializer. A tensor of integers has its data; for others, zeros have the right size.
+/// Returns an initializer. A tensor of integers has its data. Others have zeros of the right size.
 fn initializer(name: &str, tensor: &Json) -> Message {
     let dims = shape(tensor).into_iter().fold(Message::default(), |message, size| message.int(1, size as i64));
     let dtype = info(tensor).dtype.unwrap();

@@ -8,8 +8,8 @@ use prost::bytes::Bytes;
 
 use crate::wire;
 
-/// `x` has 10 floats: `a` and `b` double and negate it, `c` adds both, `d` reshapes that, and `e` is its root. `y` and
-/// `z` are the outputs of the model.
+/// `x` has 10 floats: `a` and `b` double and negate it, `c` adds both, `d` reshapes the sum, and `e` is its root. `y`
+/// and `z` are the outputs of the model.
 fn cost(operators: &[&str]) -> GroupCost {
     let nodes = [
         wire::node("a", "Add", &["x", "x"], &["a"]),

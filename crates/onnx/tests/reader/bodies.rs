@@ -113,7 +113,6 @@ fn a_body_that_is_no_graph_is_refused_with_its_place() {
 
 /// Thirty nested bodies, with many operators in the innermost, which all take values from outside. Searching every
 /// level for what each level captures would take seconds.
-/// every level for what each level captures would take seconds.
 #[test]
 fn a_deep_body_with_many_operators_has_names_and_owners() {
     let operators: Vec<_> = (0..20_000).map(|index| node("", "Add", &["x", "flag"], &[&format!("v{index}")])).collect();

@@ -1,4 +1,4 @@
-//! Where charts draw what they draw, by hand.
+//! The positions at which charts draw, computed by hand.
 
 mod points;
 
@@ -7,7 +7,7 @@ use opscope_profile::{MemoryOverTime, MemoryPoint};
 use super::{Chart, Drawing, WIDE, distribution, latency, memory, over_time};
 use crate::facts::{Bar, Latency, Step};
 
-/// 10000 runs of 1 to 4 us, three quarters of them above 2 us.
+/// Returns 10000 runs of 1 to 4 us, three quarters of which are above 2 us.
 fn runs() -> Latency {
     let step = |first: u64, last: u64, median: f64| Step {
         first,
@@ -42,12 +42,12 @@ fn assert_near(found: &[f64], expected: &[f64]) {
     assert!(found.iter().zip(expected).all(|(one, two)| (one - two).abs() < 1e-9), "{found:?}, not {expected:?}");
 }
 
-/// The numbers of an attribute of all elements of a kind.
+/// Returns the numbers of an attribute of all elements of a kind.
 fn numbers(drawing: &Drawing, element: &str, attribute: &str) -> Vec<f64> {
     let (element, attribute) = (format!("<{element} "), format!(" {attribute}=\""));
     let number = |rest: &str| {
         let (before, _) = rest.split_once('>')?;
-        // The first attribute stands behind what was cut off.
+        // The first attribute follows the text that was cut off.
         let before = format!(" {before}");
         let (_, value) = before.split_once(&attribute)?;
         value.split('"').next()?.parse().ok()
@@ -55,7 +55,7 @@ fn numbers(drawing: &Drawing, element: &str, attribute: &str) -> Vec<f64> {
     drawing.content.split(&element).skip(1).filter_map(number).collect()
 }
 
-/// Where the lines of a colour and a width go.
+/// Returns the points of the lines of a colour and a width.
 fn lines(drawing: &Drawing, colour: &str, width: u32) -> Vec<Vec<(f64, f64)>> {
     let style = format!("stroke=\"{colour}\" stroke-width=\"{width}\"");
     let points = |element: &str| -> Vec<(f64, f64)> {
@@ -70,14 +70,14 @@ fn lines(drawing: &Drawing, colour: &str, width: u32) -> Vec<Vec<(f64, f64)>> {
     elements.filter(|element| element.contains(&style)).map(points).collect()
 }
 
-/// What is written on a drawing.
+/// Returns the texts on a drawing.
 fn texts(drawing: &Drawing) -> Vec<&str> {
     let elements = drawing.content.split("<text ").skip(1);
     elements.filter_map(|rest| Some(rest.split('>').nth(1)?.split('<').next()?.trim())).collect()
 }
 
-/// Checks the pixels of points against their places on the plot, from 0 to 1, from left to right and from bottom to top. A pixel is
-/// a whole number, and the last one of the plot is not in its range.
+/// Checks the pixels of points against their places on the plot, from 0 to 1, from left to right and from bottom to
+/// top. A pixel is a whole number, and the last pixel of the plot is not in its range.
 fn assert_drawn(drawing: &Drawing, found: &[(f64, f64)], places: &[(f64, f64)]) {
     let (plot, rows) = (&drawing.plot, &drawing.rows);
     let pixel = |&(x, y): &(f64, f64)| {
@@ -109,7 +109,7 @@ fn marks_stand_at_their_times_and_their_names_beside_them() {
         chart.description,
         "10\u{202f}000 runs took 1.000 µs to 4.000 µs; the median is 2.500 µs, 90 % took at most 3.500 µs, 99 % took at most 3.900 µs."
     );
-    // What lies beyond the last bar is not marked; it is said.
+    // A mark beyond the last bar is not drawn. The description mentions the runs beyond it.
     let mut cut = runs();
     (cut.p90, cut.p99, cut.max, cut.beyond) = (4_000.0, 5_000.0, 9_000.0, 1_234);
     let chart = distribution(&cut).unwrap();
@@ -139,7 +139,7 @@ fn few_runs_are_counted_by_whole_numbers() {
     assert_eq!(chart.hover[1].text, "2.000 µs to 3.000 µs: 0 runs");
     let counts = |drawing: &Drawing| texts(drawing).into_iter().filter(|text| ["0", "1", "2"].contains(text)).count();
     assert_eq!((counts(&chart.wide), counts(&chart.narrow)), (2, 2));
-    // A single run carries no percentile, and the empty bar is not drawn.
+    // A single run is not enough for a percentile, and the empty bar is not drawn.
     assert_eq!(lines(&chart.wide, "#B45309", 2).len(), 0);
     assert_eq!(chart.wide.content.matches("<rect ").count(), 1);
 }
@@ -150,8 +150,8 @@ fn bars_are_told_at_their_middles_and_leave_room_for_the_names_of_three_marks() 
     // 1500 and 3000 from 1000 to 4000.
     assert_near(&places(&chart), &[500.0 / 3_000.0, 2_000.0 / 3_000.0]);
     assert!(chart.hover[1].text.ends_with(": 7\u{202f}500 runs"), "{}", chart.hover[1].text);
-    // Each of three names takes a line of 4 more than its letters, of what the letters and 30 below leave of the
-    // height. A twentieth of the highest bar is above it.
+    // Each of the three names takes a line of its letters and 4 more. The lines are taken from the height without the
+    // letters and the 30 below. A twentieth of the highest bar is above it.
     for (drawing, font) in [(&chart.wide, 15.0), (&chart.narrow, 12.0)] {
         let names = 3.0 * (font + 4.0) / (f64::from(drawing.height) - font - 30.0);
         let plot = f64::from(drawing.rows.end - drawing.rows.start);
@@ -193,12 +193,12 @@ fn a_run_that_was_held_up_is_cut_off() {
     held_up.steps.truncate(2);
     (held_up.steps[0].median, held_up.steps[0].max) = (9_000.0, 1e6);
     let chart = over_time(&held_up).unwrap();
-    // The top is 1.03 x 3000, and no point lies above it.
+    // The top is 1.03 x 3000, and no point is above it.
     let high = |nanos: f64| (nanos - 970.0) / (3_090.0 - 970.0);
     let data = lines(&chart.wide, "#2F6FD0", 2);
     assert_drawn(&chart.wide, &data[0], &[(4.5 / 19.0, 1.0), (14.5 / 19.0, high(3_000.0))]);
     assert!(chart.description.ends_with(" What was longer is cut off."), "{}", chart.description);
-    // Where nearly all take the same, a tenth above the median is shown.
+    // If nearly all runs take the same time, a tenth above the median is shown.
     let mut same = runs();
     (same.min, same.median, same.max) = (1_000.0, 1_000.0, 1_001.0);
     same.steps = vec![Step { first: 4, last: 4, runs: 1, min: 1_000.0, median: 1_000.0, max: 1_000.0 }];
@@ -219,7 +219,7 @@ fn memory_is_told_where_it_changes_and_its_peak_is_within_the_plot() {
     let chart = memory(&MemoryOverTime { run: 3, peak_bytes: 4 << 10, points, operators: Vec::new() }).unwrap();
     assert_near(&places(&chart), &[0.0, 0.25, 1.0]);
     assert!(chart.description.contains("run 3,") && chart.description.contains("at most 4.0 KiB at once"));
-    // The line of the peak lies at 1 / 1.08 of the height, which is 7.4 % below the top.
+    // The line of the peak is at 1 / 1.08 of the height, which is 7.4 % below the top.
     for drawing in [&chart.wide, &chart.narrow] {
         let plot = f64::from(drawing.rows.end - drawing.rows.start);
         let peak = f64::from(drawing.rows.start) + plot * (1.0 - 1.0 / 1.08);

@@ -1,4 +1,4 @@
-//! What is read of a run, by hand.
+//! The facts that are read from a run, found by hand.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn operators_in_bodies_have_their_owners_in_words() {
 /// The lengths of runs, in ticks. The third one is the median.
 const LENGTHS: [u64; 5] = [1_000_000, 5_000_000, 3_000_000, 2_000_000, 4_000_000];
 
-/// Records runs of two operators, from a tenth of each run to four tenths, and from six to nine.
+/// Records runs of two operators: one from a tenth of each run to four tenths, and one from six tenths to nine.
 fn recorded(directory: &std::path::Path) {
     let graph = GraphBuilder::new("made").input("x", &[2]).operator("/a", "Add", &["x"], &["y"]);
     let graph = Arc::new(graph.operator("/b", "Mul", &["y"], &["z"]).output("z").build());

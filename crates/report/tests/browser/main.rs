@@ -1,4 +1,5 @@
-//! The page in a real browser: it opens offline without a message, sorts, searches and zooms, and fits every screen.
+//! The page in a real browser: it opens offline without messages on the console, sorts, searches and zooms, and fits
+//! every screen.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -13,7 +14,7 @@ use support::{HOSTILE, dump, layered, model, page, record, record_graph, summary
 use tempfile::TempDir;
 use webdriver::Browser;
 
-/// A page of a run with everything: recording, dump and summary.
+/// Returns a page of a run with everything: a recording, a dump and a summary.
 fn whole_page(root: &Path) -> String {
     let mut operators = layered(60);
     operators.extend(HOSTILE.iter().map(|name| ((*name).to_owned(), "Add")));
@@ -24,7 +25,7 @@ fn whole_page(root: &Path) -> String {
     page(&[root])
 }
 
-/// Opens the page in a browser; `None` where there is no browser, after that was said.
+/// Opens the page in a browser. If there is none, reports that and returns `None`.
 fn opened() -> Option<(TempDir, Browser)> {
     let browser = Browser::start()?;
     let root = tempfile::tempdir().expect("a directory");
@@ -185,7 +186,7 @@ fn modules_of_the_graph_unfold_by_the_mouse_and_by_keys_and_nothing_overlaps() {
     assert_eq!(browser.console(), [""; 0]);
 }
 
-/// Nodes of the graph that lie over each other, though none is in the other.
+/// A script that finds nodes of the graph that overlap although neither is inside the other.
 const OVERLAPPING: &str = "
     const nodes = Array.from(document.querySelectorAll('.model .n')).filter((node) => node.getClientRects().length);
     const area = (node) => node.querySelector(':scope > rect').getBoundingClientRect();
@@ -193,7 +194,7 @@ const OVERLAPPING: &str = "
     return nodes.flatMap((a) => nodes.filter((b) => a !== b && !a.contains(b) && !b.contains(a) && over(area(a), area(b))).map(() => a.textContent));
 ";
 
-/// Texts of less contrast to what is behind them than the 4.5 to 1 of WCAG 2.1, AA.
+/// A script that finds texts with less contrast to their background than the 4.5 to 1 of WCAG 2.1, AA.
 const CONTRAST: &str = "
     const parse = (color) => { const [r, g, b, a = 1] = color.match(/[0-9.]+/g).map(Number); return { r, g, b, a }; };
     const part = (value) => { const s = value / 255; return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
@@ -216,7 +217,7 @@ const CONTRAST: &str = "
     return Array.from(bad);
 ";
 
-/// Controls and pictures that a screen reader has no name for.
+/// A script that finds controls and pictures without a name for screen readers.
 const UNNAMED: &str = "
     const named = (element) => element.getAttribute('aria-label') || element.textContent.trim() ||
         (element.getAttribute('aria-labelledby') || '').split(' ').every((id) => id && document.getElementById(id)) ||

@@ -23,7 +23,7 @@ pub struct Browser {
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 impl Browser {
-    /// Starts a browser. Returns `None`, after saying so, where there is none.
+    /// Starts a browser. If there is none, reports that and returns `None`.
     pub fn start() -> Option<Self> {
         let driver = Command::new("chromedriver").arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut driver = match driver {
@@ -42,7 +42,7 @@ impl Browser {
                 break port.trim().trim_end_matches('.').parse().expect("a port");
             }
         };
-        // It would stop if nothing read what it says.
+        // chromedriver would stop if nothing read its output.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         let profile = tempfile::tempdir().expect("a directory");
         let mut browser = Self { driver, port, session: String::new(), _profile: profile };
@@ -54,7 +54,7 @@ impl Browser {
             "--disable-dev-shm-usage",
             "--disable-quic",
             "--no-first-run",
-            // The page scrolls at once, so that what is measured stays where it is.
+            // The page scrolls without animation, so that elements stay in place while they are measured.
             "--force-prefers-reduced-motion",
             "--disable-background-networking",
             "--disable-component-update",
@@ -66,7 +66,7 @@ impl Browser {
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
         } } });
-        // Of several browsers that start at once, one may fail to.
+        // If several browsers start at the same time, one of them may fail.
         let mut session = browser.ask("POST", "/session", &wanted);
         for _ in 0..2 {
             session = session.or_else(|_| browser.ask("POST", "/session", &wanted));
@@ -76,7 +76,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Takes the network away.
+    /// Disconnects the browser from the network.
     pub fn offline(&self) {
         let conditions = json!({ "offline": true, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0 });
         self.command("Network.enable", &json!({}));
@@ -95,7 +95,7 @@ impl Browser {
         took.as_f64().expect("a number")
     }
 
-    /// Returns what JavaScript returns.
+    /// Runs a script, and returns its result.
     pub fn run(&self, script: &str) -> Value {
         self.post("execute/sync", &json!({ "script": script, "args": [] }))
     }
@@ -141,7 +141,7 @@ impl Browser {
         self.command("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
-    /// Gives the browser a command of its DevTools protocol.
+    /// Sends the browser a command of its DevTools protocol.
     pub fn command(&self, name: &str, parameters: &Value) -> Value {
         self.post("goog/cdp/execute", &json!({ "cmd": name, "params": parameters }))
     }
@@ -159,7 +159,7 @@ impl Browser {
         self.ask(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error:#}"))
     }
 
-    /// Returns the answer to a request, or the error that it names.
+    /// Sends a request. Returns the response, or the error in it.
     fn ask(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
         let body = body.to_string();
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("chromedriver listens");

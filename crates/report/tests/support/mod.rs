@@ -1,4 +1,4 @@
-//! Recordings and dumps of models that nobody has: any number of operators, any names, any times.
+//! Recordings and dumps of invented models: any number of operators, any names, any times.
 
 #![allow(dead_code, reason = "each test file uses its share")]
 
@@ -26,7 +26,7 @@ pub const HOSTILE: [&str; 5] = [
     "\u{202e}reversed\u{1b}[31m\n${window.hostile=1}`",
 ];
 
-/// Returns the names of the operators of layers, `/encoder/layer.3/MatMul_7` and such.
+/// Returns the names of operators in layers, such as `/encoder/layer.3/MatMul_7`.
 pub fn layered(operators: usize) -> Vec<(String, &'static str)> {
     const TYPES: [&str; 10] =
         ["MatMul", "Add", "Softmax", "LayerNormalization", "Gelu", "Transpose", "Reshape", "Mul", "Sub", "Gather"];
@@ -55,7 +55,7 @@ pub fn model(path: &Path, operators: &[(String, &'static str)]) -> Arc<Graph> {
         .zip(values.windows(2))
         .enumerate()
         .map(|(index, ((name, op_type), ends))| {
-            // Every seventh takes what an earlier one gave, too.
+            // Every seventh operator also takes the output of an earlier one.
             let other = if index.is_multiple_of(7) { &values[index.saturating_sub(5)] } else { &ends[0] };
             onnx::node(name, op_type, &[&ends[0], other], &[&ends[1]])
         })
@@ -95,7 +95,8 @@ pub fn record_graph(directory: &Path, graph: &Arc<Graph>, runs: u64) {
     assert!(manifest.complete, "{:?}", manifest.incomplete_because);
 }
 
-/// Writes a dump of statistics; each value is its name, its operator, NaN and infinite elements.
+/// Writes a dump of statistics. Each value is given as its name, its operator, and its numbers of NaN and infinite
+/// elements.
 pub fn dump(directory: &Path, values: &[(&str, &str, u64, u64)]) {
     fs::create_dir_all(directory).expect("a new directory");
     let line = |(index, (value, operator, nan, inf)): (usize, &(&str, &str, u64, u64))| {

@@ -52,7 +52,7 @@ fn a_row_group_has_262144_rows() {
 
 #[test]
 fn a_row_group_ends_early_above_8_mib_of_texts() {
-    // A text takes its length and 4 bytes. The dictionary is looked at every 64 rows.
+    // A text takes its length and 4 bytes. The size of the dictionary is checked every 64 rows.
     let text = |index: usize, bytes: usize| Texts(format!("{index:03}{}", "x".repeat(bytes - 4 - 3)));
     let texts = |bytes: usize| groups((0..129).map(|index| text(index, bytes)));
     assert_eq!(texts((8 << 20) / 64), [128, 1]);

@@ -1,4 +1,4 @@
-//! Limits of what is read.
+//! Limits of the sizes that are read.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -135,7 +135,7 @@ fn small_floats_and_complex_numbers_have_statistics_too() {
 fn scans_together_have_the_moments_of_all() {
     let of =
         |values: &[f32]| ScanResult::of(&Tensor::from_f32(vec![values.len()], values).unwrap().view(), ALL).unwrap();
-    // 1, 3 and 5, 7, 9: the mean is 5, and the squares of the distances are 16 + 4 + 0 + 4 + 16.
+    // Of 1, 3 and 5, 7, 9 the mean is 5, and the squares of the distances are 16 + 4 + 0 + 4 + 16.
     let joined = of(&[1.0, 3.0]).join(of(&[5.0, 7.0, 9.0, f32::NAN]));
     assert_eq!(
         (joined.count, joined.nan, joined.mean, joined.min, joined.max),
@@ -233,7 +233,7 @@ fn bins_are_powers_of_two_from_minus_64_to_64_and_hold_what_is_beyond() {
         let Bin { from, to, .. } = bin(from, from + 1, 1);
         assert_eq!(bins(&[-value]), (vec![Bin { from: -from, to: -to, count: 1 }], 0), "{value}");
     }
-    // Negative ones from the lowest, zeros, positive ones, with what is empty between them.
+    // Bins of negative numbers from the lowest, zeros, and positive numbers, including the empty bins between them.
     let negative = |to: i32, from: i32, count| Bin { from: -2f64.powi(from), to: -2f64.powi(to), count };
     assert_eq!(
         bins(&[4.0, -1.5, 0.0, -4.5, 1.0, 5.0, f64::NAN, -0.0, f64::NEG_INFINITY]),
@@ -262,13 +262,13 @@ fn the_largest_elements_come_first_and_of_equal_ones_the_first() {
     assert_eq!(places(&floats, 9, TopBy::Value), [3, 5, 0, 1, 4]);
     assert_eq!(places(&floats, 3, TopBy::Magnitude), [4, 1, 3]);
     assert_eq!(places(&floats, 0, TopBy::Value), [0; 0]);
-    // The largest come in later blocks of 4096 elements.
+    // The largest elements are in later blocks of 4096 elements.
     let mut many = vec![1.0f32; 10_000];
     (many[4095], many[4096], many[9999]) = (3.0, 4.0, -5.0);
     let many = Tensor::from_f32(vec![100, 100], &many).unwrap();
     assert_eq!(places(&many, 3, TopBy::Value), [4096, 4095, 0]);
     assert_eq!(places(&many, 3, TopBy::Magnitude), [9999, 4096, 4095]);
-    // Infinity in a later block, after smaller numbers, and larger than all that were kept.
+    // Infinity in a later block, after smaller numbers. It is larger than all elements that were kept.
     for infinity in [f32::INFINITY, f32::NEG_INFINITY] {
         let mut many = vec![1.0f32; 10_000];
         many[9000] = infinity;
@@ -283,7 +283,7 @@ fn the_largest_elements_come_first_and_of_equal_ones_the_first() {
     let falling: Vec<f32> = (0..5000u16).rev().map(f32::from).collect();
     let falling = Tensor::from_f32(vec![5000], &falling).unwrap();
     assert_eq!(places(&falling, 4500, TopBy::Value), (0..4500).collect::<Vec<_>>());
-    // A double holds 2^53 and not the next number, which comes in a later block.
+    // A double represents 2^53 but not the next number, which is in a later block.
     let mut close = vec![1i64 << 53; 10_000];
     close[9000] += 1;
     let close = Tensor::from_i64(vec![10_000], &close).unwrap();

@@ -105,7 +105,7 @@ fn the_parts_of_a_tolerance_add_up() {
     ] {
         assert_eq!(two.is_within(&tolerance), is_within, "{tolerance:?}");
     }
-    // What is further below is as far as what is further above, and nothing is never negative.
+    // A number below the reference counts as one above it, and the excess of equal numbers is not negative.
     assert_eq!(difference(F64, &[0.25], &[1.0], 0.25).excess, 0.5);
     assert_eq!(difference(F64, &[0.9], &[-1.0], 0.25).excess, 1.65);
     assert_eq!(difference(F64, &[1.1], &[1.0], 0.25).excess, 0.0);

@@ -1,4 +1,4 @@
-//! Where values and operators are drawn.
+//! The positions at which values and operators are drawn.
 
 use opscope_profile::{OperatorTimes, Work};
 use opscope_roofline::{Bandwidth, Bound, ComputePeak, Limit, Roofline};
@@ -20,7 +20,7 @@ fn dump(values: &[Extremes]) -> DumpFacts {
     DumpFacts { rows: values.iter().enumerate().map(row).collect(), is_ordered: true, ..DumpFacts::default() }
 }
 
-/// The middles of the circles of a drawing.
+/// Returns the centres of the circles of a drawing.
 fn circles(drawing: &Drawing) -> Vec<(f64, f64)> {
     numbers(drawing, "circle", "cx").into_iter().zip(numbers(drawing, "circle", "cy")).collect()
 }
@@ -61,7 +61,7 @@ fn values_stand_at_their_largest_element_on_a_logarithmic_scale() {
         assert_drawn(drawing, &circles(drawing), &heads);
         assert_eq!(numbers(drawing, "circle", "r"), [3.0, 5.0, 3.0, 5.0, 3.0], "what is not finite is larger");
         assert_eq!(drawing.content.matches("fill=\"#C62828\"").count(), 2);
-        // What has no element above zero has no stem.
+        // A value without an element above zero has no stem.
         for (colour, at) in [("#A9C4EC", &[0, 4][..]), ("#C62828", &[1, 3][..])] {
             let stems = lines(drawing, colour, 2);
             assert_eq!(stems.len(), at.len());
@@ -90,7 +90,7 @@ fn values_are_numbered_from_one_and_only_whole_numbers_are_written() {
 #[test]
 fn the_scale_reaches_twelve_digits_below_the_largest() {
     let chart = magnitudes(&[(None, Some(1e-20), 0, 0), (None, Some(1e6), 0, 0)]);
-    // From a third of 1e-6 to 3e6. What is smaller stands at the bottom.
+    // From a third of 1e-6 to 3e6. Smaller values are at the bottom.
     let high = 3e12f64.ln() / 9e12f64.ln();
     for drawing in [&chart.wide, &chart.narrow] {
         assert_drawn(drawing, &circles(drawing), &[(0.0, 0.0), (1.0, high)]);
@@ -132,7 +132,8 @@ fn machine() -> Roofline {
     }
 }
 
-/// An operator by its operations per byte, its rate, its share of the time, and how near it comes to its limit.
+/// Returns an operator with these operations per byte, this rate, this share of the time, and this percentage of its
+/// limit.
 fn operator(name: &str, (intensity, rate): (f64, f64), percent: f64, bound: Option<f64>) -> OperatorTimes {
     let mut work = Work::default();
     (work.flops_per_byte, work.gflops_per_s) = (Some(intensity), Some(rate));
@@ -148,7 +149,8 @@ fn rooflines(operators: &[OperatorTimes]) -> Chart {
 #[test]
 fn operators_stand_at_their_intensity_and_rate_below_the_roofs() {
     let chart = rooflines(&[operator("/a", (2.0, 5.0), 16.0, Some(25.0)), operator("/b", (0.5, 50.0), 80.0, None)]);
-    // From half of a tenth to four times the ridge, which is 100 / 10: 800 times as much. From half of 5 to twice 100: 80 times.
+    // From half of a tenth to four times the ridge, which is 100 / 10: that is 800 times as much. From half of 5 to
+    // twice 100: that is 80 times as much.
     let wide = |intensity: f64| (intensity / 0.05).ln() / 800.0f64.ln();
     let high = |rate: f64| (rate / 2.5).ln() / 80.0f64.ln();
     assert_near(&places(&chart), &[wide(2.0), wide(0.5)]);
@@ -164,7 +166,8 @@ fn operators_stand_at_their_intensity_and_rate_below_the_roofs() {
         assert_drawn(drawing, &circles(drawing), &[(wide(2.0), high(5.0)), (wide(0.5), high(50.0))]);
         // An eighth of the share, at most 6, and 3.
         assert_eq!(numbers(drawing, "circle", "r"), [5.0, 9.0]);
-        // 0.05 x 10 lies below the bottom; the roof bends at 100 / 10. That of the caches begins at 0.05 x 50 and bends at 2.
+        // 0.05 x 10 is below the bottom, and the roof bends at 100 / 10. The roof of the caches begins at 0.05 x 50 and
+        // bends at 2.
         let roof = [(0.0, 0.0), (wide(10.0), high(100.0)), (1.0, high(100.0))];
         assert_drawn(drawing, &lines(drawing, "#B45309", 2)[0], &roof);
         let roof = [(0.0, 0.0), (wide(2.0), high(100.0)), (1.0, high(100.0))];
@@ -180,7 +183,7 @@ fn operators_stand_at_their_intensity_and_rate_below_the_roofs() {
 
 #[test]
 fn the_plane_of_the_roofline_has_room_for_what_is_beyond_the_machine() {
-    // Beyond the ridge, above the peak, and a millionth of the peak below.
+    // Points beyond the ridge, above the peak, and at a millionth of the peak.
     let chart = rooflines(&[
         operator("/a", (40.0, 200.0), 1.0, None),
         operator("/b", (1e-6, 1e-9), 1.0, None),
@@ -230,7 +233,7 @@ fn operators_without_a_place_have_no_chart() {
     assert_eq!(roofline(&machine(), &operators).unwrap(), None);
 }
 
-/// Where a text stands on a drawing; `None` if it is not written.
+/// Returns the position of a text on a drawing, or `None` if the text is not there.
 fn place_of(drawing: &Drawing, text: &str) -> Option<(f64, f64)> {
     let at = texts(drawing).iter().position(|found| *found == text)?;
     Some((numbers(drawing, "text", "x")[at], numbers(drawing, "text", "y")[at]))
@@ -252,7 +255,7 @@ fn six_operators_are_named_beside_their_points_where_no_other_name_stands() {
     let written: Vec<&str> = texts(drawing).into_iter().filter(|text| text.starts_with('/')).collect();
     assert_eq!(written, ["/right", "/left/of/the/point", "/3", "/4", "/5", "/6"]);
     let circles = circles(drawing);
-    // 10 beside the point, or as far to its left as 9 for each letter and 10 take; half of 15 + 2 above it.
+    // A name is 10 to the right of its point, or to its left by 9 for each letter and 10, and half of 15 + 2 above it.
     for (name, at, beside) in [("/right", 0, 10.0), ("/left/of/the/point", 2, -10.0 - 162.0), ("/6", 6, 10.0)] {
         let (x, y) = place_of(drawing, name).expect("it is named");
         let off = (x - circles[at].0 - beside, y - circles[at].1 + 8.0);

@@ -1,4 +1,4 @@
-//! What is read of a dump, by hand.
+//! The facts that are read from a dump, found by hand.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A tensor of an index: 24 bytes of `float32 [2, 3]`.
+/// Returns a tensor of an index: 24 bytes of `float32 [2, 3]`.
 fn tensor(run: u64, (position, operator): (usize, &str), io: &str, value: &str, more: Value) -> Value {
     let mut line = json!({
         "run": run, "operator": operator, "op_type": "Add", "position": position, "io": io, "slot": 0, "value": value,
@@ -109,7 +109,7 @@ fn the_first_that_is_not_finite_is_that_of_the_first_run_and_operator() {
     ]);
     let first = facts.first_bad.as_ref().expect("there are some");
     assert_eq!((first.run, first.value.as_str(), first.is_input), (Some(0), "x", true));
-    // That of a row is its own.
+    // The first bad tensor of a row is its own.
     let of_rows: Vec<Option<u64>> = facts.rows.iter().map(|row| row.first_bad.as_ref()?.run).collect();
     assert_eq!(values(&facts)[0], ("b", "output"));
     assert_eq!(of_rows, [Some(1), Some(0), Some(0), Some(0)]);

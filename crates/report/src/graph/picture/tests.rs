@@ -17,7 +17,8 @@ fn edge(from: usize, to: usize, value: usize, shape: &str) -> Edge {
     Edge { from, to, value, shape: shape.to_owned() }
 }
 
-/// The lines of a level of two nodes, which are the nodes 10 and 11 of the graph, and the ports that were added.
+/// Returns the lines of a level of two nodes, which are the nodes 10 and 11 of the graph, and the ports that were
+/// added.
 fn lines(edges: &[Edge]) -> (Vec<(usize, usize, String)>, Vec<String>) {
     let edges: Vec<&Edge> = edges.iter().collect();
     let drawn = Drawn::new(DrawnKind::Operator, "Conv", String::new(), Vec::new());
@@ -34,7 +35,7 @@ fn a_value_that_enters_or_leaves_a_module_has_a_port_of_its_own() {
         edge(9, 11, 1, "1×3"),
         edge(10, 11, 2, ""),
         edge(11, 20, 3, "8"),
-        // Beside the module, and within a member.
+        // Edges beside the module, and within a member.
         edge(9, 20, 4, "9"),
         edge(10, 10, 5, "9"),
     ];
@@ -61,7 +62,7 @@ fn more_than_five_values_share_a_port_and_a_line() {
 
 #[test]
 fn a_node_is_as_wide_as_what_stands_on_it_in_steps_of_a_dozen() {
-    // Capitals, m, w, % and @ count 1.3, and what is as wide as Hangul's Jamo or Chinese 2.
+    // Capitals, m, w, % and @ count 1.3, and letters as wide as Hangul's Jamo or Chinese count 2.
     let widths = ["", "abc", "AmwZ%@", "a\u{10ff}", "a\u{1100}", "中文"].map(|text| letters(text, 10.0));
     let expected = [0.0, 30.0, 78.0, 20.0, 30.0, 40.0];
     assert!(widths.iter().zip(expected).all(|(found, width)| (found - width).abs() < 1e-9), "{widths:?}");
