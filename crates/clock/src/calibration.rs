@@ -34,7 +34,7 @@ impl ClockPair {
     }
 }
 
-/// Returns the middle of two readings, and how many ticks lie between them.
+/// Returns the middle of two readings, and how many ticks are between them.
 fn middle(before: Ticks, after: Ticks) -> (Ticks, u64) {
     let apart = after.as_raw().saturating_sub(before.as_raw());
     (Ticks::from_raw(before.as_raw() + apart / 2), apart)

@@ -42,7 +42,7 @@ impl Clock {
         }
     }
 
-    /// Returns how long ago a moment was; zero if it lies in the future.
+    /// Returns how long ago a moment was; zero if it is in the future.
     pub fn elapsed(&self, since: Instant) -> Duration {
         self.now().saturating_duration_since(since)
     }

@@ -62,7 +62,7 @@ impl ManualClock {
         sleepers.iter().for_each(|sleeper| sleeper.wake_up());
     }
 
-    /// Waits until exactly this number of threads wait for moments that all lie in the future. Everything that was due
+    /// Waits until exactly this number of threads wait for moments that are all in the future. Everything that was due
     /// on these threads has then happened. A thread that was woken and may begin another wait does not count, so
     /// waiting for 0 threads proves nothing.
     ///

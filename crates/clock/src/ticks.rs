@@ -53,8 +53,8 @@ impl Ticks {
     #[cfg(target_arch = "x86_64")]
     #[inline]
     fn read_counter() -> Self {
-        // SAFETY: RDTSC needs no state and exists on every x86-64 processor; where a system forbids it (PR_SET_TSC) the
-        // process set that for itself.
+        // SAFETY: RDTSC needs no state and exists on every x86-64 processor. A system forbids it only to a process that
+        // requested this itself (PR_SET_TSC).
         Self(unsafe { core::arch::x86_64::_rdtsc() })
     }
 

@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
             fs::remove_file(&path).unwrap();
         }
-        // A file that appears meanwhile is not replaced either.
+        // A file that appears in the meantime is not replaced either.
         let error = write_whole(&path, |file| {
             symlink("mine", &path)?;
             file.write_all(b"theirs")

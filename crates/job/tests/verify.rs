@@ -354,7 +354,7 @@ fn what_an_approximated_sigmoid_rounds_near_zero_is_no_difference() {
     assert_eq!(verification.wrong.len(), 1, "{verification:?}");
 }
 
-/// Works as [`planted`], for a model whose only operator returns its input, scaled down.
+/// Works like [`planted`], for a model whose only operator returns its input, scaled down.
 fn planted_right(graph: Graph, wrong: Compute) -> Verification {
     let kernels = kernels(&graph, &[&["free"]]);
     let named: Arc<[Kernel]> =

@@ -102,8 +102,8 @@ pub trait Model: Send + Sync {
     /// Prepares a plan for inputs of these types and shapes. Dynamic dimensions are fixed to their sizes before the
     /// engine optimises. Plans are cached, one per combination of shapes.
     ///
-    /// The values matter only where the engine must know them beforehand, such as a small integer input that is a shape
-    /// or an axis. Such a plan runs only with those values.
+    /// The values matter only if the engine must know them beforehand, such as a small integer input that is a shape or
+    /// an axis. Such a plan runs only with those values.
     ///
     /// # Errors
     /// Returns an error if the inputs do not fit the graph, or if the engine cannot run it.

@@ -18,7 +18,7 @@
 //! | `inputs` | whether inputs fit a graph |
 //! | `kernel` | kernels, the operators that they stand for, and the operators that their time counts for |
 //! | `iteration` | where in a loop a dispatch is |
-//! | `memory` | the tensors of a run where the engine has them, and the memory that they take |
+//! | `memory` | the tensors in an engine's memory, and the memory that a run takes |
 //! | `generated_outputs` | the memory of outputs that a run generates from a few numbers in the file |
 //! | `capabilities` | what an engine can do, and what an instrument needs |
 //! | `budget`, `machine` | how much time and memory loading may take, and what the machine has |

@@ -77,7 +77,7 @@ impl<T: Instrument + ?Sized> Instrument for Arc<T> {
 /// An engine may call it from several threads. Calls to [`timed`](Self::timed) may come after those with the values,
 /// and out of order.
 pub trait RunObserver: Sync {
-    /// Returns the calls that the observer wants. The engine asks once, before the run.
+    /// Returns the calls that the observer requests. The engine asks once, before the run.
     fn interest(&self) -> Interest;
 
     /// Called before a kernel is executed, unless it stands for no operator of the file.
@@ -108,11 +108,12 @@ pub trait RunObserver: Sync {
     /// that of the dispatch: see [`Dispatch::path`].
     fn timed(&self, _kernel: KernelId, _path: &[Iteration], _start: Ticks, _end: Ticks) {}
 
-    /// Called with the number of dispatches whose times the engine has lost, if [`timed`](Self::timed) is wanted.
+    /// Called with the number of dispatches whose times the engine has lost, if the observer requested
+    /// [`timed`](Self::timed).
     fn untimed(&self, _dispatches: u64) {}
 
     /// Called by an engine that takes times with a profile of its own. The engine works on that profile after a run.
-    /// The start and end of that work lie outside of the run's own time.
+    /// The start and end of that work are outside of the run's own time.
     fn profiled(&self, _start: Ticks, _end: Ticks) {}
 
     /// Called when the engine holds memory for another tensor that a kernel computed. The same address is not reported
@@ -134,7 +135,7 @@ pub trait RunObserver: Sync {
     fn downloaded(&self, _outputs: &dyn DeviceTensors, _start: Ticks, _end: Ticks) {}
 }
 
-/// The calls that an observer wants.
+/// The calls that an observer requests.
 #[derive(Debug, Clone, Default)]
 pub struct Interest {
     /// [`RunObserver::before`], with the inputs.
@@ -233,7 +234,7 @@ pub enum Action {
     Replace(Vec<Tensor>),
 }
 
-/// An observer that wants no calls.
+/// An observer that requests no calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 
@@ -244,7 +245,7 @@ impl RunObserver for NoObserver {
 }
 
 impl Interest {
-    /// Returns whether no calls are wanted, so that the engine can run as if there were no observer.
+    /// Returns whether the observer requests no calls, so that the engine can run as if there were none.
     pub fn is_nothing(&self) -> bool {
         self.before.is_empty() && self.after.is_empty() && !self.times && !self.starts && !self.memory
     }

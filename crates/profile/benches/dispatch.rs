@@ -3,8 +3,8 @@
 //! Runs of twelve dispatches, the size of the smallest models, are driven as an engine drives them: two readings of the
 //! clock and a call of the observer for every dispatch, and an observer that is made and finished once per run. Every
 //! dispatch computes for about a microsecond, as the smallest kernels do. The profiler has everything switched on that
-//! `--profiler` switches on, and writes to a real directory meanwhile. The cost of the same runs without clock and
-//! profiler is subtracted. Both are measured in one process, in turns. The floor is what two readings of the clock
+//! `--profiler` switches on, and writes to a real directory at the same time. The cost of the same runs without clock
+//! and profiler is subtracted. Both are measured in one process, in turns. The floor is what two readings of the clock
 //! cost. Ranges are around the same computation, on the same thread, while the same profiler records.
 
 use std::hint::black_box;

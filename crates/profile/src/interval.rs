@@ -4,7 +4,7 @@
 //! row. An interval that ignores this is too narrow. Here the number of runs `n` is divided by their correlation time
 //! `tau`, which gives the number of independent runs with the same information.
 //!
-//! - *The interval of a median* consists of the times between which the median lies with a probability of 95 %,
+//! - *The interval of a median* consists of the times that have the median between them with a probability of 95 %,
 //!   whatever the distribution. These are the times at the ranks `n/2 +- z * sqrt(n * tau) / 2` with `z` = 1.96 (R. S.
 //!   Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American Statistical
 //!   Association 47, 1952, with `tau` as the design effect; `tau` = 1 is the well-known interval by the binomial

@@ -148,7 +148,7 @@ fn percentiles_and_histograms_are_those_of_the_runs() {
     let distribution = recording.distributions().expect("an account");
     let place = distribution.account.operators.iter().position(|row| row.operator.ends_with("MatMul")).unwrap();
     let product = &distribution.account.operators[place];
-    // The times are 1 to 100 parts, so a percentile is a number of parts, and the median lies between two of them.
+    // The times are 1 to 100 parts, so a percentile is a number of parts, and the median is between two of them.
     let part = product.total_ns / 5_050.0;
     for (found, parts) in [(product.median_ns, 50.5), (product.p90_ns, 90.0), (product.p99_ns, 99.0)] {
         assert!((found / part / parts - 1.0).abs() < 0.01, "{found} is not {parts} times {part}");

@@ -107,7 +107,7 @@ impl Roofline {
         (least_ns > 0.0 && nanos > 0.0).then(|| Bound { limited_by, least_ns, percent: 100.0 * least_ns / nanos })
     }
 
-    /// Raises every rate to that of another measurement of the same machine, where that one is higher.
+    /// Raises every rate to that of another measurement of the same machine, if that one is higher.
     pub(crate) fn raise_to(&mut self, other: &Self) {
         for (peak, other) in self.peaks.iter_mut().zip(&other.peaks) {
             peak.gflops_per_s = peak.gflops_per_s.max(other.gflops_per_s);

@@ -170,7 +170,8 @@ impl Npz {
     /// Returns the header of an array, and a reader of its data.
     ///
     /// # Errors
-    /// Returns an error if there is no such array, or its length is not the one that the header gives.
+    /// Returns an error if there is no such array, if it is not a valid `.npy` file, or if its length is not the one in
+    /// its header.
     pub fn array(&self, name: &str) -> Result<(Header, Box<dyn Read + '_>), NpzError> {
         let array = self.arrays.iter().find(|array| array.name == name).ok_or_else(|| NpzError::Missing {
             name: name.to_owned(),
@@ -319,7 +320,7 @@ mod tests {
     }
 
     proptest! {
-        /// Damaged archives give an error or arrays, within the memory that their size allows.
+        /// A damaged archive results in an error or in arrays, within the memory that its size allows.
         #[test]
         fn damage_is_an_error(at in any::<proptest::sample::Index>(), bits in 1u8.., method in 0usize..2) {
             let mut bytes = archive(&[("a.npy", &npy_of(&[0.25; 40])), ("b.npy", &npy_of(&[3.0]))], METHODS[method]);

@@ -6,7 +6,7 @@ const LONGEST: usize = 120;
 /// `- _ + .`, but no leading dot. All other characters, including separators of directories, become `_`. Separators
 /// around the name are removed.
 ///
-/// Different names may give the same text, and the text may be empty.
+/// Different names may become the same text, and the text may be empty.
 pub fn file_text(name: &str) -> String {
     let keep = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '+' | '.') { c } else { '_' };
     let mut text = String::new();

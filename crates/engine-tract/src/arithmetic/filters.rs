@@ -74,7 +74,7 @@ impl Filters {
     }
 }
 
-/// How many channels fit into the registers, beside the positions.
+/// How many channels fit into the registers, in addition to the positions.
 struct MostChannels;
 
 impl WithSimd for MostChannels {

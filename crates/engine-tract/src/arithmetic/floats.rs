@@ -59,7 +59,7 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // As many sums as fit into the registers, beside the panels and a value.
+        // As many sums as fit into the registers, in addition to the panels and a value.
         match S::REGISTER_COUNT {
             32.. => self.rows_at_a_time::<S, 4>(simd),
             _ => self.rows_at_a_time::<S, 3>(simd),

@@ -176,7 +176,7 @@ fn non_max_suppression(context: &ParsingContext, node: &NodeProto) -> TractResul
     build(tracts(), context, node)
 }
 
-/// Crops where a padding is negative, which tract's own operator does not do.
+/// Crops if a padding is negative, which tract's own operator does not do.
 fn pad(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     if context.onnx_operator_set_version < 11 {

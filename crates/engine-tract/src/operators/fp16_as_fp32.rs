@@ -3,7 +3,7 @@
 //! tract has few kernels for fp16: most operators are slow with it, and some do not load or are wrong. So an operator
 //! with fp16 inputs receives them widened to fp32, and its outputs are narrowed again, so each value keeps the type
 //! that it has in the file. In optimised plans such operators pass fp32 to each other, rounded to the precision of
-//! fp16. A convolution or a product and the arithmetic with constants behind it are rounded once, at the end, because
+//! fp16. A convolution or a product and the arithmetic with constants after it are rounded once, at the end, because
 //! they become one kernel.
 
 use std::collections::HashMap;

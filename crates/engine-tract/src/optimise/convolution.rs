@@ -1,4 +1,4 @@
-//! Computes the convolutions that are slow in tract with this crate's operator: those with many taps or groups, or with
+//! Convolutions that are slow in tract, computed by this crate's operator: those with many taps or groups, or with
 //! strides.
 
 use std::sync::Arc;

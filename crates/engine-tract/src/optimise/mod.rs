@@ -265,7 +265,7 @@ fn codegen(form: Form, model: &TypedModel, node: &TypedNode) -> TractResult<Opti
     node.op.codegen(model, node)
 }
 
-/// Returns whether tract would turn a dequantization and the operators behind it into a table of 256 values although
+/// Returns whether tract would turn a dequantization and the operators after it into a table of 256 values although
 /// such a table is wrong: because an operator combines neighbouring elements, or because the type changes.
 fn becomes_wrong_table(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
     if !node.op_is::<DequantizeLinearF32>() {

@@ -37,7 +37,8 @@ pub(crate) struct Counted {
     rest: Option<i64>,
 }
 
-/// Returns those loops of the main graph of which it is known how often they run, or that they run at least once more.
+/// Returns the loops of the main graph that can be unrolled: it is known how often they run, or that they run at least
+/// once more.
 pub(crate) fn counted(proto: &ModelProto, parsed: &ParseResult) -> Vec<Counted> {
     let Some(main) = &proto.graph else { return Vec::new() };
     let mut nodes = main.node.len();

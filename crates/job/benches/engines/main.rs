@@ -164,7 +164,7 @@ fn optimised(spec: &EngineSpec, library: &Library, path: &Path, calibration: &Ca
     profiler.finish().expect("the recording is closed");
 }
 
-/// Measures the library without optimisations, with taps before and behind every operator.
+/// Measures the library without optimisations, with taps before and after every operator.
 fn exact(spec: &EngineSpec, library: &Library, (name, path): (&str, &Path), step: usize, calibration: &Calibration) {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let ready = ready(spec, path, Fidelity::Exact);

@@ -1,4 +1,4 @@
-//! What a command needs beside the work of the engine.
+//! The time that a command takes in addition to the work of the engine.
 
 use std::path::Path;
 use std::process::Command;

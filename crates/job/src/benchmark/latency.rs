@@ -27,7 +27,7 @@ pub struct Latency {
     /// The 99.9th percentile.
     #[serde(rename = "P99.9")]
     pub p999: f64,
-    /// The 99th percentile again, under the name that the tools use which this command replaces.
+    /// The 99th percentile again, under the name that it has in the tools that this command replaces.
     #[serde(rename = "percentile(99%)")]
     pub percentile_99: f64,
     /// The number of times.

@@ -39,7 +39,7 @@ pub struct Report {
     pub load: Load,
     /// The time that loading took, without making plans, in milliseconds.
     pub load_ms: f64,
-    /// The most memory that the process had resident, in bytes.
+    /// The peak of the process's resident memory, in bytes.
     pub peak_memory_bytes: u64,
     /// Whether everything that was requested was done.
     pub complete: bool,
@@ -63,7 +63,7 @@ pub struct Report {
     /// The profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileSummary>,
-    /// Where the time of the few runs with a profiler went that followed the measured ones. `None` if there were none.
+    /// Where the time went in the few runs with a profiler after the measured ones. `None` if there were none.
     #[serde(skip)]
     pub beside: Option<Account>,
     /// The dump.
@@ -72,7 +72,7 @@ pub struct Report {
     /// What the debugger did, if one could attach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debugger: Option<DebuggerSummary>,
-    /// The directory of the model's outputs; `None` if it does not have the run's name.
+    /// The directory of the model's outputs; `None` if no directory has the run's name.
     #[serde(skip)]
     pub outputs: Option<PathBuf>,
     /// The file of the summary; `None` if this run has none.

@@ -58,7 +58,7 @@ pub struct VerifyOptions {
     pub cache_directory: Option<PathBuf>,
     /// The engine whose exact plan is the reference. `None` means the session's own engine.
     pub reference: Option<EngineSpec>,
-    /// The time for which runs are timed at least, however short one run is.
+    /// The least time for which runs are timed, however short one run is.
     pub timed: Duration,
 }
 
@@ -76,7 +76,7 @@ impl Verify {
     }
 }
 
-/// Works as [`verify_against`], with the same engine's exact plan as the reference.
+/// Works like [`verify_against`], with the same engine's exact plan as the reference.
 pub fn verify(
     session: &Session,
     inputs: &[Tensor],

@@ -84,7 +84,7 @@ pub fn find_values(
 }
 
 impl FoundOutput {
-    /// Returns what holds in both runs.
+    /// Returns the values and properties that hold in both runs.
     fn and(self, other: &Self) -> Self {
         let both = |found: FoundValue| {
             let same = other.values.iter().find(|other| other.value == found.value)?;

@@ -66,7 +66,8 @@ pub struct Graph {
     pub inner_values: Vec<Value>,
     /// The version of each operator set that the file uses, by domain. ONNX's own domain is the empty string.
     pub opsets: BTreeMap<String, i64>,
-    /// For a part of a model whose operators are found while it runs: what comes before it. `None` for a whole graph.
+    /// For a part of a model whose operators are found while it runs: the size of the parts before it. `None` for a
+    /// whole graph.
     pub part: Option<Part>,
 }
 
@@ -79,7 +80,7 @@ pub struct Part {
     pub values: u32,
 }
 
-/// The file behind a graph.
+/// The file that a graph was read from.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The path, as the user gave it.

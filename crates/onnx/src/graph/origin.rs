@@ -12,8 +12,8 @@ use super::Operator;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CodeOrigin {
     /// The operator's name for people: `layers.0.c1 (Conv)`, or `layers.0.attn (MatMul #2)` if the module has several
-    /// of the type. Its name in the file if it is in no module. The display names of operators in modules are unique,
-    /// but the file may give such a name to an operator that is in none.
+    /// operators of the type. Its name in the file if it is in no module. The display names of operators in modules are
+    /// unique, but the file may give such a name to an operator that is in none.
     pub display_name: String,
     /// The modules that it is in, outermost first, without the model itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

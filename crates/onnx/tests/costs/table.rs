@@ -145,8 +145,8 @@ const OF_EACH: [(u64, &[&str]); 7] = [
             "MeanVarianceNormalization",
         ],
     ),
-    // Two for the extremes, and division, rounding, zero point and bounds; a scale behind a normalisation; a bias
-    // before Gelu.
+    // Two for the extremes, and division, rounding, zero point and bounds; a scale after a normalisation; a bias before
+    // Gelu.
     (6, &["DynamicQuantizeLinear", "LayerNormalization", "BiasGelu"]),
 ];
 

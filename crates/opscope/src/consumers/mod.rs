@@ -29,7 +29,7 @@ pub fn attach(program: &'static CStr) -> Report {
     attach_with_tools(program, Vec::new())
 }
 
-/// Works as [`attach`], and lets consumers run these tools: shared libraries for the interface of a consumer, such as
+/// Works like [`attach`], and lets consumers run these tools: shared libraries for the interface of a consumer, such as
 /// AMD's rocprofiler-sdk. If no consumer takes one of the tools, nothing is attached, and the report says why.
 pub fn attach_with_tools(program: &'static CStr, tools: Vec<PathBuf>) -> Report {
     opscope_producer::attach(program, &Search { tools, ..Search::of_this_process() })

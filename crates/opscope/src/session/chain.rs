@@ -8,7 +8,7 @@ use opscope_model::{
 use opscope_onnx::ValueId;
 use opscope_tensor::{Tensor, TensorView};
 
-/// Several observers of one run, called in order as if they were one.
+/// Several observers of one run, which are called in order as if they were one.
 ///
 /// * Each is called only for what its [`Interest`] requests.
 /// * If one replaces a value, the observers after it see the new value, and the run continues with it.

@@ -101,7 +101,7 @@ impl Profiler {
         Self::with_clock(directory, info, options, &Clock::system())
     }
 
-    /// Works as [`create`](Self::create), but takes samples and writes records at intervals of this clock.
+    /// Works like [`create`](Self::create), but takes samples and writes records at intervals of this clock.
     fn with_clock(
         directory: &Path,
         info: &RecordingInfo,

@@ -205,7 +205,7 @@ impl FrameReader {
                     }
                 }
             }
-            // The magic may lie across the border of two windows.
+            // The magic may cross the border of two windows.
             position += (length.saturating_sub(PLAIN.len() - 1)).max(1) as u64;
         }
         Ok(None)

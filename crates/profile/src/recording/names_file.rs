@@ -98,7 +98,7 @@ impl Mentions {
         Self { names, thread: ThreadId(0), texts: HashSet::new(), theirs: None }
     }
 
-    /// Works as `new`, but for the records of a process that has ended, with the texts of that process. The names of
+    /// Works like `new`, but for the records of a process that has ended, with the texts of that process. The names of
     /// its threads are no longer available.
     pub(crate) fn of_ended_process(names: Arc<NamesFile>, texts: BTreeMap<NameId, String>) -> Self {
         Self { theirs: Some(texts), ..Self::new(names) }

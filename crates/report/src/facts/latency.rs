@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn bars_are_parts_of_a_doubling_from_the_shortest_to_what_is_usual() {
-        // 256 parts of a doubling: 1000 lies in part 2551 of 1, and 1020, the least that is shown, in 2558.
+        // 256 parts of a doubling: 1000 is in part 2551 of 1, and 1020, the least that is shown, in 2558.
         let same = sum(&[1_000.0; 100], 100);
         let edge = |part: f64| (part / 256.0).exp2();
         assert_eq!(same.bars.len(), 8);

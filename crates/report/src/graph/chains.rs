@@ -149,7 +149,8 @@ mod tests {
         graph.edges = [(0, 1, 0), (0, 3, 0), (1, 3, 1), (2, 2, 2), (3, 4, 3), (4, 9, 4)]
             .map(|(from, to, value)| Edge { from, to, value, shape: String::new() })
             .to_vec();
-        // Node 9 is not among them. What node 0 gives passes up to 3, and what 1 gives from 1 to 3.
+        // Node 9 is not among them. The value of node 0 passes up to member 3, and that of node 1 passes from member 1
+        // to 3.
         let members: Vec<Member> = (0..5).map(Member::Node).collect();
         assert_eq!(passing(&members, &graph), [0, 1, 2, 2, 1, 0]);
         let members = [1, 0, 3].map(Member::Node);

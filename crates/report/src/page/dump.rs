@@ -103,7 +103,7 @@ fn values(html: &mut Html, place: &RunOnPage<'_>, dump: &DumpFacts) {
         }
     };
     let id = format!("{}-values", place.prefix);
-    // Wrong values are listed first, so that nobody has to search for them.
+    // Wrong values are listed first, so that readers need not search for them.
     let (bad, good): (Vec<_>, Vec<_>) = dump.rows.iter().partition(|row| row.nan + row.inf > 0);
     table(html, &id, &caption, columns, dump.rows.len(), |html| {
         bad.into_iter().chain(good).for_each(|value| row(html, place, value));

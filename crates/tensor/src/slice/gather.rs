@@ -10,8 +10,7 @@ pub(super) struct Step {
     pub stride: isize,
 }
 
-/// Copies the chosen elements of `range`, packed and in order. Element 0 lies at `first`, and `steps` lead to the
-/// others.
+/// Copies the chosen elements of `range`, packed and in order. Element 0 is at `first`, and `steps` lead to the others.
 pub(super) fn gather(
     tensor: &TensorView<'_>,
     first: usize,
@@ -88,7 +87,7 @@ impl Row {
     }
 }
 
-/// Iterates over the rows that some of the chosen elements lie in.
+/// Iterates over the rows that contain some of the chosen elements.
 struct Rows<'a> {
     steps: &'a [Step],
     /// The position in each step. The last one counts within a row.

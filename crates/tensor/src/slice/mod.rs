@@ -67,7 +67,7 @@ pub enum SliceError {
         /// The tensor's shape.
         shape: Vec<usize>,
     },
-    /// An index lies outside of the tensor.
+    /// An index is outside of the tensor.
     #[error("index {index} is outside of axis {axis}, whose size is {size}{}", right(*.size))]
     OutOfRange {
         /// The axis, from 0.
@@ -129,8 +129,8 @@ impl Slice {
     /// Returns the region that the slice chooses in a tensor of this shape.
     ///
     /// # Errors
-    /// Returns an error if the tensor has fewer axes than the slice has entries, if an index lies outside of its axis,
-    /// or if the shape has more elements than can be addressed.
+    /// Returns an error if the tensor has fewer axes than the slice has entries, if an index is outside of its axis, or
+    /// if the shape has more elements than can be addressed.
     pub fn resolve(&self, shape: &[usize]) -> Result<Region, SliceError> {
         Region::new(self, shape)
     }

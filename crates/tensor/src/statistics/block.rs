@@ -290,7 +290,7 @@ impl Number<2> for WideF16 {
 
     #[inline(always)]
     fn decode(bytes: [u8; 2]) -> Self {
-        /// 2^(127 - 15), the difference between the biases of the exponents. The product is exact, also for subnormal
+        /// 2^(127 - 15), the difference between the biases of the exponents. The product is exact, even for subnormal
         /// numbers.
         const SCALE: f32 = f32::from_bits((127 + 127 - 15) << 23);
         let bits = u32::from(u16::from_le_bytes(bytes));

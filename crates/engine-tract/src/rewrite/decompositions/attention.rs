@@ -26,7 +26,7 @@ pub(super) fn attention(decomposition: &mut Decomposition<'_>) -> TractResult<()
     give_attention(decomposition, &projected, mask, bias)
 }
 
-/// Works as [`attention`], but with a quantized input and quantized weights.
+/// Works like [`attention`], but with a quantized input and quantized weights.
 pub(super) fn quantized(decomposition: &mut Decomposition<'_>) -> TractResult<()> {
     decomposition.refuse_inputs(&[(8, "past")])?;
     decomposition.refuse_outputs(&[1])?;

@@ -17,8 +17,8 @@ use crate::benchmark::report::{DumpSummary, ProfileSummary};
 use crate::roofline::{self, Unmeasured};
 use crate::verify::Verification;
 
-/// The largest number of records that are accounted for when the user has interrupted the runs. That takes a fraction
-/// of a second.
+/// The largest number of records for which an account is still computed after the user has interrupted the runs. That
+/// takes a fraction of a second.
 const QUICK_RECORDS: u64 = 1_000_000;
 
 /// How long the waiting tensors of a dump are still written after the user has interrupted the runs. Container runtimes

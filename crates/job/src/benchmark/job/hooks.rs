@@ -23,7 +23,7 @@ pub struct JobHooks<'a> {
     pub expects: &'a (dyn Fn(u64) + Sync),
 }
 
-/// The goal that a measurement is running towards.
+/// The goal at which a measurement ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
     /// This number of runs.

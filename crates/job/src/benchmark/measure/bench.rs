@@ -68,7 +68,7 @@ struct Samples {
     planning: u64,
     /// Whether `until_stable` reached its limit.
     unstable: bool,
-    /// The number of runs that have a number, including warm-ups.
+    /// How many numbers of runs were assigned, including those of warm-ups.
     numbers: u64,
     /// The kernels of the plans that ran.
     plans: Vec<Arc<[Kernel]>>,
@@ -150,8 +150,8 @@ impl<'a> Bench<'a> {
         instruments.set_run_kind(RunKind::Untimed);
         self.repeat(untimed / 2, Phase::Untimed);
         if self.context.hooks.cancel.load(Ordering::Relaxed) {
-            // The remaining step is not a run that could take too long, but the statistics of up to millions of runs
-            // take a moment.
+            // All runs are over, so nothing is left that could take too long. The statistics of millions of runs take a
+            // moment.
             (self.context.hooks.stage)(Stage::Closing);
         }
         self.finish()

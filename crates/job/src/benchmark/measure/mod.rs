@@ -51,7 +51,7 @@ pub(super) struct Measurement {
     pub cancelled: bool,
     /// The number of runs that began, including warm-ups.
     pub runs: u64,
-    /// The different shapes of the inputs, in the order in which they came.
+    /// The different shapes of the inputs, in the order in which they occurred.
     pub shapes: Vec<Vec<Vec<usize>>>,
     /// For every inference time, the index of its inputs' shapes in `shapes`.
     pub shape_of: Vec<usize>,
@@ -79,7 +79,7 @@ pub(super) struct PeakMemory {
 pub(super) struct NotFiniteRun {
     /// The number of the set of inputs, from 0.
     pub set: usize,
-    /// Those outputs.
+    /// The outputs with such elements.
     pub outputs: Vec<NotFiniteOutput>,
 }
 
@@ -110,7 +110,7 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    /// Returns whether other inputs may succeed, because the cause does not lie in writing the results.
+    /// Returns whether other inputs may succeed, because the error is not one of writing the results.
     pub(super) fn is_of_these_inputs(&self) -> bool {
         match self {
             Self::Input(_) | Self::Engine(_) | Self::Output { .. } => true,

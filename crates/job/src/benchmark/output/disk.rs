@@ -11,19 +11,19 @@ use rustix::io::Errno;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForeignReason {
-    /// A directory without the manifest of a recording or a dump.
+    /// It is a directory without the manifest of a recording or a dump.
     #[error("it has no manifest.json of {schema}")]
     NoManifest {
         /// The beginning of the manifest's schema.
         schema: &'static str,
     },
-    /// A file that is not a summary.
+    /// It is a file that is not a summary.
     #[error("it is no JSON document of {schema}")]
     NoSummary {
         /// The beginning of a summary's schema.
         schema: &'static str,
     },
-    /// Not a directory.
+    /// It is not a directory.
     #[error("it is no directory of outputs")]
     NoDirectory,
     /// It has a file that the run did not write.
@@ -51,7 +51,7 @@ pub enum OutputPathError {
     Taken {
         /// The name.
         name: PathBuf,
-        /// What is there.
+        /// The existing files and directories of that run.
         found: Vec<PathBuf>,
     },
     /// A file or directory at the place of a run's results was not written by a run.
@@ -128,8 +128,8 @@ pub(super) fn give_name(partial: &Path, target: &Path) -> Result<(), OutputPathE
     })
 }
 
-/// Gives a complete output a name that something else may have, and removes that. If the file system can exchange two
-/// names, the name always has content.
+/// Gives a complete output a name that something else may have, and removes the other one. If the file system can
+/// exchange two names, there is always something under the name.
 pub(super) fn take_place(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
     match renameat_with(CWD, partial, CWD, target, RenameFlags::EXCHANGE) {
         Ok(()) => remove(partial),

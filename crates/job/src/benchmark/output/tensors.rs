@@ -27,7 +27,7 @@ pub(in crate::benchmark) struct OutputWriter {
 /// The names of the files of outputs, without their extension.
 #[derive(Debug)]
 pub(in crate::benchmark) enum FileNames {
-    /// `<output>` for a single run, `<output>/<input file>` with several.
+    /// `<output>` for a single run, `<output>/<input file>` for one of several.
     OfOutputs {
         /// The outputs' names, made safe and unique.
         outputs: Vec<String>,

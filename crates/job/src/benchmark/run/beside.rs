@@ -15,7 +15,7 @@ const MOST_RUNS: u64 = 50;
 /// The most time for these runs.
 const MOST_TIME: Duration = Duration::from_millis(200);
 
-/// In milliseconds: a run that takes longer is not repeated only to be profiled.
+/// The longest run that is repeated only to be profiled, in milliseconds.
 const LONGEST_RUN: f64 = 1_000.0;
 
 impl Job {
