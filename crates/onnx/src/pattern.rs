@@ -9,8 +9,8 @@ use crate::Operator;
 pub enum Pattern {
     /// Exactly this name.
     Exact(String),
-    /// A glob: `*` matches any characters (including `/`), `?` matches one, `[a-z]` one of a set, `[!a-z]` one that is
-    /// not in the set.
+    /// A glob: `*` matches any characters (including `/`), `?` matches one, `[a-z]` one of a set, `[!a-z]` or `[^a-z]`
+    /// one that is not in the set.
     Glob(String),
     /// A regular expression that must match somewhere in the name.
     Regex(Regex),

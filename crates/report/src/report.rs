@@ -51,12 +51,13 @@ impl Report {
         Ok(report)
     }
 
-    /// Returns whether the page has two dumps of one model, and no other pair to compare.
+    /// Returns whether the page has exactly two runs, both of one model and each with a dump.
     fn has_two_dumps(&self) -> bool {
         matches!(&self.runs[..], [a, b] if is_same_model(a, b) && a.dump.is_some() && b.dump.is_some())
     }
 
-    /// Compares the dump of the second run with that of the first one. The graphs are those of their models.
+    /// Compares the dump of the second run with that of the first one. The graphs are those of the models of the first
+    /// and of the second run.
     fn compare_values(&mut self, [graph, other]: [Option<Arc<Graph>>; 2]) -> Result<(), ReportError> {
         let [reference, run] = &mut self.runs[..] else { return Ok(()) };
         let (Some(dump), Some(other_dump)) = (&run.dump, &reference.dump) else { return Ok(()) };
@@ -85,7 +86,8 @@ impl Report {
     /// names, if it still exists unchanged. A run with neither gets a sentence instead of the drawing.
     ///
     /// # Errors
-    /// Returns an error if one of `models` cannot be read, or belongs to none of the runs.
+    /// Returns an error if one of `models` cannot be read or belongs to none of the runs, or if dumps cannot be read
+    /// again to compare them.
     pub fn draw_graphs(&mut self, models: &[PathBuf]) -> Result<(), ReportError> {
         let load = |path: &PathBuf| Graph::load(path).map(Arc::new);
         let given = models.iter().map(load).collect::<Result<Vec<Arc<Graph>>, _>>()?;
@@ -164,7 +166,7 @@ impl Report {
     /// the page.
     ///
     /// # Errors
-    /// Returns an error if a file with that name exists, or the page cannot be written.
+    /// Returns an error if a file with that name exists, if a chart cannot be drawn, or if the page cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ReportError> {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let html = self.to_html_in(directory.unwrap_or(Path::new(".")))?;

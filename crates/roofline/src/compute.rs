@@ -30,7 +30,7 @@ pub(crate) fn dtypes() -> Vec<&'static str> {
     repetitions().iter().map(|repetition| repetition.dtype).chain(narrow::widened()).collect()
 }
 
-/// Returns what is measured: `float32` first.
+/// Returns the repetitions that are measured, `float32` first.
 fn repetitions() -> Vec<Repetition> {
     let (lanes32, lanes64) = Arch::new().dispatch(Lanes);
     let mut repetitions = vec![

@@ -84,8 +84,8 @@ impl Roofline {
     }
 
     /// Returns the bandwidth for data of this size in bytes, in 10^9 bytes in a second: that of the largest measured
-    /// size that is not larger than it. So it is never too low for data that fits into a cache. Data smaller than the
-    /// smallest measured size gets the bandwidth of that size.
+    /// size up to this one. So it is never too low for data that fits into a cache. Data smaller than the smallest
+    /// measured size gets the bandwidth of that size.
     pub fn bandwidth(&self, bytes: f64) -> Option<f64> {
         let smaller = self.bandwidths.iter().take_while(|bandwidth| bandwidth.bytes as f64 <= bytes).last();
         smaller.or(self.bandwidths.first()).map(|bandwidth| bandwidth.gbytes_per_s)
@@ -151,10 +151,10 @@ mod tests {
         // 1e6 operations at 100 per nanosecond take 10 µs; 2000 bytes at 50 per nanosecond take 40 ns.
         let computing = bound(1e6, 2_000.0, 20_000.0);
         assert_eq!((computing.limited_by, computing.least_ns, computing.percent), (Limit::Compute, 10_000.0, 50.0));
-        // 2 MB are larger than what 50 bytes a nanosecond were measured for.
+        // 2 MB exceed the size for which 50 bytes per nanosecond were measured.
         let moving = bound(1e6, 2e6, 400_000.0);
         assert_eq!((moving.limited_by, moving.least_ns, moving.percent), (Limit::Memory, 200_000.0, 50.0));
-        // As a thousand executions, each fits.
+        // In a thousand executions, the data of each fits.
         let often = machine().bound(Some("float32"), 1e6, 2e6, 1_000.0, 400_000.0).unwrap();
         assert_eq!((often.limited_by, often.least_ns), (Limit::Memory, 40_000.0));
     }

@@ -37,8 +37,8 @@ mod x86_64 {
     /// Independent sums in the 32 registers of AVX-512.
     const WIDE: usize = 24;
 
-    /// Products of unsigned and signed bytes, added up in 32 bits. Returns `None` on a processor that multiplies tiles
-    /// of them (AMX), which is several times faster than what is measured here.
+    /// Returns the repetition of products of unsigned and signed bytes, added up in 32 bits. Returns `None` on a
+    /// processor that multiplies tiles of them (AMX), which is several times faster than what is measured here.
     pub(super) fn int8() -> Option<Repetition> {
         if has_flag("amx_int8") {
             return None;
@@ -63,7 +63,7 @@ mod x86_64 {
         None
     }
 
-    /// Products of pairs, added up in `float32`. Returns `None` with AMX, as above.
+    /// Returns the repetition of products of pairs, added up in `float32`. Returns `None` with AMX, as above.
     pub(super) fn bfloat16() -> Option<Repetition> {
         if has_flag("amx_bf16") {
             return None;

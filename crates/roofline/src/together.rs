@@ -58,7 +58,8 @@ pub(crate) fn best_rate<P>(
     Ok(best_window(&all, time / WINDOWS as u32))
 }
 
-/// Returns the repetitions per second in the best window. One that spans several windows counts in each for its share.
+/// Returns the repetitions per second in the best window. A repetition that spans several windows counts in each of
+/// them in proportion.
 fn best_window(repetitions: &[(Duration, Duration)], window: Duration) -> f64 {
     let mut done = [0.0; WINDOWS];
     let bound = |index: usize| window.as_secs_f64() * index as f64;

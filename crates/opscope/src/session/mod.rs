@@ -84,7 +84,7 @@ impl Session {
         Ok(Self::load_since(start, engine, graph, options)?)
     }
 
-    /// Loads a graph that was already read into the embedded engine.
+    /// Loads a graph, which was already read from its file, into the embedded engine.
     ///
     /// # Errors
     /// Returns an error if the engine lacks something that the model needs.

@@ -193,8 +193,8 @@ impl Profiler {
     /// If the profiler is dropped instead, the recording stays incomplete.
     ///
     /// # Errors
-    /// Returns an error if the manifest cannot be written. Records that could not be written are not an error: the
-    /// manifest lists them.
+    /// Returns an error if the manifest cannot be written, or if the trace buffer cannot be flushed. Records that could
+    /// not be written are not an error: the manifest lists them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
         let has_ended = self.runs_beyond_budget.load(Ordering::Relaxed) > 0;

@@ -32,7 +32,7 @@ impl Tensor {
     /// Creates a tensor from its little-endian, row-major bytes.
     ///
     /// # Errors
-    /// Returns an error if the number of bytes does not fit the type and the shape.
+    /// Returns an error if the number of bytes does not fit the type and the shape, or if the type has no byte form.
     pub fn new(dtype: DType, shape: Vec<usize>, bytes: impl Into<Arc<[u8]>>) -> Result<Self, TensorError> {
         Self::stored(dtype, shape, Storage::Own(bytes.into()))
     }
@@ -42,7 +42,7 @@ impl Tensor {
     /// clone of the tensor.
     ///
     /// # Errors
-    /// Returns an error if the number of bytes does not fit the type and the shape.
+    /// Returns an error if the number of bytes does not fit the type and the shape, or if the type has no byte form.
     pub fn from_owner(
         dtype: DType,
         shape: Vec<usize>,
@@ -54,7 +54,7 @@ impl Tensor {
     /// Returns the same data as elements of another type of the same size.
     ///
     /// # Errors
-    /// Returns an error if the elements of the two types differ in size.
+    /// Returns an error if the elements of the two types differ in size, or if the new type has no byte form.
     pub fn as_type(&self, dtype: DType) -> Result<Self, TensorError> {
         Self::stored(dtype, self.shape.clone(), self.bytes.clone())
     }

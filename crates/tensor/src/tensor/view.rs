@@ -34,7 +34,7 @@ impl<'a> TensorView<'a> {
     /// Creates a view of bytes in the host's memory.
     ///
     /// # Errors
-    /// Returns an error if the number of bytes does not fit the type and the shape.
+    /// Returns an error if the number of bytes does not fit the type and the shape, or if the type has no byte form.
     pub fn new(
         dtype: DType,
         shape: impl Into<Cow<'a, [usize]>>,
@@ -99,7 +99,8 @@ impl<'a> TensorView<'a> {
     /// Copies a range of the data. `into` must have the length of the range.
     ///
     /// # Errors
-    /// Returns an error if there is no byte form, if the range reaches past the end, or if the device cannot read it.
+    /// Returns an error if there is no byte form, if the range reaches past the end, if `into` has another length, or
+    /// if the device cannot read the range.
     pub fn read(&self, range: Range<usize>, into: &mut [u8]) -> Result<(), TensorError> {
         let length = self.byte_len().ok_or(TensorError::NoBytes(self.dtype))?;
         if range.end > length || range.len() != into.len() {
