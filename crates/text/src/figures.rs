@@ -37,7 +37,7 @@ pub fn shown_time(nanos: f64) -> String {
     TimeScale::of(nanos).time(nanos)
 }
 
-/// Returns a number with three digits: `0.123`, `12.3`, `41,800`.
+/// Returns a number with three digits, at most three of them decimals: `0.123`, `12.3`, `41,800`.
 pub fn shown_number(number: f64) -> String {
     let size = number.abs();
     if size < 1_000.0 {

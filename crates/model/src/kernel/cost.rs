@@ -22,7 +22,7 @@ pub fn kernel_costs(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<GroupCost>>
     of_kernels
 }
 
-/// Returns the types of the file's values that kernels take and give.
+/// Returns the types of the file's values that kernels take and compute.
 fn known_types(kernels: &[Kernel]) -> HashMap<ValueId, TensorInfo> {
     let info = |kind: &TensorType| kind.dtype.map(|dtype| TensorInfo { dtype: Some(dtype), shape: kind.shape.clone() });
     let mut known = HashMap::new();
