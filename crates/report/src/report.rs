@@ -221,5 +221,5 @@ fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesE
 fn is_same_model(a: &RunFacts, b: &RunFacts) -> bool {
     let name =
         |run: &RunFacts| run.model.as_deref().and_then(|model| Path::new(model).file_name().map(ToOwned::to_owned));
-    (a.model_hash.is_some() && a.model_hash == b.model_hash) || name(a) == name(b)
+    (a.model_hash.is_some() && a.model_hash == b.model_hash) || (name(a).is_some() && name(a) == name(b))
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use opscope_tensor::{Axis, DType, Element, RemoteTensor, Slice, SliceError, Tensor, TensorView};
+use opscope_tensor::{Axis, DType, Element, RemoteTensor, Slice, SliceError, Tensor, TensorError, TensorView};
 use proptest::prelude::*;
 
 fn counting(shape: &[usize]) -> Tensor {
@@ -89,6 +89,17 @@ fn shapes_that_no_memory_holds_are_refused() {
     }
     let region = "[:, 1, ::-1]".parse::<Slice>().unwrap().resolve(&[0, 1 << 40, 1 << 40]).unwrap();
     assert_eq!(region.elements(), 0);
+}
+
+#[test]
+#[allow(clippy::reversed_empty_ranges)]
+fn a_range_of_bytes_that_is_reversed_or_too_long_is_an_error() {
+    let tensor = counting(&[2]);
+    for range in [5..3, 14..17] {
+        let mut into = vec![0; range.len()];
+        let error = tensor.view().read(range.clone(), &mut into).unwrap_err();
+        assert!(matches!(error, TensorError::OutOfRange { length: 16, .. }), "{range:?}: {error}");
+    }
 }
 
 /// Memory that the host cannot address.

@@ -25,7 +25,8 @@ pub fn shown_size(bytes: u64) -> String {
     }
     let mut size = bytes as f64 / 1024.0;
     let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < UNITS.len() {
+    // What would be shown as 1024.0 is shown as 1.0 of the next unit.
+    while size >= 1023.95 && unit + 1 < UNITS.len() {
         size /= 1024.0;
         unit += 1;
     }
@@ -36,9 +37,10 @@ pub fn shown_size(bytes: u64) -> String {
 /// `1.235 ms`. A negative duration has a sign.
 pub fn shown_duration(nanos: f64) -> String {
     match nanos.abs() {
-        size if size >= 1e9 => format!("{:.3} s", nanos / 1e9),
-        size if size >= 1e6 => format!("{:.3} ms", nanos / 1e6),
-        size if size >= 1e3 => format!("{:.3} µs", nanos / 1e3),
+        // What would be shown as 1000 is shown as 1 of the next unit.
+        size if size >= 999_999_500.0 => format!("{:.3} s", nanos / 1e9),
+        size if size >= 999_999.5 => format!("{:.3} ms", nanos / 1e6),
+        size if size >= 999.5 => format!("{:.3} µs", nanos / 1e3),
         _ => format!("{nanos:.0} ns"),
     }
 }
@@ -67,6 +69,8 @@ mod tests {
             (1023, "1023 B"),
             (1024, "1.0 KiB"),
             (1536, "1.5 KiB"),
+            (1_048_524, "1023.9 KiB"),
+            (1_048_570, "1.0 MiB"),
             (128 << 20, "128.0 MiB"),
             (5 << 39, "2.5 TiB"),
             (u64::MAX, "16.0 EiB"),
@@ -77,8 +81,8 @@ mod tests {
 
     #[test]
     fn durations_have_the_unit_that_fits() {
-        let texts = [999.4, 1_000.0, 1_234_567.0, 2.5e9, -2_500.0].map(shown_duration);
-        assert_eq!(texts, ["999 ns", "1.000 µs", "1.235 ms", "2.500 s", "-2.500 µs"]);
+        let texts = [999.4, 1_000.0, 999_999.9, 1_234_567.0, 2.5e9, -2_500.0].map(shown_duration);
+        assert_eq!(texts, ["999 ns", "1.000 µs", "1.000 ms", "1.235 ms", "2.500 s", "-2.500 µs"]);
     }
 
     #[test]

@@ -40,11 +40,12 @@ pub fn shown_time(nanos: f64) -> String {
 /// Returns a number with three digits, at most three of them decimals: `0.123`, `12.3`, `41,800`.
 pub fn shown_number(number: f64) -> String {
     let size = number.abs();
-    if size < 1_000.0 {
+    if size < 999.5 {
         return format!("{number:.*}", decimals(number));
     }
     let step = 10f64.powf(size.log10().floor() - 2.0);
-    grouped(((number / step).round() * step).round() as u64)
+    let sign = if number < 0.0 { "-" } else { "" };
+    format!("{sign}{}", grouped(((size / step).round() * step).round() as u64))
 }
 
 /// Returns a count with a comma before every three digits: `1,070`.
@@ -96,6 +97,7 @@ mod tests {
     fn numbers_have_three_digits_and_thousands_are_apart() {
         let texts = [0.0, 0.0456, 1.234, 12.34, 999.4, 1_069.6, 41_840.0, 1_234_567.0].map(shown_number);
         assert_eq!(texts, ["0.00", "0.046", "1.23", "12.3", "999", "1,070", "41,800", "1,230,000"]);
+        assert_eq!([999.6, -12.34, -41_840.0].map(shown_number), ["1,000", "-12.3", "-41,800"]);
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 

@@ -325,7 +325,8 @@ impl Node<'_> {
         }
         // With one of these attributes, a step may extend beyond the end of the input.
         let reaches_over = |attribute: &AttributeProto| {
-            attribute.name == "auto_pad" || (attribute.name == "ceil_mode" && attribute.i != 0)
+            (attribute.name == "auto_pad" && !matches!(&attribute.s[..], b"" | b"NOTSET"))
+                || (attribute.name == "ceil_mode" && attribute.i != 0)
         };
         if self.node.op_type == "ConvTranspose" || self.node.attribute.iter().any(reaches_over) {
             return Ok(());

@@ -247,7 +247,7 @@ impl Graph {
         for input in &self.inputs {
             depends[input.index()] = true;
         }
-        for operator in self.operators.iter().filter(|operator| operator.op_type != "Shape") {
+        for operator in self.operators.iter().filter(|operator| !matches!(&*operator.op_type, "Shape" | "Size")) {
             if operator.inputs.iter().flatten().chain(&operator.captures).any(|input| depends[input.index()]) {
                 for output in operator.outputs.iter().flatten() {
                     depends[output.index()] = true;

@@ -187,12 +187,13 @@ fn values_depend_on_an_input_unless_only_its_shape_is_taken() {
         node("b", "Add", &["t", "a"], &["b"]),
         node("c", "ConstantOfShape", &["t"], &["c"]),
         node("d", "Add", &["c", "t"], &["d", "e"]),
+        node("n", "Size", &["a"], &["n"]),
     ];
     let graph = from_bytes(model(graph(&nodes, &["x"], &["b", "d"]))).unwrap();
     let depends = graph.depends_on_input();
     let of = |name: &str| depends[graph.value_named(name).unwrap().id.index()];
     assert_eq!(["x", "a", "b"].map(of), [true; 3]);
-    assert_eq!(["s", "t", "c", "d", "e"].map(of), [false; 5]);
+    assert_eq!(["s", "t", "c", "d", "e", "n"].map(of), [false; 6]);
     assert!(graph.value_named("nothing").is_none() && graph.operator_named("a").is_some());
 }
 

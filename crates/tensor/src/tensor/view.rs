@@ -103,7 +103,7 @@ impl<'a> TensorView<'a> {
     /// if the device cannot read the range.
     pub fn read(&self, range: Range<usize>, into: &mut [u8]) -> Result<(), TensorError> {
         let length = self.byte_len().ok_or(TensorError::NoBytes(self.dtype))?;
-        if range.end > length || range.len() != into.len() {
+        if range.start > range.end || range.end > length || range.len() != into.len() {
             return Err(TensorError::OutOfRange { start: range.start, end: range.end, length });
         }
         match &self.storage {

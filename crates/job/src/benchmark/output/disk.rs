@@ -138,7 +138,9 @@ pub(super) fn take_place(partial: &Path, target: &Path) -> Result<(), OutputPath
             let mut aside = target.to_owned().into_os_string();
             aside.push(".replaced");
             rename_new(target, Path::new(&aside)).map_err(OutputPathError::io(target))?;
-            give_name(partial, target)?;
+            give_name(partial, target).inspect_err(|_| {
+                let _ = rename_new(Path::new(&aside), target);
+            })?;
             remove(Path::new(&aside));
         }
         Err(error) => return Err(OutputPathError::io(target)(error.into())),
