@@ -8,7 +8,7 @@ use opscope::dump::{
 };
 use opscope::tensor::{DType, Difference, Tolerance};
 use opscope::text::counted;
-use opscope_job::compare::{Reference, compare_runs};
+use opscope_job::compare::{Reference, compare_runs, program_inputs};
 use opscope_job::inputs::{Data, Inputs};
 use pyo3::prelude::*;
 
@@ -55,7 +55,12 @@ pub fn compare_tensors(
     let compared = match (tensors.cast::<Model>(), reference.cast::<Model>()) {
         (Ok(model), reference_model) => {
             let model = model.get();
-            let given = model.inputs_or(inputs, Data::Random(seed))?;
+            let given = match (inputs, reference.cast::<Dump>()) {
+                (None, Ok(dump)) if dump.get().stored().is_program() => {
+                    program_inputs(model.graph(), dump.get().stored()).map_err(Failure::input)?
+                }
+                _ => model.inputs_or(inputs, Data::Random(seed))?,
+            };
             let reference = match (&reference_model, reference.cast::<Dump>()) {
                 (Ok(other), _) => {
                     let other = other.get();

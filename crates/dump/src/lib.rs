@@ -71,7 +71,8 @@ pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Positio
 pub use capture::subscription::Request;
 pub use compare::{
     Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, InputSets, Mapping, MatchBy,
-    MatchedBy, Order, Outcome, Row, SqnrDrop, Summary, Tolerances, Verdict, differing_initializers,
+    MatchedBy, ModuleMap, Order, Outcome, Row, SqnrDrop, Summary, Tolerances, Verdict, WrongMap,
+    differing_initializers,
 };
 pub use error::DumpError;
 pub use index::{INDEX, IndexLine, IndexStatistics, PHASE, State};
@@ -84,7 +85,7 @@ pub use sinks::directory::{Contents, DirectorySink};
 pub use sinks::format::DumpFormat;
 pub use stored::inspect::{Details, Inspection};
 pub use stored::order::{ExecutionPosition, Positions};
-pub use stored::{DumpKind, KeepSink, Keeper, StoredDump, StoredOrigin, StoredTensor};
+pub use stored::{DumpKind, KeepSink, Keeper, ProgramInput, StoredDump, StoredOrigin, StoredTensor};
 pub use stream::coverage::Coverage;
 pub use stream::flow::{Delivery, Flow, Policy};
 pub use stream::inputs::InputEntry;

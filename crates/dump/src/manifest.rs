@@ -208,7 +208,7 @@ impl Manifest {
     }
 
     /// Returns the known inputs of runs, each with the number of its run.
-    pub(crate) fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
+    pub fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
         self.runs.iter().filter_map(|run| Some((run.run, self.inputs.get(run.inputs?)?.as_slice())))
     }
 }

@@ -244,7 +244,7 @@ fn what_an_engine_does_not_show_is_missing_only_where_it_is_asked_for() {
     let added = graph.inner_operators.iter_mut().find(|operator| operator.name == "Loop_0/Add_0").unwrap();
     let module = Module { path: "decoder".to_owned(), class: String::new() };
     let display_name = "decoder (Add)".to_owned();
-    added.origin = Some(CodeOrigin { display_name, modules: vec![module], source: None });
+    added.origin = Some(CodeOrigin { display_name, modules: vec![module], source: None, traced: None });
     let graph = Arc::new(graph);
     let main = kernels(&graph, &[&["first"], &["Loop_0"]]);
     let plan = FakePlan::new(&graph, main, Fidelity::Exact, |_, inputs| {

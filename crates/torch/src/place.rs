@@ -123,7 +123,7 @@ impl Place {
         Description {
             op_type: self.op_type().to_owned(),
             attributes: BTreeMap::from([(PHASE.to_owned(), phase), (WRITTEN.to_owned(), written)]),
-            origin: Some(CodeOrigin { display_name, modules, source: self.source.clone() }),
+            origin: Some(CodeOrigin { display_name, modules, source: self.source.clone(), traced: None }),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Where the tensors of a program go: a dump, and what is told of it in the end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +10,7 @@ use opscope::dump::{
     Contents, Coverage, DirectorySink, DumpInfo, Dumper, InputEntry, Pattern, Request, Selection, close_abandoned,
 };
 use opscope::model::Fidelity;
-use opscope::tensor::Statistics;
+use opscope::tensor::{Statistics, TensorView, npy};
 use opscope::text::counted;
 use opscope_torch::{GivenInput, Program};
 use pyo3::prelude::*;
@@ -44,6 +46,7 @@ impl ProgramDump {
         program.add(Arc::clone(&dumper) as _).map_err(Failure::any)?;
         let inputs = Arc::clone(&dumper);
         let mut known: HashMap<String, (u64, InputEntry)> = HashMap::new();
+        let mut files = GivenFiles::new(directory, statistics);
         program.set_given_inputs(Box::new(move |given: &GivenInput<'_>| {
             let version = given.version.unwrap_or(u64::MAX);
             if let Some((written, entry)) = known.get(given.name)
@@ -58,6 +61,7 @@ impl ProgramDump {
                 dtype: view.dtype(),
                 shape: view.shape().to_vec(),
                 xxh3: statistics.xxh3,
+                file: if given.version.is_none() { files.write(given.name, view) } else { None },
             };
             if given.version.is_some() {
                 known.insert(given.name.to_owned(), (version, entry.clone()));
@@ -107,6 +111,36 @@ impl ProgramDump {
         let is_nothing = !self.patterns.is_empty() && !program.is_any_named(&self.patterns);
         let seen = counted(program.operators(), "operator");
         is_nothing.then(|| format!("the selection matches nothing: it names none of the {seen} that were seen"))
+    }
+}
+
+/// The inputs of the first step, which are kept for runs of models that were exported from the program.
+struct GivenFiles {
+    directory: PathBuf,
+    is_wanted: bool,
+    written: HashSet<String>,
+}
+
+/// The folder of a dump that has the inputs of the first step.
+const INPUTS: &str = "inputs";
+
+impl GivenFiles {
+    fn new(directory: &Path, statistics: bool) -> Self {
+        Self { directory: directory.to_owned(), is_wanted: !statistics, written: HashSet::new() }
+    }
+
+    /// Writes an input the first time that it is given. Returns the file, relative to the dump. An input that cannot be
+    /// written has only its hash in the dump, and a comparison with an exported model asks for it.
+    fn write(&mut self, name: &str, view: &TensorView<'_>) -> Option<String> {
+        if !self.is_wanted || !self.written.insert(name.to_owned()) {
+            return None;
+        }
+        let file = format!("{INPUTS}/{}.npy", self.written.len() - 1);
+        std::fs::create_dir_all(self.directory.join(INPUTS)).ok()?;
+        let mut writer = BufWriter::new(File::create_new(self.directory.join(&file)).ok()?);
+        npy::write(view, &mut writer).ok()?;
+        writer.flush().ok()?;
+        Some(file)
     }
 }
 

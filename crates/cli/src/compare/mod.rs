@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope::dump::{MatchBy, Order};
+use opscope::dump::{MatchBy, ModuleMap, Order};
 use opscope::engine::EngineName;
 use opscope::model::{Fidelity, LoadBudget};
 use opscope_job::compare::times::{Threshold, Times};
@@ -68,6 +68,10 @@ pub struct CompareArguments {
     /// A file of name pairs, "name,name in the reference" a line
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+    /// What modules of the first program are called in the second: a regular expression for a path or its beginning, and
+    /// the path there, such as 'model\.layers\.(\d+)=transformer.h.$1'; may be repeated, one is applied after the other
+    #[arg(long, value_name = "PATTERN=PATH")]
+    map: Vec<ModuleMap>,
     /// How tensors are matched that no mapping names: "name", or "position" in the graph where values were renamed
     #[arg(long = "match", value_parser = one_of(MatchBy::ALL, |way| way.name()), value_name = "WAY")]
     #[arg(default_value = "name")]

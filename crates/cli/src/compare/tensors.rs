@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use opscope::SessionError;
 use opscope::dump::{
-    CompareOptions, Comparison, Mapping, StoredDump, StoredOrigin, Tolerances, Verdict, differing_initializers,
+    CompareOptions, Comparison, Mapping, ModuleMap, StoredDump, StoredOrigin, Tolerances, Verdict, differing_initializers,
 };
 use opscope::engine::EngineSpec;
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tolerance};
 use opscope::text::counted;
-use opscope_job::compare::{CompareError, Reference, RunSpec, compare_runs};
+use opscope_job::compare::{CompareError, Reference, RunSpec, compare_runs, program_inputs};
 use opscope_job::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
 use super::{CompareArguments, Sides, write_new};
@@ -64,11 +64,13 @@ fn refuse_thresholds(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(
 }
 
 fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -> Result<Comparison, Failure> {
+    let sides = model_first(sides)?;
     let graph = arguments.model.as_deref().map(Graph::load).transpose().map_err(Failure::wrong_use)?.map(Arc::new);
     let mapping = arguments.mapping.as_deref().map(Mapping::read).transpose().map_err(Failure::wrong_use)?;
     let options = CompareOptions {
         tolerances: tolerances(&arguments.tolerances)?,
         mapping: mapping.unwrap_or_default(),
+        modules: modules(arguments),
         match_by: arguments.match_by,
         graph,
         initializers: initializers(sides, messages)?,
@@ -77,12 +79,14 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
     };
     let open = |path: &Path| StoredDump::open(path).map_err(Failure::wrong_use);
     refuse_engines_of_dumps(arguments, sides)?;
-    match (is_model(sides.compared), is_model(sides.baseline)) {
-        (false, false) => Ok(Comparison::of(&open(sides.compared)?, &open(sides.baseline)?, &options)),
-        (false, true) => Err(Failure::wrong_use(
-            "the first is a dump and the second a model; give the model first: what is compared, then the reference",
-        )),
-        (true, reference_is_model) => {
+    let reference_is_model = is_model(sides.baseline);
+    match is_model(sides.compared) {
+        false => {
+            let (tensors, reference) = (open(sides.compared)?, open(sides.baseline)?);
+            refuse_unused_maps(&options.modules, &tensors)?;
+            Ok(Comparison::of(&tensors, &reference, &options))
+        }
+        true => {
             consumers::attach(messages);
             let budget = arguments.load_budget.unwrap_or_default();
             let [engine, reference_engine] = engines(arguments)?;
@@ -106,9 +110,33 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
             } else {
                 Reference::Dump(Arc::new(open(sides.baseline)?))
             };
-            let (inputs, graph) = inputs(arguments, sides, messages)?;
+            let (inputs, graph) = match &reference {
+                Reference::Dump(dump) if dump.is_program() && arguments.input.is_empty() => {
+                    let graph = Graph::load(sides.compared).map_err(Failure::wrong_use)?;
+                    let tensors = program_inputs(&graph, dump).map_err(Failure::wrong_use)?;
+                    (Inputs::Same(tensors), graph)
+                }
+                _ => inputs(arguments, sides, messages)?,
+            };
             compare_runs(&run, &reference, &inputs, &graph, options).map_err(|error| failure(error, arguments, sides))
         }
+    }
+}
+
+fn modules(arguments: &CompareArguments) -> ModuleMap {
+    let mut modules = ModuleMap::default();
+    arguments.map.iter().for_each(|rule| modules.push(rule.clone()));
+    modules
+}
+
+/// Refuses a map that matches no module of what is compared.
+fn refuse_unused_maps(modules: &ModuleMap, tensors: &StoredDump) -> Result<(), Failure> {
+    match modules.unused(tensors).first() {
+        Some(rule) => Err(Failure::wrong_use(format!(
+            "--map '{rule}' matches no module of {}; a pattern is for the whole path of a module, or its beginning up to a dot",
+            tensors.path.display()
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -132,6 +160,19 @@ fn failure(error: CompareError, arguments: &CompareArguments, sides: Sides<'_>) 
         }
         _ => Failure::failed(error),
     }
+}
+
+/// Makes the dump of a program the reference of a model that was exported from it, which is what may be wrong.
+fn model_first(sides: Sides<'_>) -> Result<Sides<'_>, Failure> {
+    if is_model(sides.compared) || !is_model(sides.baseline) {
+        return Ok(sides);
+    }
+    if StoredDump::open(sides.compared).map_err(Failure::wrong_use)?.is_program() {
+        return Ok(Sides { compared: sides.baseline, baseline: sides.compared, ..sides });
+    }
+    Err(Failure::wrong_use(
+        "the first is a dump and the second a model; give the model first: what is compared, then the reference",
+    ))
 }
 
 /// Describes how the inputs of two models differ; `None` if they agree.

@@ -52,6 +52,7 @@ fn refuse_options_of_tensors(arguments: &CompareArguments, sides: Sides<'_>) -> 
         ("--input", !arguments.input.is_empty()),
         ("--dym-shape", arguments.dym_shape.is_some()),
         ("--model", arguments.model.is_some()),
+        ("--map", !arguments.map.is_empty()),
         ("--mapping", arguments.mapping.is_some()),
         ("--tolerance", !arguments.tolerances.is_empty()),
         ("--least-sqnr", arguments.least_sqnr.is_some()),

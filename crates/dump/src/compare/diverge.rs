@@ -3,9 +3,10 @@ use std::collections::HashMap;
 
 use opscope_onnx::{CodeOrigin, Graph, Operator, OperatorId, Producer};
 
+use super::behind::{self, Behind};
 use super::model_inputs::ModelInputs;
 use super::rounding::only_moves;
-use super::{CompareOptions, Comparison, Row, SqnrDrop, Verdict};
+use super::{CompareOptions, Comparison, MatchedBy, Row, SqnrDrop, Verdict};
 use crate::{Io, Positions, StoredOrigin};
 
 /// The first operator whose output differs from the reference.
@@ -20,7 +21,9 @@ pub struct Divergence {
     pub operator: Option<Diverging>,
     /// The operator's position in the program that the model was exported from, if the model or the dump has it.
     pub origin: Option<CodeOrigin>,
-    /// Its inputs, by slot.
+    /// Operators between it and these inputs, whose own values only one side has: it may be one of them.
+    pub between: Vec<String>,
+    /// Its inputs, by slot, or those of the operators between.
     pub inputs: Vec<InputRow>,
     /// The source of the error.
     pub blame: Blame,
@@ -109,7 +112,7 @@ pub(super) fn finished(mut comparison: Comparison, given: &ModelInputs<'_>, opti
     }
     comparison.divergence = first.map(|row| Divergence {
         moment: moment(&comparison.rows[row]),
-        ..divergence(&comparison.rows, row, given, options)
+        ..divergence(&comparison, row, given, options)
     });
     comparison.inputs = given.differing(&comparison.rows, options);
     comparison.initializers.clone_from(&options.initializers);
@@ -158,22 +161,39 @@ impl<'g> Order<'g> {
     }
 }
 
-fn divergence(rows: &[Row], row: usize, given: &ModelInputs<'_>, options: &CompareOptions) -> Divergence {
+fn divergence(
+    comparison: &Comparison,
+    row: usize,
+    given: &ModelInputs<'_>,
+    options: &CompareOptions,
+) -> Divergence {
+    let rows = comparison.rows.as_slice();
+    let is_export = rows[row].matched_by == MatchedBy::Export;
     let graph = options.graph.as_deref();
     let found = graph.and_then(|graph| Some((graph, operator(&rows[row].place, graph)?)));
     let given = |name: &str| given.verdict(&rows[row], name, options);
     let own = found.map(|(_, operator)| operator.id);
-    let found = found.map(|(graph, operator)| (graph, computing(rows, row, graph, operator, &given)));
-    let inputs = match found {
-        Some((graph, operator)) => computed_inputs(rows, row, graph, operator, &given),
-        None if rows[row].place.inputs.is_empty() => captured_inputs(rows, row),
-        None => named_inputs(rows, row, &given),
+    let found = found.map(|(graph, operator)| match is_export {
+        true => (graph, operator),
+        false => (graph, computing(rows, row, graph, operator, &given)),
+    });
+    let only = |inputs: Vec<InputRow>| Behind { inputs, ..Behind::default() };
+    let Behind { inputs, between, initializers } = match found {
+        Some((graph, operator)) if is_export => behind::of_graph(rows, row, graph, operator, &given),
+        Some((graph, operator)) => only(computed_inputs(rows, row, graph, operator, &given)),
+        None if rows[row].place.inputs.is_empty() => only(captured_inputs(rows, row)),
+        None => {
+            let direct = named_inputs(rows, row, &given);
+            behind::of_program(rows, row, &comparison.only_in_tensors, direct, &given)
+        }
     };
     let verdicts = inputs.iter().map(|input| input.compared.as_ref().map_or(input.given, Row::verdict));
     let changed = || {
         let (graph, operator) = found?;
         let names = operator.inputs.iter().flatten().map(|&value| &graph.value(value).name);
-        let changed: Vec<String> = names.filter(|name| options.initializers.contains(name)).cloned().collect();
+        let names = names.chain(&initializers);
+        let mut changed: Vec<String> = names.filter(|name| options.initializers.contains(name)).cloned().collect();
+        changed.dedup();
         (!changed.is_empty()).then_some(changed)
     };
     let blame = match (verdicts.max(), rows[row].drop) {
@@ -199,7 +219,7 @@ fn divergence(rows: &[Row], row: usize, given: &ModelInputs<'_>, options: &Compa
         Some((_, operator)) => operator.origin.clone(),
         None => place.code.as_deref().cloned(),
     };
-    Divergence { row, tensor: rows[row].clone(), operator, origin, inputs, blame, moment: None }
+    Divergence { row, tensor: rows[row].clone(), operator, origin, between, inputs, blame, moment: None }
 }
 
 /// Returns the operator that caused a difference. This is the given one, unless it only moves values and its inputs are

@@ -46,6 +46,12 @@ pub enum MatchedBy {
     Spelling,
     /// By the operator's position in the graph.
     Position,
+    /// By the operator and the shape, in the order of execution within a call of a module.
+    Structure,
+    /// Both are what a module computes last.
+    ModuleEnd,
+    /// One is what a program computed, the other what a model that was exported from it does.
+    Export,
     /// Each side is a single file.
     SingleFile,
 }
@@ -60,6 +66,9 @@ impl MatchedBy {
             MatchedBy::Quantised => "quantised",
             MatchedBy::Spelling => "spelling",
             MatchedBy::Position => "position",
+            MatchedBy::Structure => "structure",
+            MatchedBy::ModuleEnd => "module_end",
+            MatchedBy::Export => "export",
             MatchedBy::SingleFile => "single_file",
         }
     }
@@ -132,12 +141,18 @@ impl Matcher {
         Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by, quantised, folded }
     }
 
+    /// Returns the tensor of the reference that the mapping names, if it says anything of this one.
+    pub fn mapped(&self, place: &StoredOrigin) -> Option<Option<(usize, MatchedBy)>> {
+        let mapped = place.value.as_deref().and_then(|value| self.mapping.of(value));
+        let name = mapped.or_else(|| self.mapping.of(&operator_label(place)?))?;
+        let found = self.by_value.get(name).or_else(|| self.by_operator.get(&parse_label(name)?));
+        Some(found.and_then(|found| self.nearest(place, found)).map(|index| (index, MatchedBy::Mapping)))
+    }
+
     /// Returns the tensor of the reference that matches, and how it matched.
     pub fn find(&self, place: &StoredOrigin) -> Option<(usize, MatchedBy)> {
-        let mapped = place.value.as_deref().and_then(|value| self.mapping.of(value));
-        if let Some(name) = mapped.or_else(|| self.mapping.of(&operator_label(place)?)) {
-            let found = self.by_value.get(name).or_else(|| self.by_operator.get(&parse_label(name)?));
-            return found.and_then(|found| self.nearest(place, found)).map(|index| (index, MatchedBy::Mapping));
+        if let Some(mapped) = self.mapped(place) {
+            return mapped;
         }
         if self.match_by == MatchBy::Position {
             let of_type = |index: &usize| self.places[*index].op_type == place.op_type;

@@ -1,11 +1,13 @@
 //! Compares tensors with those of another dump: two dumps on disk, or runs with the kept tensors of earlier ones.
 
+mod behind;
 mod criteria;
 mod diverge;
 mod initializers;
 mod mapping;
 mod matching;
 mod model_inputs;
+mod programs;
 mod render;
 mod rounding;
 mod row_record;
@@ -28,6 +30,7 @@ pub use diverge::{Blame, Divergence, InputRow};
 pub use initializers::differing_initializers;
 pub use mapping::Mapping;
 pub use matching::{MatchBy, MatchedBy};
+pub use programs::{ModuleMap, WrongMap};
 pub use render::Order;
 pub use sets::InputSets;
 pub use sink::{CompareSink, Comparer};
@@ -42,6 +45,8 @@ pub struct CompareOptions {
     pub tolerances: Tolerances,
     /// Pairs of names that belong together although they are different.
     pub mapping: Mapping,
+    /// The names of the modules of a program in the reference.
+    pub modules: ModuleMap,
     /// How to match tensors that the mapping does not match.
     pub match_by: MatchBy,
     /// Whether both sides ran with the same inputs of the model, even if their manifests do not say so.
@@ -78,6 +83,11 @@ pub struct Comparison {
     pub fused: Vec<StoredOrigin>,
     /// Tensors of one side that the other side does not compute, because only one of them is quantised.
     pub quantised_only: Vec<StoredOrigin>,
+    /// Of an exported model: values that the program does not compute like this, but what is computed from them was
+    /// compared.
+    pub only_in_export: Vec<StoredOrigin>,
+    /// Tensors of the program that the exported model does not compute.
+    pub only_in_program: Vec<StoredOrigin>,
     /// Whether one side is quantised and the other is not. Tensors are then judged by their signal-to-noise ratio.
     pub is_quantised: bool,
     /// Whether the reference is a directory of arrays, which may be any selection of tensors. Tensors that it lacks do

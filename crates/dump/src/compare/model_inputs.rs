@@ -62,7 +62,8 @@ impl ModelInputs<'_> {
         let named = |name: &str| reference.iter().find(|input| input.name == name);
         let other = match (options.mapping.of(name), options.match_by) {
             (Some(mapped), _) => named(mapped),
-            (None, MatchBy::Name) => named(name),
+            (None, MatchBy::Name) if options.modules.is_empty() => named(name),
+            (None, MatchBy::Name) => named(&options.modules.name(name)),
             (None, MatchBy::Position) => reference.get(slot),
         };
         Some((&tensors[slot], other?))

@@ -7,8 +7,9 @@ use opscope_text::Column::{Middles, Numbers, Words};
 use opscope_text::{TextTable, cell_text, counted, shown_text};
 use serde_json::{Value, json};
 
+use super::programs::by_module;
 use super::row_record::{Record, outcome_name};
-use super::{Blame, Comparison, Divergence, Outcome, Row, SqnrDrop, Verdict};
+use super::{Blame, Comparison, Divergence, MatchedBy, Outcome, Row, SqnrDrop, Verdict};
 use crate::StoredOrigin;
 use crate::table::csv;
 use crate::table::number::short;
@@ -86,8 +87,12 @@ impl Comparison {
         }
         for (places, side) in [(&self.only_in_tensors, &self.tensors), (&self.only_in_reference, &self.reference)] {
             if let Some(first) = places.first() {
-                let (side, first) = (shown_text(side), first.label());
-                text += &format!("{} only in {side}, the first is {}\n", tensors(places.len()), shown_text(&first));
+                let side = shown_text(side);
+                let what = match by_module(places) {
+                    Some(modules) => format!("only in {side}: {}", shown_text(&modules)),
+                    None => format!("only in {side}, the first is {}", shown_text(&first.label())),
+                };
+                text += &format!("{} {what}\n", tensors(places.len()));
             }
         }
         if self.is_selection && !self.only_in_reference.is_empty() {
@@ -96,7 +101,10 @@ impl Comparison {
             text += &format!("nothing has the name of: {}{more}\n", shown_text(&names.join(", ")));
         }
         if !self.only_in_tensors.is_empty() && !self.only_in_reference.is_empty() {
-            text += "these were not matched; if they were renamed, --match position or --mapping says what belongs together\n";
+            text += match by_module(&self.only_in_tensors) {
+                Some(_) => "these were not matched; if modules were renamed, --map says what they are called\n",
+                None => "these were not matched; if they were renamed, --match position or --mapping says what belongs together\n",
+            };
         }
         if let Some(first) = self.fused.first() {
             let (fused, first) = (tensors(self.fused.len()), first.label());
@@ -104,6 +112,13 @@ impl Comparison {
                 "{fused} only on one side, because the other one's plan is fused; the first is {}\n",
                 shown_text(&first)
             );
+        }
+        for (places, side) in [(&self.only_in_export, "export"), (&self.only_in_program, "program")] {
+            if let Some(first) = places.first() {
+                let what = by_module(places).unwrap_or_else(|| format!("the first is {}", first.label()));
+                let what = shown_text(&what);
+                text += &format!("{} only in the {side}, within what was compared: {what}\n", tensors(places.len()));
+            }
         }
         if let Some(first) = self.quantised_only.first() {
             let (only, first) = (tensors(self.quantised_only.len()), first.label());
@@ -174,6 +189,15 @@ impl Comparison {
         if let Some(origin) = &divergence.origin {
             origin.lines().iter().for_each(|line| text += &format!("  {}\n", shown_text(line)));
         }
+        if row.matched_by == MatchedBy::Export {
+            text += &self.program_text(&row.reference);
+        }
+        if !divergence.between.is_empty() {
+            let more = divergence.between.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let names = divergence.between[..divergence.between.len().min(NAMED)].join(", ");
+            text += &format!("  or one of what it is computed by, which only this side has: {}{more}\n", shown_text(&names));
+        }
         for input in &divergence.inputs {
             let compared = match (&input.compared, input.given) {
                 (Some(row), _) => self.outcome(row),
@@ -201,6 +225,13 @@ impl Comparison {
             }
         };
         text
+    }
+
+    /// Returns the line about the tensor of a program that a value of an export was compared with.
+    fn program_text(&self, place: &StoredOrigin) -> String {
+        let source = place.code.as_ref().and_then(|code| code.source.as_ref());
+        let source = source.map_or_else(String::new, |source| format!(", {source}"));
+        format!("  in the program it is {}\n", shown_text(&format!("'{}'{source}", place.label())))
     }
 
     /// Returns the names of the input files of a row's run, separated by spaces.
@@ -250,6 +281,7 @@ impl Comparison {
                 "seen_in": divergence.tensor.place.label(),
                 "run": divergence.tensor.place.run,
                 "iterations": divergence.tensor.place.iterations,
+                "between": divergence.between,
                 "inputs": divergence.inputs.iter().map(input).collect::<Vec<_>>(),
                 "blame": match divergence.blame {
                     Blame::Operator => "operator",
@@ -283,6 +315,8 @@ impl Comparison {
             "only_in_tensors": labels(&self.only_in_tensors),
             "only_in_reference": labels(&self.only_in_reference),
             "fused": labels(&self.fused),
+            "only_in_export": labels(&self.only_in_export),
+            "only_in_program": labels(&self.only_in_program),
             "quantised": self.is_quantised,
             "quantised_only": labels(&self.quantised_only),
             "first_noise": self.first_noise().map(|(row, sqnr)| json!({

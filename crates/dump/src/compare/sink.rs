@@ -196,6 +196,8 @@ impl Comparer {
             rows: state.rows.clone(),
             only_in_tensors: state.only_in_tensors.clone(),
             only_in_reference: unused(reference.tensors.iter().map(|tensor| &tensor.place), &state.used),
+            only_in_export: Vec::new(),
+            only_in_program: Vec::new(),
             fused: Vec::new(),
             quantised_only: Vec::new(),
             is_quantised: self.criteria.quantised.is_some(),

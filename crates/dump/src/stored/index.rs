@@ -140,11 +140,11 @@ fn code_origin(line: &IndexLine) -> Option<CodeOrigin> {
         Some(module) => format!("{} ({})", module.path, line.op_type),
         None => line.operator.clone(),
     });
-    Some(CodeOrigin { display_name, modules: module.into_iter().collect(), source: line.source.clone() })
+    Some(CodeOrigin { display_name, modules: module.into_iter().collect(), source: line.source.clone(), traced: None })
 }
 
 /// Returns the path of a file in an index. It must be in the dump's directory, even after every link is followed.
-fn inside(root: &Path, file: &str) -> Result<PathBuf, String> {
+pub(super) fn inside(root: &Path, file: &str) -> Result<PathBuf, String> {
     let leads_out = || format!("'{}' leads out of the dump's directory", file.escape_default());
     if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {
         return Err(leads_out());

@@ -7,6 +7,7 @@ mod keep_sink;
 pub(crate) mod manifest;
 mod npy_files;
 pub(crate) mod order;
+mod program;
 pub(crate) mod walk;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use opscope_text::counted;
 use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
 pub(crate) use index::LONGEST_LINE;
 pub use keep_sink::{KeepSink, Keeper};
+pub use program::ProgramInput;
 
 /// A stored dump: its tensors, in the order in which they were written, without their data.
 #[derive(Debug, Clone, Default)]

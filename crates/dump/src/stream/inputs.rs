@@ -20,6 +20,10 @@ pub struct InputEntry {
     pub shape: Vec<usize>,
     /// XXH3 (64 bit) of its data, as 16 hexadecimal digits.
     pub xxh3: Digest,
+    /// The file that has its data, relative to the manifest. Dumps of programs have it for what the first step was
+    /// given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 impl InputEntry {
@@ -30,6 +34,7 @@ impl InputEntry {
             dtype: tensor.dtype(),
             shape: tensor.shape().to_vec(),
             xxh3: Digest::of(tensor.bytes()),
+            file: None,
         };
         graph.inputs.iter().zip(inputs).map(entry).collect()
     }

@@ -1,6 +1,7 @@
 //! Compares the tensors of two runs of a model, or of a run and a dump, while running: no dump is written. [`times`] compares
 //! how long two runs took.
 
+mod exported;
 mod outputs;
 pub mod times;
 
@@ -13,12 +14,13 @@ use opscope::engine::EngineSpec;
 use opscope::{Session, SessionError};
 use opscope_dump::{
     BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, InputSets, Io, IoSelection,
-    KeepSink, Position, Request, Selection, Sink, StoredDump, StoredOrigin,
+    KeepSink, MatchBy, Position, Request, Selection, Sink, StoredDump, StoredOrigin,
 };
 use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::Tensor;
 
+pub use self::exported::{ProgramInputError, program_inputs};
 use self::outputs::OutputsOnly;
 use crate::inputs::{Batch, InputError, Inputs};
 use crate::verify::with_known_values;
@@ -118,6 +120,12 @@ pub fn compare_runs(
         options.graph = Some(run.graph()?);
     }
     options.engines[0] = Some(run.engine.name.name().to_owned());
+    if let (Reference::Dump(dump), Some(graph)) = (reference, &options.graph)
+        && dump.is_program()
+    {
+        options.initializers = exported::stale_initializers(graph, dump).map_err(|error| run.not_loaded(error))?;
+        options.same_inputs = true;
+    }
     if let Reference::Run(reference) = reference {
         options.engines[1] = Some(reference.engine.name.name().to_owned());
         options.reference_graph = Some(reference.graph()?);
@@ -129,6 +137,9 @@ pub fn compare_runs(
         let Batch { tensors, sources } = inputs.batch(given, set)?;
         let id = RunId(set as u64);
         let comparison = match reference {
+            Reference::Dump(dump) if dump.is_program() && options.match_by == MatchBy::Name => {
+                compare_with_program(&mut ours, id, dump, &tensors, &options)?
+            }
             Reference::Dump(dump) => compare_with_dump(&mut ours, id, dump, &tensors, options.clone())?,
             Reference::Run(reference) => {
                 let mut runner = theirs.take().unwrap_or_else(|| Runner::new(reference));
@@ -161,6 +172,21 @@ fn compare_with_dump(
     let (sink, comparer) = CompareSink::new(Arc::clone(dump), options);
     let ran = ours.run(id, inputs, Box::new(sink), io)?;
     Ok(with_fused(comparer.comparison(&ours.spec.label()), &HashSet::new(), &ran.hidden))
+}
+
+/// Runs a model that was exported from a program, and compares what it computes with the dump of that. Which values
+/// belong together depends on all of them.
+fn compare_with_program(
+    ours: &mut Runner<'_>,
+    id: RunId,
+    dump: &StoredDump,
+    inputs: &[Tensor],
+    options: &CompareOptions,
+) -> Result<Comparison, CompareError> {
+    let (kept, unseen) = ours.keep(id, inputs)?;
+    let mut comparison = with_fused(Comparison::of(&kept, dump, options), &HashSet::new(), &unseen.hidden);
+    comparison.problems.extend(unseen.missing);
+    Ok(comparison)
 }
 
 /// Runs a model and compares it with the kept tensors of another run, which did not show the values `hidden`.

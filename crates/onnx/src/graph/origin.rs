@@ -21,6 +21,18 @@ pub struct CodeOrigin {
     /// The line that called it: the innermost one that is not in PyTorch's own files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
+    /// The call of the traced program that it is exported from. Only the file has it.
+    #[serde(skip)]
+    pub traced: Option<TracedCall>,
+}
+
+/// A call of an operator in a traced program, for which a file may have several operators.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TracedCall {
+    /// The name of the call, such as `linear_3`.
+    pub name: String,
+    /// The operator, such as `aten.linear.default`.
+    pub target: String,
 }
 
 /// A module of the program, such as a `torch.nn.Module`.

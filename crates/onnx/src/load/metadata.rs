@@ -1,7 +1,7 @@
 //! Reads the origin of an operator from its node's metadata, in the form that PyTorch's exporter writes.
 
 use super::proto::{MetadataProto, NodeProto};
-use crate::{CodeOrigin, Module, SourceLine};
+use crate::{CodeOrigin, Module, SourceLine, TracedCall};
 
 /// Python lists, from the model to the traced call: paths of modules, and their classes.
 const NAME_SCOPES: &[u8] = b"pkg.torch.onnx.name_scopes";
@@ -22,15 +22,22 @@ pub(crate) fn origin(node: &NodeProto) -> Option<CodeOrigin> {
         entry.and_then(|entry| std::str::from_utf8(&entry.value).ok())
     };
     let scopes = text(NAME_SCOPES).and_then(python_list);
-    let modules = match scopes {
-        Some(paths) => modules(paths, text(CLASS_HIERARCHY).and_then(python_list).unwrap_or_default()),
-        None => {
-            let (paths, classes) = text(NAMESPACE).map(namespace).unwrap_or_default();
-            modules(paths, classes)
-        }
+    let (paths, classes) = match scopes {
+        Some(paths) => (paths, text(CLASS_HIERARCHY).and_then(python_list).unwrap_or_default()),
+        None => text(NAMESPACE).map(namespace).unwrap_or_default(),
     };
+    let traced = traced(&paths, &classes);
+    let modules = modules(paths, classes);
     let source = text(STACK_TRACE).and_then(source_line);
-    (!modules.is_empty() || source.is_some()).then(|| CodeOrigin { modules, source, display_name: String::new() })
+    let is_known = !modules.is_empty() || source.is_some() || traced.is_some();
+    is_known.then(|| CodeOrigin { modules, source, traced, display_name: String::new() })
+}
+
+/// The last scope is the traced call, and the last class its operator.
+fn traced(paths: &[String], classes: &[String]) -> Option<TracedCall> {
+    let (name, target) = (paths.last()?, classes.last().filter(|_| paths.len() == classes.len())?);
+    let is_call = !name.is_empty() && target.contains('.');
+    is_call.then(|| TracedCall { name: name.clone(), target: target.clone() })
 }
 
 /// The last scope is the traced call, and the first is the model itself, which has no name.

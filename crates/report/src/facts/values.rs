@@ -279,6 +279,8 @@ mod tests {
             only_in_tensors: Vec::new(),
             only_in_reference: Vec::new(),
             fused: Vec::new(),
+            only_in_export: Vec::new(),
+            only_in_program: Vec::new(),
             quantised_only: Vec::new(),
             is_quantised: false,
             is_selection: false,

@@ -1,0 +1,125 @@
+use std::collections::HashMap;
+
+use opscope_onnx::{Graph, Operator, Producer, ValueId};
+
+use super::pairs::is_compared;
+use crate::compare::rounding::only_moves;
+use crate::compare::{Row, Verdict};
+use crate::{StoredDump, StoredOrigin};
+
+/// What a comparison with an export leaves out, because what is computed from it was compared.
+#[derive(Debug, Default)]
+pub(in crate::compare) struct Covered {
+    /// Values that only the export computes.
+    pub export: Vec<StoredOrigin>,
+    /// Tensors that only the program computes.
+    pub program: Vec<StoredOrigin>,
+    /// A sentence about what an export cannot have.
+    pub note: Option<String>,
+}
+
+/// What is computed from a value, as far as it was compared.
+#[derive(Debug, Clone, Copy, Default)]
+struct Below {
+    agrees: bool,
+    differs: bool,
+    /// It is given out of the model without having been compared.
+    is_open: bool,
+}
+
+/// Takes out what was not compared itself, but what the results depend on: values within operators that agree, values
+/// that are only moved, constants. A pair that differs while all that is computed from it agrees is no pair.
+pub(in crate::compare) fn covered(
+    rows: &mut Vec<Row>,
+    only_in_export: &mut Vec<StoredOrigin>,
+    only_in_program: &mut Vec<StoredOrigin>,
+    graph: &Graph,
+    program: &StoredDump,
+) -> Covered {
+    let ids: HashMap<&str, ValueId> = graph.all_values().map(|value| (value.name.as_str(), value.id)).collect();
+    let id = |place: &StoredOrigin| place.value.as_deref().and_then(|value| ids.get(value)).copied();
+    let verdicts: HashMap<ValueId, Verdict> =
+        rows.iter().filter_map(|row| Some((id(&row.place)?, row.verdict()))).collect();
+    let below = below(graph, &verdicts);
+    let mut covered = Covered::default();
+    for row in rows.extract_if(.., |row| row.verdict() == Verdict::Different && is_harmless(id(&row.place), &below, graph)) {
+        covered.export.push(row.place);
+        covered.program.push(row.reference);
+    }
+    let depends = graph.depends_on_input();
+    let given = |value: Option<ValueId>| {
+        let Some(value) = value else { return false };
+        let below = below[value.index()];
+        let is_constant = depends.get(value.index()).is_some_and(|depends| !depends);
+        is_constant || (below.agrees || below.differs) && !below.is_open || is_moved(value, graph, &verdicts)
+    };
+    covered.export.extend(only_in_export.extract_if(.., |place| given(id(place))));
+    let step = program.first_step();
+    let others = only_in_program.extract_if(.., |place| !is_compared(place, step)).count();
+    if others > 0 {
+        covered.note = Some(format!(
+            "an export has the forward pass of one step: {others} tensors of other phases and steps were not compared"
+        ));
+    }
+    covered.program.append(only_in_program);
+    covered
+}
+
+/// Returns, for each value, what of that which is computed from it was compared first.
+fn below(graph: &Graph, verdicts: &HashMap<ValueId, Verdict>) -> Vec<Below> {
+    let mut below = vec![Below::default(); graph.all_values().count()];
+    for output in &graph.outputs {
+        below[output.index()].is_open = true;
+    }
+    let operators: Vec<&Operator> = graph.all_operators().collect();
+    for operator in operators.into_iter().rev() {
+        let mut all = Below::default();
+        for output in operator.outputs.iter().flatten() {
+            let of = match verdicts.get(output) {
+                Some(Verdict::Same) => Below { agrees: true, ..Below::default() },
+                Some(Verdict::Different) => Below { differs: true, ..Below::default() },
+                Some(Verdict::Unknown) | None => below[output.index()],
+            };
+            all = all.and(of);
+        }
+        for input in operator.inputs.iter().flatten().chain(&operator.captures) {
+            below[input.index()] = below[input.index()].and(all);
+        }
+    }
+    below
+}
+
+impl Below {
+    fn and(self, other: Self) -> Self {
+        Self {
+            agrees: self.agrees || other.agrees,
+            differs: self.differs || other.differs,
+            is_open: self.is_open || other.is_open,
+        }
+    }
+}
+
+/// Returns whether all that is computed from a value agrees.
+fn is_harmless(value: Option<ValueId>, below: &[Below], graph: &Graph) -> bool {
+    let Some(value) = value else { return false };
+    let below = below[value.index()];
+    below.agrees && !below.differs && !below.is_open && !graph.outputs.contains(&value)
+}
+
+/// Returns whether a value is one that was compared, in another place or shape.
+fn is_moved(value: ValueId, graph: &Graph, verdicts: &HashMap<ValueId, Verdict>) -> bool {
+    let mut value = value;
+    loop {
+        if verdicts.contains_key(&value) {
+            return true;
+        }
+        match graph.value(value).producer {
+            Producer::Operator(operator, _) if only_moves(graph, graph.operator(operator)) => {
+                let Some(from) = graph.operator(operator).inputs.first().copied().flatten() else { return false };
+                value = from;
+            }
+            // Inputs of the model are what the program was given.
+            _ => return graph.inputs.contains(&value),
+        }
+    }
+}

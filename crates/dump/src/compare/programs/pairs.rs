@@ -1,0 +1,166 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::align::align;
+use super::place::{Call, base};
+use super::ModuleMap;
+use crate::compare::MatchedBy;
+use crate::{StoredDump, StoredTensor};
+
+/// The partner of each tensor in the reference, and how it was found.
+type Partners = Vec<Option<(usize, MatchedBy)>>;
+
+/// Pairs the tensors of two programs: call of a module by call, and in each by operator and shape in the order of
+/// execution. Where nothing that is computed last in a module has a partner, the results of the modules are paired.
+/// Names are those of the first program, and `map` gives those of the second one.
+pub fn pairs(tensors: &StoredDump, reference: &StoredDump, map: &ModuleMap) -> Partners {
+    let map = with_root(map.clone(), tensors, reference);
+    let ours: Vec<Option<Call>> = calls(tensors)
+        .into_iter()
+        .map(|call| call.map(|call| Call { module: map.name(&call.module), ..call }))
+        .collect();
+    let theirs = calls(reference);
+    let mut groups: BTreeMap<&Call, [Vec<usize>; 2]> = BTreeMap::new();
+    for (side, calls) in [&ours, &theirs].into_iter().enumerate() {
+        for (index, call) in calls.iter().enumerate() {
+            if let Some(call) = call {
+                groups.entry(call).or_default()[side].push(index);
+            }
+        }
+    }
+    let mut partners: Partners = vec![None; tensors.tensors.len()];
+    let mut used = vec![false; reference.tensors.len()];
+    for [left, right] in groups.values() {
+        for (ours, theirs) in paired(&tensors.tensors, left, &reference.tensors, right) {
+            let value = tensors.tensors[ours].place.value.as_deref().map(|value| map.name(value));
+            let is_named = value.is_some() && value == reference.tensors[theirs].place.value;
+            partners[ours] = Some((theirs, if is_named { MatchedBy::Value } else { MatchedBy::Structure }));
+            used[theirs] = true;
+        }
+    }
+    for (index, other) in module_ends(&ours, &theirs) {
+        let is_free = partners[index].is_none() && !used[other];
+        if is_free && tensors.tensors[index].shape == reference.tensors[other].shape {
+            partners[index] = Some((other, MatchedBy::ModuleEnd));
+            used[other] = true;
+        }
+    }
+    partners
+}
+
+fn calls(dump: &StoredDump) -> Vec<Option<Call>> {
+    dump.tensors.iter().map(|tensor| Call::of(&tensor.place)).collect()
+}
+
+/// Adds that the outermost modules belong together, which are named after their classes, if each side has one.
+fn with_root(mut map: ModuleMap, tensors: &StoredDump, reference: &StoredDump) -> ModuleMap {
+    let [ours, theirs] = [tensors, reference].map(roots);
+    if let ([ours], [theirs]) = (&ours.into_iter().collect::<Vec<_>>()[..], &theirs.into_iter().collect::<Vec<_>>()[..])
+        && map.name(ours) != *theirs
+    {
+        map.rename(&map.name(ours), theirs);
+    }
+    map
+}
+
+/// Returns the names of the outermost modules.
+fn roots(dump: &StoredDump) -> BTreeSet<String> {
+    let is_root = |tensor: &&StoredTensor| {
+        let place = &tensor.place;
+        place.code.as_ref().is_none_or(|code| code.modules.is_empty()) && place.phase.as_deref() != Some("optimizer")
+    };
+    let calls = dump.tensors.iter().filter(is_root).filter_map(|tensor| Call::of(&tensor.place));
+    calls.map(|call| call.module).filter(|module| module != "script").collect()
+}
+
+/// Pairs the tensors of one call of a module.
+fn paired(tensors: &[StoredTensor], left: &[usize], reference: &[StoredTensor], right: &[usize]) -> Vec<(usize, usize)> {
+    let is_like = |&ours: &usize, &theirs: &usize| is_alike(&tensors[ours], &reference[theirs]);
+    if left.len() == right.len() && left.iter().zip(right).all(|(ours, theirs)| is_like(ours, theirs)) {
+        return left.iter().copied().zip(right.iter().copied()).collect();
+    }
+    let weight = |&ours: &usize, &theirs: &usize| weight(&tensors[ours], &reference[theirs]);
+    let is_same = |(ours, theirs): &(&usize, &usize)| {
+        is_like(ours, theirs) && has_same_data(&tensors[**ours], &reference[**theirs])
+    };
+    let head = left.iter().zip(right).take_while(is_same).count();
+    let (left, right) = (left.split_at(head), right.split_at(head));
+    let mut pairs: Vec<(usize, usize)> = left.0.iter().copied().zip(right.0.iter().copied()).collect();
+    match align(left.1, right.1, weight) {
+        Some(found) => pairs.extend(found.into_iter().map(|(i, j)| (left.1[i], right.1[j]))),
+        None => pairs.extend(by_ordinal(tensors, left.1, reference, right.1)),
+    }
+    pairs
+}
+
+/// Pairs the first of each kind of operator with the first of the other side, and so on.
+fn by_ordinal(
+    tensors: &[StoredTensor],
+    left: &[usize],
+    reference: &[StoredTensor],
+    right: &[usize],
+) -> Vec<(usize, usize)> {
+    fn key(tensor: &StoredTensor) -> (Option<&str>, Option<usize>) {
+        (tensor.place.op_type.as_deref(), tensor.place.slot)
+    }
+    let mut waiting: HashMap<_, Vec<usize>> = HashMap::new();
+    for &index in right.iter().rev() {
+        waiting.entry(key(&reference[index])).or_default().push(index);
+    }
+    let partner = |&index: &usize| Some((index, waiting.get_mut(&key(&tensors[index]))?.pop()?));
+    left.iter().filter_map(partner).collect()
+}
+
+/// Returns whether two tensors are of the same kind of operator, in the same slot and of the same shape.
+fn is_alike(ours: &StoredTensor, theirs: &StoredTensor) -> bool {
+    let (one, other) = (&ours.place, &theirs.place);
+    (&one.op_type, one.slot, &ours.shape) == (&other.op_type, other.slot, &theirs.shape)
+}
+
+fn has_same_data(ours: &StoredTensor, theirs: &StoredTensor) -> bool {
+    let hashes = ours.noted.as_ref().zip(theirs.noted.as_ref()).map(|(one, other)| (&one.xxh3, &other.xxh3));
+    ours.dtype == theirs.dtype && hashes.is_some_and(|(one, other)| !one.is_empty() && one == other)
+}
+
+/// Returns how well two tensors of a module's call belong together: by the operator, then the shape, then its form, and
+/// of several by the data.
+fn weight(ours: &StoredTensor, theirs: &StoredTensor) -> u32 {
+    let (one, other) = (&ours.place, &theirs.place);
+    let (Some(op), Some(other_op)) = (&one.op_type, &other.op_type) else { return 0 };
+    if one.slot != other.slot || base(op) != base(other_op) {
+        return 0;
+    }
+    let form = if op == other_op { 2 } else { 0 };
+    let data = if has_same_data(ours, theirs) { 4 } else { 0 };
+    if ours.shape == theirs.shape { 6 + form + data } else { 1 + form }
+}
+
+/// Returns, for the modules that both sides called once in a step, what each computed last in them, inner modules
+/// first.
+fn module_ends(ours: &[Option<Call>], theirs: &[Option<Call>]) -> Vec<(usize, usize)> {
+    let [mut ours, theirs] = [ours, theirs].map(ends);
+    let mut pairs: Vec<(&End, (usize, usize))> = Vec::new();
+    for (end, index) in &mut ours {
+        if let (Some(index), Some(Some(other))) = (*index, theirs.get(end)) {
+            pairs.push((end, (index, *other)));
+        }
+    }
+    pairs.sort_by_key(|((module, ..), _)| std::cmp::Reverse(module.len()));
+    pairs.into_iter().map(|(_, pair)| pair).collect()
+}
+
+/// A module, the step and the phase.
+type End<'c> = (&'c str, Option<u64>, &'c str);
+
+/// Returns the last tensor of each module or what is in it; `None` if it was called several times.
+fn ends(calls: &[Option<Call>]) -> BTreeMap<End<'_>, Option<usize>> {
+    let mut ends: BTreeMap<End<'_>, Option<usize>> = BTreeMap::new();
+    for (index, call) in calls.iter().enumerate() {
+        let Some(call) = call.as_ref().filter(|call| matches!(call.phase.as_str(), "forward" | "recompute")) else { continue };
+        let dots = call.module.match_indices('.').map(|(at, _)| at).chain([call.module.len()]);
+        for end in dots {
+            let entry = ends.entry((&call.module[..end], call.run, &call.phase)).or_insert(Some(index));
+            *entry = if call.number > 0 { None } else { entry.map(|_| index) };
+        }
+    }
+    ends
+}

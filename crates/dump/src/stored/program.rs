@@ -1,0 +1,109 @@
+//! Dumps of programs, whose operators were found while they ran: what the first step was given.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+
+use opscope_tensor::{DType, Tensor, npy};
+
+use super::{StoredDump, StoredTensor, index};
+use crate::InputEntry;
+
+/// A tensor that the modules of a program took in the first step, and that none of them computed.
+#[derive(Debug, Clone)]
+pub struct ProgramInput<'d> {
+    /// Its name: that of the operator outside of modules that computed it, or the operator that takes it first, and the
+    /// slot.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    data: Data<'d>,
+}
+
+#[derive(Debug, Clone)]
+enum Data<'d> {
+    File(PathBuf),
+    Tensor(&'d StoredTensor),
+}
+
+/// The module of operators that are in none.
+const NO_MODULE: &str = "script";
+
+impl StoredDump {
+    /// Returns whether it is of a program, whose operators were found while it ran.
+    pub fn is_program(&self) -> bool {
+        self.tensors.iter().any(|tensor| tensor.place.phase.is_some())
+    }
+
+    /// Returns the first step of a program that it has.
+    pub fn first_step(&self) -> Option<u64> {
+        self.tensors.iter().filter_map(|tensor| tensor.place.run).min()
+    }
+
+    /// Returns what the modules of a program were given in the first step of the dump, in the order in which they took
+    /// it, without parameters and buffers. What the dump has only hashes of is missing.
+    pub fn program_inputs(&self) -> Vec<ProgramInput<'_>> {
+        let step = self.first_step();
+        let is_outside = |tensor: &StoredTensor| {
+            tensor.place.operator.as_deref().is_some_and(|name| name.split(['/', '@']).next() == Some(NO_MODULE))
+        };
+        let in_step = || self.tensors.iter().filter(move |tensor| tensor.place.run == step);
+        let mut names = HashSet::new();
+        let mut inputs = Vec::new();
+        let forward = in_step().filter(|tensor| tensor.place.phase.as_deref() == Some("forward"));
+        for name in forward.filter(|tensor| !is_outside(tensor)).flat_map(|tensor| tensor.place.inputs.iter().flatten()) {
+            if names.insert(name.as_str()) {
+                let computed = in_step().find(|other| other.place.value.as_deref() == Some(name));
+                inputs.extend(match computed {
+                    Some(tensor) if is_outside(tensor) => ProgramInput::computed(name, tensor),
+                    Some(_) => None,
+                    None => self.given_entry(step, name).and_then(|entry| self.given_input(entry)),
+                });
+            }
+        }
+        inputs
+    }
+
+    fn given_entry(&self, step: Option<u64>, name: &str) -> Option<&InputEntry> {
+        let mut runs = self.manifest.as_ref()?.given();
+        let (_, entries) = runs.find(|(run, _)| Some(*run) == step)?;
+        entries.iter().find(|entry| entry.name == name)
+    }
+
+    fn given_input(&self, entry: &InputEntry) -> Option<ProgramInput<'_>> {
+        let root = self.path.canonicalize().ok()?;
+        let file = index::inside(&root, entry.file.as_deref()?).ok()?;
+        let dtype = entry.dtype.parse().ok()?;
+        Some(ProgramInput { name: entry.name.clone(), dtype, shape: entry.shape.clone(), data: Data::File(file) })
+    }
+}
+
+impl<'d> ProgramInput<'d> {
+    fn computed(name: &str, tensor: &'d StoredTensor) -> Option<Self> {
+        let has_data = !tensor.is_summary();
+        let input = Self {
+            name: name.to_owned(),
+            dtype: tensor.dtype?,
+            shape: tensor.shape.clone(),
+            data: Data::Tensor(tensor),
+        };
+        has_data.then_some(input)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Returns an error if its file cannot be read, or has something else in it.
+    pub fn read(&self) -> io::Result<Tensor> {
+        let tensor = match &self.data {
+            Data::File(path) => npy::read_file(path).map_err(io::Error::other)?,
+            Data::Tensor(tensor) => tensor.read()?,
+        };
+        if (tensor.dtype(), tensor.shape()) != (self.dtype, &self.shape[..]) {
+            return Err(io::Error::other(format!("'{}' is not what the manifest says", self.name)));
+        }
+        Ok(tensor)
+    }
+}
