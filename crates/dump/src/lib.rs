@@ -71,7 +71,7 @@ pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Positio
 pub use capture::subscription::Request;
 pub use compare::{
     Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, InputSets, Mapping, MatchBy,
-    MatchedBy, ModuleMap, Order, Outcome, Row, SqnrDrop, Summary, Tolerances, Verdict, WrongMap,
+    MatchedBy, ModuleMap, Noise, Order, Outcome, Row, SqnrDrop, Summary, Tolerances, Verdict, WrongMap,
     differing_initializers,
 };
 pub use error::DumpError;
@@ -85,7 +85,9 @@ pub use sinks::directory::{Contents, DirectorySink};
 pub use sinks::format::DumpFormat;
 pub use stored::inspect::{Details, Inspection};
 pub use stored::order::{ExecutionPosition, Positions};
-pub use stored::{DumpKind, KeepSink, Keeper, ProgramInput, StoredDump, StoredOrigin, StoredTensor};
+pub use stored::{
+    DumpKind, KeepSink, Keeper, ProgramInput, Shards, StoredDump, StoredOrigin, StoredTensor, WrongShards,
+};
 pub use stream::coverage::Coverage;
 pub use stream::flow::{Delivery, Flow, Policy};
 pub use stream::inputs::InputEntry;

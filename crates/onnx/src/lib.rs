@@ -27,8 +27,8 @@ mod types;
 pub use cost::{CostGraph, GroupCost};
 pub use error::OnnxError;
 pub use graph::{
-    Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Part, Producer, Source, SourceLine, TracedCall,
-    TensorInfo, Value, ValueId, path_of_operator,
+    Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Part, Producer, Source, SourceLine,
+    TensorInfo, TracedCall, Value, ValueId, path_of_operator,
 };
 pub use load::LARGEST_FILE;
 pub use load::external::data_file;

@@ -311,6 +311,22 @@ impl Program {
         self.steps.would_begin(module)
     }
 
+    /// Enters an argument of the call of an outermost module.
+    pub fn given(&mut self, module: &str, slot: usize, argument: &Taken<'_>) {
+        if !self.is_wanted() {
+            return;
+        }
+        self.begin_run();
+        match self.producers.at(argument.region.start).cloned() {
+            None => drop(self.give(module, slot, argument)),
+            Some(known) => {
+                self.give(module, slot, argument);
+                // Operators outside of modules have computed it, or it was given before.
+                self.producers.wrote(argument.region.clone(), &known);
+            }
+        }
+    }
+
     /// Enters that the program has made a view of a parameter, by which operators may take it.
     pub fn viewed(&mut self, parameter: &Taken<'_>) {
         if self.is_wanted() && self.producers.at(parameter.region.start).is_none() {

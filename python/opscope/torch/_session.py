@@ -67,7 +67,7 @@ class Session:
         def before(module: Any, args: Any) -> None:
             if is_compiling():
                 return
-            self.enter(module)
+            self.enter(module, args)
 
         def after(module: Any, args: Any, *rest: Any) -> None:
             if is_compiling():
@@ -89,15 +89,15 @@ class Session:
         if self._level == "op":
             self._push()
 
-    def enter(self, module: Any) -> None:
-        """Enters the call of a module."""
+    def enter(self, module: Any, args: Any = ()) -> None:
+        """Enters the call of a module with these arguments."""
         if _is_compiled(module) and self._compiled == "outside" and id(module) not in self._told:
             self._told.add(id(module))
             name = type(getattr(module, "_orig_mod", module)).__name__
             self.tap.not_seen("compiled modules", f"{name} was compiled by torch.compile, and its inside was not looked at")
         if type(module).__name__ == _WRAPPER and self._compiled == "eager":
             return
-        if self.tap.enter(module):
+        if self.tap.enter(module, args):
             self._push()
 
     def detach(self) -> None:

@@ -40,7 +40,7 @@ use self::modules::Modules;
 use self::operators::Operators;
 use self::sinks::ProgramDump;
 pub use self::sinks::close_abandoned_dump;
-use self::tensors::Reader;
+use self::tensors::{Reader, Want, tensors_in};
 use self::threads::{Call, Threads};
 use crate::failure::{Failure, input};
 
@@ -198,8 +198,8 @@ impl TorchTap {
         Ok(())
     }
 
-    /// Enters that a module is called. Returns whether the mode is to be entered on this thread.
-    fn enter(&self, py: Python<'_>, module: &Bound<'_, PyAny>) -> PyResult<bool> {
+    /// Enters that a module is called with these arguments. Returns whether the mode is to be entered on this thread.
+    fn enter(&self, py: Python<'_>, module: &Bound<'_, PyAny>, args: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Some(_inside) = self.begin() else { return Ok(false) };
         let is_recomputed = self.autograd.is_backward(py);
         let mut state = self.lock();
@@ -214,6 +214,14 @@ impl TorchTap {
             state.program.root_called(address);
         }
         let (path, class) = state.modules.called(module, around.as_ref().map(|around| &around.path))?;
+        if around.is_none() && !is_recomputed && state.dump.is_some() {
+            let mut given = Vec::new();
+            tensors_in(&self.reader, args, &mut |tensor| given.push(tensor.clone()));
+            for (slot, tensor) in given.iter().enumerate() {
+                let found = self.reader.read(tensor, Want::All);
+                state.program.given(&path.name, slot, &found.taken(None));
+            }
+        }
         let calls = if is_recomputed { &mut HashMap::new() } else { &mut state.calls };
         let number = calls.entry(address).or_insert(0);
         let call = Call { module: address, path, class, number: *number, is_recomputed };

@@ -3,7 +3,11 @@
 import contextlib
 import copy
 import io
+import json
 import random
+import re
+import subprocess
+import sys
 import warnings
 
 import nets
@@ -296,7 +300,8 @@ def outputs(model, inputs):
     """What the reference of the format computes; None if it does not take the model."""
     given = {place.name: tensor.numpy() for place, tensor in zip(model.graph.input, inputs, strict=True)}
     try:
-        return ReferenceEvaluator(model).run(None, given)
+        with np.errstate(all="ignore"):
+            return ReferenceEvaluator(model).run(None, given)
     except Exception:
         return None
 
@@ -319,4 +324,34 @@ def planted(model, inputs, seed):
 def is_other(right, wrong):
     if right.shape != wrong.shape:
         return True
-    return bool(np.abs(right - wrong).max() > 1e-4 * np.abs(right).max()) if right.dtype.kind == "f" else bool((right != wrong).any())
+    if right.dtype.kind != "f" or not np.isfinite(right).all() or not np.isfinite(wrong).all():
+        return bool((right != wrong).any())
+    return bool(np.abs(right - wrong).max() > 1e-4 * np.abs(right).max())
+
+
+def compare(dump, model, engine, *options):
+    """What the command says of a dump and a model."""
+    command = [sys.executable, "-m", "opscope", "compare", str(dump), str(model), "--engine", engine, "--json", "--quiet", *options]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert ended.returncode in (0, 3, 4), ended.stderr
+    return json.loads(ended.stdout)
+
+
+def named(comparison):
+    """The operators that the first divergence names: the one that differs, and those before it that only the export has."""
+    first = comparison["first_divergence"]
+    if first is None:
+        return []
+    return [first["operator"], *(name.rsplit(" (", 1)[0] for name in first["between"])]
+
+
+def has_line(dump, model, engine):
+    """Whether the first divergence is told with a line of the program."""
+    command = [sys.executable, "-m", "opscope", "compare", str(dump), str(model), "--engine", engine, "--rows", "1"]
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=300).stdout
+    return re.search(r"\.py:[0-9]+  \S", printed.partition("first to diverge")[2]) is not None
+
+
+def told(comparison):
+    only = comparison["only_in_tensors"] + comparison["only_in_reference"]
+    return f"named {named(comparison)[:4]}, only on one side {only[:4]}, problems {comparison['problems'][:2]}"

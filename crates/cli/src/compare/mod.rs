@@ -1,5 +1,6 @@
 //! `opscope compare`: two dumps, a model and a dump, or two models; or the times of two recordings or two summaries.
 
+mod ranks;
 mod runs;
 mod tensors;
 mod times;
@@ -9,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope::dump::{MatchBy, ModuleMap, Order};
+use opscope::dump::{MatchBy, ModuleMap, Order, Shards};
 use opscope::engine::EngineName;
 use opscope::model::{Fidelity, LoadBudget};
 use opscope_job::compare::times::{Threshold, Times};
@@ -72,12 +73,21 @@ pub struct CompareArguments {
     /// the path there, such as 'model\.layers\.(\d+)=transformer.h.$1'; may be repeated, one is applied after the other
     #[arg(long, value_name = "PATTERN=PATH")]
     map: Vec<ModuleMap>,
+    /// How tensors that ranks have parts of are joined, by the module: such as 'qkv_proj:dim=-1' for the last dimension of
+    /// what it computes, or added up: 'o_proj/aten.mm:sum'; may be repeated. Without it, each rank of a set is compared with that of the other set
+    #[arg(long, value_name = "MODULE:HOW")]
+    shards: Vec<Shards>,
+    /// Of programs: one side ran with a smaller batch. Of tensors that differ only in their first dimension, what both have
+    /// is compared
+    #[arg(long)]
+    first_samples: bool,
     /// How tensors are matched that no mapping names: "name", or "position" in the graph where values were renamed
     #[arg(long = "match", value_parser = one_of(MatchBy::ALL, |way| way.name()), value_name = "WAY")]
     #[arg(default_value = "name")]
     match_by: MatchBy,
     /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
-    /// [default of the share: a twentieth of the relative one]
+    /// [default of the share: a twentieth of the relative one]; or "noise:DUMP": a value differs if its error to the dump
+    /// of a run in a wider type is more than 8 times the other side's, or N times with "noise:DUMP,N"
     #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
     tolerances: Vec<String>,
     /// The least signal-to-noise ratio, in decibels, of a quantised model's tensors against the original's [default:

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use opscope::SessionError;
 use opscope::dump::{
-    CompareOptions, Comparison, Mapping, ModuleMap, StoredDump, StoredOrigin, Tolerances, Verdict, differing_initializers,
+    CompareOptions, Comparison, Mapping, ModuleMap, Noise, StoredDump, StoredOrigin, Tolerances, Verdict,
+    differing_initializers,
 };
 use opscope::engine::EngineSpec;
 use opscope::model::EngineError;
@@ -15,7 +16,7 @@ use opscope::text::counted;
 use opscope_job::compare::{CompareError, Reference, RunSpec, compare_runs, program_inputs};
 use opscope_job::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 
-use super::{CompareArguments, Sides, write_new};
+use super::{CompareArguments, Sides, ranks, write_new};
 use crate::consumers;
 use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
@@ -30,7 +31,22 @@ pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>, invocation: &I
     let isolation = invocation.isolate(arguments.isolate, sides.compared)?;
     isolation.note("comparing", false);
     let messages = Messages { quiet: arguments.quiet, debug: false };
-    let comparison = compare(arguments, sides, messages)?;
+    if let Some(pairs) = ranks::pairs(sides, &arguments.shards)? {
+        if arguments.json || arguments.csv.is_some() {
+            return Err(Failure::wrong_use(
+                "--json and --csv are for one comparison; give the dumps of one rank, or --shards",
+            ));
+        }
+        return ranks::run(&pairs, |pair| {
+            let sides = Sides { compared: &pair.compared, baseline: &pair.baseline, ..sides };
+            finish(arguments, compare(arguments, sides, messages)?, messages)
+        });
+    }
+    finish(arguments, compare(arguments, sides, messages)?, messages)
+}
+
+/// Prints a comparison, and returns what it means.
+fn finish(arguments: &CompareArguments, comparison: Comparison, messages: Messages) -> Result<Exit, Failure> {
     let warn_of_problems = || comparison.problems.iter().for_each(|problem| messages.warning(problem));
     if comparison.rows.is_empty() {
         warn_of_problems();
@@ -68,7 +84,9 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
     let graph = arguments.model.as_deref().map(Graph::load).transpose().map_err(Failure::wrong_use)?.map(Arc::new);
     let mapping = arguments.mapping.as_deref().map(Mapping::read).transpose().map_err(Failure::wrong_use)?;
     let options = CompareOptions {
-        tolerances: tolerances(&arguments.tolerances)?,
+        tolerances: tolerances(arguments.tolerances.iter().filter(|text| !text.starts_with(NOISE)))?,
+        noise: noise(&arguments.tolerances)?,
+        first_samples: arguments.first_samples,
         mapping: mapping.unwrap_or_default(),
         modules: modules(arguments),
         match_by: arguments.match_by,
@@ -77,7 +95,7 @@ fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -
         least_sqnr: arguments.least_sqnr,
         ..CompareOptions::default()
     };
-    let open = |path: &Path| StoredDump::open(path).map_err(Failure::wrong_use);
+    let open = |path: &Path| ranks::open(path, &arguments.shards);
     refuse_engines_of_dumps(arguments, sides)?;
     let reference_is_model = is_model(sides.baseline);
     match is_model(sides.compared) {
@@ -167,7 +185,8 @@ fn model_first(sides: Sides<'_>) -> Result<Sides<'_>, Failure> {
     if is_model(sides.compared) || !is_model(sides.baseline) {
         return Ok(sides);
     }
-    if StoredDump::open(sides.compared).map_err(Failure::wrong_use)?.is_program() {
+    let of_ranks = !StoredDump::ranks(sides.compared).is_empty();
+    if of_ranks || StoredDump::open(sides.compared).map_err(Failure::wrong_use)?.is_program() {
         return Ok(Sides { compared: sides.baseline, baseline: sides.compared, ..sides });
     }
     Err(Failure::wrong_use(
@@ -288,8 +307,25 @@ fn inputs(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) ->
     found.map_err(Failure::wrong_use)
 }
 
+/// What a tolerance begins with that is a dump.
+const NOISE: &str = "noise:";
+
+/// Reads `noise:DUMP` or `noise:DUMP,FACTOR`.
+fn noise(given: &[String]) -> Result<Option<Noise>, Failure> {
+    let Some(text) = given.iter().find_map(|text| text.strip_prefix(NOISE)) else { return Ok(None) };
+    let factor = text.rsplit_once(',').and_then(|(path, factor)| Some((path, factor.parse::<f64>().ok()?)));
+    let (path, factor) = factor.unwrap_or((text, Noise::FACTOR));
+    let wider = StoredDump::open(Path::new(path)).map_err(Failure::wrong_use)?;
+    match factor.is_finite() && factor > 0.0 && wider.is_program() {
+        true => Ok(Some(Noise { wider: Arc::new(wider), factor })),
+        false => Err(Failure::wrong_use(format!(
+            "--tolerance '{NOISE}{text}' is wrong; give the dump of a PyTorch program that ran in a wider type, and a factor above 0"
+        ))),
+    }
+}
+
 /// Reads `REL`, `REL,OF_MAX`, `TYPE=REL`, `TYPE=REL,OF_MAX`.
-fn tolerances(given: &[String]) -> Result<Tolerances, Failure> {
+fn tolerances<'t>(given: impl Iterator<Item = &'t String>) -> Result<Tolerances, Failure> {
     let mut tolerances = Tolerances::default();
     for text in given {
         let wrong =

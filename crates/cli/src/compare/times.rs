@@ -53,6 +53,8 @@ fn refuse_options_of_tensors(arguments: &CompareArguments, sides: Sides<'_>) -> 
         ("--dym-shape", arguments.dym_shape.is_some()),
         ("--model", arguments.model.is_some()),
         ("--map", !arguments.map.is_empty()),
+        ("--shards", !arguments.shards.is_empty()),
+        ("--first-samples", arguments.first_samples),
         ("--mapping", arguments.mapping.is_some()),
         ("--tolerance", !arguments.tolerances.is_empty()),
         ("--least-sqnr", arguments.least_sqnr.is_some()),

@@ -1,12 +1,14 @@
 //! Compares tensors with those of another dump: two dumps on disk, or runs with the kept tensors of earlier ones.
 
-mod behind;
 mod criteria;
 mod diverge;
+mod divergence_text;
+mod elements;
 mod initializers;
 mod mapping;
 mod matching;
 mod model_inputs;
+mod noise;
 mod programs;
 mod render;
 mod rounding;
@@ -30,6 +32,7 @@ pub use diverge::{Blame, Divergence, InputRow};
 pub use initializers::differing_initializers;
 pub use mapping::Mapping;
 pub use matching::{MatchBy, MatchedBy};
+pub use noise::Noise;
 pub use programs::{ModuleMap, WrongMap};
 pub use render::Order;
 pub use sets::InputSets;
@@ -43,6 +46,11 @@ pub use tolerances::Tolerances;
 pub struct CompareOptions {
     /// The maximum distances of numbers.
     pub tolerances: Tolerances,
+    /// A run in a wider type by which tensors are judged, instead of by a distance.
+    pub noise: Option<Noise>,
+    /// Whether one side may have run with a smaller batch: of tensors that differ only in their first dimension, what
+    /// both have is compared.
+    pub first_samples: bool,
     /// Pairs of names that belong together although they are different.
     pub mapping: Mapping,
     /// The names of the modules of a program in the reference.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::programs::by_module;
 use super::row_record::{Record, outcome_name};
-use super::{Blame, Comparison, Divergence, MatchedBy, Outcome, Row, SqnrDrop, Verdict};
+use super::{Blame, Comparison, Outcome, Row, SqnrDrop, Verdict};
 use crate::StoredOrigin;
 use crate::table::csv;
 use crate::table::number::short;
@@ -103,7 +103,9 @@ impl Comparison {
         if !self.only_in_tensors.is_empty() && !self.only_in_reference.is_empty() {
             text += match by_module(&self.only_in_tensors) {
                 Some(_) => "these were not matched; if modules were renamed, --map says what they are called\n",
-                None => "these were not matched; if they were renamed, --match position or --mapping says what belongs together\n",
+                None => {
+                    "these were not matched; if they were renamed, --match position or --mapping says what belongs together\n"
+                }
             };
         }
         if let Some(first) = self.fused.first() {
@@ -167,73 +169,6 @@ impl Comparison {
         text
     }
 
-    fn divergence_text(&self, divergence: &Divergence) -> String {
-        let row = &divergence.tensor;
-        let mut named = match &divergence.operator {
-            Some(operator) => match &operator.op_type {
-                Some(op_type) => format!("operator '{}' ({op_type})", operator.name),
-                None => format!("operator '{}'", operator.name),
-            },
-            None => format!("tensor '{}'", row.place.label()),
-        };
-        if divergence.operator.as_ref().is_some_and(|operator| operator.is_before) {
-            named += &format!(", seen behind it in '{}', which only moves its values", row.place.label());
-        }
-        if let Some(files) = self.files_of(row).filter(|_| self.input_sets.len() > 1) {
-            named += &format!(", with {files}");
-        }
-        if let Some(phase) = &row.place.phase {
-            named += &format!(" (step {}, {phase})", row.place.run.unwrap_or(0));
-        }
-        let mut text = format!("first to diverge: {}, {}\n", shown_text(&named), shown_text(&self.outcome(row)));
-        if let Some(origin) = &divergence.origin {
-            origin.lines().iter().for_each(|line| text += &format!("  {}\n", shown_text(line)));
-        }
-        if row.matched_by == MatchedBy::Export {
-            text += &self.program_text(&row.reference);
-        }
-        if !divergence.between.is_empty() {
-            let more = divergence.between.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let names = divergence.between[..divergence.between.len().min(NAMED)].join(", ");
-            text += &format!("  or one of what it is computed by, which only this side has: {}{more}\n", shown_text(&names));
-        }
-        for input in &divergence.inputs {
-            let compared = match (&input.compared, input.given) {
-                (Some(row), _) => self.outcome(row),
-                (None, Verdict::Same) => "the same, as it was given to both sides".into(),
-                (None, Verdict::Different) => "the two sides were given different data".into(),
-                (None, Verdict::Unknown) => "not captured".into(),
-            };
-            let (value, compared) = (shown_text(&input.value), shown_text(&compared));
-            text += &format!("  its input {} '{value}': {compared}\n", input.slot);
-        }
-        text += &match &divergence.blame {
-            Blame::Operator => "  its inputs are right: it is this operator\n".into(),
-            Blame::Inputs => "  its inputs already differed\n".into(),
-            Blame::Either => {
-                "  its inputs are within tolerance, but so far apart that it may only hand that on\n".into()
-            }
-            Blame::Initializers(names) => {
-                format!(
-                    "  its inputs are right, but initializers that it takes differ: {}\n",
-                    shown_text(&names.join(", "))
-                )
-            }
-            Blame::Unknown => {
-                "  whether it is this operator cannot be told: its inputs were not all captured\n".to_owned()
-            }
-        };
-        text
-    }
-
-    /// Returns the line about the tensor of a program that a value of an export was compared with.
-    fn program_text(&self, place: &StoredOrigin) -> String {
-        let source = place.code.as_ref().and_then(|code| code.source.as_ref());
-        let source = source.map_or_else(String::new, |source| format!(", {source}"));
-        format!("  in the program it is {}\n", shown_text(&format!("'{}'{source}", place.label())))
-    }
-
     /// Returns the names of the input files of a row's run, separated by spaces.
     pub(super) fn files_of(&self, row: &Row) -> Option<String> {
         let set = self.input_sets.get(usize::try_from(row.place.run?).ok()?)?;
@@ -243,7 +178,7 @@ impl Comparison {
     }
 
     /// Returns the outcome of a row as a sentence.
-    fn outcome(&self, row: &Row) -> String {
+    pub(super) fn outcome(&self, row: &Row) -> String {
         let (_, text) = outcome_name(row);
         match row.difference().and_then(|difference| difference.sqnr).filter(|sqnr| sqnr.is_finite()) {
             Some(sqnr) if self.is_quantised => format!("{text} (sqnr {sqnr:.1} dB)"),
@@ -340,7 +275,7 @@ impl Comparison {
 }
 
 /// The maximum number of unmatched names of a selection that are shown.
-const NAMED: usize = 10;
+pub(super) const NAMED: usize = 10;
 
 /// The optional columns of a table: those for which some row has a value.
 struct Columns {

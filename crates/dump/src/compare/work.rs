@@ -1,22 +1,18 @@
-use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use opscope_onnx::Graph;
 use opscope_sys::Mutex;
-use opscope_tensor::DifferenceAccumulator;
 
 use super::criteria::Criteria;
+use super::elements::{difference, first_samples};
 use super::matching::{Folded, MatchedBy, Matcher, unused};
 use super::model_inputs::ModelInputs;
+use super::noise::NoiseJudge;
 use super::programs::export::{self, Agreement};
-use super::{CompareOptions, Comparison, MatchBy, Outcome, Row, Summary, diverge, programs};
+use super::{CompareOptions, Comparison, MatchBy, Outcome, Row, diverge, programs};
 use crate::{DumpKind, StoredDump, StoredTensor};
-
-/// The number of elements that are read from each side at once. They stay in the second-level cache until they are
-/// compared.
-const ELEMENTS: usize = 64 << 10;
 
 const MOST_THREADS: usize = 4;
 
@@ -41,11 +37,14 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
             None => matcher.find(place).or_else(lone),
         }
     };
-    let mut pairs = Vec::new();
+    let (mut pairs, mut ours) = (Vec::new(), Vec::new());
     let mut only_in_tensors = Vec::new();
     for (index, tensor) in tensors.tensors.iter().enumerate() {
         match find(index) {
-            Some((index, by)) => pairs.push((tensor, &reference.tensors[index], index, by)),
+            Some((other, by)) => {
+                ours.push(index);
+                pairs.push((tensor, &reference.tensors[other], other, by));
+            }
             None => only_in_tensors.push(tensor.place.clone()),
         }
     }
@@ -57,10 +56,20 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
         dump.problems.iter().cloned().chain(incomplete).map(move |problem| format!("{place}: {problem}"))
     });
     let mut rows = rows(&pairs, options, &criteria);
-    let mut only_in_reference = unused(reference.tensors.iter().map(|tensor| &tensor.place), &used);
-    let covered = exported.map(|graph| {
-        export::covered(&mut rows, &mut only_in_tensors, &mut only_in_reference, graph, reference)
+    let noise = options.noise.as_ref();
+    let noise = noise.map(|noise| NoiseJudge::new(noise, tensors, reference, &options.modules, &criteria));
+    let mut unjudged = 0;
+    if let Some(judge) = &noise {
+        for (row, (index, (tensor, other, other_index, _))) in rows.iter_mut().zip(ours.iter().zip(&pairs)) {
+            unjudged += usize::from(!judge.judge(row, [*index, *other_index], [*tensor, *other]));
+        }
+    }
+    let unjudged = (unjudged > 0).then(|| {
+        format!("{unjudged} pairs of tensors have no counterpart in the wider run, and were judged by their distance")
     });
+    let mut only_in_reference = unused(reference.tensors.iter().map(|tensor| &tensor.place), &used);
+    let covered = exported
+        .map(|graph| export::covered(&mut rows, &mut only_in_tensors, &mut only_in_reference, graph, reference));
     let covered = covered.unwrap_or_default();
     diverge::finished(
         Comparison {
@@ -76,7 +85,7 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
             is_quantised: criteria.quantised.is_some(),
             is_selection: reference.is_selection(),
             input_sets: Vec::new(),
-            notes: criteria.notes().into_iter().chain(covered.note).collect(),
+            notes: criteria.notes().into_iter().chain(covered.notes).chain(unjudged).collect(),
             initializers: Vec::new(),
             inputs: Vec::new(),
             divergence: None,
@@ -122,7 +131,7 @@ fn rows(pairs: &[Pair<'_>], options: &CompareOptions, criteria: &Criteria) -> Ve
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(pair) = pairs.get(index) else { break };
-                    let row = row(pair, criteria);
+                    let row = row(pair, options, criteria);
                     done.lock().push((index, row));
                 }
             });
@@ -133,10 +142,13 @@ fn rows(pairs: &[Pair<'_>], options: &CompareOptions, criteria: &Criteria) -> Ve
     done.into_iter().map(|(_, row)| row).collect()
 }
 
-fn row(&(tensor, reference, _, matched_by): &Pair<'_>, criteria: &Criteria) -> Row {
+fn row(&(tensor, reference, _, matched_by): &Pair<'_>, options: &CompareOptions, criteria: &Criteria) -> Row {
     // An export may compute the same numbers in another shape.
     let is_reshaped = matched_by == MatchedBy::Export && tensor.elements().ok() == reference.elements().ok();
-    let outcome = if tensor.shape != reference.shape && !is_reshaped {
+    let samples = options.first_samples && tensor.shape != reference.shape;
+    let outcome = if samples {
+        first_samples(tensor, reference, criteria).unwrap_or_else(|error| Outcome::Unreadable(error.to_string()))
+    } else if tensor.shape != reference.shape && !is_reshaped {
         Outcome::Shapes
     } else {
         difference(tensor, reference, criteria).unwrap_or_else(|error| Outcome::Unreadable(error.to_string()))
@@ -150,35 +162,4 @@ fn row(&(tensor, reference, _, matched_by): &Pair<'_>, criteria: &Criteria) -> R
         outcome,
         drop: None,
     }
-}
-
-/// Compares the elements of two tensors that have as many.
-pub(super) fn difference(tensor: &StoredTensor, reference: &StoredTensor, criteria: &Criteria) -> io::Result<Outcome> {
-    let unknown = || io::Error::other("the type of its elements is not known");
-    let types = (tensor.dtype.ok_or_else(unknown)?, reference.dtype.ok_or_else(unknown)?);
-    let criterion = criteria.of(&tensor.place, &reference.place, types);
-    let tolerance = criterion.tolerance;
-    if tensor.is_summary() || reference.is_summary() {
-        let (ours, theirs) = (tensor.summary()?, reference.summary()?);
-        let elements = tensor.elements()?;
-        return Ok(Outcome::Summarised(Summary::of(&ours, &theirs, types.0 == types.1, elements, &criterion)));
-    }
-    let elements = tensor.elements()?;
-    let accumulator = DifferenceAccumulator::new(types.0, types.1, elements, tolerance.relative);
-    let mut accumulator = accumulator.map_err(io::Error::other)?;
-    let (mut left, mut right) = (tensor.data()?, reference.data()?);
-    let bytes_of = |dtype: opscope_tensor::DType, elements| dtype.bytes_of(elements).unwrap_or(0);
-    let most = elements.min(ELEMENTS);
-    let mut buffers = (vec![0; bytes_of(types.0, most)], vec![0; bytes_of(types.1, most)]);
-    let mut rest: usize = elements;
-    while rest > 0 {
-        let now = rest.min(ELEMENTS);
-        let (x, y) = (&mut buffers.0[..bytes_of(types.0, now)], &mut buffers.1[..bytes_of(types.1, now)]);
-        left.read_exact(x)?;
-        right.read_exact(y)?;
-        accumulator.update(x, y);
-        rest -= now;
-    }
-    let difference = accumulator.finish();
-    Ok(Outcome::Compared { difference, within: criterion.is_met(&difference) })
 }

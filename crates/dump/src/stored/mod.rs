@@ -8,6 +8,7 @@ pub(crate) mod manifest;
 mod npy_files;
 pub(crate) mod order;
 mod program;
+mod ranks;
 pub(crate) mod walk;
 
 use std::fmt;
@@ -27,6 +28,7 @@ use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
 pub(crate) use index::LONGEST_LINE;
 pub use keep_sink::{KeepSink, Keeper};
 pub use program::ProgramInput;
+pub use ranks::{Shards, WrongShards};
 
 /// A stored dump: its tensors, in the order in which they were written, without their data.
 #[derive(Debug, Clone, Default)]

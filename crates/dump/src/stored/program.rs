@@ -46,6 +46,10 @@ impl StoredDump {
     /// it, without parameters and buffers. What the dump has only hashes of is missing.
     pub fn program_inputs(&self) -> Vec<ProgramInput<'_>> {
         let step = self.first_step();
+        let arguments = self.arguments(step);
+        if !arguments.is_empty() {
+            return arguments;
+        }
         let is_outside = |tensor: &StoredTensor| {
             tensor.place.operator.as_deref().is_some_and(|name| name.split(['/', '@']).next() == Some(NO_MODULE))
         };
@@ -53,7 +57,8 @@ impl StoredDump {
         let mut names = HashSet::new();
         let mut inputs = Vec::new();
         let forward = in_step().filter(|tensor| tensor.place.phase.as_deref() == Some("forward"));
-        for name in forward.filter(|tensor| !is_outside(tensor)).flat_map(|tensor| tensor.place.inputs.iter().flatten()) {
+        for name in forward.filter(|tensor| !is_outside(tensor)).flat_map(|tensor| tensor.place.inputs.iter().flatten())
+        {
             if names.insert(name.as_str()) {
                 let computed = in_step().find(|other| other.place.value.as_deref() == Some(name));
                 inputs.extend(match computed {
@@ -64,6 +69,14 @@ impl StoredDump {
             }
         }
         inputs
+    }
+
+    /// Returns the arguments of the outermost modules, which have names such as `Net:input0`.
+    fn arguments(&self, step: Option<u64>) -> Vec<ProgramInput<'_>> {
+        let runs = self.manifest.iter().flat_map(|manifest| manifest.given());
+        let entries = runs.filter(|(run, _)| Some(*run) == step).flat_map(|(_, entries)| entries);
+        let arguments = entries.filter(|entry| !entry.name.contains('/') && entry.name.contains(":input"));
+        arguments.filter_map(|entry| self.given_input(entry)).collect()
     }
 
     fn given_entry(&self, step: Option<u64>, name: &str) -> Option<&InputEntry> {

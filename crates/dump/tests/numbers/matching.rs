@@ -91,8 +91,13 @@ fn inputs_that_differ_are_named_and_hashed_as_anyone_hashes_them() {
     let plan = plan([("a", "Add"), ("b", "Mul"), ("c", "Exp")]);
     let given = floats(&[1.0, -2.5, 0.0, f32::NAN, f32::INFINITY, 0.0, 7.25, f32::INFINITY]);
     let entries = InputEntry::of(&plan.graph, std::slice::from_ref(&given));
-    let expected =
-        InputEntry { name: "x".into(), dtype: DType::F32, shape: vec![8], xxh3: Digest(0xe3cf_c19a_ebd9_be0a), file: None };
+    let expected = InputEntry {
+        name: "x".into(),
+        dtype: DType::F32,
+        shape: vec![8],
+        xxh3: Digest(0xe3cf_c19a_ebd9_be0a),
+        file: None,
+    };
     assert_eq!(*entries, [expected]);
     let with = |name: &str, given: Option<&Tensor>| dump(dir.path().join(name), &plan, Contents::Tensors, given);
     let (one, same) = (with("one", Some(&given)), with("same", Some(&given)));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use opscope_dump::{ProgramInput, StoredDump};
 use opscope_onnx::{Dim, Graph, OnnxError, Value};
-use opscope_tensor::Tensor;
+use opscope_tensor::{Digest, Tensor};
 
 /// Why a program's dump does not give the inputs of a model.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::ModuleMap;
 use super::align::align;
 use super::place::{Call, base};
-use super::ModuleMap;
 use crate::compare::MatchedBy;
 use crate::{StoredDump, StoredTensor};
 
@@ -73,7 +73,12 @@ fn roots(dump: &StoredDump) -> BTreeSet<String> {
 }
 
 /// Pairs the tensors of one call of a module.
-fn paired(tensors: &[StoredTensor], left: &[usize], reference: &[StoredTensor], right: &[usize]) -> Vec<(usize, usize)> {
+fn paired(
+    tensors: &[StoredTensor],
+    left: &[usize],
+    reference: &[StoredTensor],
+    right: &[usize],
+) -> Vec<(usize, usize)> {
     let is_like = |&ours: &usize, &theirs: &usize| is_alike(&tensors[ours], &reference[theirs]);
     if left.len() == right.len() && left.iter().zip(right).all(|(ours, theirs)| is_like(ours, theirs)) {
         return left.iter().copied().zip(right.iter().copied()).collect();
@@ -131,7 +136,13 @@ fn weight(ours: &StoredTensor, theirs: &StoredTensor) -> u32 {
     }
     let form = if op == other_op { 2 } else { 0 };
     let data = if has_same_data(ours, theirs) { 4 } else { 0 };
-    if ours.shape == theirs.shape { 6 + form + data } else { 1 + form }
+    // A batch of another size.
+    let is_like = ours.shape.len() == theirs.shape.len() && ours.shape.get(1..) == theirs.shape.get(1..);
+    match () {
+        () if ours.shape == theirs.shape => 6 + form + data,
+        () if is_like => 4 + form,
+        () => 1 + form,
+    }
 }
 
 /// Returns, for the modules that both sides called once in a step, what each computed last in them, inner modules
@@ -155,7 +166,9 @@ type End<'c> = (&'c str, Option<u64>, &'c str);
 fn ends(calls: &[Option<Call>]) -> BTreeMap<End<'_>, Option<usize>> {
     let mut ends: BTreeMap<End<'_>, Option<usize>> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate() {
-        let Some(call) = call.as_ref().filter(|call| matches!(call.phase.as_str(), "forward" | "recompute")) else { continue };
+        let Some(call) = call.as_ref().filter(|call| matches!(call.phase.as_str(), "forward" | "recompute")) else {
+            continue;
+        };
         let dots = call.module.match_indices('.').map(|(at, _)| at).chain([call.module.len()]);
         for end in dots {
             let entry = ends.entry((&call.module[..end], call.run, &call.phase)).or_insert(Some(index));
@@ -163,4 +176,82 @@ fn ends(calls: &[Option<Call>]) -> BTreeMap<End<'_>, Option<usize>> {
         }
     }
     ends
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use opscope_onnx::{CodeOrigin, Module};
+    use opscope_tensor::DType;
+
+    use super::*;
+    use crate::StoredOrigin;
+
+    fn tensor(module: &str, op_type: &str, ordinal: u32, shape: &[usize]) -> StoredTensor {
+        let end = if ordinal > 0 { format!("#{ordinal}") } else { String::new() };
+        let operator = format!("{module}/{op_type}{end}");
+        let modules = vec![Module { path: module.to_owned(), class: String::new() }];
+        let is_root = module.starts_with(char::is_uppercase);
+        let code = CodeOrigin { modules: if is_root { Vec::new() } else { modules }, ..CodeOrigin::default() };
+        let place = StoredOrigin {
+            run: Some(0),
+            operator: Some(operator.clone()),
+            value: Some(operator),
+            op_type: Some(op_type.to_owned()),
+            slot: Some(0),
+            phase: Some("forward".to_owned()),
+            code: Some(Arc::new(code)),
+            ..StoredOrigin::default()
+        };
+        StoredTensor { shape: shape.to_vec(), ..StoredTensor::without_data(place, DType::F32) }
+    }
+
+    fn found(ours: Vec<StoredTensor>, theirs: Vec<StoredTensor>, rules: &[&str]) -> Vec<Option<(usize, MatchedBy)>> {
+        let mut map = ModuleMap::default();
+        rules.iter().for_each(|rule| map.push(rule.parse().unwrap()));
+        let [ours, theirs] = [ours, theirs].map(|tensors| StoredDump { tensors, ..StoredDump::default() });
+        pairs(&ours, &theirs, &map)
+    }
+
+    #[test]
+    fn an_operator_more_shifts_no_other() {
+        use MatchedBy::{Structure, Value};
+        let ours = vec![tensor("a", "aten.mul.Tensor", 0, &[9]), tensor("a", "aten.mm.default", 0, &[2])];
+        let theirs = vec![
+            tensor("a", "aten.mul.Tensor", 0, &[2]),
+            tensor("a", "aten.mul.Tensor", 1, &[9]),
+            tensor("a", "aten.mm.default", 0, &[2]),
+        ];
+        assert_eq!(found(ours.clone(), theirs, &[]), [Some((1, Structure)), Some((2, Value))]);
+        // What writes in place is the same operator.
+        let in_place = vec![tensor("a", "aten.mul_.Tensor", 0, &[9])];
+        assert_eq!(found(ours, in_place, &[]), [Some((0, Structure)), None]);
+    }
+
+    #[test]
+    fn modules_are_renamed_and_the_outermost_ones_belong_together() {
+        let ours = vec![tensor("Net", "aten.add.Tensor", 0, &[2]), tensor("layers.1", "aten.mm.default", 0, &[2])];
+        let theirs = vec![tensor("Other", "aten.add.Tensor", 0, &[2]), tensor("h.1", "aten.mm.default", 0, &[2])];
+        assert_eq!(found(ours.clone(), theirs.clone(), &[]), [Some((0, MatchedBy::Value)), None]);
+        let both = [Some((0, MatchedBy::Value)), Some((1, MatchedBy::Value))];
+        assert_eq!(found(ours, theirs, &[r"layers\.(\d+)=h.$1"]), both);
+    }
+
+    #[test]
+    fn the_ends_of_a_module_are_paired_if_nothing_else_is() {
+        let ours = vec![tensor("a", "aten.bmm.default", 0, &[2, 3]), tensor("a.o", "aten.softmax.int", 0, &[2, 2])];
+        let fused = |shape: &[usize]| vec![tensor("a", "aten._scaled_dot_product.default", 0, shape)];
+        assert_eq!(found(ours.clone(), fused(&[2, 2]), &[]), [None, Some((0, MatchedBy::ModuleEnd))]);
+        assert_eq!(found(ours, fused(&[3, 2]), &[]), [None, None], "it has another shape");
+    }
+
+    #[test]
+    fn very_long_calls_are_paired_in_their_order() {
+        let ours: Vec<StoredTensor> = (0..5_000).map(|n| tensor("a", "aten.mm.default", n, &[n as usize])).collect();
+        let mut theirs = ours.clone();
+        theirs.push(tensor("a", "aten.mul.Tensor", 0, &[1]));
+        let found = found(ours, theirs, &[]);
+        assert!(found.iter().enumerate().all(|(index, partner)| partner.is_some_and(|(other, _)| other == index)));
+    }
 }

@@ -64,7 +64,10 @@ mod tests {
     #[test]
     fn a_name_gives_the_module_its_call_and_the_phase() {
         let of = |module: &str, number, phase: &str| (module.to_owned(), number, phase.to_owned());
-        assert_eq!(call("layers.1.attn/aten.mm.default", "aten.mm.default", "forward"), of("layers.1.attn", 0, "forward"));
+        assert_eq!(
+            call("layers.1.attn/aten.mm.default", "aten.mm.default", "forward"),
+            of("layers.1.attn", 0, "forward")
+        );
         let backward = call("layers.1@2/backward/aten.mm.default#3", "aten.mm.default", "backward");
         assert_eq!(backward, of("layers.1", 2, "backward"));
         assert_eq!(call("layers.1@2/backward", "Block", "backward"), of("layers.1", 2, "backward"));

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::compare::criteria::Criteria;
-use crate::compare::{Outcome, Summary, work};
+use crate::compare::{Outcome, Summary, elements};
 use crate::{IndexStatistics, StoredDump, StoredTensor};
 
 /// Which tensors of two dumps have the same numbers, in whatever shape.
@@ -34,7 +34,7 @@ impl<'a> Agreement<'a> {
             return *found;
         }
         let (tensor, reference) = (&self.tensors.tensors[index], &self.reference.tensors[other]);
-        let outcome = work::difference(tensor, reference, self.criteria);
+        let outcome = elements::difference(tensor, reference, self.criteria);
         let agrees = match outcome {
             Ok(Outcome::Compared { within, .. }) => within,
             Ok(Outcome::Summarised(summary)) => summary != Summary::Different,
@@ -46,7 +46,7 @@ impl<'a> Agreement<'a> {
 
     /// Returns whether two tensors have as many elements.
     pub fn is_of_size(&self, index: usize, other: usize) -> bool {
-        elements(&self.tensors.tensors[index]) == elements(&self.reference.tensors[other])
+        count(&self.tensors.tensors[index]) == count(&self.reference.tensors[other])
     }
 
     /// Returns whether the statistics allow that the numbers agree.
@@ -71,6 +71,6 @@ fn statistics(tensor: &StoredTensor) -> Option<IndexStatistics> {
     tensor.noted.clone().or_else(|| tensor.summary().ok())
 }
 
-fn elements(tensor: &StoredTensor) -> usize {
+fn count(tensor: &StoredTensor) -> usize {
     tensor.shape.iter().product()
 }

@@ -14,8 +14,8 @@ pub(in crate::compare) struct Covered {
     pub export: Vec<StoredOrigin>,
     /// Tensors that only the program computes.
     pub program: Vec<StoredOrigin>,
-    /// A sentence about what an export cannot have.
-    pub note: Option<String>,
+    /// What cannot be compared, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// What is computed from a value, as far as it was compared.
@@ -42,7 +42,12 @@ pub(in crate::compare) fn covered(
         rows.iter().filter_map(|row| Some((id(&row.place)?, row.verdict()))).collect();
     let below = below(graph, &verdicts);
     let mut covered = Covered::default();
-    for row in rows.extract_if(.., |row| row.verdict() == Verdict::Different && is_harmless(id(&row.place), &below, graph)) {
+    let random = random(graph);
+    let is_random = |place: &StoredOrigin| id(place).is_some_and(|value| random[value.index()]);
+    let of_chance = rows.extract_if(.., |row| is_random(&row.place)).count();
+    for row in
+        rows.extract_if(.., |row| row.verdict() == Verdict::Different && is_harmless(id(&row.place), &below, graph))
+    {
         covered.export.push(row.place);
         covered.program.push(row.reference);
     }
@@ -54,15 +59,35 @@ pub(in crate::compare) fn covered(
         is_constant || (below.agrees || below.differs) && !below.is_open || is_moved(value, graph, &verdicts)
     };
     covered.export.extend(only_in_export.extract_if(.., |place| given(id(place))));
+    if of_chance > 0 {
+        covered.notes.push(format!(
+            "{of_chance} tensors depend on random numbers, which are others in each run, and were not compared"
+        ));
+    }
     let step = program.first_step();
     let others = only_in_program.extract_if(.., |place| !is_compared(place, step)).count();
     if others > 0 {
-        covered.note = Some(format!(
+        covered.notes.push(format!(
             "an export has the forward pass of one step: {others} tensors of other phases and steps were not compared"
         ));
     }
     covered.program.append(only_in_program);
     covered
+}
+
+/// Returns, for each value, whether it depends on random numbers.
+fn random(graph: &Graph) -> Vec<bool> {
+    let mut random = vec![false; graph.all_values().count()];
+    for operator in graph.all_operators() {
+        let is_source = matches!(
+            operator.op_type.as_str(),
+            "RandomNormal" | "RandomNormalLike" | "RandomUniform" | "RandomUniformLike" | "Bernoulli" | "Multinomial"
+        );
+        if is_source || operator.inputs.iter().flatten().any(|input| random[input.index()]) {
+            operator.outputs.iter().flatten().for_each(|output| random[output.index()] = true);
+        }
+    }
+    random
 }
 
 /// Returns, for each value, what of that which is computed from it was compared first.

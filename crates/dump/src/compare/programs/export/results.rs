@@ -53,7 +53,10 @@ fn module(operator: &Operator) -> String {
     for part in path_of_operator(&operator.name, None) {
         let part = part.trim_matches('/').to_owned();
         // A module in a list that is called itself: `/layers/layers.0`.
-        if path.last().is_some_and(|around| part.strip_prefix(around.as_str()).is_some_and(|rest| rest.starts_with('.'))) {
+        if path
+            .last()
+            .is_some_and(|around| part.strip_prefix(around.as_str()).is_some_and(|rest| rest.starts_with('.')))
+        {
             path.pop();
         }
         path.push(part);

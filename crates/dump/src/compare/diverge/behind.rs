@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_onnx::{Graph, Operator, OperatorId, Producer};
 
-use super::{InputRow, Row, Verdict};
+use super::InputRow;
 use crate::StoredOrigin;
+use crate::compare::{Row, Verdict};
 
 /// The nearest values before an operator that were compared or given, and the operators in between.
 #[derive(Debug, Default)]
@@ -87,7 +88,8 @@ pub(super) fn of_program(
     let mut seen = HashSet::new();
     let mut waiting: Vec<&StoredOrigin> = Vec::new();
     for input in direct {
-        let place = only.get(input.value.as_str()).filter(|_| input.compared.is_none() && input.given == Verdict::Unknown);
+        let place =
+            only.get(input.value.as_str()).filter(|_| input.compared.is_none() && input.given == Verdict::Unknown);
         match place {
             Some(place) if seen.insert(place.value.clone()) => waiting.push(place),
             Some(_) => {}

@@ -1,9 +1,11 @@
+mod behind;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use opscope_onnx::{CodeOrigin, Graph, Operator, OperatorId, Producer};
 
-use super::behind::{self, Behind};
+use self::behind::Behind;
 use super::model_inputs::ModelInputs;
 use super::rounding::only_moves;
 use super::{CompareOptions, Comparison, MatchedBy, Row, SqnrDrop, Verdict};
@@ -161,12 +163,7 @@ impl<'g> Order<'g> {
     }
 }
 
-fn divergence(
-    comparison: &Comparison,
-    row: usize,
-    given: &ModelInputs<'_>,
-    options: &CompareOptions,
-) -> Divergence {
+fn divergence(comparison: &Comparison, row: usize, given: &ModelInputs<'_>, options: &CompareOptions) -> Divergence {
     let rows = comparison.rows.as_slice();
     let is_export = rows[row].matched_by == MatchedBy::Export;
     let graph = options.graph.as_deref();
