@@ -3,12 +3,12 @@
 //! What is measured runs in `worker.py`, in the Python of `OPSCOPE_BENCH_PYTHON`, which has the package. It answers
 //! each line with the cost of what the line names.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
-use std::sync::Mutex;
+mod worker;
 
-use opscope_bench::{Case, Contender, Goal, Judged, Measured, Rounds, decide, finish, is_moment, not_measured, times};
+use std::process::ExitCode;
+
+use opscope_bench::{Case, Goal, Judged, Measured, Rounds, decide, finish, is_moment, not_measured, times};
+use worker::Worker;
 
 /// How many rounds are measured at once.
 const ROUNDS: usize = 21;
@@ -17,7 +17,7 @@ const PROCESSES: usize = 9;
 const MIB: f64 = (1 << 20) as f64;
 
 fn main() -> ExitCode {
-    let worker = Worker::start();
+    let worker = Worker::start("OPSCOPE_BENCH_PYTHON", "worker.py");
     let us = |case, ours, peer, goal| {
         let mut rounds = Rounds::new(ROUNDS, [worker.contender(ours), worker.contender(peer)]);
         let judged = rounds.decide_difference(goal, 0, 1, 1e-3);
@@ -93,43 +93,4 @@ fn memory(worker: &Worker, engine: &str) {
 
 fn print(case: &str, judged: Judged, unit: &str, peer: (&str, f64), goal: Goal) {
     Case { bench: "python", case: case.to_owned(), judged, unit, peer, floor: None, goal }.print();
-}
-
-/// The Python program that does what is measured.
-struct Worker(Mutex<(ChildStdin, BufReader<ChildStdout>)>, Mutex<Child>);
-
-impl Worker {
-    fn start() -> Self {
-        let python =
-            std::env::var_os("OPSCOPE_BENCH_PYTHON").expect("OPSCOPE_BENCH_PYTHON is a Python with the package");
-        let script = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/worker.py"));
-        let mut child = Command::new(python)
-            .arg(script)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("OPSCOPE_BENCH_PYTHON starts");
-        let (asked, answers) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
-        Self(Mutex::new((asked, BufReader::new(answers))), Mutex::new(child))
-    }
-
-    /// Returns the cost of what is named; times in nanoseconds.
-    fn ask(&self, name: &str) -> f64 {
-        let (asked, answers) = &mut *self.0.lock().expect("no contender panics");
-        writeln!(asked, "{name}").and_then(|()| asked.flush()).expect("the worker is there");
-        let mut answer = String::new();
-        answers.read_line(&mut answer).expect("the worker answers");
-        answer.trim().parse().unwrap_or_else(|_| panic!("the worker answers '{name}' with a number, not '{answer}'"))
-    }
-
-    fn contender(&self, name: &'static str) -> Contender<'_> {
-        Contender::new(name, move || self.ask(name))
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let child = self.1.get_mut().expect("no contender panics");
-        let _ = child.kill().and_then(|()| child.wait());
-    }
 }

@@ -66,7 +66,7 @@ mod _opscope {
     #[pymodule_export]
     use super::tensor::{StatisticsObject, TensorObject};
     #[pymodule_export]
-    use super::torch::{TorchTap, close_abandoned_dump};
+    use super::torch::{TorchTap, close_abandoned_dump, close_abandoned_profile};
 
     /// The version of the package.
     #[pymodule_export]

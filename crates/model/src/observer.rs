@@ -90,6 +90,10 @@ pub trait RunObserver: Sync {
         Action::Continue
     }
 
+    /// Called for an operator of an open model before any other call about it, once for each instrument. Operators are
+    /// shown in the order of their ids. It is shown again if it takes other values than before.
+    fn found(&self, _dispatch: &Dispatch<'_>) {}
+
     /// Called after a kernel was executed, for an output that the engine or program cannot show, with the reason. The
     /// slot is the kernel's.
     fn not_shown(&self, _dispatch: &Dispatch<'_>, _slot: usize, _reason: &str) {}

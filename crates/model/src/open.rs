@@ -85,6 +85,11 @@ impl OpenModel {
         self.operators.iter().map(|operator| &**operator)
     }
 
+    /// Returns the operators that were found after so many others.
+    pub fn operators_after(&self, count: usize) -> &[Arc<OpenOperator>] {
+        self.operators.get(count..).unwrap_or_default()
+    }
+
     /// Returns the operator with this name, and adds it if it is new. Its outputs are named after it: `name` for the
     /// first, `name:1` for the second. An operator that takes other values than before, or has another number of
     /// outputs, keeps its ids of operator and kernel, and its values get new ones.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Instrument, Interest, NoLiveValues, OpenModel, OpenOperator, OpenRunInfo, RunId,
-    RunObserver, TensorType,
+    Action, Dispatch, EngineError, Instrument, Interest, Iteration, NoLiveValues, NoObserver, OpenModel, OpenOperator,
+    OpenRunInfo, RunId, RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Pattern};
 use opscope_tensor::{Digest, Statistics, TensorView};
@@ -20,17 +20,24 @@ use crate::{Place, StepRange, Steps, Strided};
 /// known before it is executed, and that the inputs of an operator are shown after it.
 pub struct Program {
     model: OpenModel,
-    instruments: Vec<Arc<dyn Instrument>>,
+    instruments: Vec<Attached>,
     wanted: StepRange,
     steps: Steps,
     observers: Option<Vec<Observer>>,
     begun: Ticks,
+    /// When the last operator ended whose time was taken.
+    last: Ticks,
     ordinals: HashMap<String, u32>,
     producers: Producers,
     given: Option<GivenInputs>,
     executions: u64,
     deferred: Vec<Deferred>,
+    /// Whether the instruments want only statistics.
+    summarises: bool,
 }
+
+/// How many outputs wait for the end of the step, at most, if their statistics are known.
+const MOST_DEFERRED: usize = 1 << 13;
 
 /// An output whose statistics are known later.
 struct Deferred {
@@ -39,6 +46,12 @@ struct Deferred {
     tensor: TensorType,
     /// The statistics, if the program has computed them already.
     statistics: Option<Statistics>,
+}
+
+/// An instrument, and how many of the operators that were found it was shown.
+struct Attached {
+    instrument: Arc<dyn Instrument>,
+    shown: usize,
 }
 
 struct Observer {
@@ -124,11 +137,13 @@ impl Program {
             steps: Steps::default(),
             observers: None,
             begun: Ticks::now(),
+            last: Ticks::now(),
             ordinals: HashMap::new(),
             producers: Producers::default(),
             given: None,
             executions: 0,
             deferred: Vec::new(),
+            summarises: false,
         }
     }
 
@@ -148,11 +163,22 @@ impl Program {
             return Err(refused("does not watch programs whose operators are found while they run"));
         };
         let interest = observer.interest();
-        if !interest.before.is_empty() || interest.times || interest.memory {
-            return Err(refused("needs calls before operators, times or memory, which a program does not have"));
+        if !interest.before.is_empty() || interest.memory {
+            return Err(refused("needs calls before operators or of memory, which a program does not have"));
         }
-        self.instruments.push(instrument);
+        self.instruments.push(Attached { instrument, shown: 0 });
         Ok(())
+    }
+
+    /// Removes the instruments, after the last run has ended.
+    pub fn remove_instruments(&mut self) {
+        self.instruments.clear();
+    }
+
+    /// Enters that the instruments want only the statistics of what is computed. These are computed at once, and shown
+    /// together when the step ends, so that no thread is woken for each.
+    pub fn set_summarises(&mut self) {
+        self.summarises = true;
     }
 
     /// Sets what is called with the inputs of a step.
@@ -209,9 +235,89 @@ impl Program {
         self.end_run(Ok(()));
     }
 
-    /// Ends the current run, with the reason if it failed.
+    /// Ends the current run, with the reason if it failed. A run whose times are taken has ended with the last of them:
+    /// what the program does afterwards belongs to no step.
     pub fn finish(&mut self, outcome: Result<(), String>) {
-        self.end_run(outcome);
+        let end = if self.last > self.begun { self.last } else { Ticks::now() };
+        self.end_run_at(outcome, end);
+    }
+
+    /// Begins the run of the current step at this time, if the step is watched and it has not begun.
+    pub fn begin_step(&mut self, at: Ticks) {
+        if self.is_wanted() {
+            self.begin_run(at);
+        }
+    }
+
+    /// Returns the operator of a place whose next execution is to be timed. `None` in a step that is not watched.
+    pub fn found(&mut self, place: &Place) -> Option<Arc<OpenOperator>> {
+        self.found_at(place, Ticks::now())
+    }
+
+    /// As [`found`](Self::found), for an operator whose execution began at this time.
+    pub fn found_at(&mut self, place: &Place, begun: Ticks) -> Option<Arc<OpenOperator>> {
+        if !self.is_wanted() {
+            return None;
+        }
+        self.begin_run(begun);
+        self.executions += 1;
+        let (name, number) = self.next_name(place);
+        Some(self.operator(place, &name, number, &[], &[], 0))
+    }
+
+    /// Enters when an operator was executed. `path` are the calls of modules that it is part of, outermost first.
+    pub fn timed(&mut self, operator: &OpenOperator, path: &[Iteration], start: Ticks, end: Ticks) {
+        self.last = self.last.max(end);
+        for Observer { interest, observer } in self.observers.iter().flatten() {
+            if interest.times {
+                observer.timed(operator.kernel.id, path, start, end);
+            }
+        }
+    }
+
+    /// Enters that the times of so many executions are not known.
+    pub fn untimed(&self, executions: u64) {
+        for Observer { observer, .. } in self.observers.iter().flatten() {
+            observer.untimed(executions);
+        }
+    }
+
+    /// Returns the name of the next execution at a place, and its number there.
+    fn next_name(&mut self, place: &Place) -> (String, u32) {
+        let stem = place.stem();
+        let ordinal = self.ordinals.entry(stem.clone()).or_insert(0);
+        let number = *ordinal;
+        *ordinal += 1;
+        (Place::name(&stem, number), number)
+    }
+
+    /// Returns the operator with this name, and shows it to the instruments if it is new.
+    fn operator(
+        &mut self,
+        place: &Place,
+        name: &str,
+        number: u32,
+        inputs: &[Option<Arc<str>>],
+        written: &[usize],
+        outputs: usize,
+    ) -> Arc<OpenOperator> {
+        let before = self.model.len();
+        let operator = self.model.operator(name, inputs, outputs, || place.description(number, written));
+        if self.model.len() > before {
+            self.show_found();
+        }
+        operator
+    }
+
+    /// Shows the operators that were found to the instruments that have not seen them.
+    fn show_found(&mut self) {
+        let run = RunId(self.steps.current());
+        for (attached, observer) in self.instruments.iter_mut().zip(self.observers.iter().flatten()) {
+            for operator in self.model.operators_after(attached.shown) {
+                observer.observer.found(&dispatch_of(run, operator));
+            }
+            attached.shown = self.model.len();
+        }
     }
 
     /// Shows an execution to the instruments. Nothing happens in a step that is not watched.
@@ -222,18 +328,12 @@ impl Program {
         if !self.is_wanted() {
             return Ok(());
         }
-        self.begin_run();
+        self.begin_run(Ticks::now());
         self.executions += 1;
         let place = execution.place;
-        let stem = place.stem();
-        let ordinal = self.ordinals.entry(stem.clone()).or_insert(0);
-        let number = *ordinal;
-        *ordinal += 1;
-        let name = Place::name(&stem, number);
+        let (name, number) = self.next_name(place);
         let inputs = self.names_of(&name, execution.inputs);
-        let operator = self
-            .model
-            .operator(&name, &inputs, execution.outputs.len(), || place.description(number, execution.written));
+        let operator = self.operator(place, &name, number, &inputs, execution.written, execution.outputs.len());
         for (slot, output) in execution.outputs.iter().enumerate() {
             if let Shown::Tensor { region, .. } | Shown::Finite { region } | Shown::Deferred { region, .. } = output {
                 let value = operator.kernel.outputs[slot][0];
@@ -241,8 +341,11 @@ impl Program {
                 self.producers.wrote(region.clone(), &name);
             }
         }
-        if execution.outputs.iter().any(|output| matches!(output, Shown::Deferred { .. })) {
+        if self.summarises || execution.outputs.iter().any(|output| matches!(output, Shown::Deferred { .. })) {
             self.defer(&operator, execution.outputs);
+            if self.deferred.len() >= MOST_DEFERRED && self.deferred.iter().all(|one| one.statistics.is_some()) {
+                self.resolve([]);
+            }
             return Ok(());
         }
         let taken: Vec<TensorView<'_>> =
@@ -267,8 +370,16 @@ impl Program {
                 Shown::Tensor { tensor, .. } => {
                     let view = tensor.view();
                     let known = TensorType { dtype: Some(view.dtype()), shape: view.shape().to_vec() };
-                    let Ok(statistics) = Statistics::of(&view) else { continue };
-                    (known, Some(statistics))
+                    match Statistics::of(&view) {
+                        Ok(statistics) => (known, Some(statistics)),
+                        Err(error) => {
+                            let dispatch = dispatch_of(run, operator);
+                            for Observer { observer, .. } in self.observers.iter().flatten() {
+                                observer.not_shown(&dispatch, slot, &error.to_string());
+                            }
+                            continue;
+                        }
+                    }
                 }
                 Shown::Finite { .. } => continue,
                 Shown::Hidden(reason) => {
@@ -330,7 +441,7 @@ impl Program {
     /// Enters that the program has made a view of a parameter, by which operators may take it.
     pub fn viewed(&mut self, parameter: &Taken<'_>) {
         if self.is_wanted() && self.producers.at(parameter.region.start).is_none() {
-            self.begin_run();
+            self.begin_run(Ticks::now());
             self.give("", 0, parameter);
         }
     }
@@ -359,24 +470,33 @@ impl Program {
         name
     }
 
-    fn begin_run(&mut self) {
+    fn begin_run(&mut self, at: Ticks) {
         if self.observers.is_some() {
             return;
         }
         let info = OpenRunInfo { id: RunId(self.steps.current()), header: self.model.header() };
-        let observers = self.instruments.iter().filter_map(|instrument| Arc::clone(instrument).observe_open(&info));
-        let observers = observers.map(|observer| Observer { interest: observer.interest(), observer });
+        let observers = self.instruments.iter().map(|attached| {
+            let observer = Arc::clone(&attached.instrument).observe_open(&info);
+            // It had one when it was added.
+            let observer = observer.unwrap_or_else(|| Arc::new(NoObserver));
+            Observer { interest: observer.interest(), observer }
+        });
         self.observers = Some(observers.collect());
-        self.begun = Ticks::now();
+        self.begun = at;
+        self.show_found();
     }
 
     fn end_run(&mut self, outcome: Result<(), String>) {
+        self.end_run_at(outcome, Ticks::now());
+    }
+
+    fn end_run_at(&mut self, outcome: Result<(), String>, end: Ticks) {
         self.resolve([]);
         for Observer { observer, .. } in self.observers.take().into_iter().flatten() {
             let error = outcome.as_ref().err().map(|reason| EngineError::Run { node: None, reason: reason.clone() });
             observer.finished(match &error {
                 Some(error) => Err(error),
-                None => Ok((self.begun, Ticks::now())),
+                None => Ok((self.begun, end)),
             });
         }
         self.ordinals.clear();

@@ -80,6 +80,14 @@ impl RemoteTensor for Strided<'_> {
         let mut rest = into;
         while !rest.is_empty() {
             let (row, column) = (element / inner, element % inner);
+            let rows = self.turned_rows(row, column, rest.len() / size);
+            if rows > 1 {
+                let (now, after) = rest.split_at_mut(rows * inner * size);
+                copy_turned(now, &self.bytes[self.row_offset(row) * size..], size, rows, step);
+                element += rows * inner;
+                rest = after;
+                continue;
+            }
             let count = (inner - column).min(rest.len() / size);
             let (now, after) = rest.split_at_mut(count * size);
             let start = self.row_offset(row) + column * step;
@@ -96,6 +104,18 @@ impl RemoteTensor for Strided<'_> {
 }
 
 impl Strided<'_> {
+    /// Returns how many whole rows of a transposed matrix begin here, in which the elements below each other are
+    /// neighbours in memory; at most as many as these elements.
+    fn turned_rows(&self, row: usize, column: usize, elements: usize) -> usize {
+        let (Some((&inner, outer)), Some((&step, steps))) = (self.shape.split_last(), self.strides.split_last()) else {
+            return 0;
+        };
+        match (outer.last(), steps.last()) {
+            (Some(&height), Some(1)) if column == 0 && step > 1 => (height - row % height).min(elements / inner.max(1)),
+            _ => 0,
+        }
+    }
+
     /// Returns the offset of a row of the innermost dimension, in elements.
     fn row_offset(&self, row: usize) -> usize {
         let outer = self.shape.len().saturating_sub(1);
@@ -122,6 +142,33 @@ fn copy_strided(into: &mut [u8], from: &[u8], size: usize, step: usize) {
         4 => copy::<4>(into, from, step),
         8 => copy::<8>(into, from, step),
         _ => copy::<16>(into, from, step),
+    }
+}
+
+/// Copies rows of a transposed matrix, whose columns lie `step` elements apart. A few columns at once: their elements
+/// share cache lines with those of the next rows.
+fn copy_turned(into: &mut [u8], from: &[u8], size: usize, rows: usize, step: usize) {
+    const COLUMNS: usize = 16;
+
+    fn copy<const SIZE: usize>(into: &mut [u8], from: &[u8], rows: usize, step: usize) {
+        let into = into.as_chunks_mut::<SIZE>().0;
+        let from = from.as_chunks::<SIZE>().0;
+        let inner = into.len() / rows;
+        for first in (0..inner).step_by(COLUMNS) {
+            let columns = first..(first + COLUMNS).min(inner);
+            for row in 0..rows {
+                for column in columns.clone() {
+                    into[row * inner + column] = from[column * step + row];
+                }
+            }
+        }
+    }
+    match size {
+        1 => copy::<1>(into, from, rows, step),
+        2 => copy::<2>(into, from, rows, step),
+        4 => copy::<4>(into, from, rows, step),
+        8 => copy::<8>(into, from, rows, step),
+        _ => copy::<16>(into, from, rows, step),
     }
 }
 

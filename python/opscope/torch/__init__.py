@@ -6,6 +6,8 @@
         model(x).sum().backward()
     with ot.watch():                                       # raises opscope.NonFinite: operator, module, line, inputs
         loss.backward()
+    with ot.profile("out/p"):                              # a recording: where the time goes, by module
+        model(x)
 
 `opscope torch dump -- python train.py` does the same with a program as it is. docs/torch.md of the repository describes all of it.
 """
@@ -13,9 +15,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opscope.torch._api import DumpResult, dump, step, watch
+    from opscope.torch._api import DumpResult, ProfileResult, dump, profile, step, watch
 
-__all__ = ["DumpResult", "dump", "step", "watch"]
+__all__ = ["DumpResult", "ProfileResult", "dump", "profile", "step", "watch"]
 
 
 def __getattr__(name: str) -> Any:

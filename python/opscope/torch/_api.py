@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Union
+from typing import Any, Literal, Union
 
-from opscope.torch._session import DumpResult, Session, end_step
+from opscope.torch._session import DumpResult, ProfileResult, Session, end_step
 
-__all__ = ["DumpResult", "dump", "step", "watch"]
+__all__ = ["DumpResult", "ProfileResult", "dump", "profile", "step", "watch"]
 
 Level = Literal["module", "op"]
 Compiled = Literal["eager", "outside"]
@@ -52,12 +52,31 @@ def watch(*, nonfinite: Literal["nan", "any"] = "nan", steps: str | None = None,
     yield from _run(session)
 
 
+@contextmanager
+def profile(
+    directory: Union[str, "os.PathLike[str]"],
+    *,
+    level: Level = "module",
+    steps: str | None = None,
+    compiled: Compiled = "eager",
+) -> Iterator[ProfileResult]:
+    """Records when the modules of the block are executed, or with `level="op"` every operator, in a new directory: a recording as those
+    of models, which `opscope inspect`, `opscope compare` and `opscope.open` read. Its runs are steps.
+
+    What `torch.compile` compiled runs uncompiled within the block, unless `compiled` is `outside`, which times it as a whole.
+    """
+    session = Session(level=level, backward=True, steps=steps, compiled=compiled)
+    Path(directory).parent.mkdir(parents=True, exist_ok=True)
+    session.profile(Path(directory))
+    yield from _run(session)
+
+
 def step() -> None:
     """Ends a step. Once a program has called this, nothing else does: otherwise a step is an iteration of the outermost module."""
     end_step()
 
 
-def _run(session: Session) -> Iterator[DumpResult]:
+def _run(session: Session) -> Iterator[Any]:
     error: str | None = None
     session.attach()
     try:

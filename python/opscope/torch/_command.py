@@ -24,11 +24,14 @@ FOUND = 1
 WRONG_USE = 2
 
 
+_FOLDERS = {"dump": "dump", "profile": "profiler"}
+
+
 def main(words: Sequence[str]) -> int:
     """Runs the command with these words, and returns its exit code."""
     options, program = _parse(words)
-    if options.what == "dump":
-        root = Path(options.output) / "dump" / options.output_dirname
+    if options.what != "watch":
+        root = Path(options.output) / _FOLDERS[options.what] / options.output_dirname
         problem = _prepare(root, options.overwrite)
         if problem is not None:
             _tell(problem)
@@ -54,20 +57,27 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         description="Watches a PyTorch program, with nothing changed in it. Its output, exit code and signals stay as they are.",
         epilog="docs/torch.md describes what is captured, and how operators are named.",
     )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch")
+    commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch|profile")
     dump = commands.add_parser("dump", usage="opscope torch dump [options] -- PROGRAM ...", help="write what operators or modules compute into a directory")
-    dump.add_argument("--output", default="out", metavar="DIRECTORY", help="the directory for results (default: out)")
-    dump.add_argument(
-        "--output-dirname", default=time.strftime("%Y%m%d-%H%M%S"), metavar="NAME", help="the name of the dump in OUTPUT/dump (default: date and time)"
+    profile = commands.add_parser("profile", usage="opscope torch profile [options] -- PROGRAM ...", help="record when operators or modules are executed")
+    for command in (dump, profile):
+        folder = "OUTPUT/dump" if command is dump else "OUTPUT/profiler"
+        command.add_argument("--output", default="out", metavar="DIRECTORY", help="the directory for results (default: out)")
+        command.add_argument(
+            "--output-dirname", default=time.strftime("%Y%m%d-%H%M%S"), metavar="NAME", help=f"the name of the result in {folder} (default: date and time)"
+        )
+        command.add_argument("--overwrite", action="store_true", help="replace a result of that name")
+    profile.add_argument(
+        "--tool", action="append", default=[], metavar="LIBRARY", help="a tool for rocprofiler-sdk that gets the same times, such as ./libclient.so"
     )
-    dump.add_argument("--overwrite", action="store_true", help="replace a dump of that name")
+    profile.add_argument("--level", choices=["module", "op"], default="module", help="the times of modules (default), or of every operator")
     dump.add_argument("--level", choices=["module", "op"], default="module", help="the outputs of modules (default), or of every operator")
     dump.add_argument("--backward", action="store_true", help="gradients as well: of modules' outputs, or all operators of autograd and optimizers")
     dump.add_argument("--select", action="append", default=[], metavar="PATTERN", help="only operators or modules with such a name, such as 'layers.[0-3]*'")
     dump.add_argument("--statistics", action="store_true", help="only the statistics of the tensors")
     watch = commands.add_parser("watch", usage="opscope torch watch [options] -- PROGRAM ...", help="stop at the first NaN")
     watch.add_argument("--nonfinite", choices=["nan", "any"], default="nan", help="stop at NaN (default), or at infinities as well")
-    for command in (dump, watch):
+    for command in (dump, watch, profile):
         command.add_argument("--steps", metavar="A..B", help="only the steps from A up to, but not including, B")
         command.add_argument(
             "--compiled",
@@ -99,9 +109,9 @@ def _prepare(root: Path, overwrite: bool) -> str | None:
         return None
     if not overwrite:
         return f"{root} exists; choose another --output-dirname, or --overwrite it"
-    is_dump = (root / "manifest.json").exists() or any(root.glob("rank-*/manifest.json")) or not any(root.iterdir())
-    if not is_dump:
-        return f"{root} is no dump, so it is not overwritten"
+    is_ours = (root / "manifest.json").exists() or any(root.glob("rank-*/manifest.json")) or not any(root.iterdir())
+    if not is_ours:
+        return f"{root} is neither a dump nor a recording, so it is not overwritten"
     shutil.rmtree(root)
     return None
 
@@ -117,14 +127,16 @@ def _environment(options: argparse.Namespace, root: Path | None, scratch: Path, 
     (facts / "entry_points.txt").write_text("[torch.backends]\nopscope = opscope._torch_boot:boot\n")
     request: dict[str, Any] = {"what": options.what, "steps": options.steps, "compiled": options.compiled, "notes": str(notes)}
     if root is not None:
+        request |= {"directory": str(root.resolve()), "level": options.level}
+    if options.what == "dump":
         request |= {
-            "directory": str(root.resolve()),
-            "level": options.level,
             "backward": options.backward,
             "select": options.select,
             "statistics": options.statistics,
         }
-    else:
+    if options.what == "profile":
+        request |= {"tools": [str(Path(tool).resolve()) for tool in options.tool]}
+    if options.what == "watch":
         request |= {"nonfinite": options.nonfinite}
     path = [str(boot), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "OPSCOPE_TORCH": json.dumps(request), "PYTHONPATH": os.pathsep.join(path)}
@@ -150,7 +162,7 @@ class Process:
 
     pid: int
     rank: str | None = None
-    dump: str | None = None
+    directory: str | None = None
     ended: dict[str, Any] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -162,8 +174,8 @@ def _processes(notes: Path) -> list[Process]:
         process = found.setdefault(note["pid"], Process(note["pid"]))
         process.rank = note["rank"]
         match path.name.split(".")[1]:
-            case "dump":
-                process.dump = note["directory"]
+            case "directory":
+                process.directory = note["directory"]
             case "ended":
                 process.ended = note
     return sorted(found.values(), key=lambda process: (int(process.rank or 0), process.pid))
@@ -172,13 +184,13 @@ def _processes(notes: Path) -> list[Process]:
 def _finish(options: argparse.Namespace, root: Path | None, code: int, processes: list[Process]) -> int:
     """Tells what was found, and returns the exit code: that of the program, unless it is 0."""
     own = 0
-    looked = [process for process in processes if process.dump is not None or process.ended is not None]
+    looked = [process for process in processes if process.directory is not None or process.ended is not None]
     if not looked:
         own = INCOMPLETE
         why = "it imported torch and called no module" if processes else "it imported no torch that looks for opscope (2.5 or later, not by python -I or -E)"
         _tell(f"nothing was watched: {why}")
     for process in looked:
-        own = max(own, _tell_of(options, process))
+        own = max(own, _tell_of(options.what, process))
     if options.what == "watch" and looked and own == 0:
         _tell("no operator gave NaN" if options.nonfinite == "nan" else "no operator gave NaN or infinity")
     if options.what == "watch" and any(process.ended and process.ended.get("finding") for process in looked):
@@ -195,11 +207,11 @@ def _finish(options: argparse.Namespace, root: Path | None, code: int, processes
     return code or own
 
 
-def _tell_of(options: argparse.Namespace, process: Process) -> int:
+def _tell_of(what: str, process: Process) -> int:
     who = f"rank {process.rank}: " if process.rank is not None else ""
     ended = process.ended
     if ended is None:
-        return _tell_of_killed(who, process)
+        return _tell_of_killed(what, who, process)
     finding = ended.get("finding")
     if finding:
         _tell(who + finding["text"])
@@ -209,8 +221,9 @@ def _tell_of(options: argparse.Namespace, process: Process) -> int:
             _tell(f"{who}{error}")
         return INCOMPLETE if ended["errors"] else 0
     state = "complete" if ended["complete"] else "NOT complete"
-    tensors, operators = _counted(ended["tensors"], "tensor"), _counted(ended["operators"], "operator")
-    _tell(f"{who}{_shown(ended['directory'])}: {tensors} of {operators}, {_size(ended['bytes'])}, {state}")
+    operators, size = _counted(ended["operators"], "operator"), _size(ended["bytes"])
+    counted = _counted(ended["tensors"], "tensor") if what == "dump" else _counted(ended["steps"], "step")
+    _tell(f"{who}{_shown(ended['directory'])}: {counted} of {operators}, {size}, {state}")
     errors = ended["errors"]
     for error in errors[:_MOST_TOLD]:
         _tell(f"  {error}")
@@ -222,17 +235,20 @@ def _tell_of(options: argparse.Namespace, process: Process) -> int:
 _MOST_TOLD = 5
 
 
-def _tell_of_killed(who: str, process: Process) -> int:
-    if process.dump is None:
+def _tell_of_killed(what: str, who: str, process: Process) -> int:
+    if process.directory is None:
         return INCOMPLETE
     from opscope import _opscope
 
     reason = "the process of the program ended before it could close the dump"
     try:
-        tensors = _counted(_opscope.close_abandoned_dump(Path(process.dump), reason), "tensor")
-        _tell(f"{who}{_shown(process.dump)}: {tensors}, NOT complete: {reason}")
+        if what == "dump":
+            kept = _counted(_opscope.close_abandoned_dump(Path(process.directory), reason), "tensor")
+        else:
+            kept = _counted(_opscope.close_abandoned_profile(Path(process.directory), reason), "step")
+        _tell(f"{who}{_shown(process.directory)}: {kept}, NOT complete: {reason}")
     except Exception as error:
-        _tell(f"{who}{_shown(process.dump)}: {error}")
+        _tell(f"{who}{_shown(process.directory)}: {error}")
     return INCOMPLETE
 
 

@@ -43,16 +43,16 @@ class Program:
             self.note("ended", {"errors": [f"it could not be watched: {error}"], "complete": False})
             print(f"opscope: this program is not watched: {error}", file=sys.stderr)
             return
-        self.session.enter(module)
+        self.session.enter(module, args)
 
     def begin(self) -> None:
         from opscope.torch._session import Session
 
         wanted = self.request
-        watches = wanted["what"] == "watch"
+        watches, profiles = wanted["what"] == "watch", wanted["what"] == "profile"
         self.session = Session(
             level="op" if watches else wanted["level"],
-            backward=watches or wanted["backward"],
+            backward=watches or profiles or wanted["backward"],
             steps=wanted["steps"],
             compiled=wanted["compiled"],
         )
@@ -61,8 +61,11 @@ class Program:
         else:
             directory = self.directory()
             directory.parent.mkdir(parents=True, exist_ok=True)
-            self.session.tap.dump(directory, wanted["statistics"], wanted["select"])
-            self.note("dump", {"directory": str(directory)})
+            if profiles:
+                self.session.profile(directory, [Path(tool) for tool in wanted["tools"]])
+            else:
+                self.session.tap.dump(directory, wanted["statistics"], wanted["select"])
+            self.note("directory", {"directory": str(directory)})
         self.session.attach()
         atexit.register(self.end)
         # The processes of multiprocessing end without atexit's functions.
@@ -83,18 +86,7 @@ class Program:
         self.session.detach()
         self.session.close(None if failure is None else f"{type(failure).__name__}: {failure}")
         result = self.session.result
-        self.note(
-            "ended",
-            {
-                "directory": None if result.directory is None else str(result.directory),
-                "complete": result.complete,
-                "tensors": result.tensors,
-                "bytes": result.bytes,
-                "operators": result.operators,
-                "errors": result.errors,
-                "finding": self.session.tap.finding(),
-            },
-        )
+        self.note("ended", {**vars(result), "finding": self.session.tap.finding()})
         self.session = None
 
     def forked(self) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -15,8 +16,9 @@ import torch
 
 from opscope import _opscope
 from opscope._errors import InputError
+from opscope.torch._device_clock import clock_of
 
-__all__ = ["DumpResult", "Session", "end_step"]
+__all__ = ["DumpResult", "ProfileResult", "Session", "end_step"]
 
 
 @dataclass
@@ -28,6 +30,19 @@ class DumpResult:
     tensors: int = 0
     bytes: int = 0
     operators: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ProfileResult:
+    """What a block has recorded. It is filled in when the block ends."""
+
+    directory: Path | None = None
+    complete: bool = False
+    steps: int = 0
+    executions: int = 0
+    operators: int = 0
+    bytes: int = 0
     errors: list[str] = field(default_factory=list)
 
 
@@ -49,12 +64,21 @@ class Session:
         self.tap = _opscope.TorchTap(
             (script, _hash(script)), torch.__version__, level=level, backward=backward, steps=steps, reduces_all=reduces_all
         )
-        self.result = DumpResult()
+        self.result: Any = DumpResult()
+        self._profiles = False
+        self._has_clock = False
         self._level = level
         self._compiled = compiled
         self._handles: list[Any] = []
         self._stance: Any = None
         self._told: set[int] = set()
+
+    def profile(self, directory: Path, tools: Sequence[Path] = ()) -> None:
+        """Records when modules or operators are executed. Consumers that are found get it as well, and may run these tools."""
+        self.tap.consume(list(tools))
+        self.tap.profile(directory, torch.get_num_threads())
+        self.result = ProfileResult()
+        self._profiles = True
 
     def attach(self) -> None:
         """Begins to look, from the next call of a module on, and on this thread at once."""
@@ -86,10 +110,12 @@ class Session:
         # It would tell the program that hooks see a compiled module twice. These do not.
         warnings.filterwarnings("ignore", message=_TWICE)
         _attached.add(self)
+        if self._profiles:
+            self._find_clock()
         if self._level == "op":
             self._push()
 
-    def enter(self, module: Any, args: Any = ()) -> None:
+    def enter(self, module: Any, args: tuple[Any, ...]) -> None:
         """Enters the call of a module with these arguments."""
         if _is_compiled(module) and self._compiled == "outside" and id(module) not in self._told:
             self._told.add(id(module))
@@ -97,6 +123,8 @@ class Session:
             self.tap.not_seen("compiled modules", f"{name} was compiled by torch.compile, and its inside was not looked at")
         if type(module).__name__ == _WRAPPER and self._compiled == "eager":
             return
+        if self._profiles and not self._has_clock:
+            self._find_clock()
         if self.tap.enter(module, args):
             self._push()
 
@@ -126,6 +154,12 @@ class Session:
         for handle in handles:
             handle.remove()
         self._pop()
+
+    def _find_clock(self) -> None:
+        clock = clock_of()
+        if clock is not None:
+            self._has_clock = True
+            self.tap.set_clock(clock)
 
     def _push(self) -> None:
         torch._C._push_on_torch_dispatch_stack(self.tap)

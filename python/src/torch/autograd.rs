@@ -8,6 +8,7 @@ pub struct Autograd {
     current_node: Py<PyAny>,
     next_number: Py<PyAny>,
     is_enabled: Py<PyAny>,
+    queue_callback: Py<PyAny>,
 }
 
 /// The node of autograd's graph that is being evaluated.
@@ -25,6 +26,12 @@ impl Autograd {
         Ok(Self {
             current_node: internal.getattr("_current_autograd_node")?.unbind(),
             next_number: internal.getattr("_autograd")?.getattr("_get_sequence_nr")?.unbind(),
+            queue_callback: torch
+                .getattr("autograd")?
+                .getattr("Variable")?
+                .getattr("_execution_engine")?
+                .getattr("queue_callback")?
+                .unbind(),
             is_enabled: torch.getattr("is_grad_enabled")?.unbind(),
         })
     }
@@ -53,6 +60,11 @@ impl Autograd {
     /// Returns the number that the next node on this thread gets.
     pub fn next_number(&self, py: Python<'_>) -> u64 {
         self.next_number.bind(py).call0().and_then(|number| number.extract()).unwrap_or(0)
+    }
+
+    /// Lets the engine call a function at the end of the backward pass that it is in.
+    pub fn queue_callback(&self, py: Python<'_>, function: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.queue_callback.bind(py).call1((function,)).map(drop)
     }
 
     /// Returns whether operators make nodes.

@@ -10,12 +10,13 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::autograd::Node;
 use super::operators::{Facts, Skipped};
+use super::profiling::{self, Mark};
 use super::tensors::{Found, Want, tensors_in, tensors_of};
 use super::threads::{Call, Relation};
 use super::{Inside, State, TorchTap, finding};
 
 /// Shows an operator that was executed. `next` is the number that the next autograd node had when the operator was
-/// called.
+/// called, and `times` when it was executed, if only that is wanted.
 pub fn operator<'py>(
     tap: &TorchTap,
     operator: &Bound<'py, PyAny>,
@@ -23,6 +24,7 @@ pub fn operator<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
     result: &Bound<'py, PyAny>,
     next: u64,
+    times: Option<(Mark, Mark)>,
 ) -> PyResult<()> {
     let py = operator.py();
     let node = tap.autograd.node(py);
@@ -36,6 +38,10 @@ pub fn operator<'py>(
     let place = place(state, py, &facts, node, is_enabled, next);
     if !state.program.is_wanted() {
         return Ok(());
+    }
+    if let Some(times) = times {
+        let is_on_device = times.1.is_on_device_clock() && profiling::is_on_device(&tap.reader, result);
+        return profiling::operator(state, py, &place, times, is_on_device);
     }
     if place.phase != Phase::Forward && !tap.looks_backward {
         state.skip("outside of the forward pass");
@@ -113,6 +119,8 @@ const LARGEST_COPY: usize = 1 << 20;
 
 /// Fetches the statistics that devices have computed, and computes those of copies.
 pub fn fetch(tap: &TorchTap, state: &mut State, py: Python<'_>) -> PyResult<()> {
+    let State { program, profile, .. } = &mut *state;
+    profile.as_mut().map_or(Ok(()), |profile| profile.fetch(program, py))?;
     if state.reductions.is_empty() {
         return Ok(());
     }
@@ -253,15 +261,8 @@ pub fn module(tap: &Bound<'_, TorchTap>, call: &Call, output: &Bound<'_, PyAny>)
     }
     let mut state = this.lock();
     let source = state.frames.line(py);
-    let phase = if call.is_recomputed { Phase::Recompute } else { Phase::Forward };
-    let place = Place {
-        module: Some(Arc::clone(&call.path)),
-        call: call.number,
-        phase,
-        operator: None,
-        class: Arc::clone(&call.class),
-        source,
-    };
+    let place = call.place(source);
+    let phase = place.phase;
     let want = state.want();
     let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| this.reader.read(tensor, want)).collect();
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
@@ -307,6 +308,12 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
     let state = &mut *state;
     fetch(tap, state, py)?;
     state.program.finish(error.map_or(Ok(()), Err));
+    if let Some(profile) = state.profile.take() {
+        if state.program.executions() == 0 {
+            state.problem("nothing was executed in the steps that were asked for".to_owned());
+        }
+        return profile.close(py, &mut state.program, &state.problems).map(Some);
+    }
     let (executions, operators) = (state.program.executions(), state.program.operators());
     let not_called = state.modules.not_called();
     let read = state.modules.read();

@@ -3,6 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `looking` | an operator or a module that was executed, shown to the program |
+//! | `profiling` | when modules and operators were executed, and the recording of that |
+//! | `backward` | when the gradients of modules were computed |
 //! | `sinks` | the dump, and how it is closed |
 //! | `finding` | what a watch has found, as an exception |
 //! | `tensors` | tensors, where they lie |
@@ -13,11 +15,13 @@
 //! | `frames` | lines of the program |
 
 mod autograd;
+mod backward;
 mod finding;
 mod frames;
 mod looking;
 mod modules;
 mod operators;
+mod profiling;
 mod sinks;
 mod tensors;
 mod threads;
@@ -28,6 +32,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use opscope::clock::Ticks;
+use opscope::consumers::{self, OpenConsumers};
 use opscope_torch::{NonFinite, Program, StepRange, Watch};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -38,6 +44,8 @@ use self::autograd::Autograd;
 use self::frames::Frames;
 use self::modules::Modules;
 use self::operators::Operators;
+pub use self::profiling::close_abandoned_profile;
+use self::profiling::{Mark, ProgramProfile};
 use self::sinks::ProgramDump;
 pub use self::sinks::close_abandoned_dump;
 use self::tensors::{Reader, Want, tensors_in};
@@ -52,6 +60,8 @@ pub struct TorchTap {
     looks_backward: bool,
     /// Set in the child of a fork, and when the tap was closed: nothing is looked at any more.
     is_dead: AtomicBool,
+    /// Whether the times of operators are wanted.
+    is_profiled: AtomicBool,
     reader: Reader,
     autograd: Autograd,
     /// `torch.Tensor` and `torch.nn.Parameter`, and what a class without a dispatch function of its own has.
@@ -66,6 +76,7 @@ struct State {
     version: String,
     dump: Option<ProgramDump>,
     watch: Option<Watch>,
+    profile: Option<ProgramProfile>,
     threads: Threads,
     modules: Modules,
     operators: Operators,
@@ -151,6 +162,7 @@ impl TorchTap {
             looks_at_operators,
             looks_backward: backward,
             is_dead: AtomicBool::new(false),
+            is_profiled: AtomicBool::new(false),
             reader: Reader::new(py, reduces_all)?,
             autograd: Autograd::new(py)?,
             plain: [torch.getattr("Tensor")?.unbind(), torch.getattr("nn")?.getattr("Parameter")?.unbind()],
@@ -160,6 +172,7 @@ impl TorchTap {
                 version: version.to_owned(),
                 dump: None,
                 watch: None,
+                profile: None,
                 threads: Threads::default(),
                 modules: Modules::default(),
                 operators: Operators::default(),
@@ -178,10 +191,47 @@ impl TorchTap {
     /// Writes a dump into a directory that does not exist yet.
     fn dump(&self, directory: PathBuf, statistics: bool, select: Vec<String>) -> PyResult<()> {
         let mut state = self.lock();
-        let State { program, version, .. } = &mut *state;
+        let State { program, version, watch, .. } = &mut *state;
         let dump = ProgramDump::create(program, &directory, version, statistics, &select)?;
+        if statistics && watch.is_none() {
+            program.set_summarises();
+        }
         state.dump = Some(dump);
         Ok(())
+    }
+
+    /// Records when modules or operators are executed, in a directory that does not exist yet. `threads` is how many
+    /// threads an operator is executed by.
+    fn profile(&self, directory: PathBuf, threads: usize) -> PyResult<()> {
+        let mut state = self.lock();
+        let State { program, version, .. } = &mut *state;
+        let profile = ProgramProfile::create(program, &directory, version, threads)?;
+        state.profile = Some(profile);
+        self.is_profiled.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Feeds the times of operators or modules to the consumers that are found, which may run these tools.
+    fn consume(&self, tools: Vec<PathBuf>) -> PyResult<()> {
+        let report = consumers::attach_with_tools(c"opscope", tools);
+        let refused = report.tools.iter().filter_map(|tool| Some((&tool.path, tool.taken_by.as_ref().err()?)));
+        let refused: Vec<String> = refused.map(|(path, why)| format!("the tool {}: {why}", path.display())).collect();
+        if !refused.is_empty() {
+            return Err(input(refused.join("; ")));
+        }
+        if !report.attached.is_empty() {
+            let mut state = self.lock();
+            let consumers = Arc::new(OpenConsumers::new("torch", &state.version));
+            state.program.add(consumers).map_err(Failure::any)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the clock of the program's device, of which the times are taken from now on.
+    fn set_clock(&self, clock: Py<PyAny>) {
+        if let Some(profile) = &mut self.lock().profile {
+            profile.set_clock(clock);
+        }
     }
 
     /// Stops at the first NaN, or with `any` at the first infinity, too.
@@ -199,36 +249,14 @@ impl TorchTap {
     }
 
     /// Enters that a module is called with these arguments. Returns whether the mode is to be entered on this thread.
-    fn enter(&self, py: Python<'_>, module: &Bound<'_, PyAny>, args: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Some(_inside) = self.begin() else { return Ok(false) };
-        let is_recomputed = self.autograd.is_backward(py);
-        let mut state = self.lock();
-        let state = &mut *state;
-        let around = state.threads.current().stack.last().cloned();
-        let address = module.as_ptr() as usize;
-        if around.is_none() && !is_recomputed {
-            if state.program.would_end(address) {
-                looking::fetch(self, state, py)?;
-                state.calls.clear();
-            }
-            state.program.root_called(address);
+    fn enter(slf: &Bound<'_, Self>, module: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let tap = slf.get();
+        let Some(_inside) = tap.begin() else { return Ok(false) };
+        let call = tap.enter_call(slf.py(), module, args)?;
+        if let Some(call) = &call {
+            backward::hook_inputs(slf, call, args)?;
         }
-        let (path, class) = state.modules.called(module, around.as_ref().map(|around| &around.path))?;
-        if around.is_none() && !is_recomputed && state.dump.is_some() {
-            let mut given = Vec::new();
-            tensors_in(&self.reader, args, &mut |tensor| given.push(tensor.clone()));
-            for (slot, tensor) in given.iter().enumerate() {
-                let found = self.reader.read(tensor, Want::All);
-                state.program.given(&path.name, slot, &found.taken(None));
-            }
-        }
-        let calls = if is_recomputed { &mut HashMap::new() } else { &mut state.calls };
-        let number = calls.entry(address).or_insert(0);
-        let call = Call { module: address, path, class, number: *number, is_recomputed };
-        *number += 1;
-        let thread = state.threads.current();
-        thread.stack.push(call);
-        Ok(self.looks_at_operators && !thread.has_mode)
+        Ok(tap.looks_at_operators && !tap.lock().threads.current().has_mode)
     }
 
     /// Enters that the mode was entered on this thread, or left.
@@ -246,18 +274,30 @@ impl TorchTap {
         if output.is_none() && !call.is_recomputed && is_handling_exception(slf.py()) {
             tap.lock().problem(format!("{} ended by an exception, so it has no output", call.path.name));
         }
-        if tap.looks_at_operators { Ok(()) } else { looking::module(slf, &call, output) }
+        if tap.looks_at_operators {
+            return Ok(());
+        }
+        let is_profiled = tap.lock().profile.is_some();
+        if !is_profiled {
+            return looking::module(slf, &call, output);
+        }
+        profiling::leave_module(tap, slf.py(), &call, output)?;
+        backward::hook_outputs(slf, &call, output)
     }
 
     /// Enters that an optimizer begins or ends its step.
-    fn optimizer(&self, optimizer: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn optimizer(&self, py: Python<'_>, optimizer: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(_inside) = self.begin() else { return Ok(()) };
         let class = optimizer.map(|optimizer| optimizer.get_type().name()).transpose()?;
         let mut state = self.lock();
         if class.is_none() {
             state.program.optimized();
         }
-        state.threads.current().optimizer = class.map(|class| Arc::from(class.to_string()));
+        let class: Option<Arc<str>> = class.map(|class| Arc::from(class.to_string()));
+        if !self.looks_at_operators {
+            profiling::optimizer(&mut state, py, class.as_ref())?;
+        }
+        state.threads.current().optimizer = class;
         Ok(())
     }
 
@@ -334,6 +374,7 @@ impl TorchTap {
             return Ok(py.NotImplemented().into_bound(py));
         }
         let node = self.autograd.next_number(py);
+        let begun = self.mark(py)?;
         let result = {
             // Other modes and operators in Python that the operator calls are looked at as usual.
             IS_INSIDE.with(|is_inside| is_inside.set(false));
@@ -341,12 +382,64 @@ impl TorchTap {
             IS_INSIDE.with(|is_inside| is_inside.set(true));
             result?
         };
-        looking::operator(self, operator, args, kwargs, &result, node)?;
+        let ended = if begun.is_some() { self.mark(py)? } else { None };
+        looking::operator(self, operator, args, kwargs, &result, node, begun.zip(ended))?;
         Ok(result)
     }
 }
 
 impl TorchTap {
+    /// Enters that a module is called. Returns its call if it is timed.
+    fn enter_call(
+        &self,
+        py: Python<'_>,
+        module: &Bound<'_, PyAny>,
+        args: &Bound<'_, PyTuple>,
+    ) -> PyResult<Option<Call>> {
+        let is_recomputed = self.autograd.is_backward(py);
+        let mut state = self.lock();
+        let state = &mut *state;
+        let around = state.threads.current().stack.last().cloned();
+        let address = module.as_ptr() as usize;
+        if around.is_none() && !is_recomputed {
+            if state.program.would_end(address) {
+                looking::fetch(self, state, py)?;
+                state.calls.clear();
+            }
+            state.program.root_called(address);
+            if state.profile.is_some() {
+                state.program.begin_step(Ticks::now());
+            }
+        }
+        let (path, class) = state.modules.called(module, around.as_ref().map(|around| &around.path))?;
+        if around.is_none() && !is_recomputed && state.dump.is_some() {
+            let mut given = Vec::new();
+            tensors_in(&self.reader, args, &mut |tensor| given.push(tensor.clone()));
+            for (slot, tensor) in given.iter().enumerate() {
+                let found = self.reader.read(tensor, Want::All);
+                state.program.given(&path.name, slot, &found.taken(None));
+            }
+        }
+        let calls = if is_recomputed { &mut HashMap::new() } else { &mut state.calls };
+        let number = calls.entry(address).or_insert(0);
+        let mut call = Call { module: address, path, class, number: *number, is_recomputed, timed: None, hooked: None };
+        *number += 1;
+        if !self.looks_at_operators {
+            call.timed = profiling::enter_module(state, py, &call)?.map(Arc::new);
+        }
+        let timed = call.timed.is_some().then(|| call.clone());
+        state.threads.current().stack.push(call);
+        Ok(timed)
+    }
+
+    /// Returns this moment, if the times of operators are wanted.
+    fn mark(&self, py: Python<'_>) -> PyResult<Option<Mark>> {
+        if !self.is_profiled.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        self.lock().profile.as_mut().map(|profile| profile.mark(py)).transpose()
+    }
+
     /// Returns a mark that the thread is inside, unless it is already or nothing is looked at.
     fn begin(&self) -> Option<Inside> {
         if self.is_dead.load(Ordering::Relaxed) { None } else { Inside::enter() }

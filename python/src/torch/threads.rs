@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 use opscope::onnx::SourceLine;
-use opscope_torch::ModulePath;
+use opscope_torch::{ModulePath, Phase, Place};
+
+use super::backward::Hooked;
+use super::profiling::Timed;
 
 /// The threads of a program.
 #[derive(Default)]
@@ -21,6 +24,8 @@ pub struct State {
     pub stack: Vec<Call>,
     /// The class of the optimizer whose step it is in.
     pub optimizer: Option<Arc<str>>,
+    /// The beginning of that step, if it is timed.
+    pub optimizing: Option<Arc<Timed>>,
     /// Whether the mode was entered on this thread.
     pub has_mode: bool,
     /// The next number of an autograd node, when the last operator was executed.
@@ -40,6 +45,10 @@ pub struct Call {
     pub number: u32,
     /// Whether it was begun by autograd, to compute a part of the forward pass again.
     pub is_recomputed: bool,
+    /// Its beginning, if it is timed.
+    pub timed: Option<Arc<Timed>>,
+    /// Set if its inputs have hooks, by which its gradients are timed.
+    pub hooked: Option<Arc<Hooked>>,
 }
 
 /// The forward operator that an autograd node belongs to.
@@ -68,6 +77,15 @@ impl Threads {
     }
 }
 
+impl Call {
+    /// Returns where it is, as the place of the module itself.
+    pub fn place(&self, source: Option<SourceLine>) -> Place {
+        let phase = if self.is_recomputed { Phase::Recompute } else { Phase::Forward };
+        let (path, class) = (Arc::clone(&self.path), Arc::clone(&self.class));
+        Place { module: Some(path), call: self.number, phase, operator: None, class, source }
+    }
+}
+
 impl State {
     /// Enters the number that the next autograd node gets. Returns the number of the node that was made since the last
     /// operator.
@@ -90,8 +108,7 @@ impl State {
     /// Ends the call of a module, and those in it that ended without a word.
     pub fn leave(&mut self, module: usize) -> Option<Call> {
         let place = self.stack.iter().rposition(|call| call.module == module)?;
-        let call = self.stack[place].clone();
-        self.stack.truncate(place);
-        Some(call)
+        self.stack.truncate(place + 1);
+        self.stack.pop()
     }
 }

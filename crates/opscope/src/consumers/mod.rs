@@ -10,6 +10,7 @@
 mod facts;
 mod model;
 mod observer;
+mod open;
 
 use std::ffi::CStr;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use opscope_producer::Search;
 pub use opscope_producer::{LIBRARY_DIRECTORY, OfferedTool, Report, SkipReason, Skipped, ToolRefusal};
 
 pub(crate) use model::FedModel;
+pub use open::OpenConsumers;
 
 /// Finds consumers, and attaches those that are not attached yet. `program` is the name of this program for the
 /// consumers.

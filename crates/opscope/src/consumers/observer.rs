@@ -63,7 +63,7 @@ impl Fed {
 }
 
 /// Calls `feed` with a path in the form that consumers get. Most paths are empty.
-fn with_path(path: &[Iteration], feed: impl FnOnce(&[opscope_producer::Iteration])) {
+pub(super) fn with_path(path: &[Iteration], feed: impl FnOnce(&[opscope_producer::Iteration])) {
     if path.is_empty() {
         return feed(&[]);
     }

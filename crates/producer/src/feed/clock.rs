@@ -64,6 +64,11 @@ impl Moment {
         Self { ticks, nanos, nanos_per_tick: calibration.nanos_per_tick() }
     }
 
+    /// Returns another moment on the same line.
+    pub fn at(self, ticks: Ticks) -> Self {
+        Self { ticks, nanos: self.nanos(ticks), nanos_per_tick: self.nanos_per_tick }
+    }
+
     /// Converts a time of the run into nanoseconds of `CLOCK_BOOTTIME`. It is called twice per dispatch, so it does
     /// less than [`Calibration::timestamp`]: it truncates fractions of a nanosecond, and calls no function.
     #[inline]

@@ -80,6 +80,15 @@ impl RunFeed {
     /// Begins a run. First announces what its consumers do not know yet: the model, the plan, the thread. Returns
     /// `None` if no consumer wants any report of the run.
     pub fn begin(plan: &LoadedPlan, number: u64) -> Option<Self> {
+        Self::begin_by(plan, number, Moment::now)
+    }
+
+    /// As [`begin`](Self::begin), for a run that began at this time and is reported afterwards.
+    pub fn begin_at(plan: &LoadedPlan, number: u64, begun: Ticks) -> Option<Self> {
+        Self::begin_by(plan, number, || Moment::now().at(begun))
+    }
+
+    fn begin_by(plan: &LoadedPlan, number: u64, begin: impl FnOnce() -> Moment) -> Option<Self> {
         let count = consumers::count();
         if count == 0 {
             return None;
@@ -106,7 +115,7 @@ impl RunFeed {
             allocation: entries.iter().any(|entries| entries.allocation.is_some()),
         };
         let thread = thread::enter(threads);
-        let begin = Moment::now();
+        let begin = begin();
         let run = Self {
             plan: plan.clone(),
             threads,
@@ -131,8 +140,12 @@ impl RunFeed {
 
     /// Reports that this thread is about to execute a kernel, given by its index in the plan.
     pub fn dispatch_begin(&self, kernel: usize, path: &[Iteration]) {
-        let start = self.nanos(Ticks::now());
-        let Some(dispatch) = self.dispatch(kernel, path, start, 0) else { return };
+        self.dispatch_begin_at(kernel, path, Ticks::now());
+    }
+
+    /// As [`dispatch_begin`](Self::dispatch_begin), for a kernel whose execution began at this time.
+    pub fn dispatch_begin_at(&self, kernel: usize, path: &[Iteration], start: Ticks) {
+        let Some(dispatch) = self.dispatch(kernel, path, self.nanos(start), 0) else { return };
         self.entries.iter().for_each(|entries| entries.call(entries.dispatch_begin, &dispatch));
     }
 

@@ -56,7 +56,7 @@ impl<'a> Divider<'a> {
         let is_short = match expected {
             Some(_) if self.recording.has_paths() => self.recording.lost_records(),
             Some(expected) => expected != group.dispatches.len(),
-            None => false,
+            None => self.recording.names().open.contains(&run.plan) && self.recording.lost_records(),
         };
         if is_short {
             return None;

@@ -1,4 +1,5 @@
 mod named_items;
+mod open;
 #[cfg(test)]
 mod time_tests;
 
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use opscope_clock::{Clock, Ticks};
-use opscope_model::{Capabilities, Instrument, RunInfo, RunObserver};
+use opscope_model::{Capabilities, Instrument, OpenRunInfo, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_sys::{Mutex, MutexGuard};
 use opscope_text::shown_size;
@@ -17,6 +18,7 @@ use opscope_trace::{
 };
 
 use self::named_items::NamedItems;
+use self::open::OpenRun;
 use crate::load::Load;
 use crate::recording::{
     BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, ProcessInfo, RangeKey,
@@ -265,6 +267,14 @@ impl Profiler {
         WantedKinds { runs, dispatches, copies: calls, calls, tensor_memory }
     }
 
+    /// Returns the kinds of records that a run emits that begins now, and the operation of its own record.
+    fn begin_run(&self) -> (WantedKinds, Operation) {
+        let operation = Operation(self.kind.load(Ordering::Relaxed));
+        let mut wanted = if self.has_room() { self.wanted() } else { WantedKinds::default() };
+        wanted.dispatches &= operation != RunKind::Untimed.into();
+        (wanted, operation)
+    }
+
     fn known(&self) -> MutexGuard<'_, NamedItems> {
         self.known.lock()
     }
@@ -285,10 +295,18 @@ impl Instrument for Profiler {
             known.thread(&self.writer);
             known.plan(run, &self.writer)
         };
-        let operation = Operation(self.kind.load(Ordering::Relaxed));
-        let mut wanted = if self.has_room() { self.wanted() } else { WantedKinds::default() };
-        wanted.dispatches &= operation != RunKind::Untimed.into();
+        let (wanted, operation) = self.begin_run();
         Box::new(RecordedRun::new(self, wanted, run.id, plan, operation))
+    }
+
+    fn observe_open(self: Arc<Self>, run: &OpenRunInfo<'_>) -> Option<Arc<dyn RunObserver + Send + Sync>> {
+        let plan = {
+            let mut known = self.known();
+            known.thread(&self.writer);
+            known.open_plan(run, &self.writer)
+        };
+        let (wanted, operation) = self.begin_run();
+        Some(Arc::new(OpenRun::new(self, wanted, run.id, plan, operation)))
     }
 }
 

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use opscope_model::{Kernel, RunInfo};
+use opscope_model::{Dispatch, Fidelity, Kernel, OpenRunInfo, RunInfo};
 use opscope_onnx::Graph;
 use opscope_trace::{PlanId, ThreadId, current_thread};
 
@@ -12,22 +12,52 @@ use crate::recording::{NamesLine, RecordingWriter, name_of_this_thread};
 #[derive(Default)]
 pub struct NamedItems {
     graphs: Vec<Arc<Graph>>,
-    plans: Vec<Arc<[Kernel]>>,
+    plans: Vec<Plan>,
     threads: HashSet<ThreadId>,
+}
+
+/// A plan whose names have been written.
+enum Plan {
+    /// The kernels of an engine's plan.
+    Kernels(Arc<[Kernel]>),
+    /// The beginning of an open model, and the number of its kernels that were found.
+    Open(Arc<Graph>, usize),
 }
 
 impl NamedItems {
     /// Returns the number of a plan. Writes its names if the plan is new.
     pub fn plan(&mut self, run: &RunInfo<'_>, writer: &RecordingWriter) -> PlanId {
         // The plan of the last run is the most likely one.
-        let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
+        let is_it = |plan: &Plan| matches!(plan, Plan::Kernels(kernels) if Arc::ptr_eq(kernels, run.kernels));
+        let met = self.plans.iter().rposition(is_it);
         let number = met.unwrap_or_else(|| {
             let (graph, plan) = (self.graph(run.graph, writer), self.plans.len());
             writer.names().add(&NamesLine::plan(plan, graph, run.graph, run.fidelity, run.kernels));
-            self.plans.push(Arc::clone(run.kernels));
+            self.plans.push(Plan::Kernels(Arc::clone(run.kernels)));
             plan
         });
         PlanId(number as u64)
+    }
+
+    /// Returns the number of the plan of an open model, whose kernels are named when they are found.
+    pub fn open_plan(&mut self, run: &OpenRunInfo<'_>, writer: &RecordingWriter) -> PlanId {
+        let is_it = |plan: &Plan| matches!(plan, Plan::Open(header, _) if Arc::ptr_eq(header, run.header));
+        let number = self.plans.iter().rposition(is_it).unwrap_or_else(|| {
+            writer.names().add(&NamesLine::OpenPlan { plan: self.plans.len(), fidelity: Fidelity::Exact });
+            self.plans.push(Plan::Open(Arc::clone(run.header), 0));
+            self.plans.len() - 1
+        });
+        PlanId(number as u64)
+    }
+
+    /// Writes the names of a kernel of an open model, if they are new.
+    pub fn found(&mut self, plan: PlanId, dispatch: &Dispatch<'_>, writer: &RecordingWriter) {
+        let number = plan.0 as usize;
+        let Some(Plan::Open(_, found)) = self.plans.get_mut(number) else { return };
+        if dispatch.kernel.id.index() == *found {
+            writer.names().add(&NamesLine::found(number, dispatch));
+            *found += 1;
+        }
     }
 
     /// Writes the name of the calling thread if the thread is new. Only the thread itself knows its full name, because

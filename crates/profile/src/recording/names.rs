@@ -1,8 +1,8 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
-use opscope_model::{Attribution, Fidelity, Kernel, TensorType, kernel_costs};
+use opscope_model::{Attribution, Dispatch, Fidelity, Kernel, TensorType, kernel_costs};
 use opscope_onnx::{CodeOrigin, Dim, Graph, GroupCost, Operator, OperatorId, Value, ValueId};
 use opscope_tensor::DType;
 use opscope_trace::NameId;
@@ -26,6 +26,10 @@ pub(crate) enum NamesLine {
     Graph { graph: usize, operators: Vec<NamedOperator> },
     /// The kernels of a plan, in the order of execution.
     Plan { plan: usize, graph: usize, fidelity: Fidelity, kernels: Vec<NamedKernel> },
+    /// The plan of an open model, whose kernels are found while it runs.
+    OpenPlan { plan: usize, fidelity: Fidelity },
+    /// The next kernel of the plan of an open model, with the operator that it stands for.
+    Found { plan: usize, operator: NamedOperator, kernel: NamedKernel },
     /// A counter: its name and the unit of its values (`%`, `bytes`, ...), which may be empty.
     Counter { counter: u32, name: String, unit: String },
     /// A marker of the user's code.
@@ -165,6 +169,8 @@ pub(crate) struct Names {
     pub plans: Vec<Vec<KernelNames>>,
     /// The operators of the graph of every plan. Those in bodies follow those of the main graph.
     pub operators: Vec<Arc<[String]>>,
+    /// The plans of open models: a run executes as many kernels as it does.
+    pub open: HashSet<u64>,
     pub counters: BTreeMap<u32, CounterNames>,
     pub markers: BTreeMap<u32, String>,
     pub threads: BTreeMap<u32, String>,
@@ -178,16 +184,14 @@ impl NamesLine {
     }
 
     pub(crate) fn graph(number: usize, graph: &Graph) -> Self {
-        let value = |id: &Option<ValueId>| id.map(|id| NamedValue::of(graph.value(id)));
-        let operators = graph.all_operators().map(|operator| NamedOperator {
-            name: operator.name.clone(),
-            op_type: operator.op_type.clone(),
-            domain: operator.domain.clone(),
-            inputs: operator.inputs.iter().map(value).collect(),
-            outputs: operator.outputs.iter().map(value).collect(),
-            origin: operator.origin.clone(),
-        });
+        let operators = graph.all_operators().map(|operator| NamedOperator::of(operator, graph));
         Self::Graph { graph: number, operators: operators.collect() }
+    }
+
+    /// Creates the line of a kernel of an open model.
+    pub(crate) fn found(plan: usize, dispatch: &Dispatch<'_>) -> Self {
+        let operator = NamedOperator::of(dispatch.operator(), dispatch.graph);
+        Self::Found { plan, operator, kernel: NamedKernel::of(dispatch.kernel) }
     }
 
     /// Creates the line of a plan. The costs of the kernels are computed here, where types and shapes are known.
@@ -224,6 +228,7 @@ impl Names {
     pub(crate) fn read(mut from: impl BufRead) -> io::Result<Self> {
         let mut names = Self::default();
         let mut graphs: HashMap<usize, (Vec<NamedOperator>, Arc<[String]>)> = HashMap::new();
+        let mut open: HashMap<usize, Vec<String>> = HashMap::new();
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -253,6 +258,18 @@ impl Names {
                     names.plans.push(kernels.into_iter().enumerate().map(resolve).collect());
                     names.operators.push(known.map(|(_, texts)| Arc::clone(texts)).unwrap_or_default());
                 }
+                Ok(NamesLine::OpenPlan { plan, .. }) if plan == names.plans.len() => {
+                    names.plans.push(Vec::new());
+                    names.operators.push(Arc::default());
+                    names.open.insert(plan as u64);
+                    open.insert(plan, Vec::new());
+                }
+                Ok(NamesLine::Found { plan, operator, kernel }) if open.contains_key(&plan) => {
+                    let of = |_| Some(OperatorNames::of_recording(&operator));
+                    let kernels = &mut names.plans[plan];
+                    kernels.push(KernelNames::resolve(plan, kernels.len(), kernel, of));
+                    open.entry(plan).or_default().push(operator.name);
+                }
                 Ok(NamesLine::Counter { counter, name, unit }) => {
                     names.counters.insert(counter, CounterNames { name, unit });
                 }
@@ -265,6 +282,7 @@ impl Names {
                 Ok(_) | Err(_) => names.damaged_lines += 1,
             }
         }
+        open.into_iter().for_each(|(plan, operators)| names.operators[plan] = operators.into());
         Ok(names)
     }
 
@@ -278,8 +296,11 @@ impl Names {
         self.operators.get(usize::try_from(plan).ok()?)?.get(operator.index()).map(String::as_str)
     }
 
-    /// Returns the number of kernels of this plan.
+    /// Returns the number of kernels that a run of this plan executes; `None` if no plan says it.
     pub(crate) fn kernels_of(&self, plan: u64) -> Option<usize> {
+        if self.open.contains(&plan) {
+            return None;
+        }
         self.plans.get(usize::try_from(plan).ok()?).map(Vec::len)
     }
 }
@@ -395,6 +416,20 @@ impl NamedKernel {
             inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
             outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
             cost: None,
+        }
+    }
+}
+
+impl NamedOperator {
+    fn of(operator: &Operator, graph: &Graph) -> Self {
+        let value = |id: &Option<ValueId>| id.map(|id| NamedValue::of(graph.value(id)));
+        Self {
+            name: operator.name.clone(),
+            op_type: operator.op_type.clone(),
+            domain: operator.domain.clone(),
+            inputs: operator.inputs.iter().map(value).collect(),
+            outputs: operator.outputs.iter().map(value).collect(),
+            origin: operator.origin.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod records;
 
 use std::collections::HashMap;
+use std::ops::Deref;
 
 use opscope_clock::Ticks;
 use opscope_model::{DeviceTensors, EngineError, Interest, Iteration, KernelId, RunId, RunObserver, TensorMemory};
@@ -28,6 +29,22 @@ pub(crate) trait Destination: Sync {
     fn lose(&self, dispatches: u64);
 }
 
+/// A destination that is used by way of a pointer.
+impl<P: Deref<Target: Destination> + Sync> Destination for P {
+    #[inline]
+    fn emit<R: Record>(&self, record: &R) {
+        (**self).emit(record);
+    }
+
+    fn emit_with_path(&self, record: &DispatchRecord, path: impl ExactSizeIterator<Item = PathLevel>) {
+        (**self).emit_with_path(record, path);
+    }
+
+    fn lose(&self, dispatches: u64) {
+        (**self).lose(dispatches);
+    }
+}
+
 /// The kinds of records that are requested of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct WantedKinds {
@@ -39,8 +56,8 @@ pub(crate) struct WantedKinds {
 }
 
 /// The observer of one run. Dropping it emits the run's own record, the last one of the run.
-pub(crate) struct RecordedRun<'a, D: Destination> {
-    destination: &'a D,
+pub(crate) struct RecordedRun<D: Destination> {
+    destination: D,
     wanted: WantedKinds,
     run: RunId,
     plan: PlanId,
@@ -63,8 +80,8 @@ struct Times {
     download: (Ticks, Ticks),
 }
 
-impl<'a, D: Destination> RecordedRun<'a, D> {
-    pub fn new(destination: &'a D, wanted: WantedKinds, run: RunId, plan: PlanId, operation: Operation) -> Self {
+impl<D: Destination> RecordedRun<D> {
+    pub fn new(destination: D, wanted: WantedKinds, run: RunId, plan: PlanId, operation: Operation) -> Self {
         Self {
             destination,
             wanted,
@@ -141,7 +158,7 @@ impl<'a, D: Destination> RecordedRun<'a, D> {
     }
 }
 
-impl<D: Destination> RunObserver for RecordedRun<'_, D> {
+impl<D: Destination> RunObserver for RecordedRun<D> {
     fn interest(&self) -> Interest {
         Interest { times: self.wanted.dispatches, memory: self.wanted.tensor_memory, ..Interest::default() }
     }
@@ -201,7 +218,7 @@ impl<D: Destination> RunObserver for RecordedRun<'_, D> {
     }
 }
 
-impl<D: Destination> Drop for RecordedRun<'_, D> {
+impl<D: Destination> Drop for RecordedRun<D> {
     fn drop(&mut self) {
         self.free_all();
         let times = self.times();

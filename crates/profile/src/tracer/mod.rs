@@ -35,7 +35,7 @@ impl Tracer {
         }
         let has_plan = wanted.runs || wanted.dispatches;
         let plan = if has_plan { plans::number(run) } else { PlanId::default() };
-        Some(Box::new(RecordedRun::new(&StartedContexts, wanted, run.id, plan, RunOperation::Measured.into())))
+        Some(Box::new(RecordedRun::new(StartedContexts, wanted, run.id, plan, RunOperation::Measured.into())))
     }
 
     /// Emits a call of the engine that loaded a model or made a plan. The calls of a run are emitted by its observer.
