@@ -222,6 +222,26 @@ mod tests {
     }
 
     #[test]
+    fn transposed_matrices_are_read_as_their_elements_one_by_one() {
+        let (depth, height, width) = (2, 19, 37);
+        let bytes: Vec<u8> = (0..depth * height * width * 4).map(|number| (number * 7 % 251) as u8).collect();
+        let strides = [height * width, 1, height];
+        let strided = Strided::new(DType::F32, vec![depth, height, width], strides.to_vec(), &bytes).unwrap();
+        let element = |number: usize| {
+            let place = [number / (height * width), number / width % height, number % width];
+            let offset: usize = place.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+            &bytes[offset * 4..(offset + 1) * 4]
+        };
+        // From any element to any other, so that rows begin and end in the middle.
+        for (begin, end) in [(0, depth * height * width), (5, 36), (36, 40), (37, 37 * 17 + 3), (37 * 18, 37 * 21)] {
+            let mut read = vec![0; (end - begin) * 4];
+            strided.read(begin * 4..end * 4, &mut read).unwrap();
+            let expected: Vec<u8> = (begin..end).flat_map(element).copied().collect();
+            assert_eq!(read, expected, "{begin}..{end}");
+        }
+    }
+
+    #[test]
     fn a_tensor_needs_the_bytes_of_its_extent() {
         assert_eq!(Strided::extent(DType::F32, &[2, 3], &[1, 2]), Some(24));
         assert_eq!(Strided::extent(DType::F32, &[2, 3], &[0, 1]), Some(12));

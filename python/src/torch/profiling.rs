@@ -272,7 +272,11 @@ pub fn operator(
 /// Returns whether the first tensor in a result lies on a device.
 pub fn is_on_device(reader: &Reader, output: &Bound<'_, PyAny>) -> bool {
     let mut first = None;
-    tensors_in(reader, output, &mut |tensor| drop(first.get_or_insert_with(|| tensor.clone())));
+    tensors_in(reader, output, &mut |tensor| {
+        if first.is_none() {
+            first = Some(tensor.clone());
+        }
+    });
     let is_cpu = |tensor: Bound<'_, PyAny>| tensor.getattr("is_cpu").and_then(|is| is.extract()).unwrap_or(true);
     first.is_some_and(|tensor| !is_cpu(tensor))
 }
