@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,16 @@ import opscope
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(autouse=True)
+def has_the_library(request: pytest.FixtureRequest) -> None:
+    """Skips a test that needs a later ONNX Runtime than there is."""
+    for mark in request.node.iter_markers("onnxruntime"):
+        minor = mark.args[0]
+        version = importlib.metadata.version("onnxruntime")
+        if int(version.split(".")[1]) < minor:
+            pytest.skip(f"needs ONNX Runtime 1.{minor} or later, and this is {version}")
 
 
 @pytest.fixture(scope="session")

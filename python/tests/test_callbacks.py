@@ -96,6 +96,7 @@ def test_an_error_of_an_input_arrives_as_it_is_and_nothing_is_lost(
     assert model.run(image)["probabilities"].tobytes() == expected
 
 
+@pytest.mark.onnxruntime(25)
 def test_an_input_may_run_the_model_itself(models: Path, image: np.ndarray, engines: list[str], tmp_path: Path) -> None:
     for engine in engines:
         model = opscope.load(models / "digits_cnn.onnx", engine=engine)  # type: ignore[arg-type]

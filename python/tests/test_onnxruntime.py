@@ -32,6 +32,7 @@ def test_a_session_is_onnx_runtimes(models: Path, image: np.ndarray, options: Se
     assert [value.name for value in ours.get_outputs()] == ["probabilities"]
 
 
+@pytest.mark.onnxruntime(25)
 def test_a_session_is_profiled_dumped_and_debugged(models: Path, image: np.ndarray, options: SessionOptions) -> None:
     for source in (models / "digits_cnn.onnx", (models / "digits_cnn.onnx").read_bytes()):
         session = InferenceSession(source, options)
@@ -46,6 +47,7 @@ def test_a_session_is_profiled_dumped_and_debugged(models: Path, image: np.ndarr
         assert session.opscope_model.engine.startswith("onnxruntime ") and session.opscope_model.threads == 1
 
 
+@pytest.mark.onnxruntime(25)
 def test_the_environment_asks_for_a_dump_and_a_profile(
     models: Path, image: np.ndarray, options: SessionOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MEASURED = {
     "run", "args", "pid", "start_unix_ns", "load_ms", "plan_ms", "peak_memory_bytes", "NPU_compute_time", "H2D_latency", "D2H_latency",
     "median_interval_95", "npu_compute_time_list", "throughput", "throughput_at_median", "verify_ms", "reused", "until_stable", "noise",
+    "load",
 }  # fmt: skip
 
 
