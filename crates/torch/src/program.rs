@@ -427,7 +427,7 @@ impl Program {
         if !self.is_wanted() {
             return;
         }
-        self.begin_run();
+        self.begin_run(Ticks::now());
         match self.producers.at(argument.region.start).cloned() {
             None => drop(self.give(module, slot, argument)),
             Some(known) => {

@@ -88,7 +88,7 @@ impl StoredDump {
     fn given_input(&self, entry: &InputEntry) -> Option<ProgramInput<'_>> {
         let root = self.path.canonicalize().ok()?;
         let file = index::inside(&root, entry.file.as_deref()?).ok()?;
-        let dtype = entry.dtype.parse().ok()?;
+        let dtype = entry.dtype;
         Some(ProgramInput { name: entry.name.clone(), dtype, shape: entry.shape.clone(), data: Data::File(file) })
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn stale_initializers(graph: &Graph, dump: &StoredDump) -> Result<Vec
         |value, tensor: &Tensor| {
             let name = &graph.value(value).name;
             if let Some(entry) = parameters.get(name.as_str()) {
-                let is_alike = entry.dtype == tensor.dtype().name() && entry.shape == tensor.shape();
+                let is_alike = entry.dtype == tensor.dtype() && entry.shape == tensor.shape();
                 if is_alike && entry.xxh3 != Digest::of(tensor.bytes()) {
                     stale.push(name.clone());
                 }

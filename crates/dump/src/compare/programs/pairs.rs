@@ -123,7 +123,7 @@ fn is_alike(ours: &StoredTensor, theirs: &StoredTensor) -> bool {
 
 fn has_same_data(ours: &StoredTensor, theirs: &StoredTensor) -> bool {
     let hashes = ours.noted.as_ref().zip(theirs.noted.as_ref()).map(|(one, other)| (&one.xxh3, &other.xxh3));
-    ours.dtype == theirs.dtype && hashes.is_some_and(|(one, other)| !one.is_empty() && one == other)
+    ours.dtype == theirs.dtype && hashes.is_some_and(|(one, other)| one.is_some() && one == other)
 }
 
 /// Returns how well two tensors of a module's call belong together: by the operator, then the shape, then its form, and
