@@ -1,7 +1,7 @@
 //! The attributes `exported` and `in_table`. `opscope-border` re-exports and describes them.
 //!
-//! It reads the function's head token by token, because parsers of Rust would be many times as large, and the body is
-//! not needed.
+//! They read the function's signature token by token, and leave its body as it is. A parser for all of Rust would be
+//! many times as large.
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
@@ -92,8 +92,8 @@ impl Function {
         Ok(Self { before, has_abi, name, parameters, returned, body })
     }
 
-    /// Writes the function as C calls it. `shell` is the function that runs its body, if it is not that of its error
-    /// type.
+    /// Returns the function in the form that C calls. `shell` names the function that runs its body; if it is empty,
+    /// `Answer::answer` does.
     fn written(self, shell: TokenStream, reached: Reached) -> TokenStream {
         let Self { before, has_abi, name, parameters, returned, body } = self;
         let is_result = matches!(
@@ -102,8 +102,8 @@ impl Function {
         );
         let mut inner = TokenStream::new();
         for (pointer, count) in parameters.iter().filter_map(|parameter| parameter.counted.as_ref()) {
-            // SAFETY of the generated code: C guarantees that this argument is the count of that one, as the signature
-            // says.
+            // SAFETY of the generated code: the signature says that the one argument is the count of the other, and C
+            // guarantees it.
             let counted = format!("let {pointer} = unsafe {{ {pointer}.counted({count}) }};");
             inner.extend(generated(&counted, &[pointer, count]));
         }
@@ -188,7 +188,7 @@ fn split(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// Writes the macro's own tokens. The names among them are the function's.
+/// Returns the tokens of a text that the macro generates. Identifiers in `names` are those of the function.
 fn generated(text: &str, names: &[&Ident]) -> TokenStream {
     let tokens: TokenStream = text.parse().expect("the macro writes Rust");
     let named = |token: TokenTree| match &token {

@@ -14,7 +14,7 @@ pub trait Failure: Sized {
     /// Stores what the program can query later, such as the text, and returns the status.
     fn report(self) -> Self::Status;
 
-    /// Returns the status of a call that cannot be made now, before its arguments are looked at.
+    /// Returns a status if the call cannot be made now. It is checked before the arguments are read.
     #[inline]
     fn refusal() -> Option<Self::Status> {
         None
@@ -48,8 +48,8 @@ pub fn answer<E: Failure>(body: impl FnOnce() -> Result<(), E>) -> E::Status {
     }
 }
 
-/// Runs the body of an exported function that returns a value. If it fails, or cannot be called now, returns
-/// `otherwise`.
+/// Runs the body of an exported function that returns a value. Returns `otherwise` if the body fails, or if the
+/// function cannot be called now.
 #[inline]
 pub fn value<T, E: Failure>(otherwise: T, body: impl FnOnce() -> Result<T, E>) -> T {
     if E::refusal().is_some() {

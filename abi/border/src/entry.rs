@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// A function pointer in memory that a program may overwrite at any time: an entry of a table, or a callback of the
 /// whole process.
 ///
-/// C guarantees that it stores NULL or a function of this type, which stays loaded as long as the process, and that it
+/// C guarantees that it stores NULL, or a function of this type that stays loaded until the process ends, and that it
 /// stores the whole pointer at once.
 #[repr(transparent)]
 pub struct Entry<F>(UnsafeCell<Option<F>>);

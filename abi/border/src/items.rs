@@ -8,7 +8,8 @@ use crate::{Argument, ArgumentError};
 
 /// NULL, or a C array that a function reads. It can be read once its count is known: see [`Counted`].
 ///
-/// C guarantees that as many elements as the count beside it says can be read, and do not change, during the call.
+/// C guarantees that all elements, as many as the count beside the pointer says, can be read and do not change during
+/// the call.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Items<'a, T>(*const T, PhantomData<&'a [T]>);
@@ -20,13 +21,13 @@ pub struct Bytes<'a>(*const c_void, PhantomData<&'a [u8]>);
 
 /// NULL, or a C array that a function writes. It can be written once its count is known: see [`Room`].
 ///
-/// C guarantees that as many elements as the count beside it says can be written during the call.
+/// C guarantees that all elements, as many as the count beside the pointer says, can be written during the call.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ItemsOut<'a, T>(*mut T, PhantomData<&'a mut [T]>);
 
-/// NULL, or a C array that a function reads and writes: what [`Items`] and [`ItemsOut`] promise together. See
-/// [`Changed`].
+/// NULL, or a C array that a function reads and writes. C guarantees what it guarantees for [`Items`] and for
+/// [`ItemsOut`]. It can be used once its count is known: see [`Changed`].
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ItemsInOut<'a, T>(*mut T, PhantomData<&'a mut [T]>);
@@ -151,10 +152,10 @@ impl<'a, T> ItemsOut<'a, T> {
     /// No memory.
     pub const NULL: Self = Self(std::ptr::null_mut(), PhantomData);
 
-    /// Takes a pointer of C.
+    /// Takes a pointer from C.
     ///
     /// # Safety
-    /// It is what this type promises, with the count that it is passed with.
+    /// It satisfies the guarantee of this type, with the count that it is later used with.
     pub const unsafe fn from_ptr(pointer: *mut T) -> Self {
         Self(pointer, PhantomData)
     }
@@ -173,7 +174,7 @@ impl<'a, T> ItemsInOut<'a, T> {
     /// Returns the array with its count.
     ///
     /// # Safety
-    /// It is this array's.
+    /// It is the count of this array.
     #[inline]
     pub unsafe fn counted(self, count: impl Count) -> Changed<'a, T> {
         Changed { items: self.0, count: count.count(), lifetime: PhantomData }
@@ -193,7 +194,7 @@ impl<'a, T> Changed<'a, T> {
         self.items.is_null()
     }
 
-    /// Returns the elements. The pointer may be NULL only where there are none.
+    /// Returns the elements. The pointer may be NULL only if there are none.
     #[inline]
     pub fn get(self, name: &'static str) -> Result<&'a mut [T], ArgumentError> {
         match self.count {
@@ -201,7 +202,7 @@ impl<'a, T> Changed<'a, T> {
             count if self.items.is_null() => Err(ArgumentError::Null { what: Argument::Items(count), name }),
             _ if !self.items.is_aligned() => Err(ArgumentError::Misaligned(name)),
             count if is_too_long::<T>(count) => Err(ArgumentError::TooLong(name)),
-            // SAFETY: it is neither NULL nor misaligned nor too long, and `ItemsInOut` promises the rest.
+            // SAFETY: it is neither NULL nor misaligned nor too long, and `ItemsInOut` guarantees the rest.
             count => Ok(unsafe { from_raw_parts_mut(self.items, count) }),
         }
     }
@@ -255,7 +256,7 @@ impl<'a, T> Counted<'a, T> {
         }
     }
 
-    /// Returns the elements, of which there are at most `most`.
+    /// Returns the elements. More than `most` are an error.
     #[inline]
     pub fn at_most(self, most: usize, name: &'static str) -> Result<&'a [T], ArgumentError> {
         if self.count > most {
@@ -293,7 +294,7 @@ impl<'a, T> Room<'a, T> {
 }
 
 impl<T: Copy> Room<'_, T> {
-    /// Writes these elements, for which there has to be room. They may lie anywhere.
+    /// Writes these elements, which must fit. The memory need not be aligned.
     #[inline]
     pub fn write_all(&self, items: &[T], name: &'static str) -> Result<(), ArgumentError> {
         if items.is_empty() {
@@ -305,8 +306,8 @@ impl<T: Copy> Room<'_, T> {
         if items.len() > self.count {
             return Err(ArgumentError::TooLong(name));
         }
-        // SAFETY: the memory is not NULL, and `ItemsOut` promises that it can be written to; it has room for so many. They
-        // are copied as bytes, of which nothing is said of their alignment. C's memory is not that of these elements.
+        // SAFETY: the memory is not NULL, `ItemsOut` guarantees that it can be written, and the elements fit. They are
+        // copied as bytes, which need no alignment. C's memory does not overlap the elements.
         unsafe { copy_nonoverlapping(items.as_ptr().cast::<u8>(), self.items.cast::<u8>(), size_of_val(items)) };
         Ok(())
     }

@@ -9,7 +9,7 @@ pub struct Last<T: 'static>(AtomicPtr<T>);
 unsafe impl<T: Sync> Sync for Last<T> {}
 
 impl<T: Sync> Last<T> {
-    /// Makes an empty one.
+    /// Returns a value that contains no reference yet.
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }

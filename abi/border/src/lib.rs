@@ -32,7 +32,7 @@
 //!
 //! - A function that returns a `Result` returns the status of its [`Failure`] to C. Its body runs in
 //!   [`Answer::answer`], or in the function that the attribute names, as in `#[exported(in_callback)]`: a panic becomes
-//!   an error, an error is reported. Any other function returns what it says, and its body runs as it is.
+//!   an error, and an error is reported. Any other function returns its own type to C, and its body runs unchanged.
 //! - `#[counted_by(count)]` names the parameter with the count of an array. In the body, the array has its count.
 //! - The ABI is "C" unless the function names another one.
 //!

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 
-/// The function of this type that libraries export under a name.
+/// The name under which libraries export a function, and the function's type.
 pub struct Export<F> {
     name: &'static CStr,
     function: PhantomData<F>,
@@ -28,7 +28,7 @@ impl<F> Export<F> {
     }
 }
 
-/// A loaded library. It is never closed: its functions may be called as long as the process lives.
+/// A loaded library. It is never closed, so its functions may be called until the process ends.
 #[derive(Clone, Copy)]
 pub struct Library(NonNull<c_void>);
 
@@ -90,7 +90,7 @@ fn symbol<F: Copy>(handle: *mut c_void, export: &Export<F>) -> Option<F> {
     Some(unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&found) })
 }
 
-/// Returns the address that the process exports under a name.
+/// Returns the address that the process exports under a name; null if there is none.
 pub fn address(name: &CStr) -> *const c_void {
     // SAFETY: the name ends with NUL.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
@@ -184,7 +184,8 @@ pub fn read_only_bytes_from(address: *const c_void) -> Option<usize> {
     search.found
 }
 
-/// Returns why the loader's last call on this thread failed.
+/// Returns the reason of the loader's last failure on this thread. `None` if nothing failed since the last call of this
+/// function.
 pub fn last_error() -> Option<String> {
     // SAFETY: the function has no preconditions.
     let error = unsafe { libc::dlerror() };

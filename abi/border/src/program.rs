@@ -12,7 +12,7 @@ use crate::{Argument, ArgumentError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserData(pub *mut c_void);
 
-// SAFETY: nothing here reads what it points to. A program knows that other threads call its functions.
+// SAFETY: the pointer is never dereferenced here. A program knows that other threads call its functions.
 unsafe impl Send for UserData {}
 // SAFETY: as above.
 unsafe impl Sync for UserData {}
@@ -26,8 +26,8 @@ pub fn required<F>(callback: Option<F>, name: &'static str) -> Result<F, Argumen
     callback.ok_or(ArgumentError::Null { what: Argument::Callback, name })
 }
 
-/// Calls a program's function. Stops a C++ exception: reports it on stderr, and returns `None`. `library` and `what`
-/// are the names of this library and of the function in the message.
+/// Calls a program's function. If it throws a C++ exception, reports that on stderr and returns `None`. `library` and
+/// `what` are the names of this library and of the function in the message.
 pub fn call_program<R>(library: &str, what: &str, function: impl FnOnce() -> R) -> Option<R> {
     let mut result = None;
     if let Err(exception) = catch(|| result = Some(function())) {

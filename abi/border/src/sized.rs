@@ -113,7 +113,8 @@ impl<'a, T: SizedStruct> SizedOut<'a, T> {
 }
 
 impl<T: SizedStruct> SizedPlace<'_, T> {
-    /// Writes the struct as far as the caller's version of it goes. Its `size` stays the caller's.
+    /// Writes the fields that the caller's version of the struct has, and zeroes fields that only the caller's version
+    /// has. Its `size` stays the caller's.
     pub fn write(self, value: &T) {
         let (head, end) = (size_of::<usize>(), self.size.min(size_of::<T>()));
         let (from, to) = (ptr::from_ref(value).cast::<u8>(), self.place.as_ptr().cast::<u8>());

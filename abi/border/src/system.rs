@@ -1,4 +1,4 @@
-//! System calls that no safe crate has, or only together with more than a library should depend on.
+//! System calls that no safe crate offers, or only one with too many dependencies.
 
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::NonNull;
@@ -7,8 +7,8 @@ unsafe extern "C" {
     fn secure_getenv(name: *const c_char) -> *mut c_char;
 }
 
-/// Returns the value of an environment variable, unless it is empty. As with the loader's own variables, they are
-/// ignored in a program with more privileges than its user.
+/// Returns the value of an environment variable, unless it is empty. As with the loader's own variables, it is ignored
+/// in a program with more privileges than its user.
 pub fn variable(name: &CStr) -> Option<CString> {
     // SAFETY: the name ends with NUL.
     let value = unsafe { secure_getenv(name.as_ptr()) };
@@ -17,8 +17,8 @@ pub fn variable(name: &CStr) -> Option<CString> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_owned()).filter(|value| !value.is_empty())
 }
 
-/// Sets an environment variable. A program that uses its environment on another thread meanwhile would have the same
-/// problem with the vendor's library.
+/// Sets an environment variable. This is a race if another thread of the program reads the environment meanwhile; the
+/// vendor's library has the same race.
 pub fn set_variable(name: &CStr, value: &CStr) {
     // SAFETY: both end with NUL, and the C library has its own lock for changes.
     unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
@@ -30,26 +30,27 @@ pub fn duplicate(text: &CStr) -> Option<NonNull<c_char>> {
     NonNull::new(unsafe { libc::strdup(text.as_ptr()) })
 }
 
-/// Returns the kernel's number of the calling thread. It is queried each time, so it is right in the child of a fork.
+/// Returns the calling thread's number in the system, as gettid() gives it. It is queried each time, so it is right in
+/// the child of a fork.
 #[inline]
 pub fn thread_id() -> u64 {
     opscope_sys::thread_id().into()
 }
 
-/// Returns the thread library's identifier of the calling thread.
+/// Returns the calling thread's identifier in the thread library, as pthread_self() gives it.
 pub fn thread_handle() -> u64 {
     // SAFETY: the call has no conditions.
     unsafe { libc::pthread_self() }
 }
 
-/// Returns the number of the process.
+/// Returns the process's number, as getpid() gives it.
 #[inline]
 pub fn process_id() -> i32 {
     // SAFETY: the call has no conditions.
     unsafe { libc::getpid() }
 }
 
-/// Returns whether this process has a thread with a number.
+/// Returns whether this process has a thread with this number in the system.
 pub fn is_own_thread(number: i32) -> bool {
     // SAFETY: the call has no conditions. Signal 0 is not sent.
     number > 0 && unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), number, 0) } == 0

@@ -25,7 +25,7 @@ pub unsafe trait Unpadded: Copy {
 macro_rules! numbers {
     ($($number:ty),+) => {
         $(
-            // SAFETY: a number has no padding, and neither has a truth.
+            // SAFETY: neither a number nor a `bool` has padding.
             unsafe impl Unpadded for $number {}
         )+
     };

@@ -15,7 +15,8 @@ pub struct In<'a, T>(*const T, PhantomData<&'a T>);
 #[repr(transparent)]
 pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// NULL, or a pointer to a C value that a function reads and writes: [`In`] and [`Out`] in one.
+/// NULL, or a pointer to a C value that a function reads and writes. C guarantees what it guarantees for [`In`] and for
+/// [`Out`].
 #[repr(transparent)]
 pub struct InOut<'a, T>(*mut T, PhantomData<&'a mut T>);
 
@@ -185,7 +186,7 @@ impl<T> Place<'_, T> {
         unsafe { self.0.write_unaligned(value) }
     }
 
-    /// Writes only the first part of the place.
+    /// Writes only the first bytes of the place, as many as `head` has.
     #[inline]
     pub fn write_head<H>(&self, head: H) {
         const { assert!(size_of::<H>() <= size_of::<T>()) };
