@@ -1,4 +1,5 @@
-//! Consumers in C: libraries that are told of the runs of models, and the lines that they write of what they were told.
+//! Consumers in C: libraries that receive reports of the runs of models, and the lines that they write for these
+//! reports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,7 @@ pub const SDK: &str = "librocprofiler-sdk.so.1";
 /// The name under which a consumer is found as rocprofiler v2's library.
 pub const V2: &str = "librocprofiler64.so.2";
 
-/// A call of a consumer's function, as the consumer wrote it down.
+/// A call of a consumer's function, as the consumer wrote it to its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// The function's name.
@@ -46,7 +47,7 @@ fn compile(source: &Path, to: &Path, options: &[&str]) {
     succeeds(compiler.args(options).arg("-o").arg(to));
 }
 
-/// Returns what consumers have written, in order.
+/// Returns the calls that consumers have written to a log, in order. Empty if there is no such file.
 pub fn calls(log: &Path) -> Vec<Call> {
     fs::read_to_string(log).unwrap_or_default().lines().map(Call::parse).collect()
 }

@@ -12,10 +12,11 @@ pub enum Language {
 }
 
 impl Language {
-    /// Both languages: a file of C is one of C++, too.
+    /// Both languages. The tests' C files are valid C++, too.
     pub const ALL: [Self; 2] = [Self::C11, Self::Cxx17];
 
-    /// Returns its compiler, for which every warning is an error, also where a file has the other's name. `-x none` ends that.
+    /// Returns its compiler, for which every warning is an error. It compiles every file as this language, whatever the
+    /// file's name, until the option `-x none`.
     pub fn compiler(self) -> Command {
         let (compiler, standard) = match self {
             Self::C11 => ("cc", ["-x", "c", "-std=c11"]),

@@ -1,5 +1,5 @@
-//! Programs in C and C++ of tests and benchmarks: compiled against the headers of a library of `abi/`, linked with the library that
-//! cargo built along with the test, and run with a limit on their time.
+//! Programs in C and C++ for tests and benchmarks. They are compiled with the headers of a library of `abi/`, linked
+//! with the library that cargo built along with the test, and run with a time limit.
 //!
 //! ```ignore
 //! let program = Program::of(Library::Opscope, "tour.c").option("-lopscope").argument("digits_cnn.onnx");
@@ -10,8 +10,8 @@
 //! |---|---|
 //! | `program` | a program: how it is compiled, and what it is run with |
 //! | `running` | a program that runs, and what it printed |
-//! | `loaded` | a file of C that is loaded into this process |
-//! | `consumers`, `sdk_trace`, `v2_trace` | consumers and tools in C, and what they wrote of the runs of models |
+//! | `loaded` | a C file that is loaded into this process |
+//! | `consumers`, `sdk_trace`, `v2_trace` | consumers and tools in C, and what they wrote about the runs of models |
 //! | `library` | the libraries, and how they are linked |
 //! | `language`, `command` | compilers and other commands |
 //!
@@ -23,7 +23,7 @@ mod command;
 pub mod consumers;
 mod language;
 mod library;
-// Loads what was compiled, and calls it.
+// Loads compiled code and returns its functions.
 #[allow(unsafe_code)]
 mod loaded;
 mod program;

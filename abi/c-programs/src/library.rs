@@ -40,12 +40,12 @@ pub fn models() -> PathBuf {
     repository().join("models")
 }
 
-/// Returns the directory of the header of producers.
+/// Returns the directory of `opscope_producer.h`.
 pub fn producer_include() -> PathBuf {
     repository().join("crates/producer/include")
 }
 
-/// Returns a directory for what is compiled and linked, beside what cargo built.
+/// Returns the directory for compiled programs and linked libraries, inside cargo's target directory.
 pub fn built() -> PathBuf {
     directory_of_this_program().parent().expect("the directory of the profile").join("c-programs")
 }
@@ -79,12 +79,13 @@ impl Library {
         self.root().join("include")
     }
 
-    /// Returns the options with which a compiler finds its headers, and the one of producers.
+    /// Returns the options with which a compiler finds its headers and `opscope_producer.h`.
     pub fn header_options(self) -> [String; 2] {
         [self.include(), producer_include()].map(|directory| format!("-I{}", directory.display()))
     }
 
-    /// Returns the directory of the libraries, which are linked once.
+    /// Returns the directory of its shared libraries, which are linked once per process, and only if they are out of
+    /// date.
     pub fn files(self) -> &'static Path {
         static LINKED: [OnceLock<PathBuf>; LIBRARIES] = [const { OnceLock::new() }; LIBRARIES];
         LINKED[self as usize].get_or_init(|| self.link())
@@ -114,8 +115,8 @@ impl Library {
     }
 }
 
-/// Returns the files that describe the crate's library, or each of several, and the sources in C of what is installed
-/// beside it.
+/// Returns the files that describe the crate's library, or each of its libraries, and the C sources of the library that
+/// is installed beside it.
 fn descriptions(root: &Path) -> impl Iterator<Item = PathBuf> {
     let several = fs::read_dir(root.join("libraries")).into_iter().flatten().flatten().map(|entry| entry.path());
     let places = iter::once(root.to_owned()).chain(several);

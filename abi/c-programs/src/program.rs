@@ -17,20 +17,21 @@ use crate::library::{Library, built};
 use crate::loaded::Loaded;
 use crate::running::{Printed, Running};
 
-/// Stands for the program's own directory, in its variables and arguments and in what it printed.
+/// Stands for the program's own directory in its variables, in its arguments, and in what it printed.
 pub const DIRECTORY: &str = "{directory}";
 
-/// A program that hangs is a failure, not a test that never ends.
+/// How long a program may run. One that hangs fails its test, which would otherwise never end.
 const SECONDS: &str = "600";
 
-/// What a program keeps of the environment: where temporary files and sockets are.
+/// The environment variables that a program inherits: the directories of temporary files and of sockets.
 const KEPT: [&str; 2] = ["TMPDIR", "XDG_RUNTIME_DIR"];
 
-/// Names a command that runs the programs, such as `valgrind --quiet`; they have three times as long then.
+/// The environment variable that names a command to run the programs with, such as `valgrind --quiet`. The programs
+/// then have three times as long.
 const RUNNER: &str = "OPSCOPE_C_PROGRAMS_RUNNER";
 
-/// A program to compile and run. It has a directory of its own, which is empty but for what is put beside it, and is
-/// run there.
+/// A program to compile and run. It runs in a directory of its own, which contains only the files that are put beside
+/// it.
 #[derive(Clone, Debug)]
 pub struct Program {
     library: Library,
@@ -59,8 +60,9 @@ struct Beside {
 }
 
 impl Program {
-    /// A file of `tests/c` of a library's crate, or one with a whole path, as a program that finds the library's
-    /// headers, and its files where an option names them. A file of C is compiled as C++, too.
+    /// Returns a program whose source is a file in `tests/c` of the library's crate, or a file with an absolute path.
+    /// The compiler finds the library's headers; an option such as `-lopscope` links the library. A C file is compiled
+    /// as C++, too.
     pub fn of(library: Library, source: impl AsRef<Path>) -> Self {
         let source = library.root().join("tests/c").join(source);
         let is_c = source.extension().is_some_and(|extension| extension == "c");
@@ -86,14 +88,14 @@ impl Program {
         self
     }
 
-    /// Takes the headers that are in this directory from there, and not from the library's.
+    /// Searches this directory for headers before the library's own.
     pub fn headers(mut self, directory: PathBuf) -> Self {
         self.headers = Some(directory);
         self
     }
 
-    /// Lets the compiler find the headers and the files of another library. The program finds the files only with
-    /// [`Library::rpath`], or by a variable.
+    /// Lets the compiler find the headers and the files of another library. To find that library when it runs, the
+    /// program needs the option [`Library::rpath`], or an environment variable.
     pub fn uses(mut self, library: Library) -> Self {
         self.used.push(library);
         self
@@ -116,8 +118,8 @@ impl Program {
         self
     }
 
-    /// As [`beside`](Self::beside), and links the program with it, before what its options name. The source may have a
-    /// whole path.
+    /// Does the same as [`beside`](Self::beside), and links the program with that library, before the libraries that
+    /// its options name. The source may be an absolute path.
     pub fn linked_beside(mut self, source: impl AsRef<Path>, name: &str, options: &[&str]) -> Self {
         self.beside.push(self.shared(source.as_ref(), name, options, true));
         self
@@ -135,8 +137,8 @@ impl Program {
         self
     }
 
-    /// Sets a variable. The program has no others than those that say where temporary files and
-    /// sockets are. Of the same variable the last value counts.
+    /// Sets an environment variable. If it is set again, the last value counts. The program inherits only the variables
+    /// that name the directories of temporary files and sockets.
     pub fn with(mut self, variable: &str, value: impl Into<String>) -> Self {
         self.variables.push((variable.to_owned(), value.into()));
         self
@@ -206,7 +208,8 @@ impl Program {
         let runner = std::env::var(RUNNER).unwrap_or_default();
         let seconds = if runner.is_empty() { SECONDS } else { "1800" };
         let mut command = Command::new("timeout");
-        // By `env`, because the variables are the program's: `timeout` does not load what the program is to load.
+        // `env` sets the variables, so that only the program sees them: `timeout` must not load a library that
+        // LD_PRELOAD names for the program.
         command.env_clear().args(["-s", "ABRT", seconds, "env"]);
         let kept = KEPT.iter().filter_map(|name| Some(format!("{name}={}", std::env::var(name).ok()?)));
         command.args(kept);
@@ -217,7 +220,7 @@ impl Program {
         (directory, command)
     }
 
-    /// Compiles it, if this process has not done that before. Returns the program.
+    /// Compiles it, if this process has not done that before. Returns the executable's path.
     pub fn compile(&self, language: Language) -> PathBuf {
         let linked: Vec<&Beside> = self.beside.iter().filter(|beside| beside.is_linked).collect();
         let made = linked.iter().map(|beside| self.compile_beside(beside, language));
@@ -238,7 +241,7 @@ impl Program {
         Loaded::open(&made_once(self.source.file_stem().expect("a name"), compiler))
     }
 
-    /// Compiles it as a shared library, which becomes this file.
+    /// Compiles it as a shared library with this path.
     pub fn compile_shared(&self, language: Language, to: &Path) {
         let mut compiler = self.compiler(language, self.sources(), &[]);
         succeeds(compiler.args(["-shared", "-fPIC"]).args(&self.options).arg("-o").arg(to));
@@ -254,8 +257,8 @@ impl Program {
         [&self.source].into_iter().chain(&self.more)
     }
 
-    /// Returns a compiler of these files, that finds headers and libraries. It looks for libraries in `directories`
-    /// first: one may have the name of a library of ours.
+    /// Returns a compiler command for these files, with the directories of headers and libraries. It searches
+    /// `directories` for libraries first, because one there may have the name of a library of ours.
     fn compiler<'a>(
         &self,
         language: Language,
@@ -280,8 +283,8 @@ impl Program {
     }
 }
 
-/// Writes a file of code that is not in the repository, such as a page's. Returns its path, which is the same for the
-/// same code.
+/// Writes code that is not a file of the repository, such as an example in a README, to a file. Returns its path, which
+/// is the same for the same code.
 pub fn source(name: &str, code: &str) -> PathBuf {
     let directory = built().join("sources").join(hash_of(code));
     fs::create_dir_all(&directory).expect("a directory");
@@ -292,7 +295,8 @@ pub fn source(name: &str, code: &str) -> PathBuf {
     directory.join(name)
 }
 
-/// Runs a compiler for a file of this name, if this process has not run the same one before. Returns the file.
+/// Runs a compiler command, if this process has not run the same one before. Returns the path of its output file, which
+/// has this name.
 fn made_once(name: &OsStr, mut compiler: Command) -> PathBuf {
     static MADE: Mutex<Option<HashMap<String, Arc<OnceLock<PathBuf>>>>> = Mutex::new(None);
     let how = format!("{compiler:?}");

@@ -49,7 +49,7 @@ impl Running {
         while self.line() != line {}
     }
 
-    /// Reads the next line of its errors.
+    /// Reads the next line of its standard error, with the line's end.
     #[track_caller]
     pub fn error_line(&mut self) -> String {
         let mut line = String::new();
@@ -57,12 +57,12 @@ impl Running {
         line
     }
 
-    /// Ends its standard input, which a program may wait for.
+    /// Closes its standard input. A program may wait for that.
     pub fn end_input(&mut self) {
         self.child.stdin.take();
     }
 
-    /// Kills the program itself, and not only what watches its time.
+    /// Kills the program itself, not only the `timeout` that runs it. Waits for its end.
     pub fn kill(&mut self) {
         self.signal("-KILL");
     }
@@ -77,7 +77,8 @@ impl Running {
         let _ = self.child.wait();
     }
 
-    /// Waits until it ends, which must be a success. Returns what it printed that was not read before.
+    /// Closes its standard input and waits until it ends. It must exit with 0. Returns the output that was not read
+    /// before.
     #[track_caller]
     pub fn end(mut self) -> Printed {
         self.end_input();

@@ -1,5 +1,5 @@
-//! What a tool of rocprofiler-sdk wrote (`abi/rocprofiler-sdk/tests/models/tool.c`), compared with what a consumer of the same runs was
-//! told.
+//! What a rocprofiler-sdk tool (`abi/rocprofiler-sdk/tests/models/tool.c`) wrote, compared with the calls that a
+//! consumer received for the same runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,14 +13,14 @@ pub struct Trace {
     pub lines: Vec<Call>,
 }
 
-/// A dispatch: its operator, where and when it was executed, and its grid.
+/// A dispatch: its operator, its thread, its start and end, and its grid.
 type Dispatched = (String, u64, u64, u64, [u64; 3]);
 
-/// A copy or an allocation: its operation, its address, its bytes, where and when it happened.
+/// A copy or an allocation: its operation, its address, its size in bytes, its thread, its start and end.
 type Moved = (u64, u64, u64, u64, u64, u64);
 
 impl Trace {
-    /// Keeps the lines of the tool of this name.
+    /// Returns the lines of the tool with this name.
     pub fn of(lines: &[Call], tool: &str) -> Self {
         Self { lines: lines.iter().filter(|line| line.text("by") == tool).cloned().collect() }
     }
@@ -30,7 +30,7 @@ impl Trace {
         of(&self.lines, kind)
     }
 
-    /// The handles of the processor's and the engine's agent.
+    /// Returns the handles of the processor's agent and of the engine's.
     fn agents(&self) -> (u64, u64) {
         let id = |kind| {
             let mut agents = self.all("agent").into_iter().filter(|agent| agent.number("type") == kind);
@@ -41,7 +41,7 @@ impl Trace {
         (id(1), id(2))
     }
 
-    /// The names of kernels, as code objects told them.
+    /// Returns the names of kernels by their ids, from the code objects' callbacks.
     fn names(&self) -> BTreeMap<u64, String> {
         let mut names = BTreeMap::new();
         for symbol in self.all("call_symbol").into_iter().filter(|symbol| symbol.text("phase") == "enter") {
@@ -68,7 +68,7 @@ impl Trace {
         self.all("dispatch").iter().map(dispatched).collect()
     }
 
-    /// Checks all that buffers got against what a consumer was told of the same runs.
+    /// Checks everything that the tool's buffers received against the calls that a consumer received for the same runs.
     pub fn is_all_of(&self, told: &[Call]) {
         self.dispatches_are(told, &of(told, "dispatch_end").into_iter().cloned().collect::<Vec<_>>());
         let (host, engine) = self.agents();
@@ -105,20 +105,22 @@ impl Trace {
         assert!(self.all("batch").iter().all(|batch| batch.number("dropped") == 0));
     }
 
-    /// Checks the dispatches that buffers got against these that a consumer was told of. `told` has their kernels.
+    /// Checks the dispatches that the tool's buffers received against these calls of a consumer. `told` has the calls
+    /// that announced their kernels.
     pub fn dispatches_are(&self, told: &[Call], dispatches: &[Call]) {
         self.dispatches_are_in_any_order(told, dispatches);
         self.ids_rise_with_time();
     }
 
-    /// As [`dispatches_are`](Self::dispatches_are), where a dispatch may be announced before others that are executed first.
+    /// Does the same as [`dispatches_are`](Self::dispatches_are), but does not require that ids rise with time: a
+    /// dispatch may be announced before others that are executed first.
     pub fn dispatches_are_in_any_order(&self, told: &[Call], dispatches: &[Call]) {
         assert_eq!(sorted(self.dispatches()), sorted(told_dispatches(told, dispatches)));
         let ids: BTreeSet<u64> = self.all("dispatch").iter().map(|line| line.number("dispatch")).collect();
         assert_eq!(ids, (1..=self.all("dispatch").len() as u64).collect());
     }
 
-    /// On each thread a dispatch that has a larger id began later.
+    /// Checks that on each thread a dispatch with a larger id began later.
     fn ids_rise_with_time(&self) {
         let mut last: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         let mut dispatches = self.all("dispatch");
@@ -160,7 +162,8 @@ impl Trace {
         }
     }
 
-    /// Checks that the callbacks say what the buffers' records say, in the order of an event.
+    /// Checks that the callbacks report the same as the buffers' records, and that the phases of each event are in
+    /// order.
     pub fn callbacks_say_the_same(&self) {
         let mut events: BTreeMap<u64, Vec<&Call>> = BTreeMap::new();
         let kinds = ["call_dispatch", "call_copy", "call_allocation"];
@@ -193,8 +196,8 @@ impl Trace {
         assert_eq!(initialized, ["none"]);
     }
 
-    /// Checks the life of code objects: an object comes before its kernels, goes before them, and both go together. Returns how many
-    /// there were.
+    /// Checks the life of code objects: each object is loaded before its kernels and unloaded before them, and
+    /// everything that is loaded is unloaded. Returns how many objects there were.
     pub fn code_objects_come_and_go(&self) -> usize {
         let (_, engine) = self.agents();
         let mut loaded: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
@@ -220,7 +223,7 @@ impl Trace {
     }
 }
 
-/// Checks that a code object says which file its model is from, and how large that is.
+/// Checks that a code object names its model's file, and the file's size.
 fn is_a_file(object: &Call) {
     let path = object.text("uri").strip_prefix("file://").and_then(|rest| rest.split_once("#offset=0&size="));
     let (path, size) = path.unwrap_or_else(|| panic!("{object:?}"));
@@ -239,7 +242,7 @@ fn moved(operation: u64, address: u64, bytes: u64, line: &Call) -> Moved {
     (operation, address, bytes, line.number("thread"), line.number("start"), line.number("end"))
 }
 
-/// These dispatches that a consumer was told of, with grids of the shapes of their kernels' outputs.
+/// Returns these dispatches of a consumer, each with the grid that results from the shape of its kernel's output.
 fn told_dispatches(told: &[Call], dispatches: &[Call]) -> Vec<Dispatched> {
     let shape = |plan: u64, index: u64| {
         let is_this = |kernel: &&&Call| (kernel.number("plan"), kernel.number("index")) == (plan, index);

@@ -1,11 +1,11 @@
-//! What a tool of rocprofiler v2 wrote (`abi/rocprofiler-v2/tests/models/tool.c`), compared with what a consumer of the same runs was
-//! told.
+//! What a rocprofiler v2 tool (`abi/rocprofiler-v2/tests/models/tool.c`) wrote, compared with the calls that a consumer
+//! received for the same runs.
 
 use std::collections::BTreeSet;
 
 use crate::consumers::{Call, of};
 
-/// A dispatch or a copy: its name, the thread, when it began and when it ended.
+/// A dispatch or a copy: its name, its thread, its start and end.
 type Happened = (String, u64, u64, u64);
 
 fn happened(lines: Vec<&Call>, is_named: bool) -> Vec<Happened> {
@@ -16,8 +16,8 @@ fn happened(lines: Vec<&Call>, is_named: bool) -> Vec<Happened> {
     all
 }
 
-/// Checks that the tool wrote each dispatch and each copy that the consumer was told of, under the name of its operator, and
-/// that what belongs together has one correlation id.
+/// Checks that the tool wrote each dispatch and each copy that was reported to the consumer, each dispatch under its
+/// operator's name, and that the records of one dispatch have the same correlation id.
 #[track_caller]
 pub fn is_all_of(written: &[Call], told: &[Call]) {
     let expected = happened(of(told, "dispatch_end"), true);
