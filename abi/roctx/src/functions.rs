@@ -1,7 +1,7 @@
 //! The exported functions. Each registers the tables if no earlier call has done so, and calls through its table's
-//! entry. Those that the older library has also call the slot, once, whether a profiler has wrapped them or not.
+//! entry. Those for marks and ranges also call the slot's callback once, whether or not a profiler has wrapped them.
 
-// They have the names of the C interface.
+// The functions have their names in C.
 #![allow(non_snake_case)]
 
 use std::ffi::{c_int, c_void};
@@ -55,58 +55,58 @@ pub fn roctxRangeStop(id: u64) {
     CORE.range_stop.load().unwrap_or(unwrapped_functions::range_stop)(id)
 }
 
-/// Writes the kernel's number of this thread. Returns 0, or -1 if the pointer is NULL.
+/// Writes this thread's number in the system, as gettid() gives it. Returns 0, or -1 if the pointer is NULL.
 #[exported]
 pub fn roctxGetThreadId(to: Out<'_, u64>) -> c_int {
     registration::ensure();
     CORE.get_thread_id.load().unwrap_or(unwrapped_functions::get_thread_id)(to)
 }
 
-/// Asks the profiler to pause, for one thread, or for all if it is 0. Returns 0 unless the profiler returns something
-/// else.
+/// Asks the profiler to pause for one thread, or for all threads if `thread` is 0. Returns what the profiler returns; 0
+/// if there is none.
 #[exported]
 pub fn roctxProfilerPause(thread: u64) -> c_int {
     registration::ensure();
     CONTROL.profiler_pause.load().unwrap_or(unwrapped_functions::profiler_pause)(thread)
 }
 
-/// Asks the profiler to continue, for one thread, or for all if it is 0. Returns 0 unless the profiler returns
-/// something else.
+/// Asks the profiler to continue for one thread, or for all threads if `thread` is 0. Returns what the profiler
+/// returns; 0 if there is none.
 #[exported]
 pub fn roctxProfilerResume(thread: u64) -> c_int {
     registration::ensure();
     CONTROL.profiler_resume.load().unwrap_or(unwrapped_functions::profiler_resume)(thread)
 }
 
-/// Names this thread. Returns 0 unless the profiler returns something else.
+/// Names this thread. Returns what the profiler returns; 0 if there is none.
 #[exported]
 pub fn roctxNameOsThread(name: Text<'_>) -> c_int {
     registration::ensure();
     NAME.os_thread.load().unwrap_or(unwrapped_functions::name_os_thread)(name)
 }
 
-/// Names an HSA agent. Returns 0 unless the profiler returns something else.
+/// Names an HSA agent. Returns what the profiler returns; 0 if there is none.
 #[exported]
 pub fn roctxNameHsaAgent(name: Text<'_>, agent: *const c_void) -> c_int {
     registration::ensure();
     NAME.hsa_agent.load().unwrap_or(unwrapped_functions::name_hsa_agent)(name, agent)
 }
 
-/// Names a HIP device. Returns 0 unless the profiler returns something else.
+/// Names a HIP device. Returns what the profiler returns; 0 if there is none.
 #[exported]
 pub fn roctxNameHipDevice(name: Text<'_>, device: c_int) -> c_int {
     registration::ensure();
     NAME.hip_device.load().unwrap_or(unwrapped_functions::name_hip_device)(name, device)
 }
 
-/// Names a HIP stream. Returns 0 unless the profiler returns something else.
+/// Names a HIP stream. Returns what the profiler returns; 0 if there is none.
 #[exported]
 pub fn roctxNameHipStream(name: Text<'_>, stream: *const c_void) -> c_int {
     registration::ensure();
     NAME.hip_stream.load().unwrap_or(unwrapped_functions::name_hip_stream)(name, stream)
 }
 
-/// Returns the version that this runtime registers with, as `10000 * major + 100 * minor + patch`.
+/// Returns the version of this runtime, as it is registered: `10000 * major + 100 * minor + patch`.
 #[exported]
 pub fn rocprofiler_register_import_roctx() -> u32 {
     registration::VERSION

@@ -7,7 +7,7 @@
 //! # What callers must guarantee
 //!
 //! `opscope-border` documents this for each parameter type. A profiler may only store NULL into a table, or a function
-//! of the entry's type that stays loaded as long as the process.
+//! of the entry's type that stays loaded until the process ends.
 //!
 //! No function is ever called with a lock held, and none waits for another thread. The child of a `fork` continues with
 //! its parent's state: the tables, the slot, and the levels of the thread that forked.

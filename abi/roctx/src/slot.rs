@@ -41,15 +41,15 @@ pub fn call(operation: Operation, message: Text<'_>, id: u64) {
     }
 }
 
-// Not inlined, because the callers would otherwise reserve stack for the arguments at each call.
+// If this were inlined, the exported functions would reserve stack for the arguments in every call.
 #[cold]
 #[inline(never)]
 fn call_callback(callback: Callback, operation: Operation, message: Text<'_>, id: u64) {
     callback(DOMAIN, operation as u32, &mut Arguments { message, id });
 }
 
-/// Sets the callback that is called once for each mark, push, pop, start and stop; NULL removes it. Another thread may
-/// still be in the previous callback when this returns.
+/// Sets the callback, which is called once for each mark, push, pop, start and stop. NULL removes it. When this
+/// returns, another thread may still be in the previous callback.
 #[exported]
 #[allow(non_snake_case)]
 pub fn roctxRegisterTracerCallback(callback: Option<Callback>) {

@@ -1,4 +1,4 @@
-//! The three tables. Initially they contain the functions of [`unwrapped_functions`]; a profiler reads entries and
+//! The three tables. Initially they contain the functions of [`unwrapped_functions`]. A profiler reads the entries and
 //! overwrites them in place.
 
 use std::ffi::{c_int, c_void};
@@ -70,8 +70,8 @@ pub static NAME: Name = Name {
     hip_stream: Entry::new(Some(unwrapped_functions::name_hip_stream)),
 };
 
-/// The addresses of the tables, as profilers receive them. Profilers may keep them and write to the tables, so these
-/// live as long as the process.
+/// The addresses of the tables, as profilers receive them. Profilers may keep the addresses and write to the tables, so
+/// the tables are static.
 pub static ALL: Tables = [
     AtomicPtr::new((&raw const CORE).cast_mut().cast()),
     AtomicPtr::new((&raw const CONTROL).cast_mut().cast()),

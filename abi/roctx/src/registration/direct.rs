@@ -9,7 +9,8 @@ use super::functions::{SET_TABLES, SetTables};
 use super::{NAME, VERSION, environment, warn};
 use crate::tables;
 
-/// Passes the tables to the profiler, as rocprofiler-register does, if there is one and the user has not forbidden it.
+/// Passes the tables to the profiler, as rocprofiler-register does. Does nothing if the user has disabled registration,
+/// or if there is no tool.
 pub fn register() {
     if !environment::is_enabled() || !(environment::asks_for_a_tool() || a_tool_is_loaded()) {
         return;
@@ -36,8 +37,8 @@ fn in_its_library() -> Result<SetTables, String> {
     library.function(&SET_TABLES).ok_or_else(|| format!("{} has no {function}", name.to_string_lossy()))
 }
 
-/// Opens a library by its name or path, then by its name beside this library, then by its name. The first error is the
-/// one about what the user named.
+/// Opens a library: by `name` as given, then by its file name in the directory of this library, then by its file name
+/// alone. If all fail, returns the error for `name` as given.
 fn open(name: &CStr) -> Result<Library, String> {
     if let Some(library) = Library::loaded(name).or_else(|| Library::load(name, true)) {
         return Ok(library);

@@ -10,7 +10,7 @@ pub fn is_enabled() -> bool {
     variable(c"ROCPROFILER_REGISTER_ENABLED").is_none_or(|value| is_true(&value))
 }
 
-/// Returns whether a variable names a tool, or says that there is one.
+/// Returns whether a variable names a tool or a profiler's library, or forces registration.
 pub fn asks_for_a_tool() -> bool {
     variable(c"ROCPROFILER_REGISTER_FORCE_LOAD").is_some_and(|value| is_true(&value))
         || library().is_some()

@@ -7,7 +7,7 @@ use opscope_border::loader::Export;
 
 use crate::tables::Tables;
 
-/// The result that rocprofiler-register writes for a runtime.
+/// The id that rocprofiler-register writes for a runtime.
 #[repr(C)]
 #[derive(Default)]
 pub struct Id {
@@ -20,10 +20,10 @@ pub type SetTables = extern "C" fn(Text<'_>, u64, instance: u64, &'static Tables
 
 /// A function of rocprofiler-register.
 pub const REGISTER_TABLES: Export<RegisterTables> =
-    // SAFETY: rocprofiler-register's interface gives the function of this name this type.
+    // SAFETY: the function with this name has this type in rocprofiler-register's interface.
     unsafe { Export::new(c"rocprofiler_register_library_api_table") };
 
 /// A function of a profiler.
 pub const SET_TABLES: Export<SetTables> =
-    // SAFETY: the interface of profilers gives the function of this name this type.
+    // SAFETY: the function with this name has this type in the interface of profilers.
     unsafe { Export::new(c"rocprofiler_set_api_table") };

@@ -1,8 +1,8 @@
 //! Finds the profiler at the first call of any function, and passes it the tables.
 //!
-//! The thread that makes the first call registers. Meanwhile all calls, of other threads and of the profiler itself,
-//! continue with the tables as they are: none waits, so a profiler may call these functions, start threads that do, and
-//! wait for those. A child that another thread forks meanwhile is not registered.
+//! The thread that makes the first call registers. Other calls meanwhile, whether by other threads or by the profiler
+//! itself, use the tables as they are at that moment. No call waits, so a profiler may call these functions, start
+//! threads that call them, and wait for those threads. If another thread forks meanwhile, the child never registers.
 
 mod direct;
 mod environment;
@@ -31,7 +31,7 @@ static STATE: AtomicU8 = AtomicU8::new(NEW);
 
 /// The result of an attempt.
 enum Outcome {
-    /// The profiler has the tables, or there is none.
+    /// The tables were passed on or refused, or there is no profiler.
     Done,
     /// Another runtime is being registered on this thread, and the profiler accepts only one at a time.
     Again,
@@ -61,7 +61,7 @@ fn register() {
     STATE.store(state, Ordering::Release);
 }
 
-/// Writes a line to stderr. If that fails, there is no other place for it.
+/// Writes a line to stderr. A failure is ignored, because there is nowhere else to report it.
 fn warn(message: &str) {
     let _ = std::io::stderr().write_all(format!("roctx: {message}\n").as_bytes());
 }

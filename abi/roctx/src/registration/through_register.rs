@@ -13,8 +13,8 @@ const SUCCESS: c_int = 0;
 const NO_TOOLS: c_int = 1;
 const REENTERED: c_int = 2;
 
-/// Passes the tables to rocprofiler-register, which passes them on to profilers, now or later. Returns `None` if this
-/// process does not have that library.
+/// Passes the tables to rocprofiler-register, which passes them on to profilers, now or later. Returns `None` if that
+/// library cannot be loaded.
 pub fn register() -> Option<Outcome> {
     let register_tables = loader::visible(&functions::REGISTER_TABLES, Scope::Process).or_else(|| {
         let library = Library::loaded(LIBRARY).or_else(|| Library::load(LIBRARY, false))?;
@@ -30,7 +30,8 @@ pub fn register() -> Option<Outcome> {
     Some(Outcome::Done)
 }
 
-/// Shows rocprofiler-register which file registers. The exported function for this purpose might be another library's.
+/// rocprofiler-register uses the address of this function to determine which file registers. The exported function with
+/// the same purpose is not used, because the loader might resolve its name to another library.
 extern "C" fn import() -> u32 {
     VERSION
 }
