@@ -11,7 +11,7 @@ use crate::layout::{
     Thread,
 };
 
-/// More consumers than any process needs. Their number is bounded so that the list needs no lock.
+/// The largest number of consumers, more than any process needs. It is fixed so that the list needs no lock.
 pub(crate) const MOST_CONSUMERS: usize = 16;
 
 static CONSUMERS: [OnceLock<Consumer>; MOST_CONSUMERS] = [const { OnceLock::new() }; MOST_CONSUMERS];
@@ -44,7 +44,7 @@ pub(crate) fn wanting(wants: impl Fn(&Entries) -> bool) -> ConsumerSet {
     attached().enumerate().map(bit).fold(0, |set, bit| set | bit)
 }
 
-/// Adds a consumer. The caller attaches only one consumer at a time. Returns `None` if there are too many.
+/// Adds a consumer. The caller ensures that only one thread at a time calls this. Returns `None` if there are too many.
 pub(crate) fn add(consumer: Consumer) -> Option<&'static Consumer> {
     let index = count();
     let added = CONSUMERS.get(index)?.get_or_init(|| consumer);
@@ -137,8 +137,8 @@ impl Consumer {
                 Entries { consumer, $($field),+ }
             }};
         }
-        // In the opposite order of a consumer that sets them from the first to the last: so a run with one function
-        // always has the announcements that this function relies on.
+        // A consumer sets its functions from the first to the last, so they are loaded in the opposite order. If a
+        // function is found to be set, the announcements that it relies on are then set, too.
         entries!(
             allocation,
             copy,

@@ -1,4 +1,5 @@
-//! For consumers: numbers and names for the kernels of all plans of all producers, which last as long as the process.
+//! For consumers: numbers for the kernels of all plans of all producers, and their names. Numbers are never reused, and
+//! names are kept until the process ends.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -22,7 +23,8 @@ struct Known {
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 thread_local! {
-    /// The plan that was looked up last: the producer, the plan, and the number of its first kernel; 0 for none.
+    /// The plan that this thread looked up last: the producer, the plan, and the number of its first kernel. The number
+    /// is 0 if the plan is unknown.
     static LAST: Cell<(u64, u64, u64)> = const { Cell::new((0, 0, 0)) };
 }
 
@@ -30,8 +32,8 @@ fn lock() -> MutexGuard<'static, Option<Known>> {
     KNOWN.lock()
 }
 
-/// Locks the numbers of the kernels, and returns the guard. A consumer holds it during a fork, so that the child does
-/// not find the lock held.
+/// Locks the numbers of the kernels, and returns the guard. A consumer holds it during a fork, so that no other thread
+/// holds the lock at that moment, and the child can take it.
 pub fn kernels_lock() -> Box<dyn Any> {
     Box::new(lock())
 }
@@ -68,7 +70,7 @@ pub fn kernel_name(number: u64) -> Option<&'static CStr> {
     lock().get_or_insert_default().names.get(index).copied()
 }
 
-/// Removes the numbers of a plan's kernels. The names stay.
+/// Removes the numbers of a plan's kernels. Their names are kept.
 pub fn forget_plan(producer: u64, plan: u64) {
     lock().get_or_insert_default().plans.remove(&(producer, plan));
 }

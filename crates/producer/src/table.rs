@@ -76,9 +76,9 @@ impl OfferedTable<'_> {
         Self(table, PhantomData)
     }
 
-    /// Takes the table, if it has this version. `make` stores it in a new consumer. Returns the result of
-    /// `opscope_attach_producer`. The consumer's `runtime_initialized` is called once it is attached, and then the
-    /// functions that it sets.
+    /// Accepts the table, if it has the version of this crate. `make` makes the consumer, which keeps the table.
+    /// Returns the result of `opscope_attach_producer`. The producer then calls the consumer's `runtime_initialized`,
+    /// and later the functions that the consumer sets.
     pub fn attach<C: Consumer>(self, make: impl FnOnce(ProducerTable<C>) -> &'static C) -> c_int {
         let table = self.0;
         if table.is_null() {
@@ -103,7 +103,7 @@ impl OfferedTable<'_> {
 }
 
 impl<C: Consumer> ProducerTable<C> {
-    /// Sets the functions that the producer calls from its next run on.
+    /// Sets the functions that the producer calls. Takes effect with the next run.
     pub fn set(&self, wanted: Wanted) {
         macro_rules! set {
             ($($field:ident)+) => {
@@ -182,12 +182,12 @@ impl<'a> FromProducer<'a, Plan> {
 }
 
 impl<'a> FromProducer<'a, Kernel> {
-    /// Returns its name.
+    /// Returns the name of the operator that its time counts for, or the engine's own name if there is none.
     pub fn name(&self) -> &'a CStr {
         self.text(self.0.name)
     }
 
-    /// Returns the sizes of its output's dimensions.
+    /// Returns the sizes of its first output's dimensions.
     pub fn output_shape(&self) -> &'a [u64] {
         self.array(self.0.output_shape, self.0.output_rank)
     }

@@ -5,14 +5,13 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a thread waits for another one's turn to end. That one may itself be waiting for this one, in a function of
-/// a tool.
+/// How long a thread waits for another thread's turn to end. The other thread may be in a function of a tool that waits
+/// for this one.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Work that one thread does at a time, as long as the others do not have to wait too long for it.
+/// Work that only one thread does at a time. Threads that wait for it give up after a time limit.
 ///
-/// It contains no lock, because the child of a fork does not have the parent's other threads, and takes over their
-/// turns.
+/// It contains no lock. The child of a fork does not have the parent's other threads, so it may take over their turns.
 #[derive(Default)]
 pub struct Turn {
     /// The process in the upper half and the thread in the lower half whose turn it is; 0 if it is free.
@@ -30,13 +29,13 @@ impl Turn {
         Self { owner: AtomicU64::new(0), ended: AtomicU32::new(0) }
     }
 
-    /// Waits for the calling thread's turn. Returns `None` if the thread has it already, or another one keeps it for 5
-    /// seconds.
+    /// Waits for the calling thread's turn. Returns `None` if the thread has it already, or if another thread keeps it
+    /// for 5 seconds.
     pub fn take(&self) -> Option<TurnGuard<'_>> {
         self.take_within(PATIENCE)
     }
 
-    /// As [`take`](Self::take), but does not wait.
+    /// Does the same as [`take`](Self::take), but does not wait.
     pub fn try_take(&self) -> Option<TurnGuard<'_>> {
         self.take_within(Duration::ZERO)
     }

@@ -3,12 +3,12 @@
 use opscope_clock::{Calibration, ClockPair, TickSource, Ticks, Timestamp};
 use opscope_sys::Mutex;
 
-/// In nanoseconds: the distance of the two readings of a calibration, once the process is old enough for it, and how
-/// long a calibration is used.
+/// The time between the two readings of a calibration, once the process is old enough, and the longest time that a
+/// calibration is used. In nanoseconds.
 const DISTANCE: u64 = 1_000_000_000;
 
-/// A calibration is discarded if its rate differs from the previous one by more than this fraction. That happens if the
-/// machine slept in between: the counter stops, but the clock continues.
+/// A calibration is discarded if its rate differs from the previous one's by more than this fraction. That happens if
+/// the machine slept in between: the counter stops, but the clock continues.
 const SAME_RATE: f64 = 1e-3;
 
 static CLOCK: Mutex<Clock> = Mutex::new(Clock { start: None, current: None });
@@ -38,8 +38,8 @@ pub(crate) fn start() {
     CLOCK.lock().start.get_or_insert_with(ClockPair::now);
 }
 
-/// Returns the calibration for a run that begins now. It is renewed at least every second, so that it follows the
-/// corrections of the system clock; a renewal takes about a microsecond.
+/// Returns the calibration for a run that begins now. A calibration is used for at most a second, so that it follows
+/// the corrections of the system clock. A renewal takes about a microsecond.
 fn calibration(now: Ticks) -> Calibration {
     let mut clock = CLOCK.lock();
     match clock.current {

@@ -48,18 +48,20 @@ pub struct OperatorFacts<'a> {
 /// A producer's description of a kernel.
 #[derive(Debug, Clone)]
 pub struct KernelFacts<'a> {
-    /// The name of the operator that its time counts for; the engine's own name for a kernel that stands for none.
+    /// The name of the operator that its time counts for. For a kernel that stands for no operator, the engine's own
+    /// name.
     pub operator_name: &'a str,
-    /// The type of that operator; what the kernel does, if it stands for none.
+    /// The type of that operator. For a kernel that stands for no operator, the engine's name for what it does.
     pub operator_type: &'a str,
     /// The engine's own name for it.
     pub name: &'a str,
     /// The engine's name for what it does.
     pub op: &'a str,
-    /// The indices of the operators that it stands for, and whether the engine states that. Its time counts for the
-    /// first one. Empty for a kernel that the engine added on its own.
+    /// The operators that it stands for: the index of each, and whether the engine states the relation, as opposed to
+    /// an inference from the graph. The kernel's time counts for the first one. Empty for a kernel that the engine
+    /// added on its own.
     pub operators: Vec<(u64, bool)>,
-    /// The type of the first output's elements; empty for a type of the engine's own.
+    /// The element type of the first output, such as `float32`; empty for one of the engine's own types.
     pub output_dtype: &'a str,
     /// The shape of the first output.
     pub output_shape: Vec<u64>,
@@ -106,7 +108,7 @@ static NEXT_MODEL: AtomicU64 = AtomicU64::new(1);
 static NEXT_PLAN: AtomicU64 = AtomicU64::new(1);
 
 impl LoadedModel {
-    /// Describes a model. [`announce`](Self::announce) announces it, or else its first run.
+    /// Describes a model. It is announced by [`announce`](Self::announce), or else by its first run.
     pub fn new<'a>(facts: &ModelFacts<'_>, operators: impl IntoIterator<Item = OperatorFacts<'a>>) -> Arc<Self> {
         let mut texts = Texts::default();
         let operator = |(index, operator): (usize, OperatorFacts<'_>)| layout::Operator {
@@ -225,7 +227,7 @@ impl Plan {
         });
     }
 
-    /// Returns the kernel with this index; `None` if the caller confuses plans.
+    /// Returns the kernel with this index. `None` if there is none, which means that the caller confused two plans.
     pub fn kernel(&self, index: usize) -> Option<&layout::Kernel> {
         self.kernels.get(index)
     }

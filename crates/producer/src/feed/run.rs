@@ -16,8 +16,8 @@ use crate::layout::{
 
 /// A run, as consumers see it. Its end is reported when it is dropped.
 ///
-/// When the run begins, it is decided which functions of a consumer are called. The methods may be called from any
-/// thread.
+/// The functions that a consumer has set when the run begins are called until its end; later changes affect only later
+/// runs. The methods may be called from any thread.
 pub struct RunFeed {
     plan: LoadedPlan,
     /// The consumers that want thread announcements.
@@ -77,8 +77,9 @@ pub enum MemoryOperation {
 static NEXT_RUN: AtomicU64 = AtomicU64::new(1);
 
 impl RunFeed {
-    /// Begins a run. First announces what its consumers do not know yet: the model, the plan, the thread. Returns
-    /// `None` if no consumer wants any report of the run.
+    /// Begins a run. First announces the model, the plan and the thread to consumers that have not received these
+    /// announcements. `number` is the run's number as the program counts. Returns `None` if no consumer wants any
+    /// report of the run.
     pub fn begin(plan: &LoadedPlan, number: u64) -> Option<Self> {
         Self::begin_by(plan, number, Moment::now)
     }
@@ -149,13 +150,13 @@ impl RunFeed {
         self.entries.iter().for_each(|entries| entries.call(entries.dispatch_begin, &dispatch));
     }
 
-    /// Reports that this thread has executed a kernel.
+    /// Reports that a kernel, given by its index in the plan, was executed, with the times that the engine measured.
     pub fn dispatch_end(&self, kernel: usize, path: &[Iteration], start: Ticks, end: Ticks) {
         let Some(dispatch) = self.dispatch(kernel, path, self.nanos(start), self.nanos(end)) else { return };
         self.entries.iter().for_each(|entries| entries.call(entries.dispatch_end, &dispatch));
     }
 
-    /// Reports a copy.
+    /// Reports a copy, with the times when it began and ended.
     pub fn copied(&self, copied: Copied, start: Ticks, end: Ticks) {
         let copy = layout::Copy {
             size: size_of::<layout::Copy>(),

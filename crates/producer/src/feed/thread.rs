@@ -34,7 +34,8 @@ pub(super) fn enter(wanting: ConsumerSet) -> u64 {
     announced(wanting)
 }
 
-/// Returns the id of the current thread, which has been announced before.
+/// Returns the id of the current thread. Announces the thread to those of these consumers that do not know about it
+/// yet. Unlike [`enter`], does not notice a fork.
 #[inline]
 pub(super) fn announced(wanting: ConsumerSet) -> u64 {
     let known = THREAD.get();
@@ -49,7 +50,7 @@ fn announce(wanting: ConsumerSet) -> u64 {
     }
     let earlier = known.announced;
     known.announced |= wanting;
-    // Set first, because a consumer may come here again from its callback.
+    // Stored before the calls, because a consumer's function may come here again.
     THREAD.set(known);
     let name = name();
     let thread =

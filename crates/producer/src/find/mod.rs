@@ -30,7 +30,7 @@ pub(crate) const ATTACH: &CStr = c"opscope_attach_producer";
 /// The function that a consumer exports if it runs tools.
 const USE_TOOL: &CStr = c"opscope_use_tool";
 
-/// This crate shares the version of the workspace, so it is also the producer's.
+/// The version of the producer. This crate has the same one, because all crates share the version of the workspace.
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(version) => version,
     Err(_) => panic!("a version has no NUL"),
@@ -62,8 +62,9 @@ thread_local! {
 /// them, nothing is attached.
 ///
 /// A consumer cannot be detached: its functions may be called, from any thread, until the process ends. A consumer that
-/// calls this function while it is being attached receives an empty report. So does another thread if a consumer takes
-/// more than 5 seconds to attach, because that consumer may be waiting for this thread.
+/// calls this function while it is being attached receives an empty report. Another thread that calls it meanwhile
+/// waits for at most 5 seconds, because the consumer may be waiting for that thread, and then receives an empty report,
+/// too.
 pub fn attach(producer: &'static CStr, search: &Search) -> Report {
     if ATTACHING.replace(true) {
         return Report::default();
@@ -89,7 +90,7 @@ pub fn attach(producer: &'static CStr, search: &Search) -> Report {
 struct Attaching {
     producer: &'static CStr,
     report: Report,
-    /// The functions that were called already, or that belong to attached consumers.
+    /// The addresses of `opscope_attach_producer` in consumers that were attached before or found by this search.
     met: Vec<usize>,
     /// The loaded objects that are consumers.
     consumers: Vec<PathBuf>,

@@ -43,8 +43,8 @@ impl Object {
         NonNull::new(handle).map(Self).ok_or_else(last_error)
     }
 
-    /// Returns the functions of a consumer if this object itself defines `attach`, and then keeps the object loaded: it
-    /// may keep its table, or run threads. The second function exists for a consumer that runs tools.
+    /// Returns the functions of a consumer if this object itself defines `attach`. The object is then never unloaded,
+    /// because it may keep its table, or run threads. The second function is that of a consumer that runs tools.
     pub fn into_own_functions(
         self,
         attach: &CStr,
@@ -60,8 +60,8 @@ impl Object {
         Some((attach, use_tool.map(UseToolFunction)))
     }
 
-    /// Returns the symbol that this object itself defines under a name. The loader also searches the libraries that an
-    /// object depends on, but those are found separately.
+    /// Returns the symbol that this object itself defines under a name. The loader's search also covers the libraries
+    /// that an object depends on; a symbol of theirs is ignored.
     pub fn own_symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         let symbol = self.symbol(name)?;
         (base_of(symbol.as_ptr())? == base_of(self.dynamic_section()?)?).then_some(symbol)
@@ -114,7 +114,7 @@ impl UseToolFunction {
 /// Returns the loader's names of all loaded objects.
 pub(super) fn loaded() -> Vec<CString> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
-        // SAFETY: the loader passes a valid struct, and `names` as it was given to dl_iterate_phdr.
+        // SAFETY: the loader passes a valid struct, and the pointer to `names` below.
         let (info, names) = unsafe { (&*info, &mut *names.cast::<Vec<CString>>()) };
         // SAFETY: the loader's names are C strings.
         let name = if info.dlpi_name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.dlpi_name) } };
@@ -145,8 +145,8 @@ pub(super) fn own_library() -> Option<PathBuf> {
     Some(path_of(unsafe { CStr::from_ptr(here.dli_fname) }))
 }
 
-/// Returns whether the process has privileges that its user does not have, so that the environment must not influence
-/// it.
+/// Returns whether the process has privileges that its user does not have. The environment must not influence such a
+/// process.
 pub(super) fn has_more_rights_than_its_user() -> bool {
     // SAFETY: getauxval has no preconditions.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }

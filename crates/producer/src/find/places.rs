@@ -9,13 +9,14 @@ pub const LIBRARY_NAMES: [&str; 2] = ["librocprofiler-sdk.so.1", "librocprofiler
 /// The environment variable that names a directory of consumers.
 pub const LIBRARY_DIRECTORY: &str = "OPSCOPE_LIB_DIR";
 
-/// Where an installation has the libraries with vendors' names that were not requested by name, below its `lib`.
+/// The directory, below an installation's `lib`, of the libraries with vendors' names. An installation puts them there
+/// unless they are requested by name.
 const VENDOR_DIRECTORY: &str = "opscope/vendor";
 
-/// The libraries that are searched, and where.
+/// The libraries to search for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// File names. For each name one library is attached: a loaded one, or the first that is found.
+    /// File names. For each name, one library is attached: one that is loaded already, or else the first that is found.
     pub names: Vec<String>,
     /// The user's directory, which is searched first.
     pub named: Option<PathBuf>,
@@ -26,9 +27,9 @@ pub struct Search {
 }
 
 impl Search {
-    /// Returns the [known names](LIBRARY_NAMES) and the places of this process: the directory in `OPSCOPE_LIB_DIR`, and
-    /// those beside the producer. For an executable these are its directory, `../lib` and `../lib/opscope/vendor`; for
-    /// a shared library its directory, and `opscope/vendor` in it.
+    /// Returns a search for the [known names](LIBRARY_NAMES) in the directory that `OPSCOPE_LIB_DIR` names, and in
+    /// those that belong to the producer. For an executable, these are its own directory, `../lib` and
+    /// `../lib/opscope/vendor`. For a shared library, they are its own directory, and `opscope/vendor` in it.
     pub fn of_this_process() -> Self {
         Self { names: LIBRARY_NAMES.map(str::to_owned).to_vec(), named: named(), beside: beside(), tools: Vec::new() }
     }

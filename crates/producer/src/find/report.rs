@@ -10,7 +10,7 @@ use super::tools::OfferedTool;
 pub struct Report {
     /// The objects that this search has attached.
     pub attached: Vec<PathBuf>,
-    /// What was not attached, and why.
+    /// The files and directories that were not used, and why.
     pub skipped: Vec<Skipped>,
     /// The directories that were searched, in this order.
     pub searched: Vec<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Skipped {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// The user's directory does not exist.
+    /// The directory that the user named does not exist.
     #[error("{LIBRARY_DIRECTORY} names this directory, and it does not exist")]
     NoDirectory,
     /// A library with this name that is not a consumer, such as the vendor's own. It was not loaded.
@@ -55,7 +55,8 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Returns whether something is wrong. A vendor's library beside the producer is not a fault.
+    /// Returns whether the user should know. A vendor's library beside the producer is normal; everything else is a
+    /// fault.
     pub fn is_fault(&self) -> bool {
         !matches!(self, Self::NoConsumer)
     }

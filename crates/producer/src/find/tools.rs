@@ -35,7 +35,8 @@ pub enum ToolRefusal {
     TooLate(PathBuf),
 }
 
-/// Returns the consumer among these that will load a tool. Executes no code of the tool.
+/// Offers a tool to these consumers, one after another. Returns the path of the one that will load it. Executes no code
+/// of the tool.
 pub(super) fn offer(tool: &Path, consumers: &[(&Path, UseToolFunction)]) -> Result<PathBuf, ToolRefusal> {
     if !tool.exists() {
         return Err(ToolRefusal::Missing);

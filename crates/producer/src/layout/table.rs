@@ -69,7 +69,7 @@ pub struct Table {
     pub allocation: Option<unsafe extern "C" fn(consumer: *mut c_void, allocation: *const Allocation)>,
 }
 
-// Declared for the header: consumers define it.
+// Declared only for the header. Consumers define these functions.
 #[allow(dead_code, reason = "a producer asks the loader for it")]
 unsafe extern "C" {
     /// Exported by a consumer, and called once by every producer that finds it, on the thread that searches for
