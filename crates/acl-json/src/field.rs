@@ -7,10 +7,10 @@ use opscope_text::did_you_mean;
 use crate::json::Json;
 use crate::{Location, Note, NoteKind, Problem, ProblemKind};
 
-/// The problems and notes so far.
+/// The problems and notes that were found so far.
 #[derive(Default)]
 pub(crate) struct Report {
-    /// Whether the file is read as by the vendor's library.
+    /// Whether the file is read as the vendor's library reads it.
     pub(crate) as_vendor: bool,
     pub(crate) problems: Vec<Problem>,
     pub(crate) notes: Vec<Note>,
@@ -29,7 +29,7 @@ impl Report {
 
     /// Reports a key that an object cannot have.
     fn unknown_key(&mut self, pointer: &str, right: String) {
-        // The vendor's profiler refuses it, too.
+        // Of the vendor's readers, only that of the profiler's section refuses unknown keys.
         if self.as_vendor && !pointer.starts_with("/profiler/") {
             self.note(NoteKind::NoEffect, pointer, "this key does not exist");
         } else {
@@ -67,7 +67,7 @@ impl<'j> Field<'j> {
         report.problem(kind, &self.pointer, what, right);
     }
 
-    /// An object that has only `known` keys, each at most once.
+    /// Returns the object. Reports keys that are not `known`, and keys that it has twice.
     pub(crate) fn object(&self, known: &[&str], report: &mut Report) -> Option<Object<'j>> {
         let Json::Object(members) = self.json else {
             self.wrong_type("an object, such as {...}", report);
@@ -107,7 +107,7 @@ impl<'j> Field<'j> {
         Some(text)
     }
 
-    /// A string that is not empty.
+    /// Returns the string, which must not be empty.
     pub(crate) fn filled_text(&self, report: &mut Report) -> Option<&'j str> {
         let text = self.text(report)?;
         if text.is_empty() {
@@ -140,7 +140,7 @@ impl<'j> Field<'j> {
         }
     }
 
-    /// A whole number, with or without quotes: the vendor's files have both.
+    /// Returns a whole number, which may be in quotes: both forms occur in the vendor's files.
     pub(crate) fn count(&self, report: &mut Report) -> Option<u64> {
         match self.json {
             Json::Text(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
@@ -153,7 +153,7 @@ impl<'j> Field<'j> {
         }
     }
 
-    /// The value of one of the words that the key takes.
+    /// Returns the value for the string, which must be one of these words.
     pub(crate) fn choice<T: Clone>(&self, choices: &[(&str, T)], report: &mut Report) -> Option<T> {
         let text = self.text(report)?;
         let found = choices.iter().find(|(word, _)| *word == text);
@@ -192,7 +192,7 @@ impl<'j> Object<'j> {
         Some(Field { pointer: self.pointer_of(key), json })
     }
 
-    /// Returns whether the key is there with this text.
+    /// Returns whether the object has the key, with this string as its value.
     pub(crate) fn says(&self, key: &str, word: &str) -> bool {
         self.get(key).and_then(|field| field.text(&mut Report::default())).is_some_and(|text| text == word)
     }
@@ -202,7 +202,7 @@ impl<'j> Object<'j> {
     }
 }
 
-/// `a, b or c`.
+/// Returns the words as a list for a message: `a, b or c`, if `last` is `or`.
 fn listed(words: &[&str], last: &str) -> String {
     match words {
         [] => String::new(),
@@ -211,7 +211,7 @@ fn listed(words: &[&str], last: &str) -> String {
     }
 }
 
-/// A string of the file, cut to a length that fits into a message.
+/// Returns a string of the file, shortened for a message to at most 80 characters and an ellipsis.
 pub(crate) fn shortened(text: &str) -> String {
     const LONGEST: usize = 80;
     match text.char_indices().nth(LONGEST) {

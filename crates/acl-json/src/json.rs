@@ -1,4 +1,4 @@
-//! JSON exactly as the file has it: with duplicate keys, and not deeper than allowed.
+//! JSON exactly as the file has it, including duplicate keys, with a limit on its nesting.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) enum Json {
     Null,
     Bool(bool),
     Integer(u64),
-    /// Negative, fractional or too large for a `u64`: no key takes one, so only its text is kept.
+    /// A number that is negative, fractional or too large for a `u64`. No key takes one, so only its text is kept.
     OtherNumber(String),
     Text(String),
     Array(Vec<Json>),
@@ -19,7 +19,7 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// The name of its type, for messages.
+    /// Returns the name of its type, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -32,7 +32,7 @@ impl Json {
     }
 }
 
-/// The bytes of a file as text, without a byte order mark.
+/// Decodes a file as UTF-8, and removes a byte order mark.
 pub(crate) fn decode(bytes: Vec<u8>) -> Result<String, Problem> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -63,7 +63,8 @@ pub(crate) fn parse(text: &str) -> Result<Json, Problem> {
     })
 }
 
-/// Reads one value inside of so many nested objects, and so many arrays: the vendor counts them apart.
+/// Reads one value that is nested in this many objects and this many arrays. The vendor's library limits the two counts
+/// separately.
 #[derive(Clone, Copy, Default)]
 struct Level {
     objects: usize,

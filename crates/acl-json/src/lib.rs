@@ -1,15 +1,14 @@
-//! `acl.json`: the file in which AscendCL programs say what to dump and what to profile.
+//! `acl.json`: the file in which AscendCL programs say what to dump and what to profile. The file is read strictly. All
+//! problems are reported at once, each with its location and what would be right. There are three classes of keys: an
+//! unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and listed as a
+//! [`Note`]; all others become the types of this crate. `docs/acl-json.md` has the table of all keys. For AscendCL
+//! programs the file is read [as by the vendor's library](AclConfig::parse_as_vendor), which is less strict.
 //!
-//! It is read strictly, and all problems are reported at once, each with its location and what would be right. Keys are of
-//! three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and listed as
-//! a [`Note`]; all others become the types of this crate. `docs/acl-json.md` has the table of all keys. Programs of AscendCL
-//! need it [read as by the vendor's library](AclConfig::parse_as_vendor), which is less strict.
-//!
-//! [`DumpSection::selection`] and [`ProfilerSection::options`] are what a dumper and a profiler take of it.
+//! [`DumpSection::selection`] converts the file for a dumper, and [`ProfilerSection::options`] for a profiler.
 //!
 //! # Rooms
 //!
-//! Each file or folder is a room, and imports from rooms below it only:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|
@@ -44,50 +43,50 @@ use no_effect::{NoEffect, Rule};
 /// The largest file that is read, in bytes, as in the vendor's reader.
 pub const LARGEST_FILE: u64 = 10 << 20;
 
-/// How deep objects may be nested, and how deep arrays.
+/// How many objects may be nested in each other, and how many arrays.
 pub const DEEPEST_NESTING: usize = 10;
 
-/// The content of an `acl.json`. Unless it was read as by the vendor's library, at most one of the two sections is there: a dump
-/// lengthens the times that a profile shows.
+/// The content of an `acl.json`. It has at most one of the two sections, because a dump lengthens the times that a
+/// profile shows; a file that is read as by the vendor's library may have both.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AclConfig {
     /// What to dump; `None` if the file has no `dump` section or one that captures nothing.
     pub dump: Option<DumpSection>,
-    /// Where programs put what belongs to exceptions of the device, of which there are none: `dump_path`, or the working directory, with
-    /// a `dump_scene` of exceptions.
+    /// The directory for dumps of device exceptions, if `dump_scene` asks for them: `dump_path`, or the working
+    /// directory. There is no device here, so nothing is ever dumped to it.
     pub exceptions: Option<PathBuf>,
     /// What to profile; `None` if the file has no `profiler` section or one that is not switched on.
     pub profiler: Option<ProfilerSection>,
-    /// Whether a program is told the failures of all its threads by any of them: `err_msg_mode` is `1`.
+    /// Whether each thread of a program can query the failures of all threads: `err_msg_mode` is `1`.
     pub failures_of_process: bool,
     /// Keys without an effect here, and warnings.
     pub notes: Vec<Note>,
 }
 
 impl AclConfig {
-    /// Reads a file. Relative paths in it are taken from `working_dir`.
+    /// Reads a file. Relative paths in it are relative to `working_dir`.
     ///
     /// # Errors
-    /// Every problem of the file: that it cannot be read, is not a regular file, is larger than [`LARGEST_FILE`], is
-    /// not JSON, is nested deeper than [`DEEPEST_NESTING`], or holds keys or values that are not right.
+    /// Returns every problem of the file: it cannot be read, is not a regular file, is larger than [`LARGEST_FILE`], is
+    /// not JSON, is nested deeper than [`DEEPEST_NESTING`], or has keys or values that are wrong.
     pub fn read(path: &Path, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
         let text = read_text(path).map_err(|problem| vec![problem])?;
         AclConfig::parse(&text, working_dir)
     }
 
-    /// Reads the text of a file. Relative paths in it are taken from `working_dir`.
+    /// Reads the text of a file. Relative paths in it are relative to `working_dir`.
     ///
     /// # Errors
-    /// Every problem of the text, as [`read`](Self::read).
+    /// Returns every problem of the text, as [`read`](Self::read) does.
     pub fn parse(text: &str, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
         parse(text, working_dir, Report::default())
     }
 
-    /// Reads the text of a file as the vendor's library does: outside of the `profiler` section, keys that do not exist have no effect,
-    /// a dump and a profile can be asked for at once, and the directory of a dump has to exist.
+    /// Reads the text of a file as the vendor's library does: outside the `profiler` section, unknown keys are allowed
+    /// and have no effect, the file may have both a dump and a profile, and the directory of a dump must exist.
     ///
     /// # Errors
-    /// Every other problem of the text, as [`read`](Self::read).
+    /// Returns every other problem of the text, as [`read`](Self::read) does.
     pub fn parse_as_vendor(text: &str, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
         parse(text, working_dir, Report { as_vendor: true, ..Report::default() })
     }

@@ -1,4 +1,4 @@
-//! Keys that are valid and have no effect on this engine: their values are checked, and each is noted.
+//! Keys that are valid but have no effect on this engine. Their values are checked, and each key is reported as a note.
 
 use crate::field::{Field, Object, Report};
 use crate::{NoteKind, ProblemKind};
@@ -20,19 +20,20 @@ impl NoEffect {
 pub(crate) enum Rule {
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// A comma list of these words.
+    /// A comma-separated list of these words.
     ListOf(&'static [&'static str]),
     /// A JSON integer, both ends included.
     Integer(u64, u64),
-    /// A whole number, also in quotes.
+    /// A whole number, with or without quotes.
     Count,
     /// A string of at least 1 and at most this many bytes.
     Text(usize),
-    /// One of these words, or `Custom:` and a list of events. Empty text stands for the vendor's default: its own tools write that.
+    /// One of these words, or `Custom:` and a list of events. The empty string stands for the vendor's default; the
+    /// vendor's own tools write it.
     Metrics(&'static [&'static str]),
 }
 
-/// Checks the keys that the object has, and notes each.
+/// Checks those of these keys that the object has, and adds a note for each that is valid.
 pub(crate) fn check(object: &Object<'_>, keys: &[NoEffect], report: &mut Report) {
     for NoEffect { key, rule, reason } in keys {
         if let Some(field) = object.get(key)
@@ -84,7 +85,7 @@ impl Rule {
     }
 }
 
-/// The words of a comma list, each of which must be one of `words`.
+/// Returns the words of a comma-separated list. Reports each that is not one of `words`.
 pub(crate) fn list_of<'j>(field: &Field<'j>, words: &[&str], report: &mut Report) -> Vec<&'j str> {
     let Some(text) = field.filled_text(report) else { return Vec::new() };
     let parts: Vec<_> = text.split(',').map(str::trim).collect();

@@ -20,8 +20,8 @@ impl Problem {
         Problem { location, kind, what, right }
     }
 
-    /// The vendor's code for this kind of problem, such as `EP0002`; `None` for the file itself and for the check against
-    /// a model, which the vendor does not make.
+    /// Returns the vendor's code for this kind of problem, such as `EP0002`. `None` for problems of the file as a
+    /// whole, and of names that a model does not have: the vendor's library does not check these.
     pub fn code(&self) -> Option<&'static str> {
         self.kind.code_in(&self.location)
     }
@@ -33,7 +33,7 @@ impl Problem {
 pub enum Location {
     /// The file as a whole.
     File(PathBuf),
-    /// A line and column of the text, for what is not JSON. Both count from 1; the column counts bytes.
+    /// A line and column of the text, for text that is not JSON. Both count from 1; columns count bytes.
     Text {
         /// The line.
         line: usize,
@@ -54,8 +54,8 @@ impl fmt::Display for Location {
     }
 }
 
-/// The kind of a problem. It determines the vendor's code: `EP0001` to `EP0005`, in the profiler's section
-/// `EK0003` (a value) and `EK0005` (a key).
+/// The kind of a problem. It determines the vendor's code: `EP0001` to `EP0005`, or `EK0003` (a value) and `EK0005` (a
+/// key) in the profiler's section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -75,7 +75,7 @@ pub enum ProblemKind {
     Value,
     /// Two settings that exclude each other.
     Conflict,
-    /// A name that the model does not have.
+    /// A name or range that does not fit the model.
     Model,
 }
 
@@ -119,7 +119,7 @@ impl fmt::Display for Note {
 /// The kind of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteKind {
-    /// The key is valid and has no meaning on this engine.
+    /// The key is valid but has no meaning on this engine.
     NoEffect,
     /// The file does something that its writer may not expect.
     Warning,

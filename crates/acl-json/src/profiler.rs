@@ -14,29 +14,31 @@ use crate::no_effect::{self, NoEffect, Rule};
 /// What to profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfilerSection {
-    /// The directory: `output`, relative to the working directory, or the working directory itself.
+    /// The directory for recordings: `output`, relative to the working directory. Without `output`, the working
+    /// directory itself.
     pub output: PathBuf,
-    /// Records of dispatches: `task_time`.
+    /// Whether dispatches are recorded: `task_time`.
     pub task_time: TaskTime,
-    /// Records of the memory that the engine holds for tensors: `task_memory`.
+    /// Whether the memory that the engine holds for tensors is recorded: `task_memory`.
     pub task_memory: bool,
-    /// Records of engine calls: `runtime_api`.
+    /// Whether engine calls are recorded: `runtime_api`.
     pub runtime_api: bool,
-    /// Samples of the memory in use: `sys_hardware_mem_freq`.
+    /// How often the memory in use is sampled, if at all: `sys_hardware_mem_freq`.
     pub hardware_memory: Option<SampleRate>,
-    /// Samples of the load of every CPU: `sys_cpu_freq`.
+    /// How often the load of every CPU is sampled, if at all: `sys_cpu_freq`.
     pub cpu: Option<SampleRate>,
-    /// Samples of what system and process use: `host_sys_usage` and `host_sys_usage_freq`.
+    /// Which usage of the machine and the process is sampled, and how often, if at all: `host_sys_usage` and
+    /// `host_sys_usage_freq`.
     pub host_usage: Option<HostUsage>,
 }
 
 impl ProfilerSection {
-    /// Returns the directory that the recording of a run of this name goes to.
+    /// Returns the directory for the recording of a run with this name.
     pub fn directory(&self, run_name: &Path) -> PathBuf {
         self.output.join(run_name).components().collect()
     }
 
-    /// Returns these options with what the section says of them.
+    /// Returns `defaults` with the settings of the section applied.
     pub fn options(&self, defaults: &ProfilerOptions) -> ProfilerOptions {
         let mut options = defaults.clone();
         let rates = [self.hardware_memory, self.cpu, self.host_usage.map(|usage| usage.rate)];
@@ -47,7 +49,7 @@ impl ProfilerSection {
         options.switches.processors = self.cpu.is_some();
         options.switches.machine = self.host_usage.is_some_and(|usage| usage.cpu);
         options.switches.process = self.host_usage.is_some_and(|usage| usage.memory);
-        // One thread samples all counters, as often as the most frequent one asks for.
+        // One thread samples all counters, at the highest of the rates.
         if let Some(fastest) = rates.into_iter().flatten().map(|rate| rate.0).max().filter(|&rate| rate > 0) {
             options.sample_interval = Duration::from_secs(1) / fastest.min(u64::from(u32::MAX)) as u32;
         }
@@ -62,15 +64,15 @@ pub struct SampleRate(pub u64);
 /// Which usage of the host is sampled, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostUsage {
-    /// Whether the usage of processors is sampled.
+    /// Whether the machine's processor usage is sampled.
     pub cpu: bool,
-    /// Whether the usage of memory is sampled.
+    /// Whether the process's memory usage is sampled.
     pub memory: bool,
-    /// How often.
+    /// How often both are sampled.
     pub rate: SampleRate,
 }
 
-/// How much the vendor's device records of its tasks. Here every level but `Off` records each dispatch.
+/// How much the vendor's device records about its tasks. Here every level but `Off` records each dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub enum TaskTime {
@@ -137,7 +139,8 @@ const NO_EFFECT: &[NoEffect] = &[
     NoEffect::new("optype", Rule::Text(256), "every operator is recorded; choose types when you read the recording"),
 ];
 
-/// Reads the section. Returns `None` if it has a problem or is not switched on; the report then says so.
+/// Reads the section. Returns `None` if it has a problem or is not switched on; the report then has a problem or a
+/// note.
 pub(crate) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<ProfilerSection> {
     let known: Vec<_> = KEYS.iter().copied().chain(NO_EFFECT.iter().map(|key| key.key)).collect();
     let object = section.object(&known, report)?;
@@ -179,7 +182,8 @@ pub(crate) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
 }
 
 fn output(object: &Object<'_>, working_dir: &Path, report: &mut Report) -> Option<PathBuf> {
-    /// Characters that the vendor's profiler refuses, beside control characters: it puts the path into a shell command.
+    /// Characters that the vendor's profiler refuses, in addition to control characters: it puts the path into a shell
+    /// command.
     const REFUSED: &str = "\"'\\%><|&$;`";
     let Some(field) = object.get("output") else { return Some(working_dir.to_owned()) };
     let text = field.filled_text(report)?;
@@ -221,7 +225,7 @@ fn rate(object: &Object<'_>, key: &str, most: u64, report: &mut Report) -> Optio
 }
 
 fn host_usage(object: &Object<'_>, report: &mut Report) -> Option<HostUsage> {
-    /// The largest rate, which is also what an absent rate means.
+    /// The largest rate, which is also the default.
     const MOST: u64 = 50;
     let rate = rate(object, "host_sys_usage_freq", MOST, report);
     let Some(field) = object.get("host_sys_usage") else {

@@ -10,17 +10,17 @@ pub struct DumpedModel {
     pub pointer: String,
     /// The model: its file's name up to the first `.`, or its graph's name. `None` means every model.
     pub model_name: Option<String>,
-    /// The operators by name. Without layers and ranges, all operators.
+    /// The names of operators to dump. If there are neither layers nor ranges, all operators are dumped.
     pub layers: Vec<String>,
     /// Ranges of operators in execution order, in addition to `layers`.
     pub ranges: Vec<NameRange>,
-    /// Tensors to leave out, by the operator's type.
+    /// Inputs and outputs to leave out, by their operator's type.
     pub optype_blacklist: Vec<Excluded>,
-    /// Tensors to leave out, by the operator's name.
+    /// Inputs and outputs to leave out, by their operator's name.
     pub opname_blacklist: Vec<Excluded>,
 }
 
-/// From one operator to another, both included.
+/// A range of operators in execution order, from one to another, both included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameRange {
     /// The first operator's name.
@@ -38,7 +38,7 @@ pub struct Excluded {
     pub slots: Vec<Position>,
 }
 
-/// The settings of the section that decide what an entry may have.
+/// The settings of the section that decide which keys an entry may have.
 pub(crate) struct EntryRules {
     /// `dump_op_switch` is on.
     pub(crate) single_operators: bool,
@@ -136,7 +136,7 @@ fn blacklist(field: &Field<'_>, report: &mut Report) -> Vec<Excluded> {
         let name = required(&object, "name", report)?;
         let Some(pos) = object.get("pos") else { return Some(Excluded { name, slots: Vec::new() }) };
         let slots = slots(&pos, report);
-        // Where none of its slots exists, the entry leaves out nothing. One without slots leaves out all.
+        // An entry with an empty list leaves out all slots. An entry whose slots are all invalid leaves out nothing.
         let is_empty = pos.items(&mut Report::default()).is_some_and(|items| items.is_empty());
         (is_empty || !slots.is_empty()).then_some(Excluded { name, slots })
     };
@@ -151,7 +151,7 @@ fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Position> {
             Ok(slot) => slots.push(slot),
             Err(_) => {
                 let what = format!("\"{}\" is not an input or output", shortened(text));
-                // The vendor's library does not look.
+                // The vendor's library does not check this.
                 if report.as_vendor {
                     report.warning(&item.pointer, format!("{what}, and has no effect"));
                 } else {

@@ -1,4 +1,4 @@
-//! The section `dump`: which tensors of which models, and what it selects of a model.
+//! The section `dump`: which tensors of which models to dump, and what it selects in a given model.
 
 mod list;
 mod model_names;

@@ -8,7 +8,7 @@ use super::section::DumpSection;
 use crate::field::{Report, shortened};
 use crate::problem::{Note, Problem, ProblemKind};
 
-/// The names of a model, with which the names in the file are compared.
+/// The names of a model and its operators. The names in the file are compared with them.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelNames<'a> {
     /// The model file's name up to its first `.`; see [`file_stem`](Self::file_stem).
@@ -29,13 +29,13 @@ pub struct NamedOperator<'a> {
 }
 
 impl ModelNames<'_> {
-    /// A file's name up to its first `.`, which is what `model_name` means. Empty when it is not UTF-8.
+    /// Returns a file's name up to its first `.`, which is what `model_name` refers to. Empty if the name is not UTF-8.
     pub fn file_stem(path: &Path) -> &str {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.split('.').next().unwrap_or_default()
     }
 
-    /// The index of every operator by its name.
+    /// Returns the index of every operator by its name.
     pub(crate) fn indices(&self) -> HashMap<&str, usize> {
         self.operators.iter().enumerate().map(|(at, operator)| (operator.name, at)).collect()
     }
@@ -49,10 +49,11 @@ impl DumpedModel {
 }
 
 impl DumpSection {
-    /// Compares every name in the section with the model's. Returns what is odd but harmless.
+    /// Compares every name in the section with the model's. Returns warnings about entries for other models.
     ///
     /// # Errors
-    /// Every name that the model does not have, as of the whole file.
+    /// Returns a problem for every name of an operator or type that the model does not have, and for every range whose
+    /// first operator runs after its last. If no entry is for this model, returns a problem for every entry.
     pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
         let mut report = Report::default();
         let index = model.indices();

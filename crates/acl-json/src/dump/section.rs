@@ -11,37 +11,39 @@ use crate::no_effect::{self, NoEffect, Rule};
 /// What to dump.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DumpSection {
-    /// The directory: `dump_path`, relative to the working directory.
+    /// The directory to dump to: `dump_path`, relative to the working directory.
     pub path: PathBuf,
-    /// Which models, and what of each: `dump_list`. Never empty.
+    /// The models to dump, and what to dump of each: `dump_list`. Never empty.
     pub models: Vec<DumpedModel>,
-    /// Inputs, outputs or both: `dump_mode`. The vendor's workspace does not exist here.
+    /// Whether to dump inputs, outputs or both: `dump_mode`. There is no workspace here, which the vendor's library
+    /// would dump, too.
     pub mode: IoSelection,
-    /// Only operators that overflowed, with inputs and outputs: `dump_debug`. A CPU has no overflow flag; an operator overflowed if an
-    /// output has elements that are NaN or infinite.
+    /// Whether to dump only operators that overflowed, with their inputs and outputs: `dump_debug`. A CPU has no
+    /// overflow flag, so an operator counts as overflowed if an element of its outputs is NaN or infinite.
     pub overflow: bool,
-    /// Tensors or statistics: `dump_data`, with `dump_stats`.
+    /// Whether to dump elements or statistics: `dump_data` and `dump_stats`.
     pub content: DumpContent,
-    /// Which runs: `dump_step`; all if `None`.
+    /// The runs to dump: `dump_step`; all if `None`.
     pub runs: Option<Runs>,
-    /// `dump_level`. The blacklists and ranges need [`DumpLevel::Op`].
+    /// The level: `dump_level`. Blacklists and ranges are allowed only with [`DumpLevel::Op`].
     pub level: DumpLevel,
 }
 
-/// What a section asks for.
+/// What a section captures.
 pub(crate) enum Captured {
     /// Tensors of models.
     Tensors(DumpSection),
-    /// What an operator used when the device had an exception, in a directory. Here no device has one.
+    /// What operators used when the device had an exception; the value is the directory for it. Here there is no device
+    /// that could have one.
     Exceptions(PathBuf),
 }
 
-/// What is written of a tensor.
+/// What is written for a tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DumpContent {
     /// Its elements.
     Tensors,
-    /// These statistics of it, in the file's order.
+    /// These statistics, in the order of `dump_stats`.
     Statistics(Vec<Statistic>),
 }
 
@@ -63,7 +65,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// Those that a file without `dump_stats` asks for.
+    /// The statistics that a file without `dump_stats` asks for.
     pub const DEFAULT: [Statistic; 6] = [
         Statistic::Max,
         Statistic::Min,
@@ -84,7 +86,7 @@ const STATISTICS: &[(&str, Statistic)] = &[
     ("L2norm", Statistic::L2Norm),
 ];
 
-/// How fine a dump is on the vendor's device. Here an operator is always the finest unit.
+/// The unit that the vendor's device dumps: operators, kernels or both. Here the unit is always an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub enum DumpLevel {
@@ -126,7 +128,7 @@ const NO_EFFECT: &[NoEffect] = &[
     ),
 ];
 
-/// Reads the section. Returns `None` if it has a problem or captures nothing; the report then says so.
+/// Reads the section. Returns `None` if it has a problem or captures nothing; the report then has a problem or a note.
 pub(crate) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<Captured> {
     let object = section.object(KEYS, report)?;
     no_effect::check(&object, NO_EFFECT, report);
@@ -174,7 +176,7 @@ pub(crate) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         return (!watcher).then(|| Captured::Exceptions(directory()));
     }
     let mut models = models?;
-    // Either switch without a list means every model, as with the vendor.
+    // As in the vendor's library, either switch without a list means every model.
     if models.is_empty()
         && let Some((key, _)) =
             [("dump_debug", overflow), ("dump_op_switch", single_operators)].iter().find(|(_, on)| *on)
@@ -229,7 +231,8 @@ fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Repo
     Some(path)
 }
 
-/// Reads a path that is a directory, or does not exist and can be made.
+/// Returns the path of a directory that exists, or that does not exist but can be made. Otherwise reports a problem and
+/// returns `None`.
 pub(crate) fn local_directory(
     field: &Field<'_>,
     text: &str,
@@ -241,7 +244,8 @@ pub(crate) fn local_directory(
         return None;
     }
     let path = working_dir.join(text);
-    // A relative path ends with the empty one, which stands for the working directory.
+    // The last ancestor of a relative path is the empty path, which does not exist; it stands for the working
+    // directory.
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("."));
     if !existing.is_dir() {
         let what = format!("{} is a file", existing.display());

@@ -31,9 +31,10 @@ impl SelectedSlots {
 }
 
 impl DumpSection {
-    /// The inputs and outputs that are selected of a model: for every entry that matches it, those of the operators of its
-    /// `layer` and `opname_range` (all if it has neither), without those of its blacklists. What one entry selects, another
-    /// does not take away.
+    /// Returns the inputs and outputs of a model that the section selects. An entry that matches the model selects
+    /// those of the operators in its `layer` and `opname_range`, or of all operators if it has neither, except for
+    /// those in its blacklists. The result is the union of all entries: the blacklist of one does not affect what
+    /// another selects.
     pub fn selected_slots(&self, model: &ModelNames<'_>) -> SelectedSlots {
         let mut operators = vec![OfOperator::Nothing; model.operators.len()];
         let index = model.indices();
@@ -76,7 +77,7 @@ impl DumpedModel {
     }
 }
 
-/// The slots that entries of a blacklist leave out; `None` if one leaves out the whole operator.
+/// Returns the slots that these blacklist entries leave out; `None` if one of them leaves out the whole operator.
 fn excluded_slots<'e>(entries: impl Iterator<Item = &'e &'e Excluded>) -> Option<HashSet<Position>> {
     let mut slots = HashSet::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! From the section to what a dumper selects of a model.
+//! Converts the section into the selection of a dumper for one model.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::problem::{Location, Note, Problem, ProblemKind};
 pub struct AclError(pub Vec<Problem>);
 
 impl DumpSection {
-    /// Returns the directory that a run of this name is dumped to.
+    /// Returns the directory for the dump of a run with this name.
     pub fn directory(&self, run_name: &Path) -> PathBuf {
         self.path.join(run_name).components().collect()
     }
@@ -25,7 +25,8 @@ impl DumpSection {
     /// Checks the section against a model. Returns what it captures, and notes for the user.
     ///
     /// # Errors
-    /// Every name in the file that the model does not have, or that the file leaves out every tensor.
+    /// Returns the problems that [`check`](Self::check) finds, or a problem if the file leaves out every tensor of the
+    /// model.
     pub fn selection(&self, graph: &Graph) -> Result<(Selection, Vec<Note>), AclError> {
         let dump = with_operators_of_modules(self, graph);
         let operators = operators(graph);
@@ -34,15 +35,16 @@ impl DumpSection {
         Ok((selection(&dump, &names)?, notes))
     }
 
-    /// Returns what the section captures of a model in a program that the vendor's library would have read the file for: names
-    /// that the model does not have choose nothing, and leave out nothing. Returns what is not as the file may mean it, too.
+    /// Returns what the section captures of a model if it is read as by the vendor's library: names that the model does
+    /// not have select nothing and leave out nothing. The selection is `None` if nothing is captured. Also returns the
+    /// problems that [`selection`](Self::selection) would return as errors.
     pub fn selection_as_vendor(&self, graph: &Graph) -> (Option<Selection>, Vec<Problem>) {
         let dump = &with_operators_of_modules(self, graph);
         let operators = operators(graph);
         let names = names(graph, &operators);
         let mut problems = dump.check(&names).err().unwrap_or_default();
         let selection = selection(dump, &names);
-        // Wrong names are why nothing is left.
+        // If there are wrong names, they are the reason why nothing is captured.
         let selection = selection.map_err(|AclError(nothing)| {
             if problems.is_empty() {
                 problems = nothing;
@@ -52,8 +54,9 @@ impl DumpSection {
     }
 }
 
-/// Puts the operators of a module in place of its path wherever the file names operators, and the operator in place of its
-/// display name. A range begins with a module's first operator and ends with its last.
+/// Returns the section with the names of operators as the model has them. Wherever the file names operators, the path
+/// of a module is replaced by the operators of the module, and a display name by the name of its operator. In a range,
+/// a module's path becomes its first operator at the beginning, and its last operator at the end.
 fn with_operators_of_modules(dump: &DumpSection, graph: &Graph) -> DumpSection {
     let mut dump = dump.clone();
     let in_file: HashSet<&str> = graph.operators.iter().map(|operator| operator.name.as_str()).collect();
@@ -68,7 +71,8 @@ fn with_operators_of_modules(dump: &DumpSection, graph: &Graph) -> DumpSection {
         let mut more = Vec::new();
         for layer in &mut entry.layers {
             let mut meant = meant(layer).into_iter();
-            // The first takes the layer's place, so that messages about the others keep their numbers.
+            // The first operator takes the layer's place, and the others are appended. So the other layers keep their
+            // indices, which messages mention.
             if let Some(first) = meant.next() {
                 *layer = first;
                 more.extend(meant);
@@ -104,9 +108,10 @@ fn names<'a>(graph: &'a Graph, operators: &'a [NamedOperator<'a>]) -> ModelNames
     ModelNames { file_stem: ModelNames::file_stem(&graph.source.path), graph: &graph.name, operators }
 }
 
-/// Names every operator that is captured, and the slots of it that are not: one selection for all entries of the list.
+/// Returns one selection for all entries of the list. It names every operator that is captured, and for each the slots
+/// that are not.
 fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Selection, AclError> {
-    // More slots than any operator of ONNX has; those that an operator lacks have no effect.
+    // More slots than any ONNX operator has. Slots that an operator does not have are harmless.
     const MOST_SLOTS: usize = 64;
     let selected = dump.selected_slots(model);
     let mut selection = Selection {
@@ -134,7 +139,7 @@ fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Selection, Ac
         let location = Location::Pointer("/dump/dump_list".to_owned());
         return Err(AclError(vec![Problem::new(ProblemKind::Model, location, what.to_owned(), right.to_owned())]));
     }
-    // An empty list means all, so where all are captured nothing is listed.
+    // An empty list means all operators.
     if operators.len() < model.operators.len() {
         selection.operators = operators;
     }
