@@ -1,11 +1,11 @@
-//! Where operators and tensors are, as debuggers see them: each has an address that stays the same while its model is loaded.
+//! The addresses of operators and tensors, as debuggers see them. An address stays the same while its model is loaded.
 //!
 //! | from | what |
 //! |---|---|
-//! | 2^48 | code: 2^32 bytes for each model by its number, in them [`OPERATOR_BYTES`] for each operator |
-//! | 2^62 | tensors: [`TENSOR_BYTES`] for each value of each model; an address is not used twice |
+//! | 2^48 | code: 2^32 bytes for each model, in the order of their ids, with [`OPERATOR_BYTES`] for each operator |
+//! | 2^62 | tensors: [`TENSOR_BYTES`] for each value of each model; an address is never reused |
 //!
-//! No program has memory of its own there: what user programs map ends below 2^47.
+//! No program has memory of its own there, because programs map memory only below 2^47.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,17 @@ const CODE: u64 = 1 << 48;
 const CODE_OF_MODEL: u64 = 1 << 32;
 const TENSORS: u64 = 1 << 62;
 
-/// An operator has two instructions: a run stops at the first before it is executed, and at the second after.
+/// The size of an operator's code: two instructions. A run stops at the first one before the operator is executed, and
+/// at the second one after it was executed.
 pub const OPERATOR_BYTES: u64 = 2 * INSTRUCTION_BYTES;
 
 /// The size of an instruction, which debuggers infer from the device's type.
 pub const INSTRUCTION_BYTES: u64 = 16;
 
-/// The room for a tensor. How many bytes there are is known where a run is stopped.
+/// The size of a tensor's address range. How many bytes the tensor has is known only while a run is stopped.
 pub const TENSOR_BYTES: u64 = 1 << 36;
 
-/// An instruction.
+/// A byte of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodePlace {
     pub model: ModelId,
@@ -45,12 +46,13 @@ pub struct TensorPlace {
     pub offset: u64,
 }
 
-/// Returns where the code of a model begins.
+/// Returns the address at which the code of a model begins.
 pub fn code_of(model: ModelId) -> u64 {
     CODE + u64::from(model.0) * CODE_OF_MODEL
 }
 
-/// Returns the address of an operator, or of its end.
+/// Returns the address of an operator's first instruction, for the moment before it, or of its second, for the moment
+/// after.
 pub fn operator(model: ModelId, operator: u32, moment: Moment) -> u64 {
     let entry = code_of(model) + u64::from(operator) * OPERATOR_BYTES;
     match moment {
@@ -63,7 +65,7 @@ pub fn operator(model: ModelId, operator: u32, moment: Moment) -> u64 {
 #[derive(Debug, Clone, Default)]
 pub struct Addresses {
     models: BTreeMap<u32, Model>,
-    /// How many values have got addresses, also those of models that are unloaded.
+    /// How many values have received addresses, including those of unloaded models.
     values: u64,
 }
 
@@ -71,12 +73,12 @@ pub struct Addresses {
 struct Model {
     operators: u32,
     values: u32,
-    /// Where its first tensor is.
+    /// The address of its first tensor.
     tensors: u64,
 }
 
 impl Addresses {
-    /// Gives a model its addresses. One that has them keeps them.
+    /// Assigns addresses to a model, unless it has some already.
     pub fn add(&mut self, model: ModelId, operators: u32, values: u32) {
         let tensors = TENSORS + self.values * TENSOR_BYTES;
         self.models.entry(model.0).or_insert_with(|| {
@@ -85,7 +87,7 @@ impl Addresses {
         });
     }
 
-    /// Takes the addresses of a model away.
+    /// Removes the addresses of a model.
     pub fn remove(&mut self, model: ModelId) {
         self.models.remove(&model.0);
     }
@@ -112,7 +114,7 @@ impl Addresses {
         Some(CodePlace { model: ModelId(model), operator, moment, offset: within % INSTRUCTION_BYTES })
     }
 
-    /// Returns the tensor that an address is in the room of.
+    /// Returns the tensor whose address range contains an address.
     pub fn tensor_at(&self, address: u64) -> Option<TensorPlace> {
         self.models.iter().find_map(|(&model, known)| {
             let distance = address.checked_sub(known.tensors)?;

@@ -11,19 +11,19 @@ use crate::pipes::{self, Served};
 use crate::table::{TABLE, Table};
 use crate::version::{MAJOR, MINOR, REVISION, request};
 
-/// Returns the table for a client that was made for this version.
+/// Writes a pointer to the table for a client of this version.
 #[exported]
 pub fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: Out<'_, *const Table>) -> Result<(), Failure> {
     give_table(revision, table)
 }
 
-/// Returns the version of the table.
+/// Writes the version of the table.
 #[exported]
 pub fn cudbgGetAPIVersion(major: Out<'_, u32>, minor: Out<'_, u32>, revision: Out<'_, u32>) -> Result<(), Failure> {
     give_version([major, minor, revision])
 }
 
-/// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPI` to.
+/// The function to which NVIDIA's `libcuda.so.1` forwards calls of `cudbgGetAPI`.
 #[exported]
 pub fn GetCUDADebuggerAPI(
     _major: u32,
@@ -34,7 +34,7 @@ pub fn GetCUDADebuggerAPI(
     give_table(revision, table)
 }
 
-/// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPIVersion` to.
+/// The function to which NVIDIA's `libcuda.so.1` forwards calls of `cudbgGetAPIVersion`.
 #[exported]
 pub fn GetCUDADebuggerAPIVersion(
     major: Out<'_, u32>,
@@ -44,7 +44,8 @@ pub fn GetCUDADebuggerAPIVersion(
     give_version([major, minor, revision])
 }
 
-// The exported functions do not call each other: in a process with a libcuda.so.1, the linker may give its function for the name.
+// The exported functions do not call each other. In a process with a libcuda.so.1, the linker may resolve the name to
+// the function of that library.
 
 fn give_table(revision: u32, table: Out<'_, *const Table>) -> Result<(), Failure> {
     let table = table.place("the place for the table")?;
@@ -59,28 +60,30 @@ fn give_version([major, minor, revision]: [Out<'_, u32>; 3]) -> Result<(), Failu
     Ok(())
 }
 
-/// Called by NVIDIA's driver in a process that is to be debugged. Nothing more has to be done there: a model is debugged through
-/// its debug server.
+/// Called by NVIDIA's driver in a process that is to be debugged. This only sets a variable, because models are
+/// debugged through the debug server.
 #[exported]
 pub fn InitializeInjection() -> c_int {
     globals::note_injection();
     1
 }
 
-/// Called by a debugger in a process that it attaches to: events tell it of what is there already, while the process runs.
+/// Called by a debugger in a process that it attaches to. The process must then run, while events report what exists
+/// already.
 #[exported]
 pub fn cudbgApiAttach() {
     globals::note_attachment();
 }
 
-/// Called by a debugger in a process that it detaches from: an event tells it of the end, while the process runs.
+/// Called by a debugger in a process that it detaches from. The process must then run until an event reports the end.
 #[exported]
 pub fn cudbgApiDetach() {
     globals::note_attachment();
 }
 
-/// The entry of an engine in a process of its own: the server for a debugger that speaks over named pipes. It returns when the session
-/// is over. `write_fd`, if it is not negative, is a descriptor that gets one byte when the debugger can be served.
+/// The entry point of a debug engine in a process of its own: the server for a debugger that communicates over named
+/// pipes. Returns when the session is over. `write_fd`, if it is larger than 2, is a descriptor that receives one byte
+/// when the debugger can be served.
 #[exported]
 #[allow(clippy::too_many_arguments)]
 pub fn cudbgMain(
@@ -103,7 +106,7 @@ pub fn cudbgMain(
     })
 }
 
-/// Functions that do nothing. A client sets breakpoints on some of them, so each one has an address of its own.
+/// Defines functions that do nothing. A client sets breakpoints on some of them, so each one has an address of its own.
 macro_rules! empty {
     ($( $function:ident ( $($argument:ident: $type:ty)? ) $number:literal )*) => {
         $(

@@ -1,4 +1,4 @@
-//! What the debuggee says of a model: its operators and values.
+//! A model's operators and values, as the debuggee describes them.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub struct Graph {
     pub model: ModelId,
     /// Its name in the file.
     pub name: String,
-    /// In the order of execution, which is that of their indices.
+    /// The operators by index, which is the order of execution.
     pub operators: Vec<Operator>,
     pub values: Vec<Value>,
 }
@@ -26,7 +26,7 @@ pub struct Operator {
     pub op_type: String,
     /// The indices of its inputs; `None` for one that is left out.
     pub inputs: Vec<Option<u32>>,
-    /// Those of its outputs.
+    /// The indices of its outputs; `None` for one that is left out.
     pub outputs: Vec<Option<u32>>,
 }
 
@@ -35,9 +35,9 @@ pub struct Operator {
 pub struct Value {
     /// Its name in the file.
     pub name: String,
-    /// The type of its elements, where the file says so.
+    /// The type of its elements, if the file says it.
     pub dtype: Option<DType>,
-    /// Its dimensions, where the file says so: numbers, names, or `?`.
+    /// Its dimensions, if the file says them: numbers, names, or `?`.
     pub shape: Option<Vec<String>>,
     /// Whether it is an initializer of the file.
     pub is_initializer: bool,
@@ -47,7 +47,7 @@ impl Graph {
     /// Asks the debuggee for a model's graph.
     ///
     /// # Errors
-    /// Those of the connection, and of a model that is not loaded any more.
+    /// Returns an error if the connection fails, or if the model is no longer loaded.
     pub fn of(client: &Client, model: ModelId) -> Result<Self, DebugError> {
         let info = client.model(model)?;
         let values = pages(|offset| client.values(model, offset, usize::MAX).map(|page| (page.values, page.total)))?;
@@ -60,7 +60,7 @@ impl Graph {
     }
 }
 
-/// Asks for one page after the other.
+/// Requests one page after another, and returns the content of all.
 fn pages<T>(page: impl Fn(usize) -> Result<(Vec<T>, u64), DebugError>) -> Result<Vec<T>, DebugError> {
     let mut all = Vec::new();
     loop {
@@ -91,7 +91,7 @@ impl From<ValueInfo> for Value {
 }
 
 impl Value {
-    /// Returns how many bytes the tensor has, where the file says so.
+    /// Returns how many bytes the tensor has. `None` if the file does not say its type and all of its dimensions.
     pub fn bytes(&self) -> Option<u64> {
         let dtype = self.dtype?;
         let mut dimensions = self.shape.as_deref()?.iter().map(|dimension| dimension.parse::<u64>().ok());

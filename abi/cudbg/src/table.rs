@@ -1,4 +1,4 @@
-//! The table of functions, in the order of the interface. A function keeps its place for ever; new ones come at the end.
+//! The table of functions, in the order of the interface. A function never changes its place; new ones are appended.
 
 use std::ffi::c_void;
 
@@ -11,11 +11,11 @@ use crate::{calls, session};
 /// How many functions there are.
 pub const SLOTS: usize = 164;
 
-/// What `cudbgGetAPI` returns a pointer to.
+/// The table that `cudbgGetAPI` returns.
 #[repr(C)]
 pub struct Table([Function; SLOTS]);
 
-/// Makes the table. A function without a body here answers that it is not supported.
+/// Makes the table. A name without a function here gets one that returns `NotSupported`.
 macro_rules! table {
     ($( $name:ident $(= $function:ident)?, )*) => {
         /// The names of the functions, as the interface has them.
@@ -26,7 +26,7 @@ macro_rules! table {
     };
     (@slot $name:ident $function:ident) => { Function::new(calls::$function as *const c_void) };
     (@slot $name:ident) => {{
-        /// Leaves its arguments alone: whatever they are, the caller removes them.
+        /// Ignores its arguments. In the C calling convention, the caller removes them.
         extern "C" fn unsupported() -> Status {
             not_supported(stringify!($name))
         }
@@ -39,7 +39,7 @@ fn not_supported(name: &str) -> Status {
         session::current()?;
         Err(Failure::new(Status::NotSupported, format!("{name} is not supported: an operator has nothing of the kind")))
     };
-    // Callbacks of clients since 13.0 may ask for logs, as they may for events.
+    // The callbacks of clients since 13.0 may take logs as well as events.
     if name == "consumeCudaLogs" { for_events(answer) } else { Answer::answer(answer) }
 }
 

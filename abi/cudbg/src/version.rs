@@ -11,7 +11,7 @@ pub const REVISION: u32 = 193;
 /// The last revision before 13.0.
 const LAST_OF_12: u32 = 156;
 
-/// The revision that was asked for last.
+/// The revision that a client asked for last.
 static REQUESTED: AtomicU32 = AtomicU32::new(REVISION);
 
 /// The version that a client was made for. Only its revision counts.
@@ -38,7 +38,10 @@ impl Version {
     }
 }
 
-/// Notes the version that a client asks for.
+/// Stores the version that a client asks for.
+///
+/// # Errors
+/// Returns an error if it is newer than this library.
 pub fn request(revision: u32) -> Result<(), Failure> {
     if revision > REVISION {
         let text = format!("revision {revision} was asked for, and the newest one here is {REVISION}");

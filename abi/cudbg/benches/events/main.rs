@@ -1,5 +1,6 @@
-//! How soon does a debugger in another process learn of an event through the C table, and how soon does the program continue after
-//! `acknowledgeSyncEvents`? Each is compared with a message's round trip over a Unix socket between two processes, in the same run.
+//! Measures how soon a debugger in another process is notified of an event through the C table, and how soon the
+//! program continues after `acknowledgeSyncEvents`. Both are compared with the round trip of a message over a Unix
+//! socket between two processes, in the same run.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -23,7 +24,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 const ROUNDS: usize = 1001;
 
-/// Between two measurements, so that both processes sleep.
+/// The pause between two measurements. It is long enough that both processes sleep.
 const PAUSE: Duration = Duration::from_micros(200);
 
 fn main() -> ExitCode {
@@ -77,8 +78,8 @@ struct Debugged {
 }
 
 impl Program {
-    /// Runs one operator. Returns the microseconds from its event to the callback, from the acknowledgement until it is executed, and
-    /// of the whole.
+    /// Runs one operator. Returns three times in microseconds: from its event to the callback, from the acknowledgement
+    /// until the operator is executed, and from the event until the operator is executed.
     fn dispatch(&mut self) -> (f64, f64, f64) {
         sleep(PAUSE);
         self.runs += 1;
@@ -114,7 +115,7 @@ impl Drop for Debugged {
     }
 }
 
-/// Another process that answers messages, and sleeps until one comes.
+/// Another process, which returns each message that it receives, and sleeps in between.
 struct Echo {
     child: Child,
     stream: UnixStream,
@@ -128,7 +129,7 @@ impl Echo {
         Self { child, stream }
     }
 
-    /// In microseconds.
+    /// Returns the time of one round trip in microseconds.
     fn round_trip(&mut self) -> f64 {
         let mut message = [7; 64];
         sleep(PAUSE);
@@ -146,7 +147,7 @@ impl Drop for Echo {
     }
 }
 
-/// The debugger, with the moments between which a run was at its operator's event.
+/// The debugger, with the times in nanoseconds at which a run reached its operator's event, and continued.
 struct Watched<'a> {
     debugger: &'a Debugger,
     times: Mutex<(u64, u64)>,
@@ -192,7 +193,7 @@ impl RunObserver for WatchedRun<'_> {
     }
 }
 
-/// Nanoseconds of the monotonic clock.
+/// Returns the time of the monotonic clock in nanoseconds.
 fn monotonic() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

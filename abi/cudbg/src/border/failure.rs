@@ -3,7 +3,7 @@ use opscope_debug::{DebugError, ErrorCode};
 
 use super::{Status, message, rule};
 
-/// Why a call fails: the code that it answers with, and the text that `getErrorStringEx` returns.
+/// The failure of a call: the code that it returns, and the text that `getErrorStringEx` returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub code: Status,
@@ -15,17 +15,17 @@ impl Failure {
         Self { code, text: text.into() }
     }
 
-    /// A pointer that is NULL.
+    /// Returns the failure for an argument that is NULL.
     pub fn null(argument: &str) -> Self {
         Self::new(Status::InvalidArgs, format!("{argument} is NULL"))
     }
 
-    /// Checks whether this thread can make a call now, which is one that takes events, or any other.
+    /// Checks whether this thread can make a call now. `takes_events` is whether the call takes or acknowledges events.
     pub(super) fn check_call(takes_events: bool) -> Result<(), Self> {
         rule::check(takes_events).map_err(|text| Self::new(Status::RecursiveApiCall, text))
     }
 
-    /// A state that is read while the device runs.
+    /// Returns the failure for access to the device's state while the device runs.
     pub fn running() -> Self {
         Self::new(
             Status::RunningDevice,
@@ -34,7 +34,7 @@ impl Failure {
     }
 }
 
-/// What every function of the table does: it keeps the text of a failure, and inside of a callback it is refused.
+/// Every function of the table stores the text of its failure, and is refused inside a callback.
 impl opscope_border::Failure for Failure {
     type Status = Status;
 

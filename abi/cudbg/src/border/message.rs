@@ -1,17 +1,18 @@
 use std::cell::RefCell;
 
 thread_local! {
-    /// The text of this thread's last call, if it failed.
+    /// The text of the failure of this thread's last call; empty if the call succeeded.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps the text of a call; an empty text if it succeeded.
+/// Stores the text of a call, which is empty if the call succeeded.
 pub(super) fn keep(text: &str) {
-    // A thread that is being torn down keeps nothing.
+    // While the thread is being torn down, the text is not stored.
     let _ = LAST.try_with(|last| *last.borrow_mut() = ascii(text));
 }
 
-/// Returns a text as the interface has texts: ASCII, without a NUL. Names and paths in it may have other characters.
+/// Returns a text in the form of the interface: ASCII, without a NUL. Other characters, which names and paths may have,
+/// are escaped.
 pub fn ascii(text: &str) -> String {
     let escaped = |sign: char| (!sign.is_ascii() || sign == '\0').then(|| sign.escape_unicode());
     let mut plain = String::with_capacity(text.len());
@@ -24,7 +25,7 @@ pub fn ascii(text: &str) -> String {
     plain
 }
 
-/// Returns the text of this thread's last call; it is empty if the call succeeded.
+/// Returns the text of the failure of this thread's last call; empty if the call succeeded.
 pub fn last() -> String {
     LAST.try_with(|last| last.borrow().clone()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! What every function of the table does: it answers with a code, keeps the text of a failure, and knows whether it is called from
-//! inside of a callback. `opscope-border` has the rest: arguments, and panics.
+//! The shell of every function of the table: it returns a code, stores the text of a failure, and checks whether it is
+//! called from inside a callback. Arguments and panics are handled by `opscope-border`.
 
 mod call;
 mod failure;

@@ -1,22 +1,22 @@
 use std::cell::Cell;
 
-/// Which functions a client may call from inside of its callback.
+/// Which functions a client may call inside its callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// None: before 13.0.
+    /// No function: clients before 13.0.
     Strict,
-    /// Those that take and acknowledge events: since 13.0.
+    /// Functions that take and acknowledge events: clients since 13.0.
     Relaxed,
 }
 
 thread_local! {
-    /// The rule for the calls of this thread while it calls the client's function.
+    /// The rule for the calls that this thread makes, while it is inside the client's function.
     static INSIDE: Cell<Option<Rule>> = const { Cell::new(None) };
 }
 
 /// Calls the client's function. The rule applies to the calls that it makes on this thread.
 pub fn inside(rule: Rule, callback: impl FnOnce()) {
-    /// Ends the rule also where the function throws an exception.
+    /// Ends the rule, even if the function throws an exception.
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
@@ -28,7 +28,10 @@ pub fn inside(rule: Rule, callback: impl FnOnce()) {
     callback();
 }
 
-/// Checks a call; `takes_events` is whether it takes or acknowledges events. Returns why it is refused.
+/// Checks a call. `takes_events` is whether it takes or acknowledges events.
+///
+/// # Errors
+/// Returns the reason if the call is refused.
 pub(super) fn check(takes_events: bool) -> Result<(), &'static str> {
     Err(match INSIDE.try_with(Cell::get).unwrap_or(None) {
         None => return Ok(()),

@@ -2,7 +2,7 @@ use opscope_border::Room;
 
 use super::{Failure, Status};
 
-/// What messages call the memory for an answer.
+/// The name in messages for the memory that a result is written to.
 pub const THE_BUFFER: &str = "the buffer";
 
 /// Writes text with a NUL at its end.

@@ -93,7 +93,7 @@ fn switch(handle: u64, enabled: bool) -> Result<(), Failure> {
     })
 }
 
-/// Calls a function with a handle, or with each one that there is.
+/// Calls a function with a handle, or with all handles if it is `ALL_USER`.
 fn of_each(handle: u64, each: impl Fn(&Session, u64) -> Result<(), Failure>) -> Result<(), Failure> {
     let session = current()?;
     if handle != ALL_USER {

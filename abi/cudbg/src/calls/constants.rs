@@ -1,4 +1,4 @@
-//! What is the same for all devices, warps and lanes here.
+//! Functions whose results are the same for all devices, warps and lanes.
 
 use opscope_border::{ItemsOut, Out, in_table};
 
@@ -14,7 +14,7 @@ use super::encode::ONE;
 
 const ZERO: Dim3 = Dim3 { x: 0, y: 0, z: 0 };
 
-/// Functions that return a constant: of a device, a warp or a lane.
+/// Defines functions that return a constant for a device, a warp or a lane.
 macro_rules! constant {
     (of device: $($function:ident: $type:ty = $value:expr;)*) => {
         $(

@@ -19,7 +19,8 @@ pub fn resume_device(dev: u32) -> Result<(), Failure> {
     Ok(device(dev)?.resume_all()?)
 }
 
-/// With a number other than 0 it does not wait: an event follows for clients that asked for such events.
+/// If `non_blocking` is not 0, this does not wait. Clients that asked for suspend events then receive one when the
+/// device is suspended.
 #[in_table]
 pub fn suspend_all_devices(non_blocking: u32) -> Result<(), Failure> {
     let session = current()?;
@@ -107,8 +108,8 @@ pub fn resume_warps_until_pc(dev: u32, sm: u32, mask: u64, pc: u64, flags: u32) 
     until(dev, sm, mask, pc)
 }
 
-/// Steps runs until they are at an instruction, at a breakpoint, or behind it: it may be one of an operator that the engine
-/// executes as a part of another one.
+/// Steps runs until they are at the instruction `pc`, at a breakpoint, or past `pc`. A run may skip `pc` if the engine
+/// executes that operator as part of another one.
 fn until(dev: u32, sm: u32, mask: u64, pc: u64) -> Result<(), Failure> {
     let session = device(dev)?;
     multiprocessor(&session, sm)?;
@@ -136,7 +137,7 @@ fn until(dev: u32, sm: u32, mask: u64, pc: u64) -> Result<(), Failure> {
         while let Some((event, stop)) = still_stopped(&session, wp, &first)
             && stop.address < pc
         {
-            // A breakpoint where it begins is not hit again.
+            // A breakpoint at the instruction where the run started is not hit again.
             let stepped = match stop.address == first.address {
                 true => session.step(event, &stop),
                 false => session.step_or_hit(event, &stop),
@@ -150,13 +151,14 @@ fn until(dev: u32, sm: u32, mask: u64, pc: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns where a run is stopped now. If it has ended, its warp may be that of the next one.
+/// Returns where a run is stopped now. `None` if it is not stopped, or has ended: its warp may then be that of another
+/// run.
 fn still_stopped(session: &Session, wp: u32, first: &Stop) -> Option<(Sequence, Stop)> {
     let stopped = warp(&mut session.state(), 0, wp, session);
     stopped.ok().filter(|(_, stop)| stop.run == first.run)
 }
 
-/// Checks that a call is to wait until it is done.
+/// Checks that the flags of a call ask it to wait until it is done.
 fn blocks(flags: u32) -> Result<(), Failure> {
     if flags & step::NON_BLOCKING != 0 {
         let text = "a step always waits until it is done; do not ask for NON_BLOCKING";

@@ -1,4 +1,4 @@
-//! The device: its names, its shape, and its state in one piece.
+//! The device: its names, its sizes, and its whole state in one answer.
 
 use opscope_border::{ItemsOut, Out, Unpadded, in_table};
 
@@ -10,10 +10,10 @@ use crate::layout::numbers::attribute;
 use crate::layout::zeroed;
 use crate::session::{State, Stop, current, require_suspended};
 
-/// Clients infer from the number that an instruction has 16 bytes.
+/// The type of multiprocessors. From its number, clients infer that an instruction has 16 bytes.
 const SM_TYPE: &str = "sm_75";
 
-/// Functions that return a text of the device.
+/// Defines functions that return a text about the device.
 macro_rules! texts {
     ($($function:ident: $text:expr;)*) => {
         $(
@@ -40,7 +40,7 @@ pub fn get_num_devices(count: Out<'_, u32>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As many as there were runs that were stopped at the same time, and at least one.
+/// Returns the largest number of runs that were stopped at the same time so far, and at least 1.
 #[in_table]
 pub fn get_num_warps(dev: u32, count: Out<'_, u32>) -> Result<(), Failure> {
     let session = device(dev)?;
@@ -48,14 +48,14 @@ pub fn get_num_warps(dev: u32, count: Out<'_, u32>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Attributes of a warp with their sizes, and the revision that they came with.
+/// The attributes of a warp that are sent: each with its size in bytes, and the revision that introduced it.
 const WARP_ATTRIBUTES: [(usize, u32, u32); 3] = [
     (attribute::WARP_EXCEPTION, 4, 0),
     (attribute::WARP_ERROR_PC, 8, 0),
     (attribute::WARP_HIT_BREAKPOINT_HANDLE, 8, 180),
 ];
 
-/// How many bytes a mask of multiprocessors or warps has.
+/// The size in bytes of a mask of multiprocessors or warps.
 const MASK: u32 = 8;
 
 #[in_table]
@@ -125,7 +125,7 @@ fn is_known(bit: usize, revision: u32) -> bool {
     revision >= since
 }
 
-/// Returns the whole state of the device: it, its multiprocessor, and each warp with its lane.
+/// Returns the whole state of the device, encoded: the device, its multiprocessor, and each warp with its lane.
 fn describe(state: &State, revision: u32) -> Vec<u8> {
     let mut stops: Vec<&Stop> = state.stops().map(|(_, stop)| stop).collect();
     stops.sort_by_key(|stop| stop.warp);

@@ -1,4 +1,4 @@
-//! An event in the structure of each generation. What a generation's structure has no room for is left out.
+//! Converts an event to the structure of each generation. Fields that a generation's structure lacks are left out.
 
 use std::ffi::c_char;
 
@@ -26,7 +26,7 @@ pub trait Structure: Layout {
 /// Every grid is one block, and every block one thread.
 pub const ONE: Dim3 = Dim3 { x: 1, y: 1, z: 1 };
 
-/// Returns the number of a dispatch's operator, which is its address.
+/// Returns the handle of a dispatch's function, which is the address of its operator.
 pub fn function(grid: &Grid) -> u64 {
     addresses::operator(grid.model, grid.operator, Moment::Before)
 }
@@ -252,7 +252,7 @@ impl Structure for Event60 {
     }
 }
 
-/// Returns whether an event is one of the four that tell of a context.
+/// Returns whether an event is one of the four about a context.
 fn is_of_context(event: &Event) -> bool {
     matches!(event.case, Case::ContextCreate | Case::ContextDestroy | Case::ContextPush | Case::ContextPop)
 }

@@ -1,4 +1,4 @@
-//! Events: taken out of the queues, and acknowledged.
+//! Events: taking them out of the queues, and acknowledging them.
 
 use opscope_border::{In, Out, in_table};
 
@@ -13,7 +13,7 @@ use crate::layout::event55::Event55;
 use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
 use crate::session::current;
 
-/// Functions that take the next event out of a queue.
+/// Defines functions that take the next event out of a queue.
 macro_rules! next_event {
     ($($function:ident: $queue:ident, $structure:ty;)*) => {
         $(
@@ -89,7 +89,7 @@ fn next<S: Structure>(queue: u32, event: Out<'_, S>) -> Result<(), Failure> {
             Ok(())
         }
         None => {
-            // Some clients look at the kind only. It is the first field in all generations.
+            // Some clients read only the kind. It is the first field in all generations.
             place.write_head(Kind::Invalid as u32);
             Err(Failure::new(Status::NoEventAvailable, "no event waits in this queue"))
         }

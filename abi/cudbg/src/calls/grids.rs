@@ -11,7 +11,7 @@ use crate::layout::numbers::{GridStatus, KernelOrigin, KernelType};
 use crate::layout::{beginning_of, zeroed};
 use crate::session::{Grid, State, handle};
 
-/// Functions that return what is known of a grid: as many bytes as a generation has.
+/// Defines functions that return the description of a grid: the bytes that a generation's structure has.
 macro_rules! grid_info {
     ($($function:ident: $bytes:expr;)*) => {
         $(

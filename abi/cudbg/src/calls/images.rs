@@ -1,4 +1,4 @@
-//! The images of models, and what is in them.
+//! The images of models, their functions and their instructions.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ pub fn get_elf_image_by_handle(
     Ok(buffer.write_all(image, THE_BUFFER)?)
 }
 
-/// Functions that return the image of a warp's model. It is valid until the model is unloaded, and longer.
+/// Defines functions that return the image of a warp's model. The image lives at least until the model is unloaded and
+/// the client has acknowledged that.
 macro_rules! image_of_warp {
     ($($function:ident: $size:ty;)*) => {
         $(
@@ -132,7 +133,7 @@ pub fn lookup_device_code_symbol(name: Text<'_>, found: Out<'_, bool>, address: 
     Ok(())
 }
 
-/// The text of an instruction says which operator it is before or after.
+/// The text of an instruction names its operator, and whether the instruction is before or after it.
 #[in_table]
 pub fn disassemble(
     dev: u32,
@@ -149,7 +150,7 @@ pub fn disassemble(
     let module = state.modules.get(&code.model).ok_or_else(nowhere)?;
     let operator = module.graph.operators.get(code.operator as usize).ok_or_else(nowhere)?;
     let line = ascii(&format!("{} {} {}", code.moment, operator.op_type, operator.name));
-    // A client may ask for the size alone. A text is cut where there is no room for more.
+    // A client may ask only for the size. A text that does not fit is cut.
     if room > 0 {
         write_text(&line[..line.len().min(room as usize - 1)], to)?;
     }

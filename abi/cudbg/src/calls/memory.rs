@@ -22,7 +22,7 @@ pub fn write_global_memory(address: u64, #[counted_by(size)] buffer: Bytes<'_>, 
     write(&*current()?, address, buffer, None)
 }
 
-/// Of a device. Constant memory is not apart from the other.
+/// Reads memory of a device. Constant memory is the same as global memory.
 #[in_table]
 pub fn read_device_memory(
     dev: u32,
@@ -43,7 +43,7 @@ pub fn write_device_memory(
     write(&*device(dev)?, address, buffer, None)
 }
 
-/// As a lane sees it: of its run, if it is stopped.
+/// Reads memory as a lane sees it: the tensors of its run, if a run is stopped there.
 #[in_table]
 pub fn read_generic_memory(
     dev: u32,
@@ -72,7 +72,8 @@ pub fn write_generic_memory(
     write(&session, address, buffer, warp)
 }
 
-/// Returns the session and the warp of a lane, if a run is stopped there. Otherwise the address alone decides.
+/// Returns the session, and the warp of a lane if a run is stopped in it. Without a warp, the address alone selects the
+/// tensor.
 fn of_lane(dev: u32, sm: u32, wp: u32, ln: u32) -> Result<(Arc<Session>, Option<u32>), Failure> {
     let session = device(dev)?;
     multiprocessor(&session, sm)?;

@@ -1,4 +1,4 @@
-//! The functions of the table, each folder or file a group of them.
+//! The functions of the table. Each file has a group of them.
 
 mod breakpoints;
 mod constants;

@@ -29,7 +29,7 @@ pub fn multiprocessor(session: &Session, sm: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many lanes a warp has: debuggers have tables of so many. A run is in lane 0, and the others never have work.
+/// The number of lanes of a warp, which debuggers rely on. A run is in lane 0; the other lanes are never active.
 pub const LANES: u32 = 32;
 
 /// Checks the number of a lane.
@@ -41,7 +41,10 @@ pub fn lane(session: &Session, ln: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns where a warp is stopped, with the event of the program that it waits at.
+/// Returns where a warp is stopped, and the program's event at which its thread waits.
+///
+/// # Errors
+/// Returns an error if there is no such multiprocessor, the device runs, or no run is stopped in the warp.
 pub fn warp(state: &mut State, sm: u32, wp: u32, session: &Session) -> Result<(Sequence, Stop), Failure> {
     multiprocessor(session, sm)?;
     require_suspended(state)?;
@@ -74,7 +77,7 @@ pub fn with_lane<R>(
     })
 }
 
-/// The failure of an index that does not exist. Clients since 13.0 get one code for all.
+/// Returns the failure for an index that does not exist. Clients since 13.0 get the same code for all kinds of indices.
 fn bad_index(session: &Session, code: Status, text: String) -> Failure {
     Failure::new(if session.options.version.is_13() { Status::InvalidArgs } else { code }, text)
 }

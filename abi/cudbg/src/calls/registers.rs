@@ -1,12 +1,12 @@
-//! Registers: an operator has none. Debuggers read some at every stop, and get zeros.
+//! Registers. An operator has none, but debuggers read some at every stop, so they get zeros.
 
 use opscope_border::{ItemsOut, Out, Room, in_table};
 
 use super::place::{device, with_lane};
 use crate::border::{Failure, Status};
 
-/// How many a lane has: all that an instruction can name. cuda-gdb 12.4 looks names up among these before it comes to `pc`, and ends
-/// with an internal error where one that it counts with is missing.
+/// The number of registers of a lane: all that an instruction can name. cuda-gdb 12.4 searches these for a name before
+/// it tries `pc`, and fails with an internal error if one that it expects is missing.
 pub const REGISTERS: u32 = 256;
 
 #[in_table]

@@ -1,4 +1,4 @@
-//! The session: opened, closed, attached, detached; what it can do; and what went wrong.
+//! The session: opening, closing, detaching, the callback, capabilities, and the texts of failures.
 
 use opscope_border::{InOut, ItemsOut, Out, UserData, in_table};
 
@@ -83,7 +83,7 @@ pub fn get_error_string_ex(
     size: u32,
     needed: Out<'_, u32>,
 ) -> Result<(), Failure> {
-    // Why `initialize` fails can be read, too.
+    // The text can be read even if `initialize` failed.
     if !session::was_tried() {
         current()?;
     }

@@ -15,7 +15,7 @@ use super::encode::ONE;
 
 const ZERO: Dim3 = Dim3 { x: 0, y: 0, z: 0 };
 
-/// Functions that return one value of a warp.
+/// Defines functions that return one value of a warp.
 macro_rules! of_warp {
     ($($function:ident: $type:ty, |$stop:ident| $value:expr;)*) => {
         $(
@@ -44,7 +44,7 @@ of_warp! {
     read_active_lanes: u32, |_stop| 1;
 }
 
-/// Functions that return one value of a lane.
+/// Defines functions that return one value of a lane.
 macro_rules! of_lane {
     ($($function:ident: $type:ty, |$stop:ident| $value:expr;)*) => {
         $(
@@ -118,10 +118,12 @@ pub fn read_device_exception_state80(dev: u32, mask: Out<'_, u64>) -> Result<(),
 
 const THE_MASK: &str = "the mask";
 
-/// The most words of a mask: a bit for each multiprocessor, of which no device has so many.
+/// The largest number of words in a mask, which has a bit for each multiprocessor. No device has that many
+/// multiprocessors.
 const MOST_WORDS: u32 = 1024;
 
-/// The most attributes that are read at once. There are a few, and each may be asked for again.
+/// The largest number of attributes that can be read at once. Only a few exist, but a client may ask for the same one
+/// several times.
 const MOST_PAIRS: u32 = 1024;
 
 #[in_table]
@@ -201,7 +203,7 @@ pub fn get_grid_attributes(
     })
 }
 
-/// Functions that return the state of a warp: as many of its bytes as a generation has.
+/// Defines functions that return the state of a warp: the bytes that a generation's structure has.
 macro_rules! warp_state {
     ($($function:ident: $bytes:expr;)*) => {
         $(
@@ -243,7 +245,7 @@ pub(super) fn exception(stop: &Stop) -> u32 {
     if stop.exception().is_some() { Exception::WarpAssert as u32 } else { Exception::None as u32 }
 }
 
-/// Returns the distance of a stopped run from the beginning of its operator.
+/// Returns the distance in bytes of a stopped run from the beginning of its operator.
 fn program_counter(stop: &Stop) -> u64 {
     stop.address % crate::addresses::OPERATOR_BYTES
 }
@@ -293,7 +295,8 @@ pub fn get_warp_hit_breakpoint(dev: u32, sm: u32, wp: u32, result: Out<'_, u64>)
     Ok(())
 }
 
-/// Functions for call levels of a lane or a warp: there is one level, so no level has a return address.
+/// Defines functions for the call levels of a lane or a warp. There is only one level, so no level has a return
+/// address.
 macro_rules! no_level {
     ($($function:ident ( $($argument:ident),* );)*) => {
         $(

@@ -1,4 +1,4 @@
-//! The debug information: operators are functions on the lines of the listing, tensors are variables. DWARF 4.
+//! The debug information, as DWARF 4. Operators are functions on the lines of the listing, and tensors are variables.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -32,12 +32,12 @@ const GLOBAL: DwAddr = DwAddr(5);
 #[derive(Debug, Clone)]
 pub struct Section<'a> {
     pub bytes: EndianVec<LittleEndian>,
-    /// The addresses in it that depend on where the model is.
+    /// The addresses in it that depend on the model's addresses.
     pub relocations: Vec<Relocation>,
     place: Place<'a>,
 }
 
-/// An address in a section that depends on where the model is.
+/// An address in a section that depends on the model's addresses.
 #[derive(Debug, Clone, Copy)]
 pub struct Relocation {
     pub offset: u64,
@@ -91,7 +91,7 @@ fn describe_unit(unit: &mut Unit, graph: &Graph, listing: &Listing) {
     let directory = without_zeros(listing.directory.as_os_str().as_bytes());
     let entry = unit.get_mut(unit.root());
     entry.set(DW_AT_producer, AttributeValue::String(concat!("opscope ", env!("CARGO_PKG_VERSION")).into()));
-    // C: a debugger must not take the names for those of C++ and demangle them.
+    // The language is C, so that a debugger does not take the names for C++ names and demangle them.
     entry.set(DW_AT_language, AttributeValue::Language(DW_LANG_C99));
     entry.set(DW_AT_name, AttributeValue::String(listing.file.clone().into_bytes()));
     entry.set(DW_AT_comp_dir, AttributeValue::String(directory));
@@ -115,8 +115,8 @@ fn function(unit: &mut Unit, name: &str, file: FileId, index: u32) {
 
     let lines = &mut unit.line_program;
     lines.begin_sequence(Some(begin));
-    // The first row comes twice: debuggers take what lies between the first two rows for a prologue and stop behind it, and
-    // an empty one lets them stop at the function's first address.
+    // The first row is written twice. Debuggers take the code between the first two rows for a prologue, and stop after
+    // it. An empty prologue makes them stop at the function's first address.
     for offset in [0, 0, INSTRUCTION_BYTES] {
         let row = lines.row();
         row.address_offset = offset;
@@ -142,7 +142,7 @@ fn variable(unit: &mut Unit, name: &str, index: u32, of_type: Option<UnitEntryId
     }
 }
 
-/// The types of tensors, each of them once.
+/// The types of tensors that were added, so that each is added only once.
 #[derive(Default)]
 struct Types {
     elements: HashMap<&'static str, UnitEntryId>,
@@ -150,7 +150,8 @@ struct Types {
 }
 
 impl Types {
-    /// Returns the type of a tensor; `None` if its elements have none that debuggers can show.
+    /// Returns the type of a tensor. `None` if debuggers cannot show such elements, or if the file does not say the
+    /// tensor's type and dimensions.
     fn of(&mut self, unit: &mut Unit, value: &Value) -> Option<UnitEntryId> {
         let (name, encoding, bytes) = element(value.dtype?)?;
         let element = *self.elements.entry(name).or_insert_with(|| {
@@ -181,7 +182,7 @@ impl Types {
     }
 }
 
-/// Returns a type of elements as debuggers know it: name, encoding, bytes.
+/// Returns an element type as debuggers know it: its name, its encoding, and its size in bytes.
 fn element(dtype: DType) -> Option<(&'static str, DwAte, u64)> {
     Some(match dtype {
         DType::F16 => ("float16", DW_ATE_float, 2),
@@ -200,7 +201,7 @@ fn element(dtype: DType) -> Option<(&'static str, DwAte, u64)> {
     })
 }
 
-/// Texts of debug information end with a zero.
+/// Returns a text without zero bytes. Texts in debug information end with a zero.
 fn without_zeros(text: &[u8]) -> Vec<u8> {
     text.iter().copied().filter(|byte| *byte != 0).collect()
 }

@@ -1,4 +1,5 @@
-//! The ELF file: a section with a function for each operator, the tensors, and the debug information.
+//! The ELF file. It has a section with a function for each operator, a section for the tensors, and the debug
+//! information.
 
 use gimli::SectionId;
 use object::Endianness;
@@ -16,7 +17,7 @@ use super::place::{Place, Symbol};
 use crate::addresses::{OPERATOR_BYTES, TENSOR_BYTES};
 use crate::graph::Graph;
 
-/// What files for NVIDIA's devices have in their headers.
+/// The ABI in the header of files for NVIDIA's devices.
 const CUDA_ABI: OsAbi = OsAbi(0x33);
 const CUDA_ABI_VERSION: u8 = 7;
 
@@ -29,13 +30,13 @@ const ENTRY: SymbolOther = SymbolOther(0x10);
 /// A 64-bit absolute address with an addend.
 const ABSOLUTE_64: RelocationType = RelocationType(2);
 
-/// The section of an operator by its index: they come first, behind the null section.
+/// The index of the first operator's section. The operators' sections come first, after the null section.
 pub const FIRST_OPERATOR_SECTION: u32 = 1;
 
 /// The section with the names of the operators as the file has them.
 const RAW_NAMES: &str = ".opscope.operators";
 
-/// An operator's instructions: nobody executes them.
+/// An operator's instructions. They are never executed.
 static CODE: [u8; OPERATOR_BYTES as usize] = [0; OPERATOR_BYTES as usize];
 
 /// A section before it is written.
@@ -196,7 +197,7 @@ pub fn write(graph: &Graph, names: &Names, debug: &[(SectionId, Section)], place
 }
 
 impl<'a> Part<'a> {
-    /// A section that debuggers read and no device has.
+    /// Returns a section that debuggers read, and that is not in the device's memory.
     fn plain(name: StringId, bytes: &'a [u8]) -> Self {
         let size = bytes.len() as u64;
         Self { name, kind: SHT_PROGBITS, flags: SectionFlags(0), address: 0, size, align: 1, bytes, offset: 0 }
@@ -208,14 +209,14 @@ fn section_names(names: &Names) -> Vec<String> {
     names.operators.iter().map(|name| format!(".text.{name}")).collect()
 }
 
-/// Returns the names of the operators as the file has them: for each its length in bytes as a little-endian 32-bit number, and
-/// the bytes.
+/// Returns the names of the operators as the file has them. Each name is its length in bytes, as a little-endian 32-bit
+/// number, followed by its bytes.
 fn raw_names(graph: &Graph) -> Vec<u8> {
     let names = graph.operators.iter().map(|operator| operator.name.as_bytes());
     names.flat_map(|name| [&(name.len() as u32).to_le_bytes()[..], name].concat()).collect()
 }
 
-/// Returns the symbol at a place in the symbol table, without the null symbol: operators first, then values.
+/// Returns the symbol at an index of the symbol table, not counting the null symbol. Operators come first, then values.
 fn symbol_of(index: usize, names: &Names) -> Symbol {
     match index.checked_sub(names.operators.len()) {
         None => Symbol::Operator(index as u32),

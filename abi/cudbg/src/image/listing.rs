@@ -1,4 +1,4 @@
-//! The listing: what a debugger shows as the source of a model, with a line for each operator.
+//! The listing: the text that a debugger shows as a model's source code. It has a line for each operator.
 
 use std::fmt::Write;
 use std::fs::{self, DirBuilder};
@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::graph::{Graph, Value};
 
-/// How many characters of a name and how many slots a line has at most.
+/// A line has at most this many characters of a name, and this many inputs and outputs.
 const MOST_NAME: usize = 200;
 const MOST_SLOTS: usize = 64;
 
@@ -20,14 +20,14 @@ const MOST_SLOTS: usize = 64;
 #[derive(Debug)]
 pub struct Listing {
     pub text: String,
-    /// The directory that it is in.
+    /// The directory of its file.
     pub directory: PathBuf,
-    /// The file's name, which depends on the text: another text is another file.
+    /// The file's name. It contains a hash of the text, so different texts are in different files.
     pub file: String,
 }
 
 impl Listing {
-    /// Lists a graph.
+    /// Makes the listing of a graph. Does not write it.
     pub fn new(graph: &Graph, directory: PathBuf) -> Self {
         let mut text = String::new();
         for (index, operator) in graph.operators.iter().enumerate() {
@@ -44,10 +44,11 @@ impl Listing {
         Self { text, directory, file }
     }
 
-    /// Writes the file, unless it is there. The directory is made if it is missing, and then for its user alone.
+    /// Writes the file, unless it exists. Makes the directory if it does not exist; only its user can access it then.
     ///
     /// # Errors
-    /// Those of the file system, and a directory that other users can write to.
+    /// Returns an error of the file system, or an error if the directory is a link, belongs to another user, or can be
+    /// written to by other users.
     pub fn write(&self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         check_owner(&self.directory)?;
@@ -61,7 +62,8 @@ impl Listing {
     }
 }
 
-/// Returns where listings are written: `OPSCOPE_LISTINGS`, or `opscope/listings` in the user's cache.
+/// Returns the directory for listings: `OPSCOPE_LISTINGS` if it is an absolute path, or `opscope/listings` in the
+/// user's cache.
 pub fn directory() -> PathBuf {
     let variable =
         |name: &str| std::env::var_os(name).filter(|value| Path::new(value).is_absolute()).map(PathBuf::from);
@@ -71,7 +73,7 @@ pub fn directory() -> PathBuf {
     variable("OPSCOPE_LISTINGS").unwrap_or_else(own)
 }
 
-/// Refuses a directory in which another user could put a file of that name.
+/// Checks that no other user can write a file to this directory.
 fn check_owner(directory: &Path) -> io::Result<()> {
     let found = directory.symlink_metadata()?;
     if found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {
@@ -105,7 +107,7 @@ fn tensor(line: &mut String, value: &Value) {
     }
 }
 
-/// Returns text of the file, printable in one line.
+/// Returns a text of the model's file, shortened, and printable on one line.
 fn shown(text: &str) -> String {
     let end = text.char_indices().nth(MOST_NAME).map_or(text.len(), |(end, _)| end);
     let dots = if end < text.len() { "..." } else { "" };

@@ -1,5 +1,5 @@
-//! The image of a model: the ELF file that a debugger reads its operators from. Each operator is a function on its line of a
-//! listing, each value a variable.
+//! The image of a model: the ELF file from which a debugger reads its operators. Each operator is a function on its own
+//! line of a listing, and each value is a variable.
 
 mod dwarf;
 mod elf;
@@ -15,28 +15,29 @@ pub use listing::{Listing, directory as listing_directory};
 use names::Names;
 use place::Place;
 
-/// The image of a model, as it is before and after its addresses are decided. Both have the same size.
+/// The image of a model in two forms of the same size: with the model's addresses, and with relocations.
 #[derive(Debug)]
 pub struct Image {
-    /// With the addresses of the model's operators and values.
+    /// The image with the addresses of the model's operators and values.
     pub relocated: Vec<u8>,
-    /// With addresses that are distances in sections, and relocations for them.
+    /// The image with addresses relative to the beginnings of sections, and with relocations for them.
     pub non_relocated: Vec<u8>,
-    /// The listing that both refer to.
+    /// The listing that both forms refer to.
     pub listing: Listing,
     names: Names,
 }
 
-/// Why there is no image: it would be too large for its format.
+/// A model has no image, because it is too large for the format.
 #[derive(Debug, thiserror::Error)]
 #[error("it has no image: {0}")]
 pub struct ImageError(String);
 
 impl Image {
-    /// Makes the image of a model that has its addresses. `directory` is where the listing is to be found.
+    /// Makes the image of a model, which must have its addresses. `directory` is the directory of the listing; nothing
+    /// is written there.
     ///
     /// # Errors
-    /// A model that is too large for an ELF file.
+    /// Returns an error if the model is too large for an ELF file.
     pub fn new(graph: &Graph, addresses: &Addresses, directory: PathBuf) -> Result<Self, ImageError> {
         let names = Names::new(graph);
         let listing = Listing::new(graph, directory);
@@ -47,7 +48,7 @@ impl Image {
         };
         let mut relocated = image(Place::Relocated(addresses, graph.model))?;
         let non_relocated = image(Place::NonRelocated)?;
-        // A debugger learns one size for both. The other one is larger by its relocations.
+        // A debugger gets one size for both forms. The form with relocations is larger.
         relocated.resize(non_relocated.len(), 0);
         Ok(Self { relocated, non_relocated, listing, names })
     }

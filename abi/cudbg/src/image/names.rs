@@ -1,23 +1,24 @@
-//! The names of symbols: those of the file, in a form that debuggers can parse.
+//! The names of symbols: the names in the file, in a form that debuggers can parse.
 
 use std::collections::HashSet;
 
 use crate::graph::Graph;
 
-/// How many bytes a name has at most. Longer ones are cut.
+/// How many bytes of a name are kept. The rest is cut off.
 const MOST: usize = 512;
 
 /// The symbols of a model. No two are the same.
 #[derive(Debug)]
 pub struct Names {
-    /// Those of the operators by index.
+    /// The symbols of the operators by index.
     pub operators: Vec<String>,
-    /// Those of the values by index.
+    /// The symbols of the values by index.
     pub values: Vec<String>,
 }
 
 impl Names {
-    /// Names the operators and values of a graph. A name of the file is kept if every debugger can parse it.
+    /// Returns symbols for the operators and values of a graph. A name of the file is kept unchanged if every debugger
+    /// can parse it.
     pub fn new(graph: &Graph) -> Self {
         let mut taken = HashSet::new();
         let operators = graph.operators.iter().enumerate();
@@ -34,10 +35,10 @@ impl Names {
     }
 }
 
-/// Returns the symbol of a name that no other name has.
+/// Returns a symbol for a name. It differs from all that are taken.
 fn unique(taken: &mut HashSet<String>, name: &str, kind: &str, index: usize) -> String {
     let plain = plain(name);
-    // A debugger takes a number for a line.
+    // A name must not begin with a digit, because a debugger takes a number for a line.
     let named = match plain.starts_with(|first: char| first.is_ascii_alphabetic() || "_/".contains(first)) {
         true => plain,
         false if plain.is_empty() => format!("{kind}_{index}"),
@@ -52,7 +53,8 @@ fn unique(taken: &mut HashSet<String>, name: &str, kind: &str, index: usize) -> 
     symbol
 }
 
-/// Replaces what the parsers of debuggers would stumble over: spaces, colons, brackets, quotes, and whatever is not ASCII.
+/// Replaces characters that the parsers of debuggers cannot read in a name, such as spaces, colons, brackets, quotes,
+/// and all that are not ASCII.
 fn plain(name: &str) -> String {
     let allowed = |sign: char| sign.is_ascii_alphanumeric() || "_./$".contains(sign);
     name.chars().map(|sign| if allowed(sign) { sign } else { '_' }).take(MOST).collect()

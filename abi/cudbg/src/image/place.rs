@@ -1,4 +1,4 @@
-//! Where the operators and values of an image are.
+//! The addresses of an image's operators and values.
 
 use gimli::write::Address;
 use opscope_debug::{ModelId, Moment};
@@ -12,17 +12,17 @@ pub enum Symbol {
     Value(u32),
 }
 
-/// What the addresses in an image are.
+/// The kind of addresses in an image.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'a> {
-    /// Those that debuggers see.
+    /// The addresses that debuggers see.
     Relocated(&'a Addresses, ModelId),
-    /// Distances from the beginnings of sections, with relocations.
+    /// Addresses relative to the beginnings of sections, with relocations.
     NonRelocated,
 }
 
 impl Place<'_> {
-    /// Returns a symbol's address; `None` where it is not decided.
+    /// Returns a symbol's address; `None` if it needs a relocation.
     pub fn of(&self, symbol: Symbol) -> Option<u64> {
         match (*self, symbol) {
             (Place::NonRelocated, _) => None,
@@ -35,7 +35,7 @@ impl Place<'_> {
 }
 
 impl Symbol {
-    /// Returns the symbol as an address in debug information.
+    /// Returns the address of the symbol, for debug information.
     pub fn address(self) -> Address {
         let symbol = match self {
             Symbol::Operator(index) => 2 * index as usize,
@@ -46,7 +46,7 @@ impl Symbol {
 }
 
 impl From<usize> for Symbol {
-    /// Reads the number of an [address](Symbol::address).
+    /// Returns the symbol for the number in an [address](Symbol::address).
     fn from(number: usize) -> Self {
         let index = (number / 2) as u32;
         if number.is_multiple_of(2) { Symbol::Operator(index) } else { Symbol::Value(index) }

@@ -2,14 +2,14 @@ use opscope_border::UserData;
 
 use super::layout;
 
-/// What a callback since CUDA 3.2 gets.
+/// The argument of a callback since CUDA 3.2.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CallbackData40 {
     pub tid: u32,
 }
 
-/// What a callback since CUDA 4.1 gets.
+/// The argument of a callback since CUDA 4.1.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CallbackData41 {
@@ -17,7 +17,7 @@ pub struct CallbackData41 {
     pub timeout: u32,
 }
 
-/// What a callback since CUDA 13.0 gets.
+/// The argument of a callback since CUDA 13.0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CallbackData {

@@ -11,7 +11,7 @@ pub struct DeviceInfo {
     pub device_attribute_flags: u32,
 }
 
-/// A multiprocessor, there.
+/// A multiprocessor, in the answer to `getDeviceInfo`.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct SmInfo {
@@ -20,7 +20,7 @@ pub struct SmInfo {
     pub sm_attribute_flags: u32,
 }
 
-/// A warp, there.
+/// A warp, in the answer to `getDeviceInfo`.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct WarpInfo {
@@ -32,14 +32,14 @@ pub struct WarpInfo {
     pub warp_attribute_flags: u32,
 }
 
-/// A lane, there.
+/// A lane, in the answer to `getDeviceInfo`.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct LaneInfo {
     pub virtual_pc: u64,
 }
 
-/// How large that answer and its parts are.
+/// The sizes in bytes of the answer to `getDeviceInfo` and of its parts.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct DeviceInfoSizes {

@@ -11,7 +11,7 @@ pub struct Event {
     pub cases: Cases,
 }
 
-/// What an event has beside its kind.
+/// The content of an event, which depends on its kind.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub union Cases {
@@ -30,7 +30,7 @@ pub union Cases {
     pub cuda_logs_ruleset_changed: CudaLogsRulesetChanged,
 }
 
-/// A model was loaded, and its image is there.
+/// A model was loaded, and its image can be read.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct ElfImageLoaded {
@@ -84,7 +84,7 @@ pub struct KernelFinished {
     pub grid_id: u64,
 }
 
-/// A run begins, is over, was prepared, or is released.
+/// A run began or ended, or a model was loaded or unloaded.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct Context {
@@ -132,7 +132,7 @@ pub struct SingleStepComplete {
     pub step_type: u32,
 }
 
-/// Other rules apply to logs.
+/// The rules for logs have changed.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct CudaLogsRulesetChanged {
@@ -164,5 +164,5 @@ layout!(
     cases.single_step_complete.step_type @ 52, cases.cuda_logs_ruleset_changed.ruleset_index @ 4
 );
 
-// SAFETY: an event is made of zeros by `zeroed`, and no case that is written over them has padding.
+// SAFETY: `zeroed` initializes all bytes of an event, and no case that is written to it has padding.
 unsafe impl Unpadded for Event {}

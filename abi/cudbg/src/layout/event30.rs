@@ -10,7 +10,7 @@ pub struct Event30 {
     pub cases: Cases,
 }
 
-/// What an event has beside its kind.
+/// The content of an event, which depends on its kind.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Cases {
@@ -19,7 +19,7 @@ pub union Cases {
     pub kernel_finished: KernelFinished,
 }
 
-/// A model was loaded, and its image is there.
+/// A model was loaded, and its image can be read.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ElfImageLoaded {

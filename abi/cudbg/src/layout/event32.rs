@@ -10,7 +10,7 @@ pub struct Event32 {
     pub cases: Cases,
 }
 
-/// What an event has beside its kind.
+/// The content of an event, which depends on its kind.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Cases {
@@ -23,7 +23,7 @@ pub union Cases {
     pub context_destroy: Context,
 }
 
-/// A model was loaded, and its image is there.
+/// A model was loaded, and its image can be read.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ElfImageLoaded {
@@ -61,7 +61,7 @@ pub struct KernelFinished {
     pub function_entry: u64,
 }
 
-/// A run begins, is over, was prepared, or is released.
+/// A run began or ended, or a model was loaded or unloaded.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Context {

@@ -12,7 +12,7 @@ pub struct Event42 {
     pub cases: Cases,
 }
 
-/// What an event has beside its kind.
+/// The content of an event, which depends on its kind.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Cases {
@@ -25,7 +25,7 @@ pub union Cases {
     pub context_destroy: Context,
 }
 
-/// A model was loaded, and its image is there.
+/// A model was loaded, and its image can be read.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ElfImageLoaded {

@@ -12,7 +12,7 @@ pub struct Event55 {
     pub cases: Cases,
 }
 
-/// What an event has beside its kind.
+/// The content of an event, which depends on its kind.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Cases {

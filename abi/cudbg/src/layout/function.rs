@@ -1,6 +1,6 @@
 use std::ffi::c_void;
 
-/// An entry of the table: a function, whose signature its clients have from the header.
+/// An entry of the table: a function. Clients know its signature from the header.
 #[repr(transparent)]
 pub struct Function(*const c_void);
 

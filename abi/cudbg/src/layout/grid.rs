@@ -3,7 +3,7 @@ use opscope_border::unpadded;
 use super::dimensions::Dim3;
 use super::layout;
 
-/// A dispatch of an operator. The older generations are its beginnings.
+/// A dispatch of an operator. The structures of older generations are its first bytes.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct GridInfo {
@@ -47,9 +47,9 @@ unpadded!(GridInfo {
 });
 
 impl GridInfo {
-    /// How many bytes the generation of CUDA 5.5 has.
+    /// The size in bytes of the structure of CUDA 5.5.
     pub const BYTES_55: usize = 88;
-    /// How many bytes that of CUDA 12.0 has.
+    /// The size in bytes of the structure of CUDA 12.0.
     pub const BYTES_120: usize = 100;
 }
 

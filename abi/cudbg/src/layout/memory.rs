@@ -8,7 +8,7 @@ pub struct MemoryInfo {
     pub size: u64,
 }
 
-/// A section of an image, and where it is.
+/// A section of an image, and its address.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct LoadedFunctionInfo {

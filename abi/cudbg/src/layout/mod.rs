@@ -1,5 +1,5 @@
-//! The structures that debuggers read and write, and the numbers in them. [`zeroed`] makes one
-//! of zeros, to be filled.
+//! The structures that debuggers read and write, and the numbers in them. [`zeroed`] makes a structure of zeros, to be
+//! filled in.
 
 pub mod callback;
 pub mod device;
@@ -20,10 +20,10 @@ use std::mem::MaybeUninit;
 
 use opscope_border::Unpadded;
 
-/// A structure of the interface, of numbers and pointers only.
+/// A structure of the interface, which consists of numbers and pointers.
 ///
 /// # Safety
-/// All bytes 0 are a value of it.
+/// The type is valid if all of its bytes are 0.
 pub unsafe trait Layout: Copy {}
 
 // SAFETY: zero is a number.
@@ -36,7 +36,7 @@ unsafe impl Layout for bool {}
 // SAFETY: zero is a number.
 unsafe impl<const BYTES: usize> Layout for [u8; BYTES] {}
 
-/// Returns the bytes that a structure begins with, which are those of an older generation.
+/// Returns the first bytes of a structure, which are the structure of an older generation.
 pub fn beginning_of<T: Unpadded, const BYTES: usize>(structure: &T) -> [u8; BYTES] {
     const { assert!(BYTES <= size_of::<T>()) };
     *structure.as_bytes().first_chunk().expect("the structure is longer")
@@ -44,7 +44,7 @@ pub fn beginning_of<T: Unpadded, const BYTES: usize>(structure: &T) -> [u8; BYTE
 
 /// Returns a structure of zeros.
 pub fn zeroed<T: Layout>() -> T {
-    // SAFETY: `Layout` says so.
+    // SAFETY: the implementor of `Layout` guarantees that zero is valid.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 

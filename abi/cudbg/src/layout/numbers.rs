@@ -1,9 +1,9 @@
-//! The numbers of the interface: what calls return, kinds of events, and what structures have in their fields.
+//! The numbers of the interface: the codes that calls return, the kinds of events, and values of fields.
 
-// All numbers of an enumeration are here, also those that this library never has occasion for.
+// Enumerations are complete, including numbers that this library never uses.
 #![allow(dead_code)]
 
-/// What a call returns.
+/// The code that a call returns.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -95,12 +95,12 @@ pub enum QueueType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exception {
     None = 0,
-    /// The one that every generation has and that debuggers continue from.
+    /// The exception that every generation has, and after which debuggers can continue.
     WarpAssert = 12,
     Unknown = !0,
 }
 
-/// How far a grid is.
+/// The state of a grid.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GridStatus {
@@ -112,7 +112,7 @@ pub enum GridStatus {
     Undetermined = 5,
 }
 
-/// Whose a kernel is.
+/// Who launches a kernel.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelType {
@@ -121,7 +121,7 @@ pub enum KernelType {
     Application = 2,
 }
 
-/// From where a grid was launched.
+/// Where a grid was launched.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelOrigin {
@@ -153,7 +153,7 @@ pub enum ElfImageType {
     Relocated = 1,
 }
 
-/// Which code address is looked for, from another one.
+/// Which code address is wanted, relative to a given one.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressAdjustment {
@@ -162,7 +162,7 @@ pub enum AddressAdjustment {
     Next = 2,
 }
 
-/// What a step was that did not block.
+/// The kind of a step that did not block.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SingleStepType {
@@ -171,7 +171,7 @@ pub enum SingleStepType {
     ResumeWarpsUntilPc = 2,
 }
 
-/// Bits of what a client asks for, and of what there is.
+/// Bits for the capabilities that a client asks for, or that this library has.
 pub mod capability {
     pub const LAZY_FUNCTION_LOADING: u32 = 1 << 0;
     pub const SUSPEND_EVENTS: u32 = 1 << 1;
@@ -183,17 +183,17 @@ pub mod capability {
     pub const BREAK_ON_LAUNCH: u32 = 1 << 7;
 }
 
-/// Bits of how a warp steps.
+/// Flags of a step.
 pub mod step {
     pub const NO_STEP_OVER_WARP_BARRIERS: u32 = 1 << 0;
     pub const NON_BLOCKING: u32 = 1 << 1;
 }
 
-/// Handles of breakpoints that are no single ones.
+/// Special handles of breakpoints.
 pub mod breakpoint {
     pub const INVALID: u64 = 0;
     pub const TRAP: u64 = !0;
-    /// One that `setBreakpoint` has set.
+    /// A breakpoint that `setBreakpoint` has set.
     pub const LEGACY: u64 = !0 - 1;
     /// A step.
     pub const INTERNAL: u64 = !0 - 2;

@@ -12,7 +12,7 @@ pub struct LaneState {
     pub exception: u32,
 }
 
-/// A warp. The older generations are its beginnings.
+/// A warp. The structures of older generations are its first bytes.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct WarpState {
@@ -30,7 +30,7 @@ pub struct WarpState {
     pub in_syscall_lanes: u32,
 }
 
-/// What a warp occupies.
+/// The resources that a warp occupies.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct WarpResources {
@@ -64,11 +64,11 @@ unpadded!(WarpState {
 unpadded!(WarpResources { shared_mem_size, num_registers });
 
 impl WarpState {
-    /// How many bytes the generation of CUDA 6.0 has.
+    /// The size in bytes of the structure of CUDA 6.0.
     pub const BYTES_60: usize = 808;
-    /// How many bytes that of CUDA 12.0 has.
+    /// The size in bytes of the structure of CUDA 12.0.
     pub const BYTES_120: usize = 820;
-    /// How many bytes that of CUDA 12.7 has.
+    /// The size in bytes of the structure of CUDA 12.7.
     pub const BYTES_127: usize = 848;
 }
 

@@ -1,5 +1,5 @@
-//! What the server answers: each command is a function of the table. An answer has all its outputs also where the function failed,
-//! as a debugger reads them before it looks at the result.
+//! The server's answers. Each command is a function of the table. An answer has all outputs even if the function
+//! failed, because a debugger reads them before it looks at the result.
 
 use opscope_border::{Answer, Bytes, ItemsOut};
 
@@ -16,7 +16,7 @@ use crate::layout::warp::{WarpResources, WarpState};
 use crate::layout::zeroed;
 use crate::version::{MAJOR, MINOR, REVISION, request as request_version};
 
-/// Calls a function of the table whose outputs come last, and answers with them.
+/// Calls a function of the table whose outputs are its last parameters, and answers with them.
 macro_rules! outputs {
     ($function:ident($($argument:expr),*), $($output:ident: $type:ty),+) => {{
         $(let mut $output: $type = zeroed();)+
@@ -25,16 +25,17 @@ macro_rules! outputs {
     }};
 }
 
-/// Calls a function of the table that writes to a buffer, which is given with the count of elements that fit. Returns all of it.
+/// Calls a function of the table with a buffer to write to and the number of elements that fit into it. Returns the
+/// whole buffer.
 #[allow(unsafe_code, reason = "a buffer is passed as C passes one")]
 fn filled<T>(mut bytes: Vec<u8>, call: impl FnOnce(ItemsOut<'_, T>, u32) -> Status) -> (Status, Vec<u8>) {
     let count = (bytes.len() / size_of::<T>()) as u32;
-    // SAFETY: the buffer has room for so many, and each caller passes the count along with it.
+    // SAFETY: this many elements fit into the buffer, and each caller passes the count along with it.
     let status = call(unsafe { ItemsOut::from_ptr(bytes.as_mut_ptr().cast()) }, count);
     (status, bytes)
 }
 
-/// The same, and answers with the buffer.
+/// Does the same as [`filled`], and answers with the buffer.
 fn buffer<T>(bytes: Vec<u8>, call: impl FnOnce(ItemsOut<'_, T>, u32) -> Status) -> Reply {
     let (status, bytes) = filled(bytes, call);
     Reply::new(status).and_bytes(&bytes)
@@ -43,7 +44,8 @@ fn buffer<T>(bytes: Vec<u8>, call: impl FnOnce(ItemsOut<'_, T>, u32) -> Status) 
 /// Answers a command.
 ///
 /// # Errors
-/// Returns an error if its arguments are none of the command, or ask for more than any debugger would.
+/// Returns an error if the request does not have the arguments of the command, or asks for more than any debugger
+/// would.
 pub fn answer(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
     use Command as C;
     Ok(match command {
@@ -58,7 +60,7 @@ pub fn answer(command: Command, request: &mut Request) -> Result<Reply, Malforme
             let size = text.len() as u32 + 1;
             Reply::new(Status::Success).and(&size).and_bytes(text.as_bytes()).and_bytes(&[0])
         }
-        // Notifications go over a pipe of their own.
+        // Notifications have their own pipe.
         C::SetNotifyNewEventCallback => Reply::new(Status::Success),
         C::SuspendDevice => Reply::new(calls::suspend_device(request.u32()?)),
         C::ResumeDevice => Reply::new(calls::resume_device(request.u32()?)),
@@ -291,7 +293,7 @@ fn of_lane(command: Command, [dev, sm, wp, ln]: [u32; 4]) -> Reply {
         Command::ReadLaneException => outputs!(read_lane_exception(dev, sm, wp, ln), exception: u32),
         Command::ReadCallDepth => outputs!(read_call_depth(dev, sm, wp, ln), depth: u32),
         Command::ReadSyscallCallDepth => outputs!(read_syscall_call_depth(dev, sm, wp, ln), depth: u32),
-        // No call is within another one, so no addresses follow.
+        // There are no nested calls, so no addresses follow.
         _ => outputs!(
             read_all_virtual_return_addresses(dev, sm, wp, ln, ItemsOut::NULL, 0),
             depth: u32,
@@ -353,10 +355,11 @@ fn write_memory(command: Command, request: &mut Request) -> Result<Reply, Malfor
     Ok(Reply::new(status))
 }
 
-/// Answers a command for something that no operator has, with outputs of zeros.
+/// Answers a command for something that no operator has. All outputs are zeros.
 fn unsupported(command: Command, request: &mut Request) -> Result<Reply, Malformed> {
     use Command as C;
-    // How many bytes of arguments are before the number of outputs, how many there are without such a number, and the size of each.
+    // The bytes of arguments before the number of outputs; the bytes of outputs that have no such number; the size of
+    // each output.
     let (before, fixed, each) = match command {
         C::ReadCodeMemory => (12, 0, 1),
         C::ReadPinnedMemory => (8, 0, 1),

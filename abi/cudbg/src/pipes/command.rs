@@ -1,8 +1,8 @@
 /// Makes the commands, numbered from 0 in their order.
 macro_rules! commands {
     ($($name:ident)*) => {
-        /// What cuda-gdb asks for. The numbers are its own, and not those of the table: functions that it does not call have none,
-        /// and a later version only adds some at the end.
+        /// The commands of cuda-gdb. They have their own numbers, which are not those of the table: functions that
+        /// cuda-gdb does not call have none. Later versions only add commands at the end.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(clippy::enum_variant_names, reason = "they have the names of the functions of the table")]
         pub enum Command {
@@ -10,7 +10,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// All of them, by their numbers.
+            /// All commands, by their numbers.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };

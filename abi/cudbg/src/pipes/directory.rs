@@ -3,10 +3,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Returns the directory in which a debugger has made the pipes of a session: `cuda-dbg/PID/sessionN` in its temporary directory.
+/// Returns the directory for the pipes of a debugger's session: `cuda-dbg/PID/sessionN` in the debugger's temporary
+/// directory.
 ///
 /// # Errors
-/// Returns an error if there is none.
+/// Returns an error if it does not exist.
 pub fn of_session(debugger: i32, session: i32) -> io::Result<PathBuf> {
     let places = [temporary_of(debugger), env::var_os("TMPDIR"), Some(OsString::from("/tmp"))];
     let within = format!("cuda-dbg/{debugger}/session{session}");
@@ -18,7 +19,8 @@ pub fn of_session(debugger: i32, session: i32) -> io::Result<PathBuf> {
     })
 }
 
-/// Returns the temporary directory that the debugger's environment names: that of the program may name another one.
+/// Returns the temporary directory that the debugger's environment names. This process's environment may name another
+/// one.
 fn temporary_of(debugger: i32) -> Option<OsString> {
     let environment = fs::read(format!("/proc/{debugger}/environ")).ok()?;
     let value = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(b"TMPDIR="))?;
@@ -26,6 +28,6 @@ fn temporary_of(debugger: i32) -> Option<OsString> {
 }
 
 fn is_directory(path: &Path) -> bool {
-    // A link could lead to where somebody else makes pipes.
+    // A link is not followed, because it could lead to another user's directory.
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }

@@ -1,21 +1,22 @@
-//! The messages: `u64 size, u32 version, u32 command, arguments`, and the answer `u64 size, u32 result, outputs`. A size counts the
-//! whole message. Numbers are those of the machine, one behind the other.
+//! The messages. A request is `u64 size, u32 version, u32 command, arguments`, and its answer is `u64 size, u32 result,
+//! outputs`. The size is that of the whole message in bytes. Numbers have the machine's byte order, and there is no
+//! padding.
 
 use opscope_border::Unpadded;
 
 use crate::border::Status;
 
-/// The largest message that is taken, and the most bytes of outputs.
+/// The largest size of a request, and of an answer's outputs, in bytes.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// The bytes before the arguments.
+/// The number of bytes before the arguments.
 const HEAD: u64 = 16;
 
-/// What cannot be a message of a debugger: the connection is of no use any more.
+/// The reason why bytes cannot be a debugger's message. The connection cannot be used after that.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
-/// The bytes that came, of which the first may be a message.
+/// The bytes that were received and not yet taken as messages.
 #[derive(Default)]
 pub struct Incoming(Vec<u8>);
 
@@ -23,7 +24,7 @@ pub struct Incoming(Vec<u8>);
 pub struct Request {
     pub command: u32,
     bytes: Vec<u8>,
-    /// How much of it was read.
+    /// How many of the bytes were read.
     at: usize,
 }
 
@@ -35,10 +36,10 @@ impl Incoming {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Takes the first message, if all of it has come.
+    /// Takes the first message, if all of it was received.
     ///
     /// # Errors
-    /// Returns an error if its size is none of a message.
+    /// Returns an error if no message has such a size.
     pub fn take(&mut self) -> Result<Option<Request>, Malformed> {
         let Some(size) = self.0.first_chunk::<8>().map(|bytes| u64::from_ne_bytes(*bytes)) else { return Ok(None) };
         if !(HEAD..=MOST_BYTES).contains(&size) {
@@ -51,7 +52,7 @@ impl Incoming {
         }
         let rest = self.0.split_off(size as usize);
         let mut request = Request { command: 0, bytes: std::mem::replace(&mut self.0, rest), at: 8 };
-        // The version that the debugger was made for is known from the command that begins a session.
+        // The version is skipped, because the first command of a session has it as an argument.
         request.u32()?;
         request.command = request.u32()?;
         Ok(Some(request))
@@ -76,7 +77,7 @@ impl Request {
         self.take().map(u64::from_ne_bytes)
     }
 
-    /// Takes as many bytes as an argument has said.
+    /// Takes this many bytes.
     pub fn bytes(&mut self, count: u32) -> Result<&[u8], Malformed> {
         let (from, all) = (self.at, self.bytes.len());
         let to = from.checked_add(count as usize).filter(|to| *to <= all).ok_or_else(|| self.is_short())?;
@@ -121,10 +122,11 @@ impl Reply {
     }
 }
 
-/// Returns room for outputs of which an argument says how many there are.
+/// Returns a buffer of zeros for `count` outputs of `each` bytes.
 ///
 /// # Errors
-/// Returns an error if no debugger would ask for so many: its own memory for them would be as large.
+/// Returns an error if the buffer would be larger than [`MOST_BYTES`]. No debugger asks for that, because it needs as
+/// much memory itself.
 pub fn room(count: u64, each: usize) -> Result<Vec<u8>, Malformed> {
     let bytes = count.checked_mul(each as u64).filter(|bytes| *bytes <= MOST_BYTES);
     let bytes =

@@ -1,8 +1,8 @@
-//! The server for cuda-gdb, which speaks to the engine of a debuggee over named pipes. It runs in a process that the debugger does not
-//! stop, and connects to the program through its debug server.
+//! The server for cuda-gdb, which communicates with a debug engine over named pipes. The server runs in a process that
+//! the debugger does not stop, and connects to the program through the program's debug server.
 //!
-//! The debugger traces a process that waits for the program, and stops it when it is notified ([`Traced`]). The program runs on, and
-//! waits where its runs are stopped.
+//! The debugger traces another process ([`Traced`]), which waits for the program, and stops that one when it is
+//! notified. The program itself continues, except for the threads of stopped runs.
 
 mod answer;
 mod command;
@@ -31,35 +31,38 @@ use crate::layout::callback::CallbackData41;
 use crate::session::{self, Callback, Traced};
 use crate::version::request;
 
-/// Whom a server is for.
+/// The session that a server serves.
 #[derive(Debug, Clone, Copy)]
 pub struct Served {
-    /// The process of the debugger, the revision that it was made for, and the number of its session.
+    /// The debugger's process.
     pub debugger: i32,
+    /// The revision of the interface that the debugger was made for.
     pub revision: u32,
+    /// The number of the debugger's session.
     pub session: i32,
-    /// Whether the debugger has attached to a process, and not started it.
+    /// Whether the debugger attached to a process, rather than started it.
     pub is_attached: bool,
-    /// Where one byte is written when a debugger can be served; negative for nowhere.
+    /// The descriptor that one byte is written to when a debugger can be served. Numbers up to 2 are ignored.
     pub tell: i32,
 }
 
-/// Names the process that the debugger traces.
+/// The environment variable with the number of the process that the debugger traces.
 const PROGRAM: &str = "OPSCOPE_CUDA_GDB_PROGRAM";
 
-/// How long to wait before the traced process is looked at again.
+/// The time between two checks of the traced process.
 const SOON: Duration = Duration::from_millis(2);
 
-/// How long to wait before the program is looked for again.
+/// The time between two attempts to connect to the program.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// After so many times somebody is told why nothing is shown yet.
+/// After this many attempts, a message says why cuda-gdb shows no device yet.
 const TIMES_UNTIL_TOLD: u32 = 250;
 
-/// Serves one session, until the debugger ends it, or is gone, or the program is.
+/// Serves one session until the debugger closes it, or the debugger or the program ends.
 ///
 /// # Errors
-/// Returns an error if there is no such session, or the program cannot be debugged.
+/// Returns an error if there is no such session, if the program cannot be debugged, or if the connection to the
+/// debugger fails.
 pub fn serve(served: Served) -> Result<(), Failure> {
     serve_session(served).inspect_err(|_| session::note_failure())
 }
@@ -89,7 +92,7 @@ fn serve_session(served: Served) -> Result<(), Failure> {
     // The debugger looks for the pipes when it is notified.
     notify(Notice::Events { thread, is_reminder: false });
     let end = answer_all(&mut pipes, &mut watch);
-    // Unless the debugger has closed it.
+    // Fails if the debugger has closed the session.
     let _ = session::close();
     notify(Notice::Last);
     match end {
@@ -99,7 +102,7 @@ fn serve_session(served: Served) -> Result<(), Failure> {
     }
 }
 
-/// Attaches to the program as soon as it has a debug server.
+/// Waits until the program has a debug server, and attaches to it.
 fn open(watch: &mut Watch) -> Result<(), Failure> {
     let mut times = 0;
     loop {
@@ -125,14 +128,15 @@ fn answer_all(pipes: &mut Pipes, watch: &mut Watch) -> Result<(), End> {
         }
         let Some(mut request) = request else { continue };
         let command = Command::of(request.command);
-        // A debugger resumes the device and then the traced process, also to call a function there. Were it stopped meanwhile by
-        // a breakpoint of the device, an old one or a new one, cuda-gdb would fail: so the device is resumed when the process is.
+        // A debugger resumes the device before it resumes the traced process, even if it only calls a function there.
+        // cuda-gdb would fail if the device hit a breakpoint in between. So the device is resumed only once the process
+        // runs.
         if let Some(dev) = to_resume.take() {
             if command == Some(Command::SuspendDevice) {
                 if let Ok(session) = session::current() {
                     session.state().forget_causes();
                 }
-                // It is suspended already, unless a detachment has let it go on.
+                // The device is suspended already, unless a detachment has resumed it.
                 let status = match suspend_device(dev) {
                     Status::SuspendedDevice => Status::Success,
                     other => other,
@@ -148,7 +152,7 @@ fn answer_all(pipes: &mut Pipes, watch: &mut Watch) -> Result<(), End> {
                 Reply::new(Status::Success)
             }
             Some(command) => answer::answer(command, &mut request).map_err(End::Malformed)?,
-            // A newer debugger may read outputs, whose size is not known: there are more zeros than it can want.
+            // A newer debugger may read outputs of unknown size. It gets more zeros than it could need.
             None => Reply::new(Status::UnknownFunction).and_bytes(&[0; 4096]),
         };
         pipes.reply(&reply.finish(), watch)?;
@@ -158,7 +162,7 @@ fn answer_all(pipes: &mut Pipes, watch: &mut Watch) -> Result<(), End> {
     }
 }
 
-/// Called when events wait.
+/// The callback that is called when events wait.
 extern "C-unwind" fn notified(data: InOut<'_, CallbackData41>) {
     let Some(thread) = session::traced_thread() else { return };
     let is_reminder = data.given().is_some_and(|data| data.timeout != 0);
@@ -173,11 +177,12 @@ fn gone(gone: Gone) -> Failure {
     Failure::new(Status::CommunicationFailure, format!("{who} has ended"))
 }
 
-/// Tells the traced process that a debugger can be served, and by the end of this process that it cannot any more.
+/// Notifies the traced process that a debugger can be served. When this process ends, the descriptor is closed, which
+/// means that no debugger can be served any more.
 #[allow(unsafe_code, reason = "the descriptor is a number that another process passed")]
 fn tell(descriptor: i32) {
     if descriptor > 2 {
-        // SAFETY: whoever started this process has opened the descriptor for it, and nothing else here knows it.
+        // SAFETY: the process that started this one opened the descriptor for it, and nothing else here uses it.
         let mut to = unsafe { File::from_raw_fd(descriptor) };
         let _ = to.write_all(&[1]);
         // It stays open as long as the process lives.

@@ -1,4 +1,4 @@
-//! The named pipes of a session: `pipe.A.B` leads from A to B, and each end has its number.
+//! The named pipes of a session. `pipe.A.B` leads from the end with number A to the end with number B.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +13,7 @@ use rustix::io::{Errno, read, write};
 use super::message::{Incoming, Malformed, Request};
 use super::watch::Watch;
 
-/// The end that answers, and that of the debugger; the ends of notifications.
+/// The numbers of the ends: server and debugger for requests, then server and debugger for notifications.
 const SERVER: u32 = 999;
 const DEBUGGER: u32 = 1000;
 const SERVER_NOTICES: u32 = 1001;
@@ -23,12 +23,12 @@ const DEBUGGER_NOTICES: u32 = 1002;
 pub struct Pipes {
     requests: OwnedFd,
     replies: OwnedFd,
-    /// The pipe that was made here.
+    /// The path of the pipe for requests.
     path: PathBuf,
     incoming: Incoming,
 }
 
-/// Where notifications go, once there are pipes.
+/// The pipe for notifications, while the pipes are open.
 static NOTICES: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
 /// Why no more requests come.
@@ -36,15 +36,15 @@ static NOTICES: Mutex<Option<OwnedFd>> = Mutex::new(None);
 pub enum End {
     /// The debugger has ended or closed the pipes, or the program is gone.
     Gone,
-    /// Something else than a debugger writes.
+    /// The received bytes are not a debugger's message.
     Malformed(Malformed),
     System(io::Error),
 }
 
-/// What a notification says.
+/// The content of a notification.
 #[derive(Debug, Clone, Copy)]
 pub enum Notice {
-    /// Events wait. `is_reminder` is whether an earlier notification got no response.
+    /// Events wait. `is_reminder` is whether an event was not acknowledged in time.
     Events { thread: u32, is_reminder: bool },
     /// No more notifications come.
     Last,
@@ -53,19 +53,19 @@ pub enum Notice {
 impl Pipes {
     /// Opens the pipes in a session's directory. From then on the debugger finds a server.
     pub fn open(directory: &Path) -> io::Result<Self> {
-        // Opened in both directions, a pipe needs no debugger at its other end yet.
+        // A pipe that is opened for reading and writing needs no debugger at its other end yet.
         let replies = open_pipe(&pipe(directory, SERVER, DEBUGGER), OFlags::RDWR)?;
         let notices = open_pipe(&pipe(directory, SERVER_NOTICES, DEBUGGER_NOTICES), OFlags::RDWR)?;
-        // This one comes last: a debugger that finds it writes at once. Opened for reading, it tells when the debugger
-        // closes it.
+        // This pipe is made last, because a debugger that finds it writes at once. It is opened only for reading, so
+        // that the system reports when the debugger closes it.
         let path = pipe(directory, DEBUGGER, SERVER);
         let requests = open_pipe(&path, OFlags::RDONLY)?;
-        // A debugger that is notified looks for that pipe.
+        // Notifications are enabled now, because a debugger that is notified looks for the pipe above.
         *NOTICES.lock() = Some(notices);
         Ok(Self { requests, replies, path, incoming: Incoming::default() })
     }
 
-    /// Waits for the next request, at most for so long.
+    /// Waits for the next request, for at most `most`. Returns `None` if there was none in this time.
     pub fn next(&mut self, watch: &mut Watch, most: Option<Duration>) -> Result<Option<Request>, End> {
         let mut bytes = vec![0; 1 << 16];
         loop {
@@ -77,7 +77,7 @@ impl Pipes {
             }
             match read(&self.requests, &mut bytes) {
                 Ok(0) => {
-                    // It says so as well while no debugger has opened it yet.
+                    // This also happens before a debugger has opened the pipe.
                     if is_hung_up(&self.requests) {
                         return Err(End::Gone);
                     }
@@ -110,14 +110,14 @@ impl Pipes {
 
 impl Drop for Pipes {
     fn drop(&mut self) {
-        // A debugger that has opened it has removed its name already.
+        // A debugger that opened the pipe has removed its name already, so this may fail.
         let _ = std::fs::remove_file(&self.path);
         NOTICES.lock().take();
     }
 }
 
-/// Notifies the debugger. If it has left so many notifications unread that the pipe is full, one more would tell it
-/// nothing.
+/// Notifies the debugger. If the pipe is full of unread notifications, this does nothing, because another one is not
+/// needed.
 pub fn notify(notice: Notice) {
     let (thread, is_last, is_reminder) = match notice {
         Notice::Events { thread, is_reminder } => (thread, false, is_reminder),
@@ -133,7 +133,7 @@ fn pipe(directory: &Path, from: u32, to: u32) -> PathBuf {
     directory.join(format!("pipe.{from}.{to}"))
 }
 
-/// Opens a pipe, which is made if it is not there.
+/// Opens a pipe. Makes it if it does not exist.
 fn open_pipe(path: &Path, access: OFlags) -> io::Result<OwnedFd> {
     match mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR) {
         Ok(()) | Err(Errno::EXIST) => {}
@@ -147,7 +147,7 @@ fn open_pipe(path: &Path, access: OFlags) -> io::Result<OwnedFd> {
     Ok(opened)
 }
 
-/// Returns whether a debugger had opened the pipe, and has closed it.
+/// Returns whether a debugger opened the pipe and closed it again.
 fn is_hung_up(pipe: &OwnedFd) -> bool {
     let mut polled = [PollFd::new(pipe, PollFlags::IN)];
     let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! The processes that a session is for. A server ends with either.
+//! Watches the processes of a session: the debugger and the program. A server ends when one of them ends.
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,20 +15,21 @@ pub enum Gone {
     Program,
 }
 
-/// Tells when a process ends.
+/// Watches two processes, and reports when one ends.
 pub struct Watch {
-    /// Readable when the debugger has ended; `None` if it has, or the system has no such descriptors.
+    /// Readable when the debugger has ended; `None` if the system has no such descriptors.
     debugger: Option<OwnedFd>,
+    /// The same for the program; also `None` once the program has ended.
     program: Option<OwnedFd>,
     program_pid: Pid,
-    /// When the server ends, because the program is gone.
+    /// When the server ends, if the program is gone.
     until: Option<Instant>,
 }
 
-/// How long a debugger whose program is gone may take to close the session.
+/// How long a debugger may take to close the session after its program is gone.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often a program that has ended is looked at: a debugger may keep it in the table of processes for a while.
+/// How often a program that has ended is checked. A debugger may keep it in the process table for a while.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 impl Watch {
@@ -39,7 +40,7 @@ impl Watch {
     pub fn new(debugger: Pid, program: Pid) -> Result<Self, Gone> {
         let descriptor = |pid, gone| match pidfd_open(pid, PidfdFlags::empty()) {
             Err(Errno::SRCH) => Err(gone),
-            // Without it, the end of the debugger is seen at the pipes.
+            // Without a descriptor, the end of the debugger is noticed through the pipes.
             opened => Ok(opened.ok()),
         };
         Ok(Self {
@@ -50,10 +51,11 @@ impl Watch {
         })
     }
 
-    /// Waits until a descriptor is ready, at most for so long. Returns whether it is.
+    /// Waits until a descriptor is ready, for at most `most`. Returns whether it is ready.
     ///
     /// # Errors
-    /// Returns an error if the debugger has ended, or the program is gone and the debugger has not closed the session in time.
+    /// Returns an error if the debugger has ended, or if the program is gone and the debugger has not closed the
+    /// session in time.
     pub fn wait(&mut self, ready: Option<(BorrowedFd<'_>, PollFlags)>, most: Option<Duration>) -> Result<bool, Gone> {
         let end = most.map(|most| Instant::now() + most);
         loop {
@@ -75,7 +77,7 @@ impl Watch {
             if program_ended {
                 self.program = None;
             }
-            // What a debugger wrote before it ended is of no use to it.
+            // Requests that a debugger wrote before it ended need no answer.
             if debugger_ended {
                 return Err(Gone::Debugger);
             }
@@ -91,8 +93,8 @@ impl Watch {
         }
     }
 
-    /// Returns whether the program's process waits, as it does while the debugger lets it run. While it is stopped, and while the debugger
-    /// calls a function in it, it does not. One that has ended counts as waiting.
+    /// Returns whether the traced process sleeps. It does so while the debugger lets it run, but not while it is
+    /// stopped, nor while the debugger calls a function in it. A process that has ended counts as sleeping.
     pub fn is_program_waiting(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.program_pid.as_raw_nonzero()));
         // The state follows the command's name, which is in parentheses and may contain some itself.
@@ -100,7 +102,10 @@ impl Watch {
         !matches!(state, Some('t' | 'T' | 'R' | 'D'))
     }
 
-    /// Returns an error if the program has been gone for so long that its debugger will not close the session any more.
+    /// Checks a program that may have ended.
+    ///
+    /// # Errors
+    /// Returns an error if the program is gone and the debugger had enough time to close the session.
     fn look_at_program(&mut self) -> Result<(), Gone> {
         if self.until.is_none() && test_kill_process(self.program_pid) == Err(Errno::SRCH) {
             self.until = Some(Instant::now() + GRACE);

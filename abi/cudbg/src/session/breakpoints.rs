@@ -11,7 +11,7 @@ pub struct Breakpoints {
     /// By handle, from 1.
     all: BTreeMap<u64, Breakpoint>,
     last: u64,
-    /// The number in the program of the one that stops before every operator, once it was enabled.
+    /// The breakpoint before every operator, once it was enabled for the first time.
     pub launch: Option<Launch>,
 }
 
@@ -19,10 +19,10 @@ pub struct Breakpoints {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breakpoint {
     pub address: u64,
-    /// Its number in the program.
+    /// Its id in the program.
     pub id: BreakpointId,
     pub is_enabled: bool,
-    /// Whether it was set by `setBreakpoint`: such a one has no handle.
+    /// Whether `setBreakpoint` has set it. Clients have no handle for such a breakpoint.
     pub is_legacy: bool,
 }
 
@@ -45,7 +45,7 @@ impl Breakpoints {
         self.all.remove(&handle)
     }
 
-    /// Returns the breakpoint at an address, with its number.
+    /// Returns the breakpoint at an address, with its handle.
     pub fn at(&self, address: u64) -> Option<(u64, &Breakpoint)> {
         self.all.iter().find(|(_, breakpoint)| breakpoint.address == address).map(|(handle, found)| (*handle, found))
     }
@@ -54,17 +54,18 @@ impl Breakpoints {
         self.at(address).is_some_and(|(_, breakpoint)| breakpoint.is_enabled)
     }
 
-    /// Returns a breakpoint that has a handle.
+    /// Returns the breakpoint with this handle. `None` if `setBreakpoint` has set it.
     pub fn get_mut(&mut self, handle: u64) -> Option<&mut Breakpoint> {
         self.all.get_mut(&handle).filter(|breakpoint| !breakpoint.is_legacy)
     }
 
-    /// Returns the handles that there are.
+    /// Returns the handles that clients know.
     pub fn handles(&self) -> Vec<u64> {
         self.all.iter().filter(|(_, breakpoint)| !breakpoint.is_legacy).map(|(handle, _)| *handle).collect()
     }
 
-    /// Returns the instruction that a run is at, for a client: at a breakpoint, that of the breakpoint.
+    /// Returns the address that a client gets for a stopped run. If the run is at a breakpoint, it is the breakpoint's
+    /// address.
     pub fn address_of(&self, stop: &Stop) -> u64 {
         let engines = stop.engines_address();
         let Cause::Breakpoint(hit) = &stop.cause else { return engines };
@@ -74,13 +75,13 @@ impl Breakpoints {
         if hit.contains(&engines) { engines } else { hit.first().copied().unwrap_or(engines) }
     }
 
-    /// Removes all, and returns their numbers in the program.
+    /// Removes all breakpoints, and returns their ids in the program.
     pub fn take_all(&mut self) -> Vec<BreakpointId> {
         let own = std::mem::take(&mut self.all).into_values().map(|breakpoint| breakpoint.id);
         own.chain(self.launch.take().map(|launch| launch.id)).collect()
     }
 
-    /// Returns the handle of what stopped a run: that of a breakpoint, or the special one of a step.
+    /// Returns the handle for the cause of a stop: the handle of a breakpoint, or the special handle of a step.
     pub fn handle_of(&self, cause: &Cause) -> Option<u64> {
         match cause {
             Cause::Step => Some(INTERNAL),

@@ -14,7 +14,7 @@ pub enum Callback {
     Cuda130(extern "C-unwind" fn(InOut<'_, CallbackData>), UserData),
 }
 
-/// The function that was set last, also before a session was opened.
+/// The function that was set last. It may be set before a session is opened.
 static CALLBACK: Mutex<Option<Callback>> = Mutex::new(None);
 
 /// Why the client is notified.
@@ -26,12 +26,13 @@ pub struct Notice {
     pub timeout: bool,
 }
 
-/// Sets the function; `None` for none.
+/// Sets the function, or removes it.
 pub fn set(callback: Option<Callback>) {
     *CALLBACK.lock() = callback;
 }
 
-/// Calls the function, if there is one. No lock is held meanwhile. An exception of C++ that it throws is reported.
+/// Calls the function, if there is one. No lock is held meanwhile. If it throws a C++ exception, that is reported on
+/// stderr.
 pub fn call(notice: Notice, rule: Rule) {
     let callback = *CALLBACK.lock();
     let Some(callback) = callback else { return };

@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NEXT_RUN: Duration = Duration::from_millis(300);
 
 impl Session {
-    /// Stops all runs at their next operators, and those that begin later. Returns whether the device ran before.
+    /// Suspends the device, and waits until all runs are stopped at their next operators. Runs that begin later stop at
+    /// their first operators. Returns whether the device was running before.
     ///
     /// # Errors
     /// Returns an error if the connection has ended.
@@ -27,7 +28,8 @@ impl Session {
         Ok(was_running)
     }
 
-    /// The same without waiting until the runs have stopped. Then an event says so.
+    /// Does the same as [`suspend`](Self::suspend), but does not wait until the runs have stopped. An event reports
+    /// that, if the client asked for such events.
     ///
     /// # Errors
     /// Returns an error if the connection has ended, or the system has no thread left.
@@ -56,31 +58,32 @@ impl Session {
         Ok(was_running)
     }
 
-    /// Lets all runs continue.
+    /// Resumes the device: all runs continue.
     ///
     /// # Errors
     /// Returns an error if the connection has ended.
     pub fn resume_all(&self) -> Result<(), DebugError> {
         self.state().suspended = false;
-        // First this: otherwise they would stop again at once.
+        // This comes first, because otherwise the runs would stop again at once.
         self.unless_it_ends(self.update_subscription())?;
         self.release(self.state());
         Ok(())
     }
 
-    /// Moves a stopped run to its next instruction. It need not be stopped any more afterwards: a run may end.
+    /// Moves a stopped run to its next instruction. Afterwards, the run is stopped there, or has ended.
     ///
     /// # Errors
-    /// Returns an error if the run does not wait any more, or the connection has ended.
+    /// Returns an error if the run is no longer stopped, or if the connection has ended.
     pub fn step(&self, event: Sequence, stop: &Stop) -> Result<(), DebugError> {
         let how = if stop.moment() == Some(Moment::Before) { Resume::Finish } else { Resume::Step };
         self.advance(event, stop.run, how)
     }
 
-    /// The same, but a breakpoint at the operator that the run is before stops it there: it has only come to it.
+    /// Does the same as [`step`](Self::step), unless the run is before an operator with a breakpoint that it has not
+    /// hit yet. Then the run hits the breakpoint instead.
     ///
     /// # Errors
-    /// Returns an error if the run does not wait any more, or the connection has ended.
+    /// Returns an error if the run is no longer stopped, or if the connection has ended.
     pub fn step_or_hit(&self, event: Sequence, stop: &Stop) -> Result<(), DebugError> {
         let is_due = stop.moment() == Some(Moment::Before) && !stop.is_broken();
         if is_due && self.state().breakpoints.is_enabled_at(stop.address) {
@@ -121,7 +124,7 @@ impl Session {
         Ok(())
     }
 
-    /// Waits until something is so. Gives up after a while, and when the connection has ended.
+    /// Waits until a condition holds. Gives up after `patience`, and when the connection has ended.
     fn wait_until(&self, patience: Duration, mut is_so: impl FnMut(&State) -> bool) {
         let until = Instant::now() + patience;
         let mut state = self.state();
@@ -135,7 +138,8 @@ impl Session {
     }
 }
 
-/// Checks that the device is suspended: only then its state can be read and changed.
+/// Checks that the device is suspended, because only then its state can be read and changed. Notes that the client is
+/// active.
 pub fn require_suspended(state: &mut State) -> Result<(), Failure> {
     if !state.suspended {
         return Err(Failure::running());
@@ -144,7 +148,7 @@ pub fn require_suspended(state: &mut State) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The failure of a step that cannot be made.
+/// Returns the failure for a step that cannot be made.
 pub fn cannot_step(error: DebugError) -> Failure {
     Failure::new(Status::WarpResumeNotPossible, error.to_string())
 }

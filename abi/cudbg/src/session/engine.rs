@@ -18,7 +18,7 @@ use crate::border::Status;
 use crate::graph::Graph;
 use crate::layout::numbers::LaunchNotifyMode;
 
-/// How often a client is reminded of an event that it does not acknowledge.
+/// The time between two reminders of an event that a client does not acknowledge.
 const REMINDER: Duration = Duration::from_secs(1);
 
 /// How many events are fetched at once.
@@ -31,7 +31,8 @@ impl Session {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.serve())) {
             let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
             report(LIBRARY, format_args!("the events' thread failed: {}", text.unwrap_or("a panic without a text")));
-            // The client is to stop calling. The program goes on when the connection is closed.
+            // The client receives an error event and should close the session. The program continues when the
+            // connection is closed.
             self.state().end(Some(Status::Internal));
             self.changed.notify_all();
             self.notify();
@@ -46,7 +47,7 @@ impl Session {
             if self.wait(next.saturating_duration_since(Instant::now())) {
                 self.take_delivered();
                 self.notify();
-                // The program notifies again after this.
+                // After this, the program notifies again.
                 self.fetch_async();
             }
             self.notify();
@@ -63,7 +64,7 @@ impl Session {
         }
     }
 
-    /// Waits for events. Returns `false` after the time, or when the thread is woken.
+    /// Waits for events. Returns `false` if the time is over, or if the thread is woken.
     fn wait(&self, timeout: Duration) -> bool {
         if !self.state().is_over {
             return self.client.wait(timeout);
@@ -73,14 +74,14 @@ impl Session {
         false
     }
 
-    /// Makes the engine's thread look whether the client has to be notified.
+    /// Wakes the engine's thread, which then checks whether the client must be notified.
     pub(super) fn wake(&self) {
         self.client.wake();
         *self.woken.0.lock() = true;
         self.woken.1.notify_all();
     }
 
-    /// Calls the client if it has to be notified.
+    /// Calls the client if it must be notified.
     fn notify(&self) {
         let due = self.state().due.take();
         if let Some(notice) = due.filter(|_| !self.is_closed.load(Ordering::Acquire)) {
@@ -94,7 +95,8 @@ impl Session {
         self.fetch_async();
     }
 
-    /// The same on another thread than the engine's, which is woken to call the client.
+    /// Does the same as [`fetch`](Self::fetch), and wakes the engine's thread if the client must be notified. For other
+    /// threads than the engine's.
     pub(super) fn fetch_and_notify(&self) {
         self.fetch();
         if self.state().due.is_some() {
@@ -108,7 +110,7 @@ impl Session {
             Ok(fetched) => {
                 let mut events = self.client.take_delivered();
                 events.extend(fetched);
-                // Some were delivered before the answer came, and some behind it.
+                // Some events were delivered before the answer, and some after it.
                 events.sort_by_key(|event| event.sequence);
                 self.take_sync(events);
             }
@@ -120,13 +122,14 @@ impl Session {
         self.sync_taken(fetching);
     }
 
-    /// Takes the events that came with their notification, and notes whether the connection has ended.
+    /// Takes the events that the program delivered together with their notification. Checks whether the connection has
+    /// ended.
     fn take_delivered(&self) {
         let fetching = self.fetching.lock();
         let events = self.client.take_delivered();
         self.take_sync(events);
         if let Some(error) = self.client.gone() {
-            // Those that came meanwhile are the last ones.
+            // Events that were delivered meanwhile are the last ones.
             self.take_sync(self.client.take_delivered());
             self.end(&error);
         }
@@ -134,8 +137,8 @@ impl Session {
     }
 
     fn take_sync(&self, events: Vec<Raised>) {
-        // What finished before a run has stopped, or has ended, is known by then: it has the lower number. Where
-        // launches are reported, they have given the numbers.
+        // Before a run stops or ends, the asynchronous events are taken, so that dispatches that finished earlier get
+        // lower numbers. If launches are reported, dispatches get their numbers from these events instead.
         let is_deferred = self.state().mode == LaunchNotifyMode::Defer;
         let is_late = |event: &Raised| match event.kind {
             EventKind::RunPopped { .. } => true,
@@ -182,7 +185,7 @@ impl Session {
         self.state().take(event);
     }
 
-    /// Returns a model with its image, which may take long: nothing is locked meanwhile.
+    /// Returns a model with its image. This may take long, so the state is not locked meanwhile.
     fn module(&self, model: ModelId) -> Result<Arc<Module>, Box<dyn Error>> {
         let graph = Graph::of(&self.client, model)?;
         let addresses = {
@@ -202,8 +205,8 @@ impl Session {
         }
     }
 
-    /// Returns what a request has answered, or nothing if the program has said meanwhile that it ends: then nothing is
-    /// left that could be stopped or continued, and events say so.
+    /// Returns the result of a request. If the program has announced meanwhile that it ends, returns the default
+    /// instead: nothing is left to stop or continue, and events report that.
     pub(super) fn unless_it_ends<T: Default>(&self, outcome: Result<T, DebugError>) -> Result<T, DebugError> {
         match outcome {
             Err(error @ DebugError::Connection(ConnectionError::Bye(_))) => {
@@ -214,7 +217,8 @@ impl Session {
         }
     }
 
-    /// Renews the leases of what the client looks at. Reports the events of which it let the lease expire.
+    /// Renews the leases of stopped runs while the client is active. Otherwise reports the events whose leases have
+    /// expired.
     fn watch_leases(&self) {
         let state = self.state();
         let is_looking = state.suspended && state.is_attended;
@@ -253,12 +257,12 @@ impl Session {
             report(LIBRARY, text);
         }
         if has_lost_stop {
-            // Otherwise the run would stop for as long at every operator.
+            // Otherwise the run would wait for another lease at every operator.
             let _ = self.resume_all();
         }
     }
 
-    /// Continues a stopped run in some way.
+    /// Continues a stopped run, as `how` says.
     pub(super) fn resume(&self, event: Sequence, how: Resume) -> Result<(), DebugError> {
         self.state().queues.remove(event);
         self.client.acknowledge(event, how)

@@ -6,13 +6,13 @@ use super::grids::Grid;
 use super::modules::Module;
 use crate::layout::numbers::{Kind, QueueType, Status};
 
-/// An event as clients of all generations get it.
+/// An event for the client, independent of the client's generation.
 #[derive(Clone)]
 pub struct Event {
     pub case: Case,
-    /// The model that it is about; 0 for none.
+    /// The model that it is about; 0 if it is about none.
     pub model: ModelId,
-    /// The thread of the program that raised it; 0 for none.
+    /// The thread of the program that raised it; 0 if there is none.
     pub thread: u32,
 }
 
@@ -60,7 +60,7 @@ impl Event {
         }
     }
 
-    /// Returns the queue that it waits in, which is a property of its kind.
+    /// Returns the queue that it waits in. The queue depends only on the kind.
     pub fn queue(&self) -> QueueType {
         match self.case {
             Case::KernelFinished(_) | Case::Timeout => QueueType::Async,
@@ -80,7 +80,7 @@ impl Event {
     }
 }
 
-/// The generations of clients, each with a structure of its own for events.
+/// The generations of clients. Each has its own structure for events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
     Cuda30,
@@ -92,12 +92,12 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// Returns whether clients of this generation have one function that takes events, for both queues.
+    /// Returns whether clients of this generation take the events of both queues with the same function.
     pub fn has_one_queue(self) -> bool {
         self <= Self::Cuda42
     }
 
-    /// Returns whether clients of this generation know a kind of events. They get no others.
+    /// Returns whether clients of this generation know a kind of events. They never get other kinds.
     pub fn knows(self, kind: Kind) -> bool {
         let since = match kind {
             Kind::ElfImageLoaded | Kind::KernelReady | Kind::KernelFinished | Kind::InternalError => Self::Cuda30,

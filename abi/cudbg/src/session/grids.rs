@@ -5,10 +5,10 @@ use opscope_model::RunId;
 
 use crate::layout::numbers::GridStatus;
 
-/// A dispatch: an operator in one run.
+/// A dispatch: one execution of an operator in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
-    /// From 1, rising.
+    /// Its number. Numbers count up from 1.
     pub id: u64,
     pub model: ModelId,
     pub operator: u32,
@@ -17,7 +17,7 @@ pub struct Grid {
     pub thread: u32,
 }
 
-/// The dispatches that were met so far.
+/// The dispatches that are known so far.
 #[derive(Default)]
 pub struct Grids {
     last: u64,
@@ -25,12 +25,12 @@ pub struct Grids {
     finished: VecDeque<Grid>,
 }
 
-/// How many finished dispatches can be asked for.
+/// How many finished dispatches are kept.
 const MOST_FINISHED: usize = 4096;
 
 impl Grids {
-    /// Returns the dispatch at a place. One that is met for the first time gets the next number. Behind an operator it may
-    /// have finished already.
+    /// Returns the dispatch at a position of a run. A new dispatch gets the next number. After an operator, the
+    /// dispatch may have finished already.
     pub fn at(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let is_here = |grid: &&Grid| grid.run == place.run && grid.operator == place.operator;
         if place.moment == Moment::After
@@ -50,12 +50,12 @@ impl Grids {
         })
     }
 
-    /// Returns whether a dispatch has begun, as far as it is known, and has not finished.
+    /// Returns whether a dispatch is known to have begun, and not to have finished.
     pub fn is_active(&self, place: &RunPosition) -> bool {
         self.active.contains_key(&(place.run, place.operator))
     }
 
-    /// Notes the end of a dispatch.
+    /// Notes the end of a dispatch, and returns it.
     pub fn finish(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let grid = self.started(place, thread);
         self.active.remove(&(place.run, place.operator));
@@ -63,7 +63,7 @@ impl Grids {
         grid
     }
 
-    /// Notes the end of a run.
+    /// Notes the end of a run. Its dispatches are then finished.
     pub fn end(&mut self, run: RunId) {
         let mut left: Vec<Grid> = self.active.values().filter(|grid| grid.run == run).copied().collect();
         self.active.retain(|_, grid| grid.run != run);
@@ -71,7 +71,7 @@ impl Grids {
         left.into_iter().for_each(|grid| self.keep_finished(grid));
     }
 
-    /// Returns a dispatch by its number, and how far it is. Whether it is pending, or its run is stopped behind it, is not
+    /// Returns a dispatch by its number, and its state. Whether it is pending, or its run is stopped after it, is not
     /// known here.
     pub fn find(&self, id: u64) -> Option<(Grid, GridStatus)> {
         let active = self.active.values().find(|grid| grid.id == id).map(|grid| (*grid, GridStatus::Active));

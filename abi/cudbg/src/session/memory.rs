@@ -12,7 +12,7 @@ use super::stops::Stop;
 use crate::addresses::TensorPlace;
 use crate::border::{Failure, Status};
 
-/// A tensor that an address lies in.
+/// A tensor whose address range contains an address.
 struct Found {
     place: TensorPlace,
     /// The value's name in the file.
@@ -22,14 +22,16 @@ struct Found {
     stops: Vec<(Sequence, Option<Moment>)>,
 }
 
-/// Elements are read in units of so many bytes, which all types of elements fit into.
+/// The size in bytes of the units that elements are read in. A unit has a whole number of elements of any type.
 const UNIT: u64 = 16;
 
 impl Session {
-    /// Reads bytes of a tensor: of the run that is stopped in a warp, or of the only one that has it.
+    /// Reads bytes of a tensor of the run that is stopped in a warp. Without a warp, reads it from the only stopped run
+    /// that has it.
     ///
     /// # Errors
-    /// Returns an error if the device runs, no tensor is there, it ends before, or several runs have it.
+    /// Returns an error if the device runs, if there is no tensor at the address, if the tensor is too short, or if
+    /// several runs have it.
     pub fn read_memory(&self, address: u64, size: usize, warp: Option<u32>) -> Result<Vec<u8>, Failure> {
         if size == 0 {
             return Ok(Vec::new());
@@ -57,10 +59,12 @@ impl Session {
         Ok(read[skipped..skipped + size].to_vec())
     }
 
-    /// Writes bytes of a tensor: an input before an operator, or an output after it. The run continues with it.
+    /// Writes bytes of a tensor: an input before an operator, or an output after it. The run continues with the changed
+    /// tensor.
     ///
     /// # Errors
-    /// As [`read_memory`](Self::read_memory), or if it is no tensor that can be changed where the run is stopped.
+    /// Returns the errors of [`read_memory`](Self::read_memory), and an error if the tensor cannot be changed where the
+    /// run is stopped.
     pub fn write_memory(&self, address: u64, data: &[u8], warp: Option<u32>) -> Result<(), Failure> {
         if data.is_empty() {
             return Ok(());
@@ -103,7 +107,7 @@ impl Session {
         Ok(Found { place, name, is_initializer, stops })
     }
 
-    /// Returns where a tensor can be read, its type, and how many bytes it has.
+    /// Returns where a tensor can be read, the type of its elements, and how many bytes it has.
     fn holder(&self, found: &Found) -> Result<(At, DType, u64), Failure> {
         let reference = TensorRef::Value(found.name.clone());
         let mut holders = Vec::new();
@@ -131,14 +135,14 @@ impl Session {
     }
 }
 
-/// Returns the type of a tensor, and how many bytes it has.
+/// Returns the type of a tensor's elements, and how many bytes it has.
 fn form(client: &Client, at: At, reference: &TensorRef) -> Result<(DType, u64), DebugError> {
     let page = client.tensor(at, reference, 0, 0)?;
     let bytes = page.dtype.bytes_of(page.elements as usize).unwrap_or_default();
     Ok((page.dtype, bytes as u64))
 }
 
-/// Returns the bytes of a tensor that so many bytes from a place on are.
+/// Returns the range of a tensor's bytes that begins at a place and has this size.
 fn within(place: &TensorPlace, size: usize, bytes: u64) -> Result<Range<u64>, Failure> {
     let end = place.offset.checked_add(size as u64).filter(|end| *end <= bytes);
     let end = end.ok_or_else(|| {

@@ -43,9 +43,9 @@ pub struct Session {
     state: Mutex<State>,
     /// Signalled when events were fetched.
     changed: Condvar,
-    /// Held while events are fetched, so that they are taken in their order.
+    /// Held while events are fetched, so that they are taken in order.
     fetching: Mutex<()>,
-    /// What the program was asked to send last.
+    /// The events that the program was last asked to send.
     subscription: Mutex<EventSet>,
     /// Signalled to wake the engine's thread once the connection has ended.
     woken: (Mutex<bool>, Condvar),
@@ -59,15 +59,15 @@ static SESSION: Mutex<Option<Arc<Session>>> = Mutex::new(None);
 /// Held while a session is opened or closed.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// Whether a session could not be opened: then there is a text that says why.
+/// Whether a session could not be opened. A text then says why.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Notes that there is a text that says why there is no session.
+/// Notes that a session could not be opened, and that a text says why.
 pub fn note_failure() {
     HAS_FAILED.store(true, Ordering::Relaxed);
 }
 
-/// Returns whether `initialize` was called, even if it failed.
+/// Returns whether a session is open, or could not be opened. Then `getErrorStringEx` can be called.
 pub fn was_tried() -> bool {
     HAS_FAILED.load(Ordering::Relaxed) || SESSION.lock().is_some()
 }
@@ -87,7 +87,7 @@ pub fn open() -> Result<(), Failure> {
         return Ok(());
     }
     let session = Session::attach().inspect_err(|_| note_failure())?;
-    // The client is called from now on, and may take events at once: the session has to be known by then.
+    // The client is called from now on and may take events at once, so the session is set before.
     *SESSION.lock() = Some(Arc::clone(&session));
     if let Err(failure) = session.start() {
         SESSION.lock().take();
@@ -108,7 +108,7 @@ pub fn close() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sets the client's function, also before the session is opened. It is called if events wait.
+/// Sets the client's function, which may be done before the session is opened. The function is called if events wait.
 pub fn set_callback(callback: Option<Callback>) {
     let is_set = callback.is_some();
     callback::set(callback);
@@ -154,7 +154,7 @@ impl Session {
             is_closed: AtomicBool::new(false),
             engine: Mutex::new(None),
         });
-        // What happened before can be read as soon as `initialize` returns.
+        // Events that were raised before can be taken as soon as `initialize` returns.
         session.fetch();
         Ok(session)
     }
@@ -182,7 +182,8 @@ impl Session {
         }
     }
 
-    /// Acknowledges every event that a thread of the program waits at, and asks for no others.
+    /// Acknowledges every event at which a thread of the program waits, removes all breakpoints, and asks for no more
+    /// events.
     fn let_go(&self) {
         let _ = self.client.subscribe(EventSet::ALWAYS);
         let mut state = self.state();
@@ -211,7 +212,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the next event that a client of this generation knows out of a queue.
+    /// Takes the next event out of a queue. Skips events that clients of this generation do not know.
     pub fn next(&self, queue: QueueType, generation: Generation) -> Option<Event> {
         let mut state = self.state();
         let next = state.queues.next(queue, generation);
@@ -219,14 +220,14 @@ impl Session {
         next
     }
 
-    /// Queues an event at which no thread waits.
+    /// Queues an event at which no thread waits, and wakes the engine to notify the client.
     pub fn announce(&self, event: Event) {
         let mut state = self.state();
         state.push(event);
         self.release(state);
     }
 
-    /// Sets whether launches are reported. If they are not, those that were not read are not either.
+    /// Sets whether launches are reported. If they are not, launch events that were not read yet are discarded.
     ///
     /// # Errors
     /// Returns an error if the connection has ended.
@@ -250,13 +251,14 @@ impl Session {
         self.release(state);
     }
 
-    /// Lets the threads continue that nothing keeps any more, and wakes the engine if the client has to be notified.
+    /// Releases the threads of the program that need not wait any more. Wakes the engine if the client must be
+    /// notified.
     fn release(&self, mut state: MutexGuard<'_, State>) {
         let suspended = state.suspended;
         let (free, is_due) = (state.queues.take_free(suspended), state.due.is_some());
         drop(state);
         for event in free {
-            // One whose lease expired has continued already.
+            // If its lease has expired, the thread has continued already, and this fails.
             let _ = self.client.acknowledge(event, Resume::Continue);
         }
         if is_due {

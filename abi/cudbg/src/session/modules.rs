@@ -13,13 +13,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// Makes the image of a model that has its addresses, and writes the listing that it refers to.
+    /// Makes the image of a model, which must have its addresses, and writes the listing that the image refers to.
     ///
     /// # Errors
     /// Returns an error if the model is too large for an image.
     pub fn new(graph: Graph, addresses: &Addresses) -> Result<Arc<Self>, ImageError> {
         let image = Image::new(&graph, addresses, listing_directory())?;
-        // Without the listing, names and addresses are still right.
+        // If the listing cannot be written, names and addresses are still right.
         let _ = image.listing.write();
         Ok(Arc::new(Self { graph, image }))
     }
@@ -35,7 +35,7 @@ impl Module {
     }
 }
 
-/// Returns the number that clients know a model by: as a context, as a module, and as the handle of its image.
+/// Returns the number of a model for clients. It is the model's context, its module, and the handle of its image.
 pub fn handle(model: ModelId) -> u64 {
     u64::from(model.0)
 }

@@ -8,14 +8,14 @@ use crate::globals;
 use crate::layout::numbers::{LaunchNotifyMode, capability};
 use crate::version::Version;
 
-/// What the client asked for before it opened the session.
+/// The options that the client and the environment set before the session is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     pub version: Version,
     capabilities: u32,
     /// How long the program waits for an acknowledgement.
     pub lease: Duration,
-    /// Whether the first operator of a run that computes NaN or infinity is an exception.
+    /// Whether a run stops with an exception at the first operator that computes NaN or infinity.
     pub watches_non_finite: bool,
     traced: Option<Traced>,
 }
@@ -23,37 +23,39 @@ pub struct Options {
 /// The process that a debugger traces while the program runs in another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Traced {
-    /// Its only thread: the debugger knows no thread of the program.
+    /// Its only thread. The debugger knows no thread of the program.
     pub thread: u32,
-    /// Whether the debugger attached to it. One that has started it takes an event that says so for a stop.
+    /// Whether the debugger attached to it. A debugger that started it would take an attach event for a stop.
     pub is_attached: bool,
 }
 
-/// The process that stands for the program, if there is one.
+/// The process that the debugger traces in place of the program, if there is one.
 static TRACED: OnceLock<Traced> = OnceLock::new();
 
 impl Traced {
-    /// Makes the session that is opened next one of this process.
+    /// Sets the process that the debugger traces, for the sessions that are opened later. Only the first call has an
+    /// effect.
     pub fn set(self) {
         let _ = TRACED.set(self);
     }
 }
 
-/// Returns the thread of the process that stands for the program, if there is one.
+/// Returns the thread of the process that the debugger traces in place of the program, if there is one.
 pub fn traced_thread() -> Option<u32> {
     TRACED.get().map(|traced| traced.thread)
 }
 
-/// The capabilities that there are.
+/// The capabilities of this library.
 pub const SUPPORTED: u32 = capability::LAZY_FUNCTION_LOADING
     | capability::SUSPEND_EVENTS
     | capability::NO_CONTEXT_PUSH_POP_EVENTS
     | capability::BREAK_ON_LAUNCH;
 
-/// Sets the lease, in seconds.
+/// The environment variable that sets the lease, in seconds.
 const LEASE: &str = "OPSCOPE_DEBUG_LEASE";
 
-/// Makes the first NaN or infinity of a run an exception, if it is 1. A run is then slower: all its tensors are searched.
+/// The environment variable that makes the first NaN or infinity of a run an exception, if its value is 1. Runs are
+/// then slower, because all their tensors are searched.
 const NON_FINITE: &str = "OPSCOPE_DEBUG_NONFINITE";
 
 impl Options {
@@ -69,23 +71,25 @@ impl Options {
         }
     }
 
-    /// Returns the thread that a client is told of in place of one of the program.
+    /// Returns the thread that a client sees for a thread of the program.
     pub fn thread(self, of_program: u32) -> u32 {
         self.traced.map_or(of_program, |traced| traced.thread)
     }
 
-    /// Returns whether the client is told of every dispatch that has finished. One that traces a process asks how far the dispatches
-    /// are that it knows, and takes a run that is stopped behind an operator for over when it is told of its end.
+    /// Returns whether the client receives an event for every finished dispatch. A debugger that traces a process
+    /// queries the state of its dispatches instead. It would take such an event to mean that a run is over, even if the
+    /// run is stopped after the operator.
     pub fn wants_finished(self) -> bool {
         self.traced.is_none()
     }
 
-    /// Returns whether a suspension that finds no run waits for the next one: a user who interrupts the process looks once.
+    /// Returns whether a suspension that finds no run waits for the next one. A debugger that traces a process looks
+    /// for runs only once, when its user interrupts the process.
     pub fn wants_next_run(self) -> bool {
         self.traced.is_some()
     }
 
-    /// Returns whether the client is told that it has attached.
+    /// Returns whether the client receives an event when it has attached.
     pub fn wants_attach_complete(self) -> bool {
         self.traced.is_none_or(|traced| traced.is_attached)
     }
@@ -98,8 +102,8 @@ impl Options {
         self.has(capability::SUSPEND_EVENTS)
     }
 
-    /// Returns whether the client is told of the begin and the end of a run. Runs that overlap would not be nested in the only
-    /// thread of a traced process.
+    /// Returns whether the client receives events for the beginning and the end of each run. A debugger that traces a
+    /// process does not, because runs that overlap would not be nested in the process's only thread.
     pub fn wants_runs(self) -> bool {
         self.traced.is_none() && !self.has(capability::NO_CONTEXT_PUSH_POP_EVENTS)
     }
@@ -108,13 +112,14 @@ impl Options {
         self.has(capability::BREAK_ON_LAUNCH)
     }
 
-    /// Returns whether it gets timeout events, and is notified again while it does not acknowledge: before 13.0.
+    /// Returns whether the client receives timeout events, and is notified again while it does not acknowledge an
+    /// event. This holds for clients before 13.0.
     pub fn wants_timeouts(self) -> bool {
         !self.version.is_13()
     }
 
-    /// Returns the events of the program that are needed. While the device is suspended, every run stops at its next
-    /// operator.
+    /// Returns the events that the program must send. While the device is suspended, they include an event before every
+    /// operator, at which runs stop.
     pub fn subscription(self, mode: LaunchNotifyMode, suspended: bool) -> EventSet {
         let mut events = EventSet::default().with(EventName::OperatorFinished).without(EventName::Timeout);
         if mode == LaunchNotifyMode::Event || suspended {

@@ -9,10 +9,10 @@ use crate::layout::numbers::breakpoint::BREAK_ON_LAUNCH;
 const EVERY: &str = "*";
 
 impl Session {
-    /// Sets a breakpoint without a handle. One that is there already is enough.
+    /// Sets a breakpoint without a handle. Does nothing if there is one at the address already.
     ///
     /// # Errors
-    /// Returns an error if no operator is at the address, or none is executed for it.
+    /// Returns an error if no instruction begins at the address, or if the engine never executes its operator.
     pub fn set_breakpoint(&self, address: u64) -> Result<(), Failure> {
         if self.state().breakpoints.at(address).is_none() {
             let id = self.add(address)?;
@@ -21,7 +21,7 @@ impl Session {
         Ok(())
     }
 
-    /// Removes a breakpoint that has no handle. That there is none is no error.
+    /// Removes a breakpoint without a handle. Does nothing if there is none at the address.
     ///
     /// # Errors
     /// Returns an error if the connection has ended.
@@ -37,7 +37,8 @@ impl Session {
     /// Sets a breakpoint, and returns its handle.
     ///
     /// # Errors
-    /// Returns an error if there is one already, no operator is at the address, or none is executed for it.
+    /// Returns an error if there is one already, if no instruction begins at the address, or if the engine never
+    /// executes its operator.
     pub fn insert_breakpoint(&self, address: u64) -> Result<u64, Failure> {
         if self.state().breakpoints.at(address).is_some() {
             let text = format!("there is a breakpoint at {address:#x} already");
@@ -62,7 +63,7 @@ impl Session {
     /// Enables or disables a breakpoint.
     ///
     /// # Errors
-    /// Returns an error if no breakpoint has this handle, or it is so already.
+    /// Returns an error if no breakpoint has this handle, or if the breakpoint is in this state already.
     pub fn switch_breakpoint(&self, handle: u64, enabled: bool) -> Result<(), Failure> {
         let mut state = self.state();
         let breakpoint = state.breakpoints.get_mut(handle).ok_or_else(|| unknown(handle))?;
@@ -74,10 +75,10 @@ impl Session {
         self.change(id, enabled)
     }
 
-    /// Switches the breakpoint before every operator on or off.
+    /// Enables or disables the breakpoint before every operator.
     ///
     /// # Errors
-    /// Returns an error if the client did not ask for it, or it is so already.
+    /// Returns an error if the client did not ask for this capability, or if the breakpoint is in this state already.
     pub fn switch_launch(&self, enabled: bool) -> Result<(), Failure> {
         if !self.options.wants_break_on_launch() {
             let text = "BREAK_ON_LAUNCH was not asked for in cudbgDebuggerCapabilities before initialize";

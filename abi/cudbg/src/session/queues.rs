@@ -7,7 +7,7 @@ use super::event::{Event, Generation};
 use super::stops::{Cause, Stop};
 use crate::layout::numbers::{Kind, QueueType};
 
-/// The events that wait for the client, and the threads of the program that wait for it.
+/// The events that wait for the client, and the threads of the program that wait for the client.
 #[derive(Default)]
 pub struct Queues {
     sync: VecDeque<Queued>,
@@ -19,30 +19,30 @@ pub struct Queues {
 
 struct Queued {
     event: Event,
-    /// Its number among those of both queues: clients before 5.0 have one queue for all.
+    /// Its number among the events of both queues. Clients before 5.0 take the events of both in this order.
     number: u64,
-    /// The event of the program whose thread waits for the acknowledgement.
+    /// The program's event at which a thread waits for the acknowledgement, if any.
     holder: Option<Sequence>,
 }
 
-/// A thread of the program that waits at an event of the program. That event is one or several events for the client, which
-/// get into the queue one after the other: each when the one before was acknowledged.
+/// A thread of the program that waits at one of the program's events. Such an event becomes any number of events for
+/// the client. They are queued one after another: each is queued when the previous one was acknowledged.
 pub struct Held {
     rest: VecDeque<Event>,
     current: Option<Current>,
-    /// Where it is, if it waits at an operator.
+    /// The stop, if the thread waits at an operator.
     pub stop: Option<Stop>,
-    /// Since when the lease of the event runs.
+    /// When the lease of the event began, or was last renewed.
     pub since: Instant,
 }
 
-/// The event for the client that the thread waits for.
+/// The event for the client whose acknowledgement the thread waits for.
 struct Current {
     kind: Kind,
     is_read: bool,
 }
 
-/// How many asynchronous events are kept. Older ones are dropped: a client need not read that queue.
+/// How many asynchronous events are kept. Older ones are dropped, because a client need not read that queue.
 const MOST_ASYNCHRONOUS: usize = 16_384;
 
 impl Queues {
@@ -70,16 +70,16 @@ impl Queues {
         self.queued
     }
 
-    /// Notes a thread that waits until these events are acknowledged, and longer if it is stopped at an operator. Returns
-    /// whether an event was queued.
+    /// Adds a thread that waits until these events are acknowledged. If it is stopped at an operator, it may wait
+    /// longer. Returns whether an event was queued.
     pub fn hold(&mut self, sequence: Sequence, events: Vec<Event>, stop: Option<Stop>) -> bool {
         let held = Held { rest: events.into(), current: None, stop, since: Instant::now() };
         self.held.insert(sequence, held);
         self.advance(sequence)
     }
 
-    /// Takes the next event that a client of this generation knows. The others are acknowledged for it. Where a generation has
-    /// one queue, it is the older one of both.
+    /// Takes the next event that clients of this generation know. Events that they do not know are skipped, as if the
+    /// client had acknowledged them. For a generation with one queue, takes the older event of both queues.
     pub fn next(&mut self, queue: QueueType, generation: Generation) -> Option<Event> {
         loop {
             let number = |queue: &VecDeque<Queued>| queue.front().map_or(u64::MAX, |queued| queued.number);
@@ -102,7 +102,7 @@ impl Queues {
         }
     }
 
-    /// Takes events of a kind out that were not read, because the client does not want them any more.
+    /// Discards the events of a kind that were not read, because the client does not want them any more.
     pub fn discard(&mut self, kind: Kind) {
         let queued = std::mem::take(&mut self.sync);
         let (unwanted, kept): (VecDeque<_>, _) = queued.into_iter().partition(|queued| queued.event.kind() == kind);
@@ -112,7 +112,7 @@ impl Queues {
         }
     }
 
-    /// Acknowledges the events that were read. Returns whether others were queued.
+    /// Acknowledges the events that were read. Returns whether that queued further events.
     pub fn acknowledge(&mut self) -> bool {
         let is_read = |held: &Held| held.current.as_ref().is_some_and(|current| current.is_read);
         let read: Vec<_> = self.held.iter().filter(|(_, held)| is_read(held)).map(|(sequence, _)| *sequence).collect();
@@ -123,7 +123,8 @@ impl Queues {
         is_queued
     }
 
-    /// Removes the threads that can continue: all their events are acknowledged, and they are not kept at an operator.
+    /// Removes the threads that can continue, and returns their events. All events of such a thread are acknowledged,
+    /// and it is not stopped at an operator of a suspended device.
     pub fn take_free(&mut self, suspended: bool) -> Vec<Sequence> {
         let is_free = |held: &Held| held.is_acknowledged() && !(suspended && held.stop.is_some());
         let free: Vec<_> = self.held.iter().filter(|(_, held)| is_free(held)).map(|(sequence, _)| *sequence).collect();
@@ -131,14 +132,14 @@ impl Queues {
         free
     }
 
-    /// Removes a thread that continued, or is about to. Its events can still be read.
+    /// Removes a thread that has continued, or is about to. Its events can still be read.
     pub fn remove(&mut self, sequence: Sequence) -> Option<Held> {
         let held = self.held.remove(&sequence)?;
         self.sync.iter_mut().filter(|queued| queued.holder == Some(sequence)).for_each(|queued| queued.holder = None);
         Some(held)
     }
 
-    /// Queues what is left of all events, because no thread of the program waits any more.
+    /// Queues all remaining events, because no thread of the program waits any more.
     pub fn release_all(&mut self) {
         for (_, held) in std::mem::take(&mut self.held) {
             held.rest.into_iter().for_each(|event| self.push_sync(event, None));
@@ -146,7 +147,7 @@ impl Queues {
         self.sync.iter_mut().for_each(|queued| queued.holder = None);
     }
 
-    /// Returns whether an event of a model waits that was not read.
+    /// Returns whether there is an event of a model that was not read yet.
     pub fn has_event_of(&self, model: ModelId) -> bool {
         let rest = self.held.values().flat_map(|held| &held.rest);
         self.sync.iter().map(|queued| &queued.event).chain(rest).any(|event| event.model == model)
@@ -198,12 +199,12 @@ impl Held {
         self.current.is_none() && self.rest.is_empty()
     }
 
-    /// Returns whether it is at its operator: nothing is to be acknowledged before, or a step has brought it there.
+    /// Returns whether the thread is at its operator: all its events are acknowledged, or a step has moved it there.
     pub fn is_entered(&self) -> bool {
         self.is_acknowledged() || self.stop.as_ref().is_some_and(|stop| stop.cause == Cause::Step)
     }
 
-    /// Returns the kind of the event that the client has to acknowledge, and whether it was read.
+    /// Returns the kind of the event that the client must acknowledge, and whether it was read.
     pub fn awaited(&self) -> Option<(Kind, bool)> {
         self.current.as_ref().map(|current| (current.kind, current.is_read))
     }

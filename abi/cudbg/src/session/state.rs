@@ -15,15 +15,16 @@ use super::stops::{Cause, Stop, Warps};
 use crate::addresses::Addresses;
 use crate::layout::numbers::{GridStatus, Kind, LaunchNotifyMode, Status};
 
-/// How many runs that ended are known: more than run at the same time.
+/// How many ended runs are kept: more than ever run at the same time.
 const MOST_ENDED: usize = 4096;
 
-/// What is known of the program, and what waits for the client.
+/// The known state of the program, and the events that wait for the client.
 pub struct State {
     pub options: Options,
     pub queues: Queues,
     pub modules: BTreeMap<ModelId, Arc<Module>>,
-    /// Models that were unloaded: clients before 6.0 have pointers into their images, until they know it.
+    /// Models that were unloaded. They are kept until the client has acknowledged that, because clients before 6.0 have
+    /// pointers into their images.
     unloaded: Vec<Arc<Module>>,
     pub addresses: Addresses,
     pub grids: Grids,
@@ -32,18 +33,18 @@ pub struct State {
     pub mode: LaunchNotifyMode,
     /// Whether the device is suspended.
     pub suspended: bool,
-    /// Whether the client has called something since the device was suspended. If it never does, leases expire.
+    /// Whether the client has used the device since it was suspended. If it never does, leases expire.
     pub is_attended: bool,
-    /// The run that a step moves.
+    /// The run that is being stepped.
     pub stepping: Option<RunId>,
-    /// What the client has to be notified of.
+    /// The notification that the client must get.
     pub due: Option<Notice>,
     /// The runs that ended last.
     ended_runs: VecDeque<RunId>,
     /// Whether the connection has ended.
     pub is_over: bool,
-    /// Whether the program continues without the client, or has ended by itself. It is asked for nothing any more, and what a
-    /// client still does before `finalize` succeeds.
+    /// Whether the client has detached, or the program has announced its end. The program then gets no more requests,
+    /// and calls of the client succeed until `finalize`.
     pub is_released: bool,
 }
 
@@ -69,7 +70,7 @@ impl State {
         }
     }
 
-    /// Takes an event of the program: queues the events that it is for the client, and notes where its thread waits.
+    /// Takes an event of the program: queues the corresponding events for the client, and notes where its thread waits.
     pub fn take(&mut self, raised: Raised) {
         let (events, mut stop) = self.translate(&raised);
         let thread = self.options.thread(raised.thread);
@@ -94,7 +95,7 @@ impl State {
         }
     }
 
-    /// Notes that the device has stopped by itself.
+    /// Notes that the device was suspended by an event, rather than by the client.
     fn suspend_for(&mut self, thread: u32, broken: u64, faulted: u64) {
         let was_suspended = std::mem::replace(&mut self.suspended, true);
         if !was_suspended {
@@ -103,7 +104,7 @@ impl State {
                 self.push(Event::of_program(Case::AllDevicesSuspended { broken, faulted }));
             }
         }
-        // For other clients the queue stays as it is: they look at the device.
+        // Clients that do not want such events get only the notification, and then look at the device.
         self.notify(thread);
     }
 
@@ -136,7 +137,8 @@ impl State {
                 let stop = self.stop(place.run, Some(place), thread, Cause::Suspended);
                 (ready.into_iter().collect(), Some(stop))
             }
-            // It began before launches were reported. A number that it got now would be higher than those of later ones.
+            // This dispatch began before launches were reported. If it got a number now, it would be higher than those
+            // of later dispatches.
             EventKind::OperatorFinished { place, .. }
                 if self.mode == LaunchNotifyMode::Event && !self.grids.is_active(place) =>
             {
@@ -167,7 +169,7 @@ impl State {
             }
             EventKind::DetachComplete => (vec![Event::of_program(Case::DetachComplete)], None),
             EventKind::InternalError { .. } => (vec![Event::of_program(Case::InternalError(Status::Internal))], None),
-            // What this client did not ask for, and kinds of newer programs.
+            // Events that this client did not ask for, and kinds that only newer programs have.
             _ => (Vec::new(), None),
         }
     }
@@ -182,7 +184,7 @@ impl State {
         stop
     }
 
-    /// Adds a breakpoint and returns its handle. A run may be stopped at it already.
+    /// Adds a breakpoint and returns its handle. Updates the addresses of runs that are stopped at it already.
     pub fn add_breakpoint(&mut self, address: u64, id: BreakpointId, is_legacy: bool) -> u64 {
         let handle = self.breakpoints.add(address, id, is_legacy);
         for stop in self.queues.held_mut().filter_map(|(_, held)| held.stop.as_mut()).filter(|stop| stop.has_hit(id)) {
@@ -211,13 +213,13 @@ impl State {
         vec![event(Case::ImageUnloaded(module)), event(Case::ContextDestroy)]
     }
 
-    /// Forgets the models of which the client has acknowledged that they were unloaded.
+    /// Drops the unloaded models whose events the client has read.
     pub fn forget_unloaded(&mut self) {
         let queues = &self.queues;
         self.unloaded.retain(|module| queues.has_event_of(module.graph.model));
     }
 
-    /// Queues an event at which no thread waits.
+    /// Queues an event at which no thread waits, and notes that the client must be notified.
     pub fn push(&mut self, event: Event) {
         let thread = event.thread;
         self.queues.push(event);
@@ -228,7 +230,8 @@ impl State {
         self.due = Some(Notice { thread, timeout: false });
     }
 
-    /// Queues a timeout, and has the client notified again, while it leaves a thread waiting.
+    /// Queues a timeout event and notes that the client must be notified again, if a thread waits for its
+    /// acknowledgement.
     pub fn remind(&mut self) {
         if !self.queues.is_awaited() {
             return;
@@ -240,7 +243,7 @@ impl State {
         self.due = Some(Notice { thread, timeout: true });
     }
 
-    /// Notes that no more events come. `failure` is why, if the program has not said that it ends.
+    /// Notes that the connection has ended. `failure` is the reason; `None` if the program has announced its end.
     pub fn end(&mut self, failure: Option<Status>) {
         self.is_over = true;
         self.stepping = None;
@@ -249,7 +252,7 @@ impl State {
             self.push(Event::of_program(Case::InternalError(failure)));
         } else {
             self.is_released = true;
-            // The program has said that it ends, and its models end with it.
+            // The program has announced its end, which unloads its models.
             let models: Vec<ModelId> = self.modules.keys().copied().collect();
             let thread = self.options.thread(0);
             let unloaded: Vec<Event> = models.into_iter().flat_map(|model| self.unload(model, thread)).collect();
@@ -258,8 +261,8 @@ impl State {
         self.notify(0);
     }
 
-    /// Makes breakpoints and exceptions that the client has seen mere stops: it wanted the device to continue, and is not to be stopped by
-    /// them again.
+    /// Turns stops at breakpoints and exceptions into plain suspensions. The client has seen them and wanted the device
+    /// to continue, so they must not be reported again.
     pub fn forget_causes(&mut self) {
         for stop in self.queues.held_mut().filter_map(|(_, held)| held.stop.as_mut()) {
             if matches!(stop.cause, Cause::Breakpoint(_) | Cause::Exception(_)) {
@@ -268,7 +271,8 @@ impl State {
         }
     }
 
-    /// Returns the stopped runs that are warps: those whose launch is reported wait for the acknowledgement first.
+    /// Returns the stopped runs that are shown as warps. A run whose launch is reported is not shown before that event
+    /// is acknowledged.
     pub fn stops(&self) -> impl Iterator<Item = (Sequence, &Stop)> {
         self.queues
             .held()
@@ -277,7 +281,7 @@ impl State {
             .filter(|(_, stop)| stop.warp.is_some())
     }
 
-    /// Returns a dispatch by its number, and how far it is.
+    /// Returns a dispatch by its number, and its state.
     pub fn grid(&self, id: u64) -> Option<(Grid, GridStatus)> {
         let (grid, status) = self.grids.find(id)?;
         let here = self.queues.held().find(|(_, held)| held.stop.as_ref().and_then(|stop| stop.grid) == Some(grid));
@@ -296,7 +300,7 @@ impl State {
     }
 }
 
-/// Returns the masks of devices with breakpoints hit and with exceptions.
+/// Returns the mask of devices at breakpoints, and the mask of devices with exceptions.
 fn masks(stop: &Stop) -> (u64, u64) {
     (u64::from(stop.is_broken()), u64::from(stop.exception().is_some()))
 }

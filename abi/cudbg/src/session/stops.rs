@@ -8,20 +8,20 @@ use crate::addresses;
 #[derive(Debug, Clone)]
 pub struct Stop {
     pub run: RunId,
-    /// Where the run is; `None` where it failed, and the engine does not know at which operator.
+    /// Where the run is; `None` if it failed and the engine does not know at which operator.
     pub place: Option<RunPosition>,
     pub grid: Option<Grid>,
     /// The thread of the program that the run is on.
     pub thread: u32,
     pub cause: Cause,
-    /// The instruction that it is at; 0 if it is not known. At a breakpoint on an operator that the engine executes as a part of
-    /// another one, it is the breakpoint's, so that clients find it among those that they have set.
+    /// The address of its instruction; 0 if it is not known. At a breakpoint on an operator that the engine executes as
+    /// part of another one, it is the breakpoint's address, so that clients recognize the breakpoint.
     pub address: u64,
-    /// The number of the warp; `None` if there are as many as there can be.
+    /// The number of the warp; `None` if all warps are in use.
     pub warp: Option<u32>,
 }
 
-/// Why it is stopped.
+/// Why a run is stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// The device is suspended, or the launch is reported.
@@ -30,7 +30,7 @@ pub enum Cause {
     Step,
     /// Breakpoints were hit.
     Breakpoint(Vec<BreakpointId>),
-    /// The run failed, or computed what it should not.
+    /// The run failed, or computed a NaN or infinity. The value is the text.
     Exception(String),
 }
 
@@ -61,15 +61,16 @@ impl Stop {
     }
 }
 
-/// Which run has which warp. A run keeps its warp until it ends, or another one needs it while it is not stopped.
+/// The runs by their warps. A run keeps its warp until it ends, or until another run needs a warp while this one is not
+/// stopped.
 #[derive(Default)]
 pub struct Warps(Vec<Option<RunId>>);
 
-/// How many warps there can be.
+/// The largest number of warps.
 const MOST_WARPS: usize = 64;
 
 impl Warps {
-    /// Returns the warp of a run; `None` if all warps are those of other runs that are stopped.
+    /// Returns the warp of a run. Assigns one if it has none. `None` if other stopped runs have all warps.
     pub fn of(&mut self, run: RunId, is_stopped: impl Fn(RunId) -> bool) -> Option<u32> {
         let known = self.0.iter().position(|owner| *owner == Some(run));
         let free = || self.0.iter().position(|owner| owner.is_none_or(|owner| !is_stopped(owner)));
@@ -85,12 +86,13 @@ impl Warps {
         Some(warp as u32)
     }
 
-    /// Takes the warp from a run that has ended.
+    /// Frees the warp of a run that has ended.
     pub fn end(&mut self, run: RunId) {
         self.0.iter_mut().filter(|owner| **owner == Some(run)).for_each(|owner| *owner = None);
     }
 
-    /// Returns how many there are: as many as there were runs that were stopped at the same time, and at least one.
+    /// Returns the number of warps: the largest number of runs that were stopped at the same time so far, and at least
+    /// 1.
     pub fn count(&self) -> u32 {
         self.0.len().max(1) as u32
     }

@@ -7,11 +7,11 @@ use opscope_debug::client::Client;
 use crate::border::{Failure, Status};
 use crate::globals;
 
-/// Names the process to debug: its number, or the path of its socket.
+/// The environment variable that names the process to debug: its number, or the path of its socket.
 const VARIABLE: &str = "OPSCOPE_DEBUG_TARGET";
 
-/// Connects to the program that is to be debugged: the one that the environment names, else the one that the client wrote into
-/// `cudbgApiClientPid`, else this process.
+/// Connects to the program to debug. That is the process that the environment names, or else the one in
+/// `cudbgApiClientPid`, or else this process.
 pub fn connect() -> Result<Client, Failure> {
     let target = env::var_os(VARIABLE).filter(|target| !target.is_empty());
     let process = match &target {

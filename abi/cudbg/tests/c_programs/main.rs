@@ -1,5 +1,5 @@
-//! Clients in C and C++, compiled against the header and linked with the library. The program that they debug is this one: its models
-//! are a few lines long, and compute what they should.
+//! Clients in C and C++, compiled against the header and linked with the library. The program that they debug is this
+//! one: its models are a few lines long, and compute what they should.
 
 use std::path::Path;
 
