@@ -1,15 +1,15 @@
-//! What a fork leaves of this library: the child has none of the threads, so it begins with its copy of the memory
-//! only.
+//! The state of this library in the child of a fork. The child has a copy of the memory, but none of the parent's other
+//! threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope::trace::{ForkRoom, HeldLocks, LockRoom};
 use opscope_sys::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// How many forks are between the first process and this one.
+/// How many forks separate this process from the one that started counting.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
-/// Returns how many forks are between the first process and this one. Counting begins with the first `count_forks`.
+/// Returns how many forks separate this process from the one that called `count_forks` first.
 pub fn forks() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }
@@ -26,14 +26,14 @@ pub fn count_forks() {
     let _ = ROOM.register();
 }
 
-/// State that all threads share, behind a lock that forks hold. No thread holds two of these locks at once.
+/// State that all threads share, behind a lock that is held during forks. No thread holds two of these locks at once.
 pub struct Shared<T: Send + Sync + 'static> {
     value: RwLock<T>,
     room: ForkRoom,
 }
 
 impl<T: Send + Sync + 'static> Shared<T> {
-    /// `hold` is a function that calls `held`.
+    /// Makes shared state. `hold` must call `held` of this state.
     pub const fn new(value: T, hold: LockRoom) -> Self {
         Self { value: RwLock::new(value), room: ForkRoom::new(hold) }
     }
@@ -54,7 +54,7 @@ impl<T: Send + Sync + 'static> Shared<T> {
     }
 
     fn register(&self) {
-        // Without memory for the registration, the child of a fork may hang.
+        // If there is no memory for the registration, the child of a fork may hang.
         let _ = self.room.register();
     }
 

@@ -1,5 +1,5 @@
-//! Handles of contexts, streams and events: numbers that look like pointers. None is ever used twice or dereferenced,
-//! so a handle that was freed or made up is recognised, and a code is returned.
+//! Handles of contexts, streams and events: numbers that look like pointers. They are never reused or dereferenced, so
+//! a handle that was freed or made up is recognised, and the call returns a code.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -28,7 +28,7 @@ impl<T> Handles<T> {
 
     /// Returns the number that the next `insert` will return.
     pub fn next(&self) -> usize {
-        // No program has memory at this address, and it is aligned as memory is.
+        // No program has memory at this address. It is aligned like an allocation.
         (0xac1 << 52) | (self.kind as usize) << 48 | (self.made + 1) << 4
     }
 
@@ -59,7 +59,7 @@ impl<T> Handles<T> {
         self.known.values()
     }
 
-    /// Makes all handles unknown, without dropping their objects: in the child of a fork, their locks may be held
+    /// Makes all handles unknown in the child of a fork. Does not drop the objects, because their locks may be held
     /// forever.
     pub fn forget(&mut self) {
         std::mem::forget(std::mem::take(&mut self.known));

@@ -11,14 +11,14 @@ thread_local! {
     static LAST: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// The only level: the thread's own.
+/// The only level: that of the thread.
 const THREAD_LEVEL: c_int = 0;
 
-/// Runs the body of a runtime function, and keeps its code if it fails.
+/// Runs the body of a runtime function, and stores its code if it fails.
 pub fn runtime_call(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
     let code = Answer::answer(body);
     if code != 0 {
-        // A thread that is being torn down keeps nothing.
+        // While the thread is being torn down, the code is not stored.
         let _ = LAST.try_with(|last| last.set(code));
     }
     code

@@ -3,8 +3,8 @@
 //!
 //! # What callers must guarantee
 //!
-//! `opscope-border` documents this for each parameter type. NULL where a value is needed returns 100000. A callback
-//! must accept the arguments of its type for as long as the library may call it.
+//! `opscope-border` documents this for each parameter type. If a required pointer is NULL, the call returns 100000. A
+//! callback must accept the arguments of its type as long as the library may call it.
 //!
 //! # Rooms
 //!
@@ -15,13 +15,13 @@
 //! | `lifecycle` | `aclInit` and `aclFinalize` |
 //! | `unsupported` | functions whose service does not exist here |
 //! | `execution` | runs of models |
-//! | `descriptions` | what a program asks about a model |
+//! | `descriptions` | the description of a model that a program queries |
 //! | `models` | reading, loading and unloading models |
 //! | `dump`, `recordings` | dumps of computed tensors; recordings of runs |
 //! | `configuration` | whether the library is initialized, and its configuration file |
 //! | `data` | data buffers and datasets |
 //! | `tensors` | types, formats, descriptions of tensors |
-//! | `information` | versions, the name and abilities of the device; the log; exceptions |
+//! | `information` | versions, the name and features of the device; the log; exceptions |
 //! | `devices` | the device: set, reset, synchronize |
 //! | `callbacks` | functions of the program that a stream calls |
 //! | `events` | marks in streams that can be waited for |
@@ -30,11 +30,11 @@
 //! | `streams` | queues of work, each with a thread |
 //! | `last_error` | the last code of a runtime function in a thread |
 //! | `objects` | objects that a program knows as pointers to structs |
-//! | `thread_context`, `handles`, `forks` | a thread's context; numbers for objects; what a fork leaves |
+//! | `thread_context`, `handles`, `forks` | a thread's context; numbers for objects; state in the child of a fork |
 //! | `border` | error codes, the texts of failures, pointers |
 
 #![deny(unsafe_code)]
-// The exported names are those of the C interface.
+// The exported functions have their names in C.
 #![allow(missing_docs, non_snake_case)]
 
 mod border;

@@ -6,8 +6,8 @@ use crate::border::{Failure, codes, keep_per_process};
 use crate::configuration::{INITIALIZED, not_initialized, parse, read};
 use crate::{contexts, dump, recordings};
 
-/// Initializes the library, with the settings of a file unless `path` is NULL or "". Later calls are counted, return
-/// 100002, and leave the settings unchanged.
+/// Initializes the library, with the settings of a file unless `path` is NULL or "". Later calls count, but return
+/// 100002 and leave the settings unchanged.
 #[exported]
 pub fn aclInit(path: Text<'_>) -> Result<(), Failure> {
     let path = path.given().filter(|path| !path.is_empty());
@@ -69,7 +69,7 @@ pub fn aclFinalizeReference(count: Out<'_, u64>) -> Result<(), Failure> {
 }
 
 fn finish() {
-    // This fails only in a callback, which would wait for itself. A callback that no thread takes is given up.
+    // This fails only inside a callback, which would wait for itself. Callbacks that no thread takes are given up.
     let _ = contexts::wait_for_all();
     dump::finish();
     recordings::finish();

@@ -1,5 +1,5 @@
-//! At what rate do the pieces of a dump reach a callback of AscendCL, against the native callback of a dump? `caller.c` is compiled and
-//! linked with libascendcl.so, as a user has them.
+//! Measures the rate at which the pieces of a dump reach a callback of AscendCL, compared with the native callback of a
+//! dump. `caller.c` is compiled and linked with libascendcl.so, like a user's program.
 
 #[path = "../../../../crates/job/benches/support/mod.rs"]
 mod support;
@@ -19,7 +19,7 @@ use support::{NO_MODELS, calibration, light, nanos, ready};
 const MODEL: &str = "densenet121";
 /// How many rounds are measured at once.
 const ROUNDS: usize = 31;
-/// Of the native rate.
+/// At least half of the native rate.
 const GOAL: Goal = Goal::AtLeast(0.5);
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     };
     let caller = Program::of(Library::AscendCl, Library::AscendCl.root().join("benches/pieces/caller.c"));
     let caller = caller.options(&["-O2", "-lascendcl"]).load(Language::C11);
-    // SAFETY: these are the signatures that the file declares its functions with.
+    // SAFETY: these are the signatures of the functions in the file.
     let (begin, run, pieces, bytes) = unsafe {
         (
             caller.function::<extern "C" fn(*const c_char) -> c_int>(c"caller_begin"),
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         })
     };
     let ours = || nanos(&calibration, || assert_eq!(run(), 0));
-    // What was computed at load is dumped with the first run.
+    // Tensors that were computed when the model was loaded are dumped with the first run.
     exact();
     ours();
     while arrived.load(Ordering::Acquire) < at_load {
@@ -84,7 +84,8 @@ fn main() -> ExitCode {
             let alone = exact();
             let arrived_before = bytes();
             let [native, own_time, again] = [native(), ours(), native()].map(|with_dump| with_dump - alone);
-            // Bytes in a nanosecond. A run's files have constants, too, which the native dump has once.
+            // In bytes per nanosecond. AscendCL's files of each run also have the constants, which the native dump has
+            // only once.
             let (native_rate, own_rate) = (expected as f64 / native, (bytes() - arrived_before) as f64 / own_time);
             ratios.push(own_rate / native_rate);
             controls.push(again / native);
@@ -113,12 +114,13 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// What AscendCL dumps without a configuration: the outputs of all operators.
+/// Returns what AscendCL dumps without a configuration file: the outputs of all operators.
 fn request() -> Request {
     Request { selection: Selection { io: IoSelection::Outputs, ..Selection::default() }, ..Request::default() }
 }
 
-/// Returns the bytes that so many runs dump, with those that were computed at load.
+/// Returns the number of bytes that this many runs dump, including tensors that were computed when the model was
+/// loaded.
 fn dumped(ready: &support::Ready, runs: usize) -> u64 {
     let dumper = Dumper::new();
     dumper.subscribe(Box::new(|_: &Stream, _: Piece<'_>| Answer::Continue), request()).expect("the sink subscribes");

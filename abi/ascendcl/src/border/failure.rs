@@ -1,6 +1,6 @@
 use super::codes;
 
-/// Why a call fails: the code that it returns, and the text that `aclGetRecentErrMsg` returns.
+/// The failure of a call: the code that it returns, and the text that `aclGetRecentErrMsg` returns.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub code: i32,

@@ -14,7 +14,7 @@ const MOST: usize = 64;
 thread_local! {
     /// The failures of this thread, the newest first.
     static OF_THREAD: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
-    /// The text that the program received last.
+    /// The text that `aclGetRecentErrMsg` returned last on this thread.
     static GIVEN: RefCell<CString> = RefCell::new(CString::default());
 }
 
@@ -46,7 +46,7 @@ pub fn note(text: String) {
     if IS_PER_PROCESS.load(Ordering::Acquire) {
         add(&mut of_process());
     } else {
-        // A thread that is being torn down keeps nothing.
+        // While the thread is being torn down, the text is not stored.
         let _ = OF_THREAD.try_with(|texts| add(&mut texts.borrow_mut()));
     }
 }

@@ -1,4 +1,4 @@
-//! The shell of every exported function: it returns a code, keeps the text of a failure, stops panics, and checks
+//! The shell of every exported function: it returns a code, stores the text of a failure, stops panics, and checks
 //! pointers.
 
 mod call;

@@ -3,7 +3,7 @@ use std::fmt::Display;
 /// This library's name in messages.
 const LIBRARY: &str = "libascendcl";
 
-/// Calls a program's function. An exception that it throws is reported, and the result is `None`.
+/// Calls a program's function. If it throws a C++ exception, reports that on stderr and returns `None`.
 pub fn call_program<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
     opscope_border::call_program(LIBRARY, what, function)
 }

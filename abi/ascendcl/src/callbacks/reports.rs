@@ -20,7 +20,7 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Calls it, if its stream still wants that. Returns whether the callback forked and this is the child.
+    /// Calls it, unless its stream no longer waits for it. Returns whether the callback forked and this is the child.
     fn run(self) -> bool {
         count_forks();
         let before = forks();
@@ -73,7 +73,10 @@ impl Reports {
         self.changed.notify_all();
     }
 
-    /// Waits for callbacks, and calls all that wait.
+    /// Waits for callbacks, and calls all that wait. `None` means to wait forever.
+    ///
+    /// # Errors
+    /// Returns an error if no stream is subscribed, or if the time is over.
     pub fn process(&self, limit: Option<Duration>) -> Result<(), Failure> {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut state = self.lock();
@@ -102,7 +105,8 @@ impl Reports {
         Ok(())
     }
 
-    /// Gives up the callbacks of a stream. If that was the thread's last stream, gives up all, also those to come.
+    /// Gives up the callbacks of a stream. If it was the thread's last stream, gives up all callbacks, including later
+    /// ones.
     pub fn give_up(&self, of: &Arc<Stream>, is_last: bool) {
         let mut state = self.lock();
         state.is_closed |= is_last;

@@ -7,7 +7,7 @@ use opscope_acl_json::{AclConfig, LARGEST_FILE, Location, Problem, ProblemKind};
 
 use crate::border::{Failure, codes};
 
-/// Reads a file, up to the largest size that such a file may have.
+/// Reads a configuration file. A file that is larger than allowed is an error.
 pub fn read(path: &CStr) -> Result<Vec<u8>, Failure> {
     let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
     let refused = |reason: &dyn std::fmt::Display| Failure::bad_path(codes::INVALID_FILE, path.display(), reason);
@@ -17,14 +17,14 @@ pub fn read(path: &CStr) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// Reads the content of a file.
+/// Parses the content of a configuration file. Returns the first problem as an error.
 pub fn parse(content: &[u8]) -> Result<AclConfig, Failure> {
     let unreadable =
         |reason: &str| Failure::new(codes::PARSE_FILE, "EP0004", format!("the file cannot be parsed: {reason}"));
     let content = std::str::from_utf8(content).map_err(|_| unreadable("it is not UTF-8"))?;
     // Some editors begin UTF-8 files with a byte order mark.
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);
-    // The paths stay as the file has them: relative ones also reach callbacks as relative paths.
+    // Paths stay as they are in the file: callbacks receive relative paths as relative paths.
     AclConfig::parse_as_vendor(content, Path::new("")).map_err(|problems| {
         let first: &Problem = &problems[0];
         let is_profiler = matches!(&first.location, Location::Pointer(pointer) if pointer.starts_with("/profiler"));

@@ -18,7 +18,7 @@ pub fn check_initialized() -> Result<(), Failure> {
     if INITIALIZED.read().count > 0 { Ok(()) } else { Err(not_initialized(codes::UNINITIALIZE)) }
 }
 
-/// Returns the failure of a call that needs `aclInit`, with its code.
+/// Returns the failure, with this code, of a call that needs `aclInit`.
 pub fn not_initialized(code: i32) -> Failure {
     Failure::new(code, "EP0008", "aclInit was not called, or aclFinalize was since")
 }

@@ -24,7 +24,7 @@ pub fn check_device(device: i32) -> Result<(), Failure> {
     Err(Failure::wrong_value_of(codes::RT_INVALID_DEVICEID, "deviceId", device, "the only device is 0"))
 }
 
-/// Reads a timeout in milliseconds; -1 means forever.
+/// Converts a timeout in milliseconds; -1 means forever, which is `None`. Any other value must be at least `least`.
 pub fn limit(milliseconds: c_int, least: c_int) -> Result<Option<Duration>, Failure> {
     match milliseconds {
         -1 => Ok(None),

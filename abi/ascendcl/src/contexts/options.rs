@@ -1,4 +1,4 @@
-//! System parameters: they are stored, and have no effect.
+//! System parameters. They are stored, but have no effect.
 
 use std::ffi::c_int;
 

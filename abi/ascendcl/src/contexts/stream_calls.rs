@@ -11,7 +11,7 @@ use crate::handles::pointer;
 use crate::last_error::runtime_call;
 use crate::streams::refuse_in_callback;
 
-/// The most streams that the vendor's devices have. Here there is no limit.
+/// The largest number of streams on the vendor's devices. Here there is no limit.
 const MOST: usize = 2048;
 
 const FAST_LAUNCH: u32 = 1;
@@ -29,7 +29,8 @@ pub fn aclrtCreateStream(stream: Out<'_, aclrtStream>) -> Result<(), Failure> {
     create(stream)
 }
 
-/// As aclrtCreateStream. The priority has no effect; of the flags, those for speed are accepted.
+/// Does the same as aclrtCreateStream. The priority has no effect. Flags for speed are accepted; all others are
+/// refused.
 #[exported(runtime_call)]
 pub fn aclrtCreateStreamWithConfig(stream: Out<'_, aclrtStream>, _priority: u32, flags: u32) -> Result<(), Failure> {
     stream.check_given("stream")?;
@@ -66,7 +67,7 @@ pub fn aclrtSynchronizeStream(of: aclrtStream) -> Result<(), Failure> {
     stream(of)?.synchronize(None)
 }
 
-/// As aclrtSynchronizeStream, with a timeout in milliseconds.
+/// Does the same as aclrtSynchronizeStream, with a timeout in milliseconds.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeStreamWithTimeout(of: aclrtStream, milliseconds: i32) -> Result<(), Failure> {
     let limit = limit(milliseconds, 0)?;

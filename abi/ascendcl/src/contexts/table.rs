@@ -25,7 +25,7 @@ struct Contexts {
     last_stream: i32,
     /// The device's default context.
     primary: Option<Primary>,
-    /// The options of a context, or of the process (`None`).
+    /// The values of options, by the context and the option's number; `None` instead of a context means the process.
     options: BTreeMap<(Option<usize>, i32), i64>,
 }
 
@@ -51,7 +51,7 @@ impl Contexts {
         }
     }
 
-    /// Empties the table in the child of a fork: the threads of the streams exist only in the parent.
+    /// Empties the table in the child of a fork, because the threads of the streams exist only in the parent.
     fn forget(&mut self) {
         self.known.forget();
         self.streams.forget();
@@ -163,8 +163,8 @@ pub fn retain_primary() {
     thread_context::set(context);
 }
 
-/// Releases the default context. The last user, or one that uses force, waits for all streams and destroys it. Returns
-/// whether it was destroyed.
+/// Releases the default context. For the last user, or with force, waits for all streams and destroys the context.
+/// Returns whether it was destroyed.
 pub fn release_primary(with_force: bool) -> Result<bool, Failure> {
     let mut contexts = CONTEXTS.lock();
     let Some(primary) = &mut contexts.primary else {
@@ -189,7 +189,7 @@ pub fn is_primary_open() -> bool {
     CONTEXTS.read().primary.is_some()
 }
 
-/// Ends streams, some of which may wait for others.
+/// Ends streams. Some of them may wait for others.
 fn end(streams: &[Arc<Stream>]) -> Result<(), Failure> {
     let _limited = Patience::limited();
     streams.iter().map(|stream| stream.end()).fold(Ok(()), Result::and)
@@ -235,7 +235,10 @@ fn all_streams() -> Vec<Arc<Stream>> {
     CONTEXTS.read().streams.iter().cloned().collect()
 }
 
-/// Waits for the work of all streams. Returns the first failure.
+/// Waits for the work of all streams.
+///
+/// # Errors
+/// Returns the first failure of the work, or an error if the time is over or the caller would wait for itself.
 pub fn synchronize_all(limit: Option<Duration>) -> Result<(), Failure> {
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
     let left = || deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -243,6 +246,9 @@ pub fn synchronize_all(limit: Option<Duration>) -> Result<(), Failure> {
 }
 
 /// Waits for the work of all streams, whether it fails or not. Gives up callbacks that no thread takes within a second.
+///
+/// # Errors
+/// Returns an error inside a callback.
 pub fn wait_for_all() -> Result<(), Failure> {
     refuse_in_callback()?;
     let _limited = Patience::limited();

@@ -15,12 +15,12 @@ pub struct aclmdlDataset {
     _private: [u8; 0],
 }
 
-/// The data buffers of a model's inputs or outputs, in the model's order, with the shapes that the program or a run has
-/// set.
+/// The data buffers of a model's inputs or outputs, in the model's order, and the shapes that the program or a run has
+/// set for them.
 #[derive(Default)]
 pub struct Dataset {
     entries: Mutex<Vec<Entry>>,
-    /// The model, and the gear of it that the program chose for runs with this dataset.
+    /// The gear that the program chose for runs with this dataset: the model, and the gear's index.
     gear: Mutex<Option<(u32, usize)>>,
 }
 
@@ -30,7 +30,7 @@ struct Entry {
     desc: *mut aclTensorDesc,
 }
 
-// SAFETY: both are numbers that are looked up, and never dereferenced.
+// SAFETY: both pointers are looked up as numbers, and never dereferenced.
 unsafe impl Send for Entry {}
 
 /// Every dataset that exists.
@@ -59,7 +59,7 @@ impl Dataset {
         let reason = || format!("the dataset has {count} buffers");
         let entry = entries.get_mut(index).ok_or_else(|| Failure::wrong_value("index", index, &reason()))?;
         match desc {
-            // A program may keep the pointer, so it must not change.
+            // A program may keep the pointer, so the pointer must not change.
             Some(desc) if !entry.desc.is_null() => DESCS.replace(entry.desc, desc)?,
             Some(desc) => entry.desc = DESCS.insert(desc),
             None => entry.forget_desc(),

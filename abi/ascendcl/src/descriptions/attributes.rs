@@ -1,4 +1,4 @@
-//! Properties that only converted models have: attributes of fused operators, and AIPP.
+//! Queries for properties that only converted models have: attributes of fused operators, and AIPP.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -17,7 +17,8 @@ const WITHOUT_AIPP: c_int = 0;
 /// `ACL_INVALID_NODE_INDEX`.
 const NO_NODE: usize = 0xffff_ffff;
 
-/// Returns the operators that were fused into one: "", since a file has no fused operators. NULL for a wrong argument.
+/// Returns the operators that were fused into one. That is always "", because an ONNX file has no fused operators. NULL
+/// for a wrong argument.
 #[exported]
 pub fn aclmdlGetOpAttr(desc: *mut aclmdlDesc, op_name: Text<'_>, attribute: Text<'_>) -> *const c_char {
     value(ptr::null(), || {
@@ -50,7 +51,7 @@ pub fn aclmdlGetAippType(
     Ok(())
 }
 
-/// Returns that an input has no AIPP.
+/// Always fails: for an input of the model, because it has no AIPP.
 #[exported]
 pub fn aclmdlGetFirstAippInfo(model_id: u32, index: usize, info: *mut c_void) -> Result<(), Failure> {
     given(info, "aippInfo")?;

@@ -36,7 +36,7 @@ pub fn aclmdlCreateDesc() -> *mut aclmdlDesc {
     value(ptr::null_mut(), || Ok(DESCS.insert(Desc::default())))
 }
 
-/// Destroys a description and its texts.
+/// Destroys a description. The texts that were returned from it become invalid.
 #[exported]
 pub fn aclmdlDestroyDesc(desc: *mut aclmdlDesc) -> Result<(), Failure> {
     DESCS.remove(desc).map(drop)
@@ -76,7 +76,7 @@ fn fill(desc: *mut aclmdlDesc, describe: impl FnOnce() -> Result<Description, Fa
     let filled = describe();
     let (held, result) = match filled {
         Ok(described) => (Some(Arc::new(described)), Ok(())),
-        // If a description cannot be filled, it becomes empty and does not keep its old content.
+        // A description that cannot be filled becomes empty. It does not keep its old content.
         Err(failure) => (None, Err(failure)),
     };
     *desc.0.write() = held;

@@ -11,7 +11,7 @@ use crate::models::{CHOICE, CHOICE_TYPE, Gears, ModelId, Port};
 /// `ACL_MAX_TENSOR_NAME_LEN`: the size of a name in a struct, with its NUL.
 pub const NAME_BYTES: usize = 128;
 
-/// A model as it was when it was described. The texts never move.
+/// The description of a model. The addresses of its texts never change.
 pub struct Description {
     /// The model; `None` for a file that was not loaded.
     pub model: Option<ModelId>,
@@ -23,13 +23,13 @@ pub struct Description {
 /// An input or output.
 pub struct Tensor {
     pub name: CString,
-    /// The name that structs use: a substitute if the full name is too long.
+    /// The name for fields of structs: the full name, or a substitute if the full name is too long.
     pub short_name: CString,
     /// The sizes of the dimensions: -1 for a free one, or a single -2 if the file gives no shape.
     pub dims: Vec<i64>,
     pub rank: Option<usize>,
     pub dtype: Option<DType>,
-    /// The size in bytes, of the largest gear if there are gears; 0 if a dimension is free, or the type has no
+    /// The size in bytes; with gears, the largest size in any gear. 0 if a dimension is free, or if the type has no
     /// representation in bytes.
     pub bytes: usize,
 }

@@ -62,7 +62,7 @@ pub fn aclmdlGetInputDims(desc: *const aclmdlDesc, index: usize, dims: Out<'_, a
     write(dims, || shape(described(desc)?.input(index)?))
 }
 
-/// Writes the shape of an input. It is the same as that of [`aclmdlGetInputDims`], since no model here has AIPP.
+/// Writes the shape of an input, which is the same as from [`aclmdlGetInputDims`], because no model here has AIPP.
 #[exported]
 pub fn aclmdlGetInputDimsV2(desc: *const aclmdlDesc, index: usize, dims: Out<'_, aclmdlIODims>) -> c_int {
     aclmdlGetInputDims(desc, index, dims)
@@ -74,8 +74,8 @@ pub fn aclmdlGetOutputDims(desc: *const aclmdlDesc, index: usize, dims: Out<'_, 
     write(dims, || shape(described(desc)?.output(index)?))
 }
 
-/// Writes the shape of an output. With gears, it is that of the gear that was chosen last. Without gears, it is the
-/// declared shape, with the sizes of the last run for free dimensions.
+/// Writes the current shape of an output. If a gear was chosen, that is the output's shape in the gear that was chosen
+/// last. Otherwise it is the declared shape; if that has free dimensions, the shape of the last run.
 #[exported]
 pub fn aclmdlGetCurOutputDims(
     desc: *const aclmdlDesc,
@@ -102,7 +102,7 @@ pub fn aclmdlGetCurOutputDims(
     write(dims, current)
 }
 
-/// Writes the smallest and the largest size of each dimension of an input; nothing if the model has gears.
+/// Writes the smallest and the largest size of each dimension of an input. If the model has gears, writes no ranges.
 #[exported]
 pub fn aclmdlGetInputDimsRange(
     desc: *const aclmdlDesc,

@@ -1,5 +1,5 @@
-//! Gears: shapes that the user fixes in advance, as the converter of the vendor's models does. A program queries them,
-//! and chooses one for runs with a dataset.
+//! Gears: shapes that the user fixes in advance, as the vendor's converter does. A program queries them, and chooses
+//! one for runs with a dataset.
 
 use opscope_border::{In, ItemsOut, Out, exported};
 
@@ -26,7 +26,7 @@ pub struct aclmdlHW {
 const _: () = assert!(size_of::<aclmdlBatch>() == 1032);
 const _: () = assert!(size_of::<aclmdlHW>() == 2056);
 
-/// Returns the gears of a description, if they are of this kind.
+/// Returns the user's numbers for each gear of a description. Empty if the gears are not of this kind.
 fn gears_of(desc: *const aclmdlDesc, kind: GearKind) -> Result<Vec<Vec<u64>>, Failure> {
     let gears = described(desc)?.gears.clone();
     let of_kind = gears.filter(|gears| gears.kind == kind);
@@ -58,7 +58,7 @@ pub fn aclmdlGetDynamicHW(desc: *const aclmdlDesc, _index: usize, hw: Out<'_, ac
     write(hw, sizes)
 }
 
-/// Writes the number of a model's gears of the kind that fixes all free dimensions.
+/// Writes the number of a model's gears that fix all free dimensions; 0 if its gears are of another kind.
 #[exported]
 pub fn aclmdlGetInputDynamicGearCount(
     desc: *const aclmdlDesc,
@@ -72,8 +72,8 @@ pub fn aclmdlGetInputDynamicGearCount(
     write(gear_count, count)
 }
 
-/// Writes the shapes of all gears of the kind that fixes all free dimensions: for each gear, the shapes of all inputs
-/// in a row.
+/// Writes the shapes of all gears that fix all free dimensions: for each gear, the shapes of all inputs one after
+/// another. Writes nothing if the model's gears are of another kind.
 #[exported]
 pub fn aclmdlGetInputDynamicDims(
     desc: *const aclmdlDesc,
@@ -96,7 +96,7 @@ pub fn aclmdlGetInputDynamicDims(
     Ok(())
 }
 
-/// Returns the shapes of all inputs in a row.
+/// Returns the shapes of all inputs one after another.
 fn inputs_of(gear: &Gear) -> Vec<i64> {
     gear.inputs.iter().flatten().map(|&size| size as i64).collect()
 }
@@ -128,7 +128,7 @@ pub fn aclmdlSetDynamicHWSize(
     choose(model_id, dataset, index, GearKind::ImageSize, &[height, width])
 }
 
-/// Chooses one of a model's gears for runs with a dataset, by the shapes of all inputs in a row.
+/// Chooses one of a model's gears for runs with a dataset, by the shapes of all inputs one after another.
 #[exported]
 pub fn aclmdlSetInputDynamicDims(
     model_id: u32,

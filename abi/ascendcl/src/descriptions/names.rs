@@ -11,7 +11,7 @@ use crate::border::{Failure, value};
 /// Returns the name of an input; "" for a wrong argument.
 #[exported]
 pub fn aclmdlGetInputNameByIndex(desc: *const aclmdlDesc, index: usize) -> *const c_char {
-    // The description owns the text.
+    // The description owns the text, so the address stays valid.
     value(c"".as_ptr(), || Ok(described(desc)?.input(index)?.name.as_ptr()))
 }
 
@@ -21,7 +21,8 @@ pub fn aclmdlGetOutputNameByIndex(desc: *const aclmdlDesc, index: usize) -> *con
     value(c"".as_ptr(), || Ok(described(desc)?.output(index)?.name.as_ptr()))
 }
 
-/// Returns the full name for a substitute that structs use, or the name itself; NULL for a wrong argument.
+/// Returns the full name of the input or output with this name, which may be the substitute that structs use. NULL for
+/// a wrong argument.
 #[exported]
 pub fn aclmdlGetTensorRealName(desc: *const aclmdlDesc, name: Text<'_>) -> *const c_char {
     value(ptr::null(), || {
@@ -33,7 +34,7 @@ pub fn aclmdlGetTensorRealName(desc: *const aclmdlDesc, name: Text<'_>) -> *cons
     })
 }
 
-/// Writes the index of the input with a name.
+/// Writes the index of the input with this name.
 #[exported]
 pub fn aclmdlGetInputIndexByName(
     desc: *const aclmdlDesc,
@@ -43,7 +44,7 @@ pub fn aclmdlGetInputIndexByName(
     write(index, || position(&described(desc)?.inputs, name, "input"))
 }
 
-/// Writes the index of the output with a name.
+/// Writes the index of the output with this name.
 #[exported]
 pub fn aclmdlGetOutputIndexByName(
     desc: *const aclmdlDesc,

@@ -25,7 +25,7 @@ pub fn aclrtResetDevice(device: i32) -> Result<(), Failure> {
     reset(device, false)
 }
 
-/// As aclrtResetDevice for the last user, however many users there are.
+/// Does the same as aclrtResetDevice for the last user, however many users there are.
 #[exported(runtime_call)]
 pub fn aclrtResetDeviceForce(device: i32) -> Result<(), Failure> {
     reset(device, true)
@@ -55,7 +55,7 @@ pub fn aclrtSynchronizeDevice() -> Result<(), Failure> {
     synchronize_all(None)
 }
 
-/// As aclrtSynchronizeDevice, with a timeout in milliseconds.
+/// Does the same as aclrtSynchronizeDevice, with a timeout in milliseconds.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeDeviceWithTimeout(milliseconds: i32) -> Result<(), Failure> {
     let limit = limit(milliseconds, 1)?;

@@ -10,13 +10,14 @@ use crate::contexts::{DEVICE, check_device};
 use crate::last_error::runtime_call;
 use crate::memory::device_memory;
 
-/// Programs copy between host and device, as on a machine with a card.
+/// `ACL_HOST`: programs copy between host and device, as on a machine with a card.
 const RUN_MODE_HOST: c_int = 1;
 const STATUS_NORMAL: c_int = 0;
 /// A value that is not known.
 const UNKNOWN: i32 = -1;
 
-/// The first 16 bytes of `aclrtUtilizationInfo`. The other 8 are a pointer of the program.
+/// The first 16 bytes of `aclrtUtilizationInfo`. The other 8 bytes are a pointer of the program, which is left
+/// unchanged.
 #[repr(C)]
 pub struct Utilization {
     cube: i32,
@@ -39,7 +40,7 @@ pub fn aclrtGetRunMode(mode: Out<'_, c_int>) -> Result<(), Failure> {
     write(mode, "runMode", RUN_MODE_HOST)
 }
 
-/// Writes that the device works.
+/// Writes that the device works normally.
 #[exported(runtime_call)]
 pub fn aclrtQueryDeviceStatus(device: i32, status: Out<'_, c_int>) -> Result<(), Failure> {
     status.check_given("deviceStatus")?;
@@ -81,7 +82,7 @@ pub fn aclGetDeviceCapability(device: u32, info: c_int, value: Out<'_, i64>) -> 
     })
 }
 
-/// Writes how many cores the device has, or how much memory.
+/// Writes how many cores the device has, or the size of its memory in bytes.
 #[exported]
 pub fn aclrtGetDeviceInfo(device: u32, attribute: c_int, value: Out<'_, i64>) -> c_int {
     const AICPU_CORES: c_int = 1;
@@ -108,7 +109,7 @@ fn check_number(device: u32) -> Result<(), Failure> {
     i32::try_from(device).ok().filter(|device| *device == DEVICE).map(drop).ok_or_else(wrong)
 }
 
-/// Returns how many threads the machine runs at the same time.
+/// Returns the number of processors that this process can use.
 fn cores() -> i64 {
     available_parallelism().map_or(1, |cores| i64::try_from(cores.get()).unwrap_or(i64::MAX))
 }

@@ -1,4 +1,4 @@
-//! Time limits for operators. No operator is stopped here, so the limits are not stored.
+//! Time limits for operators. Operators are never stopped here, so the limits are not stored.
 
 use std::ffi::c_int;
 
@@ -25,8 +25,8 @@ pub fn aclrtSetOpExecuteTimeOutWithMs(_milliseconds: u32) -> c_int {
     0
 }
 
-/// Accepts a limit in microseconds for an operator, and writes the limit that applies: the same, or the largest one for
-/// 0.
+/// Accepts a limit in microseconds for an operator, and writes the limit that applies: the same one, or the largest
+/// number if it is 0.
 #[exported(runtime_call)]
 pub fn aclrtSetOpExecuteTimeOutV2(microseconds: u64, actual: Out<'_, u64>) -> Result<(), Failure> {
     let actual = actual.place("actualTimeout")?;

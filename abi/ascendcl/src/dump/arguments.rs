@@ -11,12 +11,12 @@ use opscope_border::{Text, exported};
 use crate::border::{Failure, codes};
 use crate::forks::Shared;
 
-/// The only kind of arguments that there is.
+/// The only kind of arguments.
 const AI_CORE: u32 = 1;
 
 static IS_ON: Shared<bool> = Shared::new(false, || IS_ON.held(|_| {}));
 
-/// Switches the dump on, and creates its directory.
+/// Creates the directory for the dump, and switches the dump on.
 #[exported]
 pub fn aclopStartDumpArgs(dump_type: u32, path: Text<'_>) -> Result<(), Failure> {
     let refused = |code: &str, text: &str| Err(Failure::new(codes::FAILURE, code, text));

@@ -78,8 +78,8 @@ const OVERFLOW_DUMP: c_int = 5;
 /// The texts that programs received, for exceptions and for dumps. A text lives until the directory changes.
 static GIVEN: Shared<[Option<CString>; 2]> = Shared::new([None, None], || GIVEN.held(|_| {}));
 
-/// Returns the directory of the dump that was configured last, or the one for exceptions, which it creates; NULL if
-/// there is none. The text is valid until the next configuration.
+/// Returns the directory of the dump that was configured last, or the directory for the data of exceptions, which this
+/// creates. NULL if there is none. The text is valid until the next configuration.
 #[exported]
 pub fn acldumpGetPath(kind: c_int) -> *const c_char {
     let path = match kind {

@@ -19,7 +19,7 @@ pub struct acldumpChunk {
     pub flag: i32,
 }
 
-/// Where the data begins.
+/// The offset of the data.
 pub const DATA: usize = 4116;
 const SIZE: usize = 4120;
 
@@ -31,7 +31,7 @@ const _: () = assert!(
         && std::mem::offset_of!(acldumpChunk, flag) == 4112
 );
 
-/// A chunk with its data in one allocation: the struct, followed by as many bytes as the data has.
+/// A chunk with its data in one allocation. The allocation is as large as the struct and the data together.
 pub struct Chunk {
     memory: NonNull<u8>,
     layout: Layout,
@@ -51,8 +51,8 @@ impl Chunk {
         let layout = Layout::from_size_align(SIZE + data.len(), align_of::<acldumpChunk>()).ok()?;
         // SAFETY: the layout is not empty.
         let memory = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        // SAFETY: the memory has room for the struct and for the data from `DATA` on. It is zeroed, so the name ends
-        // with NUL.
+        // SAFETY: the memory is large enough for the struct, and for the data from `DATA` on. It is zeroed, so the name
+        // ends with NUL.
         unsafe {
             let chunk = memory.cast::<acldumpChunk>().as_mut();
             std::ptr::copy_nonoverlapping(name.as_ptr(), memory.as_ptr(), name.len());
@@ -68,7 +68,7 @@ impl Chunk {
         unsafe { self.memory.cast().as_ref() }
     }
 
-    /// Returns the length that the callback receives: the bytes of the struct and the data.
+    /// Returns the length that the callback receives: the size of the struct and the data in bytes.
     pub fn length(&self) -> i32 {
         i32::try_from(self.layout.size()).unwrap_or(i32::MAX)
     }

@@ -1,4 +1,4 @@
-/// What was delivered since the library was loaded, or the process was forked.
+/// Counts of what was delivered since the library was loaded, or since the process was forked.
 #[derive(Clone, Copy)]
 pub struct Counts {
     /// Files whose last chunk was delivered.

@@ -8,7 +8,7 @@ use super::counts::Counts;
 use super::files::Files;
 use super::{slot, subscribers};
 
-/// Passes chunks to the callbacks, or writes them to their files.
+/// Passes chunks to callbacks, or writes them to their files.
 #[derive(Default)]
 pub struct Delivery {
     files: Files,
@@ -16,8 +16,8 @@ pub struct Delivery {
     begun: HashMap<PathBuf, Destination>,
 }
 
-/// Where the chunks of a file go. This is decided at the first chunk, because the end of a file is useless without its
-/// beginning.
+/// The destination of a file's chunks. It is decided at the first chunk, because the end of a file is useless without
+/// its beginning.
 enum Destination {
     /// To the callback and the subscribers that were registered at the first chunk.
     Callbacks {
@@ -38,7 +38,8 @@ impl Delivery {
         let begun = self.begun.remove(path);
         let (is_first, mut destination) = (begun.is_none(), begun.unwrap_or_else(|| Destination::now(to_disk)));
         let mut given = destination.give(chunk, path, &mut self.files);
-        // A callback that was removed at this moment has received nothing of the file yet.
+        // If the callback was removed just now, it has received nothing of the file yet, so the destination is decided
+        // again.
         while is_first && given.is_err() && matches!(destination, Destination::Callbacks { .. }) {
             destination = Destination::now(to_disk);
             given = destination.give(chunk, path, &mut self.files);
@@ -64,7 +65,7 @@ impl Delivery {
         (counts, reason)
     }
 
-    /// Notes that a file is incomplete: it gets no more chunks, so no last one.
+    /// Notes that a file gets no more chunks, although its last chunk is missing.
     pub fn give_up(&mut self, path: &Path) -> Counts {
         self.files.give_up(path);
         subscribers::forget(path);

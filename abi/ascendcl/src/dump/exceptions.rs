@@ -40,12 +40,12 @@ const _: () = assert!(
         && std::mem::offset_of!(acldumpTensorInfo, origin_shape) == 256
 );
 
-/// The address is that of the data itself.
+/// The kind of an address that is the address of the data itself.
 const RAW: i32 = 2;
-/// Memory of the device.
+/// The placement of data in the device's memory.
 const DEVICE: i32 = 0;
 
-/// Checks the arguments, and returns that the dump of exceptions is off, or that saving is not supported.
+/// Checks the arguments. Always fails: the dump of exceptions is off, or saving is not supported.
 #[exported]
 pub fn acldumpSaveExceptionInfo(
     file_name: Text<'_>,
@@ -83,7 +83,7 @@ pub fn acldumpGetExceptionInfoPath(
         return Err(Failure::wrong_value("maxLen", max_len, "a path does not fit into it"));
     }
     let configured = SETTINGS.read().exceptions.clone().ok_or_else(not_on)?;
-    // With a "/" at its end, because programs append a name to it.
+    // The path ends with "/", because programs append a name to it.
     let directory = below(&configured).join(format!("{}/", contexts::DEVICE));
     let text = directory.as_os_str().as_bytes();
     if text.len() >= max_len {
@@ -103,8 +103,8 @@ pub(super) fn directory() -> Option<PathBuf> {
     fs::create_dir_all(&directory).is_ok().then_some(directory)
 }
 
-/// Returns the directory for the data of exceptions, below the configured one; environment variables take precedence
-/// over that.
+/// Returns the directory for the data of exceptions, below the configured one. Environment variables take precedence
+/// over the configured directory.
 fn below(configured: &Path) -> PathBuf {
     let set = ["ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"]
         .iter()

@@ -8,7 +8,7 @@ use opscope::files::open_to_append;
 
 use super::statistics::STATISTICS;
 
-/// Writes dump files, chunk by chunk. A file gets its name once it is complete.
+/// Writes dump files, chunk by chunk. A file gets its final name once it is complete.
 #[derive(Default)]
 pub struct Files {
     /// The files that are being written, by their final paths.
@@ -22,7 +22,7 @@ struct OpenFile {
 }
 
 impl Files {
-    /// Appends data to a file; the first call creates it and its directories. `is_last` completes it.
+    /// Appends data to a file. The first call creates the file and its directories. `is_last` completes the file.
     pub fn write(&mut self, path: &Path, data: &[u8], is_last: bool) -> io::Result<()> {
         let mut open = self.open.remove(path).map_or_else(|| OpenFile::new(path), Ok)?;
         open.file.write_all(data)?;
@@ -34,7 +34,7 @@ impl Files {
         Ok(())
     }
 
-    /// Keeps a file as it is, under a name that marks it as incomplete.
+    /// Stops writing a file. It keeps a name that marks it as incomplete.
     pub fn give_up(&mut self, path: &Path) {
         self.open.remove(path);
     }
@@ -57,7 +57,7 @@ impl OpenFile {
     }
 }
 
-/// Opens a table to append to it, or creates it.
+/// Opens a table for appending. Creates it if it does not exist.
 fn longer(table: &Path) -> io::Result<File> {
     match OpenOptions::new().create_new(true).write(true).open(table) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open_to_append(table),
@@ -65,7 +65,7 @@ fn longer(table: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns a file's name with an ending; if that is too long for file systems, the digits that replace it.
+/// Returns a file's name with an ending. If that is too long for file systems, digits replace the name.
 fn fitting(full: &str, ending: &str) -> String {
     let (stem, statistics) = full.strip_suffix(STATISTICS).map_or((full, ""), |stem| (stem, STATISTICS));
     let digits = |name: FileName| format!("{}{statistics}{ending}", name.digits());

@@ -1,9 +1,9 @@
-//! Dumps. When a model is loaded, it is decided what is captured of it. Each chunk goes to callbacks, to a file, or
-//! nowhere.
+//! Dumps. The settings at the time when a model is loaded decide what is captured of it. Each chunk goes to callbacks,
+//! to a file, or nowhere.
 //!
-//! The path of a tensor: the dumper's sink (`model`) turns it into AscendCL's files. Each chunk is copied into memory
-//! in the form that a callback receives (`chunk`), and waits in the only queue (`queue`). The queue's thread
-//! (`delivery`) calls the callbacks (`slot`, `subscribers`) or writes the file (`files`).
+//! A tensor takes this way: the dumper's sink (`model`) converts it into AscendCL's files. Each chunk is copied into
+//! memory in the form that a callback receives (`chunk`), and is pushed into the only queue (`queue`). The queue's
+//! thread (`delivery`) calls the callbacks (`slot`, `subscribers`) or writes the file (`files`).
 
 mod arguments;
 mod calls;

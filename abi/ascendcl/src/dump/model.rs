@@ -56,7 +56,7 @@ pub fn loaded(model_id: u32, session: &Session) {
     }
 }
 
-/// Returns the sink that makes files: of all tensors, of operators that overflowed, or of the tensors' statistics.
+/// Returns the sink that makes the files: files of all tensors, of operators that overflowed, or of statistics.
 fn sink(section: Option<&DumpSection>, target: ModelTarget) -> Box<dyn Sink> {
     let model = target.model_id;
     let tensors = |target| AscendSink::new(target, piece_size());
@@ -93,11 +93,11 @@ fn end(dumped: Dumped) {
     }
 }
 
-/// Returns the instrument that dumps a run in a stream, whose number is part of the files' names; `None` if the model
-/// is not dumped.
+/// Returns the instrument that dumps a run; `None` if the model is not dumped. The number of the run's stream becomes
+/// part of the files' names.
 ///
 /// # Errors
-/// The model does not run with these inputs.
+/// Returns an error if the model cannot run with these inputs.
 pub fn instrument(
     model_id: u32,
     session: &Session,
@@ -132,7 +132,7 @@ fn request(settings: &Settings, session: &Session) -> Option<Request> {
             Selection { only_non_finite: false, ..selection? }
         }
     };
-    // On the thread of the run, because this library has its own queue before the callback.
+    // The sink is called on the thread of the run, because this library has its own queue in front of the callback.
     Some(Request {
         selection,
         delivery: Some(Delivery::Direct),

@@ -19,7 +19,7 @@ use crate::border::{note, say};
 use crate::forks::{count_forks, forks};
 use crate::streams::as_callback;
 
-/// How long a run waits for room if nothing is delivered. A callback that hangs must not hang the run.
+/// How long a run waits for space in the queue if nothing is delivered. A callback that hangs must not hang the run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An item in the queue.
@@ -31,7 +31,7 @@ enum QueuedItem {
         /// Whether the chunk goes to that file if there is no callback.
         to_disk: bool,
     },
-    /// A file gets no more chunks, so no last one.
+    /// A file gets no more chunks, although its last chunk is missing.
     Broken(PathBuf),
 }
 
@@ -45,7 +45,7 @@ struct Queue {
     /// How many calls on the delivering thread itself are waiting for runs.
     thread_waits: usize,
     counts: Counts,
-    /// Why the first chunk was lost, of those that were not reported to the program yet.
+    /// Why the first lost chunk was lost, if no loss was reported to the program since.
     loss: Option<String>,
 }
 
@@ -98,22 +98,22 @@ impl HeldLocks for HeldQueue {
     }
 }
 
-/// The most tensor bytes in a chunk.
+/// The largest number of tensor bytes in a chunk.
 static PIECE_SIZE: AtomicUsize = AtomicUsize::new(128 << 20);
 
-/// Returns the most tensor bytes in a chunk.
+/// Returns the largest number of tensor bytes in a chunk.
 pub fn piece_size() -> usize {
     PIECE_SIZE.load(Ordering::Relaxed)
 }
 
-/// Sets the most tensor bytes in a chunk, for models that are loaded afterwards: 1 to 128 MiB. The first chunk of a
-/// file also contains the whole header.
+/// Sets the largest number of tensor bytes in a chunk, from 1 byte to 128 MiB, for models that are loaded afterwards.
+/// The first chunk of a file also contains the whole header.
 #[exported]
 pub fn opscope_acldump_set_piece_size(bytes: usize) {
     PIECE_SIZE.store(bytes.clamp(1, 128 << 20), Ordering::Relaxed);
 }
 
-/// The most bytes that may wait. A larger chunk waits alone.
+/// The largest number of bytes that may wait. A larger chunk waits alone.
 static SIZE: AtomicUsize = AtomicUsize::new(256 << 20);
 
 /// Sets how many bytes of chunks may wait for callbacks or the disk. A run waits while the queue is full.
@@ -123,14 +123,17 @@ pub fn opscope_acldump_set_queue_size(bytes: usize) {
     CHANGED.notify_all();
 }
 
-/// Pushes a chunk. Waits for room, but not forever.
+/// Pushes a chunk. Waits while the queue is full.
+///
+/// # Errors
+/// Returns the reason if the queue stays full for a minute without a delivery, or if there is no delivering thread.
 pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
     let mut queue = lock();
     start(&mut queue)?;
     let (mut delivered, mut deadline) = (queue.delivered, Instant::now() + PATIENCE);
     let is_full = |queue: &Queue| queue.bytes > 0 && queue.bytes + chunk.bytes() > SIZE.load(Ordering::Relaxed);
-    // Does not wait on the delivering thread, where a callback may run a model: nothing would make room there. Nor
-    // while a callback waits for runs.
+    // Does not wait on the delivering thread, where a callback may run a model, nor while a callback waits for runs: in
+    // both cases nothing is delivered meanwhile.
     while is_full(&queue) && !is_own_thread(&queue) && queue.thread_waits == 0 {
         if queue.delivered != delivered {
             (delivered, deadline) = (queue.delivered, Instant::now() + PATIENCE);
@@ -148,7 +151,7 @@ pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits for runs. If a callback waits, the runs need no room in the queue, because nothing makes room meanwhile.
+/// Waits for runs. If a callback waits, nothing is delivered meanwhile, so the runs may push into a full queue.
 pub fn wait_for_runs<R>(wait: impl FnOnce() -> R) -> R {
     struct Waits;
     impl Drop for Waits {
@@ -243,7 +246,7 @@ fn deliver_all() {
             std::mem::forget(delivery);
             return;
         }
-        // Its memory is freed before waiting threads learn that there is room.
+        // Its memory is freed before waiting threads are notified.
         drop(next);
         queue = lock();
         queue.bytes -= bytes;

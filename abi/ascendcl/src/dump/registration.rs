@@ -9,8 +9,8 @@ use super::subscribers::Callback;
 use super::{queue, slot, subscribers};
 use crate::border::{Data, Failure, codes, note, required, value};
 
-/// Registers the callback that receives the chunks of all dumps from now on. `flag` must be 0. A second callback is not
-/// registered: the first one stays, and the call returns 0.
+/// Registers the callback that receives the chunks of all dumps from now on. `flag` must be 0. If a callback is
+/// registered already, it stays, the new one is ignored, and the call returns 0.
 #[exported]
 pub fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> Result<(), Failure> {
     let callback = callback.ok_or_else(|| {
@@ -20,7 +20,7 @@ pub fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> Resul
         let text = format!("argument flag of acldumpRegCallback is {flag}; only 0 is supported");
         return Err(Failure::new(codes::FAILURE, "EP0006", text));
     }
-    // Chunks that were dumped earlier go where they would have gone without it.
+    // Chunks that were dumped earlier must not go to the new callback.
     queue::flush();
     if !slot::register(callback) {
         let text = "acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback";
@@ -35,7 +35,7 @@ pub fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> Resul
 pub fn acldumpUnregCallback() {
     value((), || {
         queue::flush();
-        // A chunk that was queued meanwhile may still be on its way, so this waits again.
+        // A chunk that was pushed meanwhile may be being delivered to the callback, so this waits again.
         let was_registered = slot::unregister();
         queue::flush();
         if !was_registered {
@@ -46,9 +46,9 @@ pub fn acldumpUnregCallback() {
     });
 }
 
-/// Adds a callback that receives all chunks from now on, on the thread and after the callback of `acldumpRegCallback`.
-/// While any such callback exists, nothing is written to the disk. It returns 0 to continue, 1 for no more of this
-/// file, and any other value for no more at all.
+/// Adds a callback that receives all chunks from now on. It is called after the callback of `acldumpRegCallback`, on
+/// the same thread. While any such callback exists, nothing is written to the disk. The callback returns 0 to continue,
+/// 1 to receive no more of this file, and any other value to receive nothing any more.
 #[exported]
 pub fn opscope_acldump_subscribe(
     callback: Option<Callback>,
@@ -67,7 +67,7 @@ pub fn opscope_acldump_subscribe(
 pub fn opscope_acldump_unsubscribe(subscription: u64) -> Result<(), Failure> {
     queue::flush();
     let was_there = subscribers::remove(subscription);
-    // A chunk that was queued meanwhile may still be on its way.
+    // A chunk that was pushed meanwhile may be being delivered to the callback.
     queue::flush();
     let reason = "there is no such subscription, or it has ended";
     if was_there { Ok(()) } else { Err(Failure::wrong_value("subscription", subscription, reason)) }

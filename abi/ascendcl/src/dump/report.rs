@@ -1,4 +1,4 @@
-//! Counts of what was delivered, for programs that check whether that is everything.
+//! Counts of what was delivered, for programs that check whether a dump is complete.
 
 use opscope_border::{ArgumentError, SizedOut, exported, sized};
 
@@ -19,8 +19,8 @@ pub struct opscope_acldump_report {
 }
 sized!(opscope_acldump_report, 48);
 
-/// Writes what was delivered, once everything that runs have dumped so far is; inside a callback, immediately. The
-/// program sets `size` to the size of its struct.
+/// Waits until everything that runs have dumped so far is delivered, and writes the counts. Inside a callback, does not
+/// wait. The program sets `size` to the size of its struct.
 #[exported]
 pub fn opscope_acldump_get_report(report: SizedOut<'_, opscope_acldump_report>) -> Result<(), Failure> {
     report.check_given("report")?;

@@ -10,7 +10,7 @@ use crate::forks::Shared;
 /// The settings for models that are loaded now.
 #[derive(Clone)]
 pub struct Settings {
-    /// The section of the file; `None` for the outputs of all operators, without a file.
+    /// The section of the file. Without a file, `None`, which means the outputs of all operators.
     pub section: Option<DumpSection>,
     /// The directory of the dump: `<dump_path>/<YYYYMMDDHHMMSS>`.
     pub directory: PathBuf,
@@ -24,7 +24,7 @@ pub struct State {
     pub is_dumping: bool,
     /// The settings in the file of `aclmdlSetDump`, if it was called; the inner `None` if that file dumps nothing.
     pub by_set: Option<Option<Settings>>,
-    /// The default of `aclmdlInitDump`.
+    /// The settings that apply after `aclmdlInitDump` if no file sets others.
     default: Option<Settings>,
     /// The directory that `acldumpGetPath` returns.
     pub path: Option<PathBuf>,
@@ -39,14 +39,14 @@ impl State {
         Self { by_init: None, is_dumping: false, by_set: None, default: None, path: None, exceptions: None }
     }
 
-    /// Begins to dump.
+    /// Notes that `aclmdlInitDump` was called.
     pub fn begin(&mut self) {
         self.is_dumping = true;
         self.by_set = None;
         self.default = Some(Settings { section: None, directory: Path::new("./").join(time()) });
     }
 
-    /// Ends it.
+    /// Undoes `begin`.
     pub fn end(&mut self) {
         (self.is_dumping, self.by_set, self.default) = (false, None, None);
     }
@@ -62,7 +62,7 @@ impl State {
 }
 
 impl Settings {
-    /// Returns the settings of a file with a dump section.
+    /// Returns the settings of a file; `None` if it has no dump section.
     pub fn of(config: &AclConfig) -> Option<Self> {
         let section = config.dump.clone()?;
         Some(Self { directory: section.path.join(time()), section: Some(section) })

@@ -1,4 +1,4 @@
-//! The only callback that receives the chunks of all dumps.
+//! The callback of `acldumpRegCallback`, which receives the chunks of all dumps.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

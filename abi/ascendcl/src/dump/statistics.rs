@@ -20,17 +20,17 @@ pub struct StatisticsSink<T> {
     columns: Columns,
     /// The counts of the tensor that is being received; `None` if its type has no statistics.
     counted: Option<Accumulator>,
-    /// The lines of operators that still wait for other tensors.
+    /// The tables of operators that still miss the lines of some tensors.
     waiting: HashMap<Key, Table>,
 }
 
-/// The plan, the run, the operator, and the iterations of bodies.
+/// The plan, the run, the operator, and the iterations of the loops that it is in.
 type Key = (usize, Option<RunId>, OperatorId, Box<[Iteration]>);
 
 #[derive(Default)]
 struct Table {
     file: std::path::PathBuf,
-    /// By the tensor's position: inputs before outputs.
+    /// The lines with the positions of their tensors. Inputs come before outputs.
     lines: Vec<((Io, usize), String)>,
 }
 
@@ -88,7 +88,7 @@ impl Column {
         }
     }
 
-    /// Infinite elements count, as on the device; NaN elements do not.
+    /// Returns the value for the column. As on the device, infinite elements are included, and NaN elements are not.
     fn value(self, of: &Statistics) -> Option<String> {
         let (minus, plus) = (of.negative_infinite > 0, of.positive_infinite > 0);
         let number = match self {

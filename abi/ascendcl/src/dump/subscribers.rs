@@ -1,5 +1,5 @@
-//! Callbacks beside that of `acldumpRegCallback`: any number of them, each with its own pointer, and with a choice of
-//! what they receive.
+//! Callbacks in addition to that of `acldumpRegCallback`. There may be any number of them. Each has its own pointer,
+//! and chooses what it receives.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,16 @@ use crate::forks::Shared;
 /// A callback. Its result says what it wants to receive next.
 pub type Callback = extern "C-unwind" fn(Data, &acldumpChunk, i32) -> i32;
 
-/// It wants everything.
+/// The callback wants all further chunks.
 const CONTINUE: i32 = 0;
-/// It wants no more of this file.
+/// The callback wants no more chunks of this file.
 const SKIP: i32 = 1;
 
 struct Subscriber {
     id: u64,
     callback: Callback,
     user: Data,
-    /// The files of which it wants no more.
+    /// The files whose chunks it does not want any more.
     skipped: Vec<PathBuf>,
 }
 
@@ -84,7 +84,7 @@ fn skip(id: u64, path: &Path) {
     }
 }
 
-/// Removes a file that has ended from the skipped ones.
+/// Removes a file that has ended from the lists of skipped files.
 pub(super) fn forget(path: &Path) {
     if SUBSCRIBERS.read().iter().any(|subscriber| !subscriber.skipped.is_empty()) {
         SUBSCRIBERS.lock().iter_mut().for_each(|subscriber| subscriber.skipped.retain(|skipped| skipped != path));

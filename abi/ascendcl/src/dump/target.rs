@@ -21,7 +21,7 @@ pub struct ModelTarget {
     pub model_id: u32,
     /// Whether files are written if there is no callback.
     pub to_disk: bool,
-    /// The index of each dumped run, in order.
+    /// The data index of each dumped run, by the run's number. Indices count up from 0.
     pub runs: HashMap<u64, usize>,
     /// The stream of the run in progress.
     pub stream: Arc<AtomicI32>,
@@ -55,8 +55,8 @@ impl ChunkTarget for ModelTarget {
 }
 
 impl ModelTarget {
-    /// Returns the path of a file in the dump, `<device>/<model name>/<model id>/<data index>/<file>`, for the path
-    /// that the sink passes, which contains the numbers of the plan and of the run.
+    /// Returns the path of a file in the dump, `<device>/<model name>/<model id>/<data index>/<file>`. The path that
+    /// the sink passes has the numbers of the plan and the run instead of the last two numbers.
     fn path(&mut self, given: &Path) -> PathBuf {
         let parts: Vec<_> = given.components().filter_map(normal).collect();
         let [device, name, _plan, run, file] = parts[..] else { return given.to_owned() };
@@ -67,7 +67,7 @@ impl ModelTarget {
     }
 }
 
-/// Returns the path that callbacks receive for a file; if its name is too long for a chunk, digits replace the name.
+/// Returns the path that callbacks receive for a file. If it is too long for a chunk, digits replace the file's name.
 fn called(path: &Path) -> Cow<'_, Path> {
     if path.as_os_str().len() < LONGEST_NAME {
         return path.into();

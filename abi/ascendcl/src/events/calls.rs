@@ -8,7 +8,7 @@ use crate::contexts::{aclrtStream, check_current, limit, stream};
 use crate::handles::pointer;
 use crate::last_error::runtime_call;
 
-/// For waiting, for order between streams, and for times: every event supports all of them.
+/// The flags for waiting, for the order between streams, and for times. Every event supports all of these.
 const FLAGS: u32 = 1 | 2 | 8;
 
 /// Creates an event.
@@ -45,13 +45,13 @@ pub fn aclrtDestroyEvent(event: aclrtEvent) -> Result<(), Failure> {
     table::take(event).map(drop)
 }
 
-/// Records the event behind the work that was queued in a stream so far.
+/// Records the event in a stream, after the work that was queued so far.
 #[exported(runtime_call)]
 pub fn aclrtRecordEvent(of: aclrtEvent, on: aclrtStream) -> Result<(), Failure> {
     event(of)?.record_in(&stream(on)?)
 }
 
-/// Resets the event to its state before it was recorded, when a stream reaches this call.
+/// Queues a reset in a stream: it returns the event to the state of one that was never recorded.
 #[exported(runtime_call)]
 pub fn aclrtResetEvent(of: aclrtEvent, on: aclrtStream) -> Result<(), Failure> {
     event(of)?.reset_in(&stream(on)?)
@@ -63,13 +63,13 @@ pub fn aclrtStreamWaitEvent(on: aclrtStream, of: aclrtEvent) -> Result<(), Failu
     event(of)?.wait_in(&stream(on)?)
 }
 
-/// Waits for the event.
+/// Waits until the stream in which the event was recorded last has reached it.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeEvent(of: aclrtEvent) -> Result<(), Failure> {
     event(of)?.record().map_or(Ok(()), |record| record.synchronize(None))
 }
 
-/// Waits for the event, with a timeout in milliseconds.
+/// Does the same as aclrtSynchronizeEvent, with a timeout in milliseconds.
 #[exported(runtime_call)]
 pub fn aclrtSynchronizeEventWithTimeout(of: aclrtEvent, milliseconds: i32) -> Result<(), Failure> {
     let event = event(of)?;

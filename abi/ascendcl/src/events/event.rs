@@ -7,11 +7,11 @@ use super::record::{Reach, Record};
 use crate::border::Failure;
 use crate::streams::Stream;
 
-/// A mark that can be recorded in streams again and again; the last record counts.
+/// A mark that can be recorded in streams any number of times. Only the last record counts.
 #[derive(Default)]
 pub struct Event {
     record: Mutex<Option<Arc<Record>>>,
-    /// How many streams wait for it, or will when they reach that work.
+    /// How many streams wait for it, or have such a wait in their queues.
     waiting: AtomicUsize,
 }
 
@@ -26,10 +26,10 @@ impl Event {
         self.waiting.load(Ordering::Acquire) > 0
     }
 
-    /// Records it behind the work that was queued in a stream so far.
+    /// Records it in a stream, after the work that was queued so far.
     pub fn record_in(&self, stream: &Arc<Stream>) -> Result<(), Failure> {
         let record = Arc::new(Record::default());
-        // The lock is held meanwhile, so that the stored record is really the last one even if two threads record.
+        // The lock is held meanwhile. If two threads record, the stored record is then the one that was queued last.
         let mut last = self.last();
         let reach = Reach::new(Arc::clone(&record));
         stream.run(move || {
@@ -40,8 +40,8 @@ impl Event {
         Ok(())
     }
 
-    /// Returns it to the state of an event that was never recorded, when a stream reaches this, unless it is recorded
-    /// again before.
+    /// Queues a reset in a stream. It returns the event to the state of one that was never recorded, unless the event
+    /// is recorded again before the stream reaches the reset.
     pub fn reset_in(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<(), Failure> {
         let (event, before) = (Arc::clone(self), self.record());
         stream.run(move || {
@@ -69,7 +69,7 @@ impl Event {
     }
 }
 
-/// A stream that waits, or will wait, as long as this lives.
+/// Counts a stream that waits, or will wait, for the event. Dropped when the stream has waited.
 struct WaitingStream(Arc<Event>);
 
 impl WaitingStream {

@@ -1,4 +1,4 @@
-//! Events: marks in streams that can be waited for and that tell the time.
+//! Events: marks in streams. A program or another stream can wait for them, and they have times.
 
 mod calls;
 mod event;

@@ -23,7 +23,7 @@ pub fn aclrtQueryEvent(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     runtime_call(|| write(of, status, answer))
 }
 
-/// As aclrtQueryEvent, with other numbers.
+/// Does the same as aclrtQueryEvent, with other numbers for the result.
 #[exported]
 pub fn aclrtQueryEventStatus(of: aclrtEvent, status: Out<'_, c_int>) -> c_int {
     let answer = |event: &Event| if is_complete(event) { RECORDED_COMPLETE } else { RECORDED_NOT_READY };
@@ -37,7 +37,7 @@ pub fn aclrtQueryEventWaitStatus(of: aclrtEvent, status: Out<'_, c_int>) -> c_in
     runtime_call(|| write(of, status, answer))
 }
 
-/// Returns whether an event is complete. One that was never recorded is.
+/// Returns whether an event is complete. An event that was never recorded counts as complete.
 fn is_complete(event: &Event) -> bool {
     event.record().is_none_or(|record| record.is_complete())
 }
@@ -67,7 +67,7 @@ pub fn aclrtEventElapsedTime(elapsed: Out<'_, f32>, start: aclrtEvent, end: aclr
     Ok(())
 }
 
-/// Writes when the stream reached the event, in microseconds of CLOCK_BOOTTIME.
+/// Writes the time when the stream reached the event, in microseconds of CLOCK_BOOTTIME.
 #[exported(runtime_call)]
 pub fn aclrtEventGetTimestamp(of: aclrtEvent, microseconds: Out<'_, u64>) -> Result<(), Failure> {
     let microseconds = microseconds.place("timestamp")?;

@@ -34,7 +34,7 @@ impl Record {
         if let State::Reached(time) = *self.lock() { Some(time) } else { None }
     }
 
-    /// Waits until the stream reaches the record, as work of another stream.
+    /// Waits until the stream reaches the record. For work of another stream.
     pub fn wait(&self) {
         let mut state = self.lock();
         while matches!(*state, State::Queued) {
@@ -42,7 +42,10 @@ impl Record {
         }
     }
 
-    /// Waits until the stream reaches the record, as a call of the program.
+    /// Waits until the stream reaches the record. For calls of the program.
+    ///
+    /// # Errors
+    /// Returns an error if the time is over, or if a callback would have to wait.
     pub fn synchronize(&self, limit: Option<Duration>) -> Result<(), Failure> {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut state = self.lock();
@@ -72,8 +75,8 @@ impl Record {
     }
 }
 
-/// The work that completes a record. If it is dropped instead, it also completes the record, so that no stream waits
-/// forever.
+/// The work that completes a record. If it is dropped instead of done, it completes the record, too, so that no stream
+/// waits forever.
 pub struct Reach(Option<Arc<Record>>);
 
 impl Reach {

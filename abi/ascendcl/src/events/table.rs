@@ -11,7 +11,7 @@ use crate::handles::{Handles, Kind};
 #[allow(non_camel_case_types)]
 pub type aclrtEvent = *mut c_void;
 
-/// The child of a fork has none: the streams behind them exist only in the parent.
+/// The child of a fork has no events, because their streams exist only in the parent.
 static EVENTS: Shared<Handles<Event>> = Shared::new(Handles::new(Kind::Event), || EVENTS.held(Handles::forget));
 
 pub fn create() -> usize {

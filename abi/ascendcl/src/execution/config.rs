@@ -28,7 +28,7 @@ const STREAM_SYNC_TIMEOUT: c_int = 0;
 const EVENT_SYNC_TIMEOUT: c_int = 1;
 const LAST_ATTRIBUTE: c_int = 9;
 
-/// Returns how to run a model.
+/// Returns the content of an execution configuration.
 pub fn exec_config(handle: *const aclmdlExecConfigHandle) -> Result<ExecConfig, Failure> {
     Ok(*CONFIGS.get(handle)?.lock())
 }

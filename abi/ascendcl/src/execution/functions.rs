@@ -38,7 +38,7 @@ pub fn aclmdlExecuteV2(
     let given_up = Arc::new(AtomicBool::new(false));
     let (done, result) = channel();
     let seen = Arc::clone(&given_up);
-    // A failure here is that of this call, not of the stream.
+    // A failure of the run is returned by this call, and not by the stream's next synchronization.
     let work = move || {
         drop(done.send(contained(|| run.execute(|| !seen.load(Ordering::Acquire)))));
         Ok(())
@@ -59,8 +59,8 @@ pub fn aclmdlExecuteV2(
     })
 }
 
-/// Queues a run of a model in a stream. The buffers are fixed now; their content is read and written when the model
-/// runs.
+/// Queues a run of a model in a stream. Which buffers are used is fixed now. Their content is read and written when the
+/// model runs.
 #[exported]
 pub fn aclmdlExecuteAsync(
     model_id: u32,

@@ -10,16 +10,16 @@ use crate::memory;
 use crate::models::{Model, Port};
 use crate::tensors::{TensorDesc, format_of_rank, number_of};
 
-/// What happens with empty output buffers.
+/// How empty output buffers are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Empty {
-    /// The library allocates memory for them, because the run is over when the call returns.
+    /// The library allocates memory for them. This is possible because the run is over when the call returns.
     Allocate,
-    /// They are refused: the program must provide memory.
+    /// They are refused, because the program must provide memory.
     Refuse,
 }
 
-/// Where the outputs of a run go.
+/// The memory for the outputs of a run.
 pub struct Outputs {
     dataset: Arc<Dataset>,
     outputs: Vec<(Arc<DataBuffer>, Region)>,
@@ -50,7 +50,7 @@ impl Outputs {
         Ok(Self { dataset, outputs })
     }
 
-    /// Writes what a run computed: all of it, or nothing if a buffer is too small.
+    /// Writes the outputs of a run: all of them, or none if a buffer is too small.
     pub fn write(&self, model: &Model, tensors: &[Tensor]) -> Result<(), Failure> {
         Side::Output.check_count(self.outputs.len(), tensors.len())?;
         let given = || self.outputs.iter().zip(tensors).filter(|((_, region), _)| !region.is_empty());

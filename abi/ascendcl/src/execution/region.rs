@@ -6,8 +6,8 @@ use crate::border::{Failure, codes};
 use crate::data::MemoryRange;
 use crate::memory::{self, Range};
 
-/// How many bytes a buffer's size may fall short of the tensor's, if the allocation has them: programs that cut a block
-/// into pieces add this padding to each piece, but leave it out of the size.
+/// How many bytes a buffer may be smaller than its tensor, if the allocation behind it is large enough. Programs that
+/// cut a block into pieces add this padding to each piece, but leave it out of the buffer's size.
 const PADDING: usize = 64;
 
 /// The side of the model that a tensor is on.
@@ -50,13 +50,13 @@ impl Region {
         Self { side, name: name.to_owned(), place, was_allocated }
     }
 
-    /// Returns whether it is the empty buffer.
+    /// Returns whether it is an empty buffer: NULL and 0 bytes.
     pub fn is_empty(&self) -> bool {
         self.place.address.is_null() && self.place.size == 0
     }
 
-    /// Checks that a tensor fits into the buffer, or into the allocation behind a buffer that is short by the padding
-    /// at most.
+    /// Checks that a tensor fits into the buffer. A buffer that is too small by at most the padding is accepted if the
+    /// tensor fits into its allocation.
     pub fn check(&self, bytes: usize) -> Result<(), Failure> {
         let MemoryRange { address, size } = self.place;
         let room = memory::room_at(address);
@@ -76,7 +76,7 @@ impl Region {
 
     /// Copies this many bytes out of the memory.
     pub fn read(&self, bytes: usize) -> Result<Arc<[u8]>, Failure> {
-        // A size that no memory has is the program's mistake; it must not end the process.
+        // A size for which there is no memory is the program's mistake. It must not end the process.
         if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
             let (side, name) = (self.side.name(), &self.name);
             let text = format!("there is no memory for a copy of {side} '{name}', which has {bytes} bytes");

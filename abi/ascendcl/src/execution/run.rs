@@ -22,7 +22,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Checks the arguments of a run in a stream, or in the current context if that is NULL.
+    /// Checks the arguments of a run in a stream. NULL means the default stream of the current context.
     pub fn prepare(
         model: ModelId,
         input: *const aclmdlDataset,
@@ -44,8 +44,8 @@ impl Run {
         Arc::clone(&self.stream)
     }
 
-    /// Runs the model on this thread, once the model's previous run has ended. Calls `is_wanted` before the outputs are
-    /// written.
+    /// Runs the model on this thread, after the model's previous run has ended. Writes the outputs only if `is_wanted`
+    /// returns true.
     pub fn execute(self, is_wanted: impl FnOnce() -> bool) -> Result<(), Failure> {
         let Self { model, inputs, outputs, stream, recording } = self;
         let mut running = model.run()?;

@@ -4,8 +4,8 @@ use crate::border::{Failure, codes};
 use crate::models::{Model, Port, bound_sizes};
 use crate::tensors::TensorDesc;
 
-/// Returns the shape of every input: the one in the file, that of the gear chosen with the dataset, or the one that the
-/// dataset sets.
+/// Returns the shape of every input. It comes from the file, from the gear that was chosen for the dataset, or from the
+/// dataset's description of the input.
 pub fn shapes(
     model: &Model,
     gear: Option<usize>,
@@ -35,8 +35,8 @@ pub fn shapes(
     model.inputs.iter().zip(&set).map(shape).collect()
 }
 
-/// Returns the shape that a dataset sets. It is checked because an engine that ignores a dimension would accept any
-/// size.
+/// Returns the shape that a dataset sets for an input. Checks it, because an engine that ignores a dimension would
+/// accept any size.
 fn set(port: &Port, desc: &TensorDesc) -> Result<Vec<usize>, Failure> {
     let sizes: Option<Vec<usize>> = desc.dims().iter().map(|&size| usize::try_from(size).ok()).collect();
     let sizes = sizes.ok_or_else(|| wrong_shape(&port.name, "the shape of a run has no free dimensions"))?;

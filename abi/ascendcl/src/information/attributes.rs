@@ -1,4 +1,4 @@
-//! The abilities of the device.
+//! The features of the device.
 
 use std::ffi::c_int;
 
@@ -10,10 +10,10 @@ use crate::last_error::runtime_call;
 const INF_NAN: c_int = 0;
 const JIT_COMPILE: c_int = 2;
 
-/// Infinities and NaN are preserved. There is no BF16, and nothing is compiled.
+/// The supported features: infinities and NaN are preserved. There is no BF16, and nothing is compiled.
 static SUPPORTED: [c_int; 1] = [INF_NAN];
 
-/// Writes the address of the list of supported features, which stays valid, and its length.
+/// Writes the address of the list of supported features, and its length. The list is valid until the process ends.
 #[exported(runtime_call)]
 pub fn aclGetCannAttributeList(list: Out<'_, *const c_int>, count: Out<'_, usize>) -> Result<(), Failure> {
     let (list, count) = (list.place("cannAttrList")?, count.place("num")?);

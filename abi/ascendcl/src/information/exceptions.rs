@@ -13,7 +13,7 @@ type Callback = extern "C" fn(info: *mut c_void);
 /// The registered callbacks, by address.
 static REGISTERED: Shared<Vec<usize>> = Shared::new(Vec::new(), || REGISTERED.held(|_| {}));
 
-/// The number for "unknown".
+/// The value that means "unknown".
 const NONE: u32 = u32::MAX;
 
 /// Accepts a callback; NULL removes the last one.
@@ -53,7 +53,7 @@ fn wrong(reason: &str) -> Failure {
     Failure::new(codes::RT_PARAM_INVALID, "EE1003", format!("the callback cannot be used: {reason}"))
 }
 
-/// Defines functions that read an exception, which no program has.
+/// Defines functions that read an exception. No program ever receives one.
 macro_rules! of_exception {
     ($($function:ident)+) => {
         $(

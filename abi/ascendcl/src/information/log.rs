@@ -5,11 +5,12 @@ use std::io::Write;
 
 use opscope_border::Text;
 
-/// Lines of at least this level are written to standard error. If it is not set, none are.
+/// The environment variable with the lowest level of lines that are written to standard error. If it is not set, no
+/// lines are written.
 const VARIABLE: &str = "OPSCOPE_ACL_LOG";
-/// The levels, from 0.
+/// The names of the levels 0 to 3.
 const LEVELS: [&str; 4] = ["debug", "info", "warning", "error"];
-/// Longer lines are cut after this many bytes.
+/// The size of the buffer for a message, with its NUL. Longer messages are cut.
 const MOST: usize = 4096;
 
 unsafe extern "C" {

@@ -1,4 +1,5 @@
-//! Information in both directions: versions and names for the program; its log lines and exception callbacks.
+//! Information in both directions: versions, features and names for the program, and the program's log lines and
+//! exception callbacks.
 
 mod attributes;
 mod exceptions;

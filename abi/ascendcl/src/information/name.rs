@@ -8,7 +8,7 @@ use opscope_border::exported;
 
 /// The environment variable that sets the name.
 const VARIABLE: &str = "OPSCOPE_SOC_NAME";
-/// Programs choose a model by the beginning of the name.
+/// The default name. Programs choose a model by the beginning of the name.
 const DEFAULT: &str = "Ascend310P3";
 
 /// Returns the name of the device's chip: the value of OPSCOPE_SOC_NAME, if it is set at the first call.

@@ -44,7 +44,7 @@ pub fn aclrtGetVersion(major: Out<'_, i32>, minor: Out<'_, i32>, patch: Out<'_, 
     Ok(())
 }
 
-/// Writes the version of a package.
+/// Writes the version of a package as a text.
 #[exported(runtime_call)]
 pub fn aclsysGetVersionStr(package: Text<'_>, version: Out<'_, [u8; TEXT]>) -> Result<(), Failure> {
     check_package(package)?;
@@ -60,7 +60,7 @@ pub fn aclsysGetVersionNum(package: Text<'_>, number: Out<'_, i32>) -> Result<()
     Ok(())
 }
 
-/// Writes the version of a package.
+/// Writes the version of a package as a text, and its parts.
 #[exported(runtime_call)]
 pub fn aclsysGetCANNVersion(package: c_int, version: Out<'_, PackageVersion>) -> Result<(), Failure> {
     let version = version.place("version")?;

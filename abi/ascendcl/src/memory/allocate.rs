@@ -9,10 +9,10 @@ use crate::border::{Failure, codes, given};
 use crate::contexts::{check_current, wait_for_all};
 use crate::last_error::runtime_call;
 
-/// The vendor allocates in multiples of this size, with one more behind the requested bytes.
+/// The vendor allocates in multiples of this size, and adds one more after the requested bytes.
 const PIECE: usize = 32;
 
-/// The options of an allocation. Only whether there are any is read.
+/// The options of an allocation. This library reads only whether there are any.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MallocConfig {
@@ -28,31 +28,31 @@ pub fn aclrtMalloc(address: Out<'_, *mut c_void>, size: usize, _policy: c_int) -
     on_device(address, size, PIECE)
 }
 
-/// As aclrtMalloc, without the 32 bytes.
+/// Does the same as aclrtMalloc, but adds no 32 bytes.
 #[exported(runtime_call)]
 pub fn aclrtMallocAlign32(address: Out<'_, *mut c_void>, size: usize, _policy: c_int) -> Result<(), Failure> {
     on_device(address, size, 0)
 }
 
-/// As aclrtMalloc.
+/// Does the same as aclrtMalloc.
 #[exported(runtime_call)]
 pub fn aclrtMallocCached(address: Out<'_, *mut c_void>, size: usize, _policy: c_int) -> Result<(), Failure> {
     on_device(address, size, PIECE)
 }
 
-/// As aclrtMalloc: no units that decode images exist here, so their memory is the device's.
+/// Does the same as aclrtMalloc. There are no units here that decode images, so their memory is the device's.
 #[exported(runtime_call)]
 pub fn acldvppMalloc(address: Out<'_, *mut c_void>, size: usize) -> Result<(), Failure> {
     on_device(address, size, PIECE)
 }
 
-/// As aclrtFree.
+/// Does the same as aclrtFree.
 #[exported(runtime_call)]
 pub fn acldvppFree(address: *mut c_void) -> Result<(), Failure> {
     registry::free(given(address, "devPtr")?, Location::Device)
 }
 
-/// As aclrtMalloc. The attributes of a configuration have no effect.
+/// Does the same as aclrtMalloc. The attributes of a configuration have no effect.
 #[exported(runtime_call)]
 pub fn aclrtMallocWithCfg(
     address: Out<'_, *mut c_void>,
@@ -84,7 +84,7 @@ fn allocate_with(size: usize, behind: usize) -> Result<*mut c_void, Failure> {
     registry::allocate(rounded.unwrap_or(usize::MAX), Location::Device)
 }
 
-/// Allocates memory of the device, which the program frees as if it had called aclrtMalloc.
+/// Allocates memory of the device. The program frees it with aclrtFree.
 pub fn allocate_for_program(size: usize) -> Result<*mut c_void, Failure> {
     allocate_with(size, PIECE)
 }

@@ -1,4 +1,4 @@
-//! Copies and fills. It does not matter which side is the host's and which the device's.
+//! Copies and fills. Host and device have the same memory, so the direction of a copy does not matter.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! Memory of the device and of the host: both are this machine's.
+//! Memory of the device and of the host. Both are this machine's memory.
 
 mod allocate;
 #[allow(unsafe_code, reason = "it copies between memory that the program names")]

@@ -54,7 +54,7 @@ impl Allocations {
         unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(start), layout) };
     }
 
-    /// Checks that a range which begins in an allocation also ends in it. Other memory is the program's responsibility.
+    /// Checks that a range that begins in an allocation also ends in it. The program is responsible for other memory.
     fn check(&self, range: &Range) -> Result<(), Failure> {
         match self.room_at(range.start) {
             Some(room) if room < range.size => {

@@ -7,7 +7,7 @@ use crate::border::{Data, Failure, codes};
 use crate::contexts::{aclrtStream, check_current, stream};
 use crate::streams::refuse_in_callback;
 
-/// A side of a copy: where its first row begins, and how far the next is from it.
+/// A side of a copy: the address of its first row, and the distance in bytes from one row to the next.
 #[derive(Clone, Copy)]
 pub struct Side {
     pub start: Data,
@@ -79,8 +79,8 @@ pub unsafe fn now(job: Job) -> Result<(), Failure> {
     registry::with(job.ranges()?, || unsafe { job.run() })
 }
 
-/// Does the job in the order of a stream. If it uses memory that was not allocated here, waits for it, because the
-/// program may do anything with such memory once this returns.
+/// Does the job in the order of a stream. If the job uses memory that was not allocated here, waits until it is done,
+/// because the program may free such memory once this returns.
 ///
 /// # Safety
 /// As for `now`.
@@ -92,7 +92,7 @@ pub unsafe fn in_order(job: Job, on: aclrtStream) -> Result<(), Failure> {
     if !is_pinned {
         refuse_in_callback()?;
     }
-    // SAFETY: as in `now`. An allocation that was freed in between is noticed.
+    // SAFETY: as in `now`. If an allocation was freed in between, the check fails.
     stream.run(move || registry::with(ranges, || unsafe { job.run() }))?;
     if is_pinned { Ok(()) } else { stream.wait(None) }
 }

@@ -1,4 +1,4 @@
-//! How much memory the device has.
+//! The size of the device's memory.
 
 use std::ffi::c_int;
 
@@ -10,11 +10,11 @@ use crate::border::Failure;
 use crate::contexts::check_current;
 use crate::last_error::runtime_call;
 
-/// Writes how much memory the device has, and how much of it the program has not allocated. Of memory between devices,
-/// and of pages of 1 GiB, there is none.
+/// Writes the size of the device's memory, and how much of it the program has not allocated, in bytes. Both are 0 for
+/// memory between devices, and for pages of 1 GiB.
 #[exported]
 pub fn aclrtGetMemInfo(kind: c_int, free: Out<'_, usize>, total: Out<'_, usize>) -> c_int {
-    /// DDR and HBM, with pages of any size, and both together.
+    /// The kinds of memory that exist here: DDR, HBM and both together, with pages of other sizes.
     const HERE: [c_int; 8] = [0, 1, 2, 3, 4, 5, 12, 13];
     const LAST: c_int = 17;
     runtime_call(|| {

@@ -37,7 +37,7 @@ impl Default for ProgramMemory {
     }
 }
 
-// SAFETY: the addresses alone give no access. They belong to the program, which decides when they are read.
+// SAFETY: the address alone gives no access. The memory belongs to the program, which decides when it is read.
 unsafe impl Send for ProgramMemory {}
 
 static CONFIGS: Table<aclmdlConfigHandle, Mutex<Config>> = Table::new("configuration handle", || CONFIGS.held());
@@ -52,7 +52,7 @@ const WEIGHT_ADDRESS: c_int = 5;
 const WEIGHT_SIZE: c_int = 6;
 const WORKSPACE_ADDRESS: c_int = 7;
 const WORKSPACE_SIZE: c_int = 8;
-/// The last attribute whose size is known: that of a pointer or `size_t`.
+/// The last of the attributes whose values have the size of a pointer or `size_t`.
 const FIFO_SIZE: c_int = 27;
 const WITHOUT_GRAPH: c_int = 28;
 const PERFORMANCE_MODE: c_int = 29;
@@ -142,7 +142,7 @@ pub fn aclmdlLoadWithConfig(handle: *const aclmdlConfigHandle, model_id: Out<'_,
             _ => return Err(missing("ACL_MDL_LOAD_TYPE_SIZET")),
         };
         let place = |place: ProgramMemory| (place.address, place.size);
-        // The program's memory matters only for the types that name it.
+        // The program's memory is checked only for the types that use it.
         if matches!(config.load_type, 2 | 4) {
             return with_memory(source, place(config.work), place(config.weights));
         }

@@ -1,5 +1,5 @@
-//! Gears: the shapes that the vendor's converter fixes in advance; a program chooses one of them for a run. An `.onnx`
-//! file has none, so the user sets them in the converter's notation: `OPSCOPE_ACL_DYNAMIC_BATCH=1,2,4`,
+//! Gears: shapes that the vendor's converter fixes in advance. A program chooses one of them for a run. An `.onnx` file
+//! has no gears, so the user sets them in the converter's notation: `OPSCOPE_ACL_DYNAMIC_BATCH=1,2,4`,
 //! `OPSCOPE_ACL_DYNAMIC_IMAGE_SIZE='224,224;448,448'` or `OPSCOPE_ACL_DYNAMIC_DIMS='1,16;8,64'`.
 
 use opscope::onnx::{Dim, Graph};
@@ -12,11 +12,11 @@ const BATCH: &str = "OPSCOPE_ACL_DYNAMIC_BATCH";
 const IMAGE_SIZE: &str = "OPSCOPE_ACL_DYNAMIC_IMAGE_SIZE";
 const DIMS: &str = "OPSCOPE_ACL_DYNAMIC_DIMS";
 
-/// The most gears: as many as the structs of the interface can hold.
+/// The largest number of gears: as many as fit into the structs of the interface.
 pub const MOST: usize = 128;
 
-/// The input that a converted model with gears has after its own, `ACL_DYNAMIC_TENSOR_NAME`. It carries the choice on a
-/// device.
+/// `ACL_DYNAMIC_TENSOR_NAME`: the name of the input that a converted model with gears has after the model's own inputs.
+/// On a device, it carries the choice of the gear.
 pub const INPUT: &str = "ascend_mbatch_shape_data";
 
 /// The type of that input.
@@ -37,7 +37,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Gears {
     pub kind: Kind,
-    /// In the user's order.
+    /// The gears in the user's order.
     pub all: Vec<Gear>,
 }
 
@@ -49,7 +49,7 @@ pub struct Gear {
     pub sizes: Vec<usize>,
     /// The shape of each input.
     pub inputs: Vec<Vec<usize>>,
-    /// The shape of each output; `None` if the file does not say how it follows from the inputs.
+    /// The shape of each output; `None` if it does not follow from the shapes of the inputs.
     pub outputs: Vec<Option<Vec<usize>>>,
 }
 
@@ -111,7 +111,7 @@ impl Gears {
 }
 
 impl Kind {
-    /// Checks that the gears fix the dimensions of an input that are free.
+    /// Checks that gears of this kind fix all free dimensions of an input.
     fn check(self, input: &Port) -> Result<(), String> {
         let (free, rank) = (input.free_axes(), input.dims.as_ref().map(Vec::len));
         let right = match self {

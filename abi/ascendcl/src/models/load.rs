@@ -61,7 +61,7 @@ pub fn aclmdlLoadFromMemWithMem(
     load(model_id, read)
 }
 
-/// Checks the memory that the program provides for a model.
+/// Checks the memory that the program provides for a model, and returns the model.
 pub(super) fn with_memory(source: Source, work: Memory, weights: Memory) -> Result<Source, Failure> {
     Sizes::of(&source).check(work, weights)?;
     Ok(source)

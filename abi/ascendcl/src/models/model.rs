@@ -9,7 +9,7 @@ use super::port::Port;
 use crate::border::{Failure, codes};
 use crate::dump::wait_for_runs;
 
-/// The number by which a program knows a model: from 1, and never used again.
+/// The number by which a program knows a model. Numbers count up from 1, and are never reused.
 pub type ModelId = u32;
 
 /// A loaded model.
@@ -21,7 +21,7 @@ pub struct Model {
     pub gears: Option<Arc<Gears>>,
     /// The gear that the program chose last.
     chosen: Mutex<Option<usize>>,
-    /// The result of the last run. A run locks it, so that there is one at a time.
+    /// The result of the last run. A run holds the lock, so that only one run takes place at a time.
     running: Mutex<LastRun>,
 }
 
@@ -35,7 +35,7 @@ pub struct LastRun {
 /// A run in progress, as long as this lives.
 pub struct Running<'a> {
     pub last: MutexGuard<'a, LastRun>,
-    /// The model whose run this thread was inside of, and returns to afterwards; 0 for none.
+    /// The model that this thread was running before, and continues to run afterwards; 0 for none.
     outer: ModelId,
 }
 
@@ -45,14 +45,14 @@ thread_local! {
 }
 
 impl Model {
-    /// A model without runs.
+    /// Makes a model that has not run yet.
     pub fn new(id: ModelId, session: Session, gears: Option<Arc<Gears>>) -> Self {
         let graph = session.graph();
         let (inputs, outputs) = (Port::of(graph, &graph.inputs), Port::of(graph, &graph.outputs));
         Self { id, session, inputs, outputs, gears, chosen: Mutex::default(), running: Mutex::default() }
     }
 
-    /// Returns whether the shape of an input is known before the program sets it.
+    /// Returns whether the shapes of all inputs are fixed in the file.
     pub fn is_static(&self) -> bool {
         self.inputs.iter().all(|input| input.fixed().is_some())
     }
@@ -68,7 +68,10 @@ impl Model {
         self.gears.as_ref()?.all.get(chosen?)
     }
 
-    /// Begins a run, once the model's previous run has ended.
+    /// Begins a run, after the model's previous run has ended.
+    ///
+    /// # Errors
+    /// Returns an error if this thread is running the model already, and would wait for itself.
     pub fn run(&self) -> Result<Running<'_>, Failure> {
         if self.runs_here() {
             let text = format!("model {} runs on this thread already, and waits for this call to return", self.id);
@@ -85,7 +88,8 @@ impl Model {
         }
     }
 
-    /// Returns the shapes of the outputs of the last run; none before the first run has ended.
+    /// Returns the shapes of the outputs of the last run. Empty before the first run has ended, and inside a run on
+    /// this thread.
     pub fn last_output_shapes(&self) -> Vec<Vec<usize>> {
         if self.runs_here() { Vec::new() } else { self.last_run().output_shapes.clone() }
     }

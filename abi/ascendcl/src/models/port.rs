@@ -8,12 +8,12 @@ use opscope::tensor::DType;
 pub struct Port {
     pub name: String,
     pub dtype: Option<DType>,
-    /// `None` if the file does not say.
+    /// The dimensions; `None` if the file does not say them.
     pub dims: Option<Vec<Dim>>,
 }
 
 impl Port {
-    /// Returns these values of a graph as ports.
+    /// Returns the ports for these values of a graph.
     pub fn of(graph: &Graph, values: &[ValueId]) -> Vec<Self> {
         let port = |&id: &ValueId| {
             let value = graph.value(id);
@@ -22,12 +22,13 @@ impl Port {
         values.iter().map(port).collect()
     }
 
-    /// Returns whether the shape has these sizes, or leaves them open.
+    /// Returns whether the declared shape has these sizes, or leaves them free.
     pub fn takes(&self, sizes: &[usize]) -> bool {
         self.takes_in_part(&sizes.iter().map(|&size| Some(size)).collect::<Vec<_>>())
     }
 
-    /// Returns whether the shape has these sizes, or leaves them open. It must leave a size that is `None` open.
+    /// Returns whether the declared shape has these sizes, or leaves them free. Where a size is `None`, the dimension
+    /// must be free.
     pub fn takes_in_part(&self, sizes: &[Option<usize>]) -> bool {
         let takes = |(dim, size): (&Dim, &Option<usize>)| match dim {
             Dim::Symbol(_) => true,
@@ -69,8 +70,8 @@ impl Port {
         bytes_of(self.dtype?, &self.fixed()?)
     }
 
-    /// Returns the size of the tensor in bytes: with gears, in the gear where it is largest, whose shape is `largest`;
-    /// without gears, the only one.
+    /// Returns the size in bytes of a tensor with the shape `largest`, which is the shape in the gear where the tensor
+    /// is largest. Without such a shape, returns the size of the declared shape.
     pub fn largest_bytes(&self, largest: Option<&[usize]>) -> Option<usize> {
         largest.map_or_else(|| self.bytes(), |shape| bytes_of(self.dtype?, shape))
     }

@@ -2,11 +2,11 @@ use opscope::engine::embedded;
 
 use crate::forks::Shared;
 
-/// Whether the engine has prepared what it keeps for all models.
+/// Whether the engine has prepared the state that all models share.
 static IS_PREPARED: Shared<bool> = Shared::new(false, || IS_PREPARED.held(|_| ()));
 
-/// Lets the engine prepare what it keeps for all models, before the first one is loaded. A fork waits for that, because
-/// the child would have no thread to finish it.
+/// Prepares the state of the engine that all models share, before the first model is loaded. A fork waits for this,
+/// because the child would not have the thread that finishes it.
 pub(super) fn prepare_once() {
     let mut is_prepared = IS_PREPARED.lock();
     if !*is_prepared {

@@ -1,8 +1,8 @@
-//! Shapes that the user fixes, as `--input_shape` of the vendor's converter does.
+//! Shapes that the user fixes, as with `--input_shape` of the vendor's converter.
 //!
-//! Programs that were written for converted models query the size of an input before they allocate it. If a file leaves
-//! a dimension open, there is no such size, so the user sets it:
-//! `OPSCOPE_ACL_INPUT_SHAPE='image:1,3,224,224;mask:1,128'`. A size of -1 stays open, to be fixed by gears.
+//! Programs that were written for converted models query the size of an input before they allocate memory for it. If a
+//! file leaves a dimension free, there is no such size, so the user sets it:
+//! `OPSCOPE_ACL_INPUT_SHAPE='image:1,3,224,224;mask:1,128'`. A dimension with -1 stays free, so that gears can fix it.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::border::{Failure, codes};
 
 const VARIABLE: &str = "OPSCOPE_ACL_INPUT_SHAPE";
 
-/// Fixes the shapes of a graph's inputs that the user sets, and all dimensions with the same names. The user may also
-/// name inputs of other models.
+/// Sets the shapes that the user gives for a graph's inputs, and fixes all dimensions with the same names. Inputs that
+/// the graph does not have are ignored, because they may belong to other models.
 pub(super) fn fix(graph: &mut Graph) -> Result<(), Failure> {
     let Some(given) = std::env::var_os(VARIABLE) else { return Ok(()) };
     let given = given.to_string_lossy();
@@ -55,7 +55,7 @@ pub(super) fn fix(graph: &mut Graph) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The sizes of inputs by name; `None` for one that stays open.
+/// The sizes of inputs by name; `None` for a dimension that stays free.
 type Shapes<'a> = BTreeMap<&'a str, Vec<Option<usize>>>;
 
 fn parse(given: &str) -> Option<Shapes<'_>> {

@@ -9,8 +9,8 @@ use crate::border::{Failure, codes};
 
 /// The sizes of the memory that a program provides for a model.
 ///
-/// The engine has its own memory and does not use the program's. These sizes are plausible ones: that of the model's
-/// inputs and outputs, as far as the file gives it, and that of its weights.
+/// The engine has its own memory and does not use the program's, so these sizes only have to be plausible. `work` is
+/// the size of the inputs and outputs, as far as the file says it. `weights` is the size of the weights.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     pub work: usize,
@@ -36,7 +36,7 @@ impl Sizes {
         Self { work: work.max(1), weights: bytes.fold(0, usize::saturating_add).max(1) }
     }
 
-    /// Checks memory that a program provides. NULL stands for memory of the library.
+    /// Checks memory that a program provides: address and size. If an address is NULL, the library provides the memory.
     pub fn check(&self, work: (*mut c_void, usize), weights: (*mut c_void, usize)) -> Result<(), Failure> {
         for (name, (address, size), least) in [("workSize", work, self.work), ("weightSize", weights, self.weights)] {
             if !address.is_null() && size < least {

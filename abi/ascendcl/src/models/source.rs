@@ -18,7 +18,7 @@ pub struct Source {
     pub gears: Option<Arc<Gears>>,
 }
 
-/// The path of a model from memory, in messages.
+/// The path in messages for a model that was read from memory.
 const MEMORY: &str = "(memory)";
 
 /// Reads a model's file.
@@ -35,8 +35,8 @@ pub(super) fn load(path: &CStr) -> Result<Source, Failure> {
     }))
 }
 
-/// Reads an ONNX file that has the name of a converted model. Programs contain such names, so users may put the ONNX
-/// file there.
+/// Reads an ONNX file that has the name of a converted model. Programs contain such names, so users may store an ONNX
+/// file under such a name.
 fn read_as_converted(path: &Path, refused: OnnxError) -> Result<Graph, OnnxError> {
     let Ok(bytes) = opscope::files::read(path, LARGEST_FILE) else { return Err(refused) };
     Graph::from_bytes(path, bytes.into()).map_err(|error| match error {
@@ -45,7 +45,7 @@ fn read_as_converted(path: &Path, refused: OnnxError) -> Result<Graph, OnnxError
     })
 }
 
-/// Reads a model from memory, which is copied. External data is not found.
+/// Reads a model from memory, which is copied. The model cannot have external data.
 pub fn read_memory(model: Counted<'_, u8>) -> Result<Source, Failure> {
     let size = model.count();
     if model.is_null() {

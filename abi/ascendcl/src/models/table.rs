@@ -9,8 +9,8 @@ use crate::border::{Failure, codes};
 use crate::forks::Shared;
 use crate::{dump, recordings};
 
-/// In the child of a fork there are none, because a run on another thread would never end there. For the same reason
-/// they are not dropped.
+/// The loaded models. The child of a fork has none, because a run on another thread of the parent would never end in
+/// the child. For the same reason, the child does not drop them.
 static MODELS: Shared<BTreeMap<ModelId, Arc<Model>>> =
     Shared::new(BTreeMap::new(), || MODELS.held(|models| std::mem::forget(std::mem::take(models))));
 static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -30,7 +30,7 @@ pub fn find(id: ModelId) -> Result<Arc<Model>, Failure> {
     MODELS.read().get(&id).cloned().ok_or_else(|| missing(id))
 }
 
-/// Unloads a model, once the run in progress has ended. Runs that are queued in streams still take place.
+/// Unloads a model, after the run in progress has ended. Runs that are queued in streams still take place.
 #[exported]
 pub fn aclmdlUnload(model_id: u32) -> Result<(), Failure> {
     let removed = MODELS.lock().remove(&model_id);

@@ -1,7 +1,8 @@
 //! Objects that a program knows as pointers to incomplete structs.
 //!
-//! Such a pointer is a number that the library returns only once; there is no memory at its address. So NULL, garbage,
-//! the pointer of a freed object and that of another kind are all recognised without being dereferenced.
+//! Such a pointer is a number that the library returns only once; there is no memory at its address. So the library
+//! recognises NULL, garbage, and the pointers of freed objects and of other kinds of objects, without dereferencing
+//! them.
 
 mod table;
 

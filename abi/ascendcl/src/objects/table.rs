@@ -21,7 +21,7 @@ pub struct Table<C, T: Send + Sync + 'static> {
 }
 
 impl<C, T: Send + Sync> Table<C, T> {
-    /// Makes an empty table. `hold` is a function that calls `held`.
+    /// Makes an empty table. `hold` must call `held` of this table.
     pub const fn new(kind: &'static str, hold: LockRoom) -> Self {
         Self { kind, objects: Shared::new(BTreeMap::new(), hold), pointer: PhantomData }
     }

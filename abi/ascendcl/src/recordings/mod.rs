@@ -1,4 +1,4 @@
-//! Recordings of what models run, if the file of `aclInit` has a profiler section: one directory per model.
+//! Recordings of the runs of models, if the file of `aclInit` has a profiler section. Each model has its own directory.
 
 mod name;
 
@@ -16,7 +16,8 @@ use opscope_border::system;
 use crate::border::{note, say};
 use crate::forks::Shared;
 
-/// A recording of a model. Its last user closes it, because a queued run may take place after its model was unloaded.
+/// A recording of a model. It is closed when its last user drops it, because a queued run may take place after its
+/// model was unloaded.
 struct Recording(Option<Profiler>);
 
 impl Recording {
@@ -103,13 +104,14 @@ pub fn finish() {
     drop(ended);
 }
 
-/// Closes the recordings at the exit, so that a program without aclFinalize also leaves complete ones.
+/// Closes the recordings when the process exits, so that they are complete even if the program does not call
+/// aclFinalize.
 fn close_at_exit() {
     static ONCE: Once = Once::new();
     extern "C" fn close() {
         // At this point, a panic cannot be reported any more.
         let _ = catch_unwind(finish);
     }
-    // Without memory for this, the recordings say that they were not closed.
+    // If there is no memory for this, the recordings are marked as not closed.
     ONCE.call_once(|| _ = system::at_exit(close));
 }

@@ -11,7 +11,7 @@ pub fn of(model_id: u32) -> String {
     format!("PROF_{model_id:06}_{time}{milliseconds:03}_{}", letters())
 }
 
-/// Returns 16 letters that no other recording has.
+/// Returns 16 random letters.
 fn letters() -> String {
     let mut random = RandomState::new().hash_one(std::process::id());
     let letter = |_| {

@@ -6,7 +6,7 @@ thread_local! {
     static IS_IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs code that must not wait for streams: the work of a stream, or a callback of the program that a stream may wait
+/// Runs code that must not wait for streams. That is the work of a stream, or a callback that a stream may be waiting
 /// for.
 pub fn as_callback<T>(body: impl FnOnce() -> T) -> T {
     /// Restores the previous value, even if the body panics.
@@ -20,8 +20,8 @@ pub fn as_callback<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// Returns an error inside a callback, where waiting would mean to wait for the callback itself, or for one that waits
-/// for it.
+/// Returns an error inside a callback. If the callback waited for a stream, it might wait for itself, or for another
+/// callback that waits for it.
 pub fn refuse_in_callback() -> Result<(), Failure> {
     if IS_IN_CALLBACK.get() {
         let text = "a callback, or other work of a stream, cannot wait for streams or events: they may wait for it";

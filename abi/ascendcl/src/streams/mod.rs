@@ -1,4 +1,4 @@
-//! Streams: queues of work that is done in order, each on its own thread.
+//! Streams: queues of work. Each stream does its work in order, on its own thread.
 
 mod callback;
 #[allow(unsafe_code, reason = "all latches have one lock")]

@@ -1,4 +1,4 @@
-//! Work that waits until a thread of the program takes a callback and returns from it.
+//! Latches for callbacks: a stream waits until a thread of the program has taken a callback and returned from it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use opscope_sys::{Condvar, Mutex, MutexGuard};
 /// How long a stream that is ending waits for the program's thread to take a callback.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many calls are waiting for all streams to end. Its lock also protects the states of all latches.
+/// How many calls are waiting for all streams to end. The lock also protects the states of all latches.
 static ENDING: Mutex<usize> = Mutex::new(0);
 static CHANGED: Condvar = Condvar::new();
 
@@ -67,8 +67,8 @@ impl Latch {
         CHANGED.notify_all();
     }
 
-    /// Waits until the callback has returned, and returns whether it has. While the stream is ending, gives up if no
-    /// thread takes the callback.
+    /// Waits until the callback has returned. While the stream is ending, gives up if no thread takes the callback
+    /// within a second. Returns whether the callback has returned.
     pub(super) fn wait(&self, is_stream_ending: &AtomicBool) -> bool {
         let mut ending = lock();
         loop {
@@ -90,14 +90,14 @@ impl Latch {
     }
 }
 
-/// Waits for a change. Returns whether the time is over.
+/// Waits for a change, for at most a second. Returns whether the time is over.
 fn wait(ending: MutexGuard<'static, usize>) -> (MutexGuard<'static, usize>, bool) {
     let start = Instant::now();
     let guard = CHANGED.wait_timeout(ending, PATIENCE);
     (guard, start.elapsed() >= PATIENCE)
 }
 
-/// As long as this lives, callbacks of all streams are given up after a second in which no thread takes them.
+/// While this lives, callbacks of all streams are given up if no thread takes them within a second.
 pub struct Patience(());
 
 impl Patience {

@@ -14,24 +14,24 @@ pub(super) type Work = Box<dyn FnOnce() -> Result<(), Failure> + Send>;
 
 /// The work of a stream, shared by the callers that queue it and the thread that does it.
 pub(super) struct Queue {
-    /// Whether the stream only waits for its work, in order to end.
+    /// Whether the stream is ending, and waits only for its remaining work.
     is_ending: AtomicBool,
     state: Mutex<State>,
     /// Notified when there is work, or the queue was closed.
     woken: Condvar,
-    /// Notified when work was done, or waits for the program.
+    /// Notified when work was done, or begins to wait for the program.
     changed: Condvar,
 }
 
 struct State {
     waiting: VecDeque<Work>,
-    /// How much work was ever queued.
+    /// How many pieces of work were ever queued.
     submitted: u64,
-    /// How much of that was done.
+    /// How many of them were done.
     finished: u64,
     /// The first failure since the last synchronization.
     failure: Option<Failure>,
-    /// Whether a failure makes the queue skip the work behind it.
+    /// Whether a failure makes the queue skip the work after it.
     stops_on_failure: bool,
     /// Whether work is being skipped because of a failure.
     is_stopped: bool,
@@ -84,7 +84,7 @@ impl Queue {
         self.lock().is_open
     }
 
-    /// Waits for work. Drops work that is to be skipped, and counts it as done. Returns `None` once the queue is
+    /// Waits for work. Work that must be skipped is dropped, and counts as done. Returns `None` once the queue is
     /// closed.
     pub fn next(&self) -> Option<Work> {
         let mut state = self.lock();
@@ -119,11 +119,12 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits until the work that was queued so far is done, whether it fails or not. Returns `false` if the time ended
-    /// first.
+    /// Waits until the work that was queued so far is done, whether it fails or not. Returns `false` if the time was
+    /// over before.
     ///
     /// # Errors
-    /// The caller is work of this stream, or a callback, and would wait for itself.
+    /// Returns an error if the caller is work of a stream, or a callback, or the thread whose callback the stream waits
+    /// for: it would wait for itself.
     pub fn wait(&self, limit: Option<Duration>) -> Result<bool, Failure> {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut state = self.lock();
@@ -155,7 +156,7 @@ impl Queue {
         state.finished == state.submitted
     }
 
-    /// Keeps a failure, if there is none yet.
+    /// Stores a failure, if there is none yet.
     pub fn fail(&self, failure: Failure) {
         self.lock().fail(failure);
     }
@@ -166,7 +167,7 @@ impl Queue {
         if state.is_stopped { state.failure.clone() } else { state.failure.take() }
     }
 
-    /// Sets whether a failure from now on makes the queue skip the work behind it.
+    /// Sets whether a failure from now on makes the queue skip the work after it.
     pub fn stop_on_failure(&self, stops: bool) {
         let mut state = self.lock();
         state.stops_on_failure = stops;
@@ -182,7 +183,7 @@ impl Queue {
         has_run
     }
 
-    /// Gives up callbacks that no thread takes within a second, from now on.
+    /// From now on, gives up callbacks that no thread takes within a second.
     pub fn begin_to_end(&self) {
         self.is_ending.store(true, Ordering::Release);
         look_again();
@@ -206,7 +207,7 @@ impl Queue {
     }
 }
 
-/// Returns the calling thread's identity in the program's form.
+/// Returns the calling thread's identifier, as the program passes it: that of pthread_self().
 fn this_thread() -> u64 {
     system::thread_handle()
 }

@@ -33,12 +33,12 @@ impl Stream {
         self.context
     }
 
-    /// Queues work. The next synchronization returns the work's failure and its text.
+    /// Queues work. If the work fails, the next synchronization returns the failure.
     ///
     /// # Errors
-    /// The stream was destroyed, or the system cannot start a thread for it.
+    /// Returns an error if the stream was destroyed, or if the system cannot start a thread for it.
     pub fn run(&self, work: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> Result<(), Failure> {
-        // Locked until the work is queued, so that all accepted work has a thread.
+        // This stays locked until the work is queued, so that all accepted work has a thread.
         let mut worker = self.worker();
         if worker.is_none() && self.queue.is_open() {
             let (queue, context) = (Arc::clone(&self.queue), self.context);
@@ -55,10 +55,10 @@ impl Stream {
         Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "stream", self.id, "it was destroyed"))
     }
 
-    /// Waits until the work that was queued so far is done. Returns the first failure since the last time.
+    /// Waits until the work that was queued so far is done.
     ///
     /// # Errors
-    /// The first failure of the work, and the errors of `wait`.
+    /// Returns the first failure of the work since the last synchronization, and the errors of `wait`.
     pub fn synchronize(&self, limit: Option<Duration>) -> Result<(), Failure> {
         self.wait(limit)?;
         self.queue.take_failure().map_or(Ok(()), Err)
@@ -67,7 +67,7 @@ impl Stream {
     /// Waits until the work that was queued so far is done, whether it fails or not.
     ///
     /// # Errors
-    /// The time is over, or the caller would wait for itself.
+    /// Returns an error if the time is over, or if the caller would wait for itself.
     pub fn wait(&self, limit: Option<Duration>) -> Result<(), Failure> {
         if self.queue.wait(limit)? {
             return Ok(());
@@ -81,13 +81,13 @@ impl Stream {
         self.queue.is_idle()
     }
 
-    /// Keeps a failure for the next synchronization, if there is none yet.
+    /// Stores a failure for the next synchronization, if there is none yet.
     pub fn fail(&self, failure: Failure) {
         self.queue.fail(failure);
     }
 
-    /// Sets whether a failure makes the stream skip the work behind it. If so, every synchronization returns the
-    /// failure until the stream may continue.
+    /// Sets whether a failure makes the stream skip the work after it. While it skips work, every synchronization
+    /// returns the failure.
     pub fn stop_on_failure(&self, stops: bool) {
         self.queue.stop_on_failure(stops);
     }
@@ -101,7 +101,7 @@ impl Stream {
     /// second. A failure of the work does not prevent the end.
     ///
     /// # Errors
-    /// The caller is a callback.
+    /// Returns an error if the caller is a callback.
     pub fn end(&self) -> Result<(), Failure> {
         refuse_in_callback()?;
         self.queue.begin_to_end();

@@ -79,7 +79,7 @@ pub fn aclCreateTensorDesc(
     })
 }
 
-/// Destroys a description of the program.
+/// Destroys a description that the program created. Does nothing for one that belongs to a dataset.
 #[exported]
 pub fn aclDestroyTensorDesc(desc: *const aclTensorDesc) {
     value((), || {
@@ -162,8 +162,8 @@ pub fn aclSetTensorDescName(desc: *mut aclTensorDesc, name: Text<'_>) {
     });
 }
 
-/// Returns an element of an array of descriptions. There are no arrays here: for 0, returns the description itself,
-/// else NULL.
+/// Returns an element of an array of descriptions. There are no arrays here, so this returns the description itself for
+/// index 0, and NULL for any other index.
 #[exported]
 pub fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize) -> *mut aclTensorDesc {
     value(ptr::null_mut(), || {
@@ -175,7 +175,7 @@ pub fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize) -> *mut a
     })
 }
 
-/// Returns the address of the data. A description has none here: NULL.
+/// Returns the address of the data, which is always NULL, because a description has no data here.
 #[exported]
 pub fn aclGetTensorDescAddress(desc: *const aclTensorDesc) -> *mut c_void {
     value(ptr::null_mut(), || DESCS.get(desc).map(|_| ptr::null_mut()))

@@ -6,7 +6,7 @@ use opscope_border::exported;
 /// `ACL_DT_UNDEFINED`.
 pub const UNDEFINED: c_int = -1;
 
-/// The numbers of `aclDataType`, with opscope's types. The other types of either side have no counterpart.
+/// The numbers of `aclDataType`, and the names of opscope's types. All other types, on both sides, have no counterpart.
 const NUMBERS: [(c_int, &str); 20] = [
     (0, "float32"),
     (1, "float16"),
@@ -35,7 +35,8 @@ pub fn number_of(dtype: DType) -> c_int {
     NUMBERS.iter().find(|(_, name)| *name == dtype.name()).map_or(UNDEFINED, |(number, _)| *number)
 }
 
-/// Returns the size of an element in bytes. A type of less than a byte counts as one, unlike in a model's tensors.
+/// Returns the size of an element in bytes. An element smaller than a byte counts as one byte, although in a model's
+/// tensors such elements are packed.
 #[exported]
 pub fn aclDataTypeSize(data_type: c_int) -> usize {
     match data_type {

@@ -6,7 +6,7 @@ use opscope_border::exported;
 const LARGEST: u16 = 0x7bff;
 const SIGN: u16 = 0x8000;
 
-/// Converts a 16-bit float. The largest exponent is treated as an ordinary one: infinity becomes 65536.
+/// Converts a 16-bit float. The largest exponent is treated like any other, so infinity becomes 65536.
 #[exported]
 pub fn aclFloat16ToFloat(value: u16) -> f32 {
     let number = f16::from_bits(value);
@@ -17,8 +17,8 @@ pub fn aclFloat16ToFloat(value: u16) -> f32 {
     if value & SIGN == 0 { magnitude } else { -magnitude }
 }
 
-/// Converts to the nearest 16-bit float; of two equally near ones, to the even one. A value that is not finite or too
-/// large becomes 65504 with its sign.
+/// Converts to the nearest 16-bit float, or to the even one of two that are equally near. A value that is not finite,
+/// or too large, becomes 65504 with its sign.
 #[exported]
 pub fn aclFloatToFloat16(value: f32) -> u16 {
     let nearest = f16::from_f32(value);

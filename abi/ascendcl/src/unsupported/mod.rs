@@ -1,10 +1,10 @@
-//! Functions that programs are linked with but that are not implemented here: each reports that it is not supported.
+//! Functions that programs are linked with but that are not implemented here. Each reports that it is not supported.
 
 /// Defines functions that return 200006 and keep a text that names them, whatever their arguments are.
 macro_rules! unsupported {
     ($($function:ident)+) => {
         $(
-            /// Returns that it is not supported.
+            /// Always fails: it is not supported.
             #[opscope_border::exported]
             pub fn $function() -> std::ffi::c_int {
                 $crate::last_error::runtime_call(|| Err($crate::border::Failure::unsupported(stringify!($function))))

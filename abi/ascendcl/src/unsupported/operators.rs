@@ -1,4 +1,4 @@
-//! Functions for single operators: there is no store of them, and no kernel that runs one without a model.
+//! Functions for single operators. Operators cannot be loaded or run without a model here.
 
 unsupported! {
     aclopSetModelDir

@@ -1,4 +1,4 @@
-//! Functions that profile by calls. Here, the profiler section of the file of `aclInit` makes recordings.
+//! Functions for profiling. Here, the profiler section in the file of `aclInit` switches recordings on.
 
 unsupported! {
     aclprofInit

@@ -1,4 +1,4 @@
-//! Functions for devices, streams and memory.
+//! Functions for initialization, devices, streams and memory.
 
 unsupported! {
     aclInitCallbackRegister

@@ -57,8 +57,8 @@ fn statistics_come_as_the_vendors_tables() {
     ");
 }
 
-/// Numbers, and what numpy computes of them as `float32` in double precision: `nanmax`, `nanmin`, `nanmean`, the number of elements, of
-/// NaN, of negative and of positive infinities, and the square root of `nansum` of the squares.
+/// Numbers, and what numpy computes of them as `float32` in double precision: `nanmax`, `nanmin`, `nanmean`, the number
+/// of elements, of NaN, of negative and of positive infinities, and the square root of `nansum` of the squares.
 const NUMPY: [(&[&str], [f64; 8]); 6] = [
     (&["1.5", "-2.25", "0", "0.5"], [1.5, -2.25, -0.0625, 4.0, 0.0, 0.0, 0.0, 2.75]),
     (&["1.5", "inf", "nan", "-2.25", "0", "3"], [INF, -2.25, INF, 6.0, 1.0, 0.0, 1.0, INF]),

@@ -42,7 +42,8 @@ fn the_library_exports_the_functions_that_the_headers_declare() {
 
     let missing: Vec<_> = declared.difference(&exported).collect();
     assert!(missing.is_empty(), "declared, but not exported: {missing:?}");
-    // Of functions that are not here, the parameters of some are not documented: programs that name them were compiled elsewhere.
+    // Of functions that are not here, the parameters of some are not documented: programs that name them were compiled
+    // elsewhere.
     let words: BTreeSet<&str> = UNSUPPORTED.iter().flat_map(|text| text.split_whitespace()).collect();
     let unknown: Vec<_> = exported.difference(&declared).filter(|name| !words.contains(**name)).collect();
     assert!(unknown.is_empty(), "exported, but neither declared nor in src/unsupported: {unknown:?}");

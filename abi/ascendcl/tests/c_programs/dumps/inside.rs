@@ -1,4 +1,5 @@
-//! What callbacks do while they are called, and what happens around them: calls of the library, exceptions, slowness, forks.
+//! What callbacks do while they are called, and what happens around them: calls of the library, exceptions, slowness,
+//! forks.
 
 use std::collections::BTreeSet;
 

@@ -37,7 +37,8 @@ fn called(steps: &str, section: &str) -> Scene {
     Scene::new(&steps).dumps("acl.json", section)
 }
 
-/// Checks what a callback gets of one run with this section, and that the disk gets the same where there is no callback.
+/// Checks what a callback gets of one run with this section, and that the disk gets the same where there is no
+/// callback.
 #[track_caller]
 fn dumps(section: &str, selection: Selection) {
     let expected = Content::expected(MODEL, 1, &[&[INPUT]], selection);

@@ -29,7 +29,8 @@ fn steps(parts: &[&str]) -> Scene {
     Scene::new(&parts.join(" "))
 }
 
-/// Checks that the callback got this, that it had all of it when the step `files` was reached, and that nothing is on the disk.
+/// Checks that the callback got this, that it had all of it when the step `files` was reached, and that nothing is on
+/// the disk.
 #[track_caller]
 fn delivered(scene: Scene, expected: &Content) {
     scene.play(|played| {
@@ -54,7 +55,8 @@ fn a_callback_gets_everything_in_the_order_of_its_own_page() {
     delivered(steps(&a), &digits(1, 1));
 }
 
-/// Checks that a program that is told of a product registers a callback, which gets every tensor, and is refused another flag.
+/// Checks that a program that is told of a product registers a callback, which gets every tensor, and is refused
+/// another flag.
 fn has_the_function(product: &'static str) {
     let [load, run] = DIGITS;
     let all = ["init", "soc", "initdump", "regflag=1", "reg", load, run, "unreg", "files", "finalizedump", "finalize"];
