@@ -51,7 +51,7 @@ pub fn aclmdlGetAippType(
     Ok(())
 }
 
-/// Always fails: for an input of the model, because it has no AIPP.
+/// Always fails. For an input that the model has, the reason is that it has no AIPP.
 #[exported]
 pub fn aclmdlGetFirstAippInfo(model_id: u32, index: usize, info: *mut c_void) -> Result<(), Failure> {
     given(info, "aippInfo")?;

@@ -45,7 +45,7 @@ struct Queue {
     /// How many calls on the delivering thread itself are waiting for runs.
     thread_waits: usize,
     counts: Counts,
-    /// Why the first lost chunk was lost, if no loss was reported to the program since.
+    /// The reason for the first loss that was not reported to the program yet.
     loss: Option<String>,
 }
 

@@ -52,7 +52,7 @@ impl Model {
         Self { id, session, inputs, outputs, gears, chosen: Mutex::default(), running: Mutex::default() }
     }
 
-    /// Returns whether the shapes of all inputs are fixed in the file.
+    /// Returns whether the shapes of all inputs are fixed, so that the program need not set them.
     pub fn is_static(&self) -> bool {
         self.inputs.iter().all(|input| input.fixed().is_some())
     }
