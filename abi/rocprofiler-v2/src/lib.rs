@@ -4,9 +4,8 @@
 //! ROCTx runtime, which calls back for each of its calls, and programs that run models with opscope.
 //!
 //! # What callers must guarantee
-//!
-//! `opscope-border` documents this for each parameter type. NULL where a value is needed returns `InvalidArguments`. A
-//! callback must accept the arguments of its type for as long as the library may call it.
+//! `opscope-border` documents this for each parameter type. If a required pointer is NULL, the call returns
+//! `InvalidArguments`. A callback must accept the arguments of its type as long as the library may call it.
 //!
 //! # Rooms
 //!

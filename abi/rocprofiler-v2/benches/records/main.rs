@@ -1,5 +1,5 @@
-//! What does a record cost through librocprofiler64, against one of opscope's own, also where kinds alternate? `caller.c` is compiled and
-//! linked with the library and with ROCTx, as a user has them.
+//! Measures the cost of a record through librocprofiler64, compared with a record of opscope's own, also when kinds
+//! alternate. `caller.c` is compiled and linked with the library and with ROCTx, like a user's program.
 
 #[path = "../../../../crates/trace/benches/measure/mod.rs"]
 mod measure;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let caller = Program::of(Library::RocprofilerV2, source).uses(Library::Roctx);
     let caller = caller.options(&["-O2", "-lrocprofiler64v2", "-lroctx64"]).load(Language::C11);
     type Number = extern "C" fn() -> u64;
-    // SAFETY: these are the signatures that the file declares its functions with.
+    // SAFETY: these are the signatures of the functions in the file.
     let (begin, mark, alternate, flush, markers, dispatches, wrong) = unsafe {
         (
             caller.function::<extern "C" fn() -> c_int>(c"caller_begin"),

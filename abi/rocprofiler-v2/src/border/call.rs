@@ -17,7 +17,8 @@ pub fn set_begun(begun: bool) -> bool {
     BEGUN.swap(begun, Ordering::AcqRel) != begun
 }
 
-/// A tool learns only the status of a failure. Before the library is initialized, all failures have the same status.
+/// A tool receives only the status of a failure. Before the library is initialized, all calls fail with the same
+/// status.
 impl Failure for Status {
     type Status = Self;
 
@@ -44,8 +45,8 @@ impl From<ArgumentError> for Status {
     }
 }
 
-/// Runs the body of an exported function that callbacks of buffers can call at any time: records are also delivered
-/// after the end.
+/// Runs the body of an exported function that a buffer's callback can call at any time, even after the library is
+/// finalized: records are delivered then, too.
 pub fn in_callback(body: impl FnOnce() -> Result<(), Status>) -> Status {
     if threads::is_delivering() { answer(body) } else { Answer::answer(body) }
 }
@@ -65,7 +66,7 @@ pub fn write<T>(to: Out<'_, T>, value: T) -> Result<(), Status> {
     out(to).map(|place| place.write(value))
 }
 
-/// Calls a tool's function. An exception that it throws is reported, and the result is `None`.
+/// Calls a tool's function. If it throws a C++ exception, reports that on stderr and returns `None`.
 pub fn call_tool<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
     opscope_border::call_program(LIBRARY, what, function)
 }

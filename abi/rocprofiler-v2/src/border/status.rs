@@ -12,8 +12,8 @@ macro_rules! statuses {
             $(#[doc = concat!($text, ".")] $status = $number,)+
         }
 
-        /// The text of each status, by its number without the sign. They end with a line feed, because tools expect
-        /// that.
+        /// The texts of the statuses, by their numbers without the sign. Each ends with a line feed, because tools
+        /// expect that.
         const TEXTS: &[&str] = &[$(concat!($text, "\n\0"),)+];
     };
 }
@@ -60,7 +60,7 @@ statuses! {
     MismatchedExternalCorrelationId = -38, "The external correlation id is another one";
 }
 
-/// Returns what a status means. Never NULL; for any other number, the text is that of an unknown error.
+/// Returns the text of a status. For any other number, returns the text of an unknown error. Never NULL.
 #[exported]
 pub fn rocprofiler_error_str(status: i32) -> *const c_char {
     let text = usize::try_from(status.unsigned_abs()).ok().filter(|_| status <= 0).and_then(|index| TEXTS.get(index));

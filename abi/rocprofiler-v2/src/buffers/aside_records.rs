@@ -1,5 +1,6 @@
-//! Records from callbacks that found the buffer full, where only the callback's own return could have freed room. They
-//! are delivered after the next batch, which contains the earlier records of the callback's thread.
+//! Records that a callback emitted while its buffer was full. Waiting would not help, because only the callback's
+//! return frees space. These records are delivered after the next batch, which contains the earlier records of the
+//! callback's thread.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,14 +14,14 @@ pub(super) struct AsideRecord {
     pub words: Vec<u64>,
 }
 
-/// The records of each buffer that has any.
+/// The records that were set aside, by buffer.
 static KEPT: Mutex<BTreeMap<BufferId, Vec<AsideRecord>>> = Mutex::new(BTreeMap::new());
 
 pub(super) fn lock() -> MutexGuard<'static, BTreeMap<BufferId, Vec<AsideRecord>>> {
     KEPT.lock()
 }
 
-/// Sets the bytes of a record aside, if `request` succeeds in requesting the delivery that will take it.
+/// Sets the bytes of a record aside, and requests a delivery with `request`. If that fails, removes the record again.
 pub fn keep(
     buffer: BufferId,
     form: u16,
@@ -32,8 +33,8 @@ pub fn keep(
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
     let words = bytes.chunks_exact(8).map(word).collect();
     lock().entry(buffer).or_default().push(AsideRecord { number, form, words });
-    // Requested afterwards, so that the delivery finds the record. Without the lock, because a fork holds the buffer's
-    // own lock when it takes this one.
+    // The delivery is requested after that, so that it finds the record. The lock is not held meanwhile, because a fork
+    // takes this lock while it holds the buffer's own.
     request().inspect_err(|_| {
         let mut kept = lock();
         if let Some(records) = kept.get_mut(&buffer) {

@@ -23,15 +23,16 @@ pub struct Buffer {
     unreadable: Arc<AtomicU64>,
 }
 
-/// The environment variable with a directory. Buffers are stored in files there, so that they survive the process.
+/// The environment variable that names a directory. Buffers are then stored in files there, so that their records
+/// survive the process.
 const FILES: &str = "OPSCOPE_ROCPROFILER_BUFFERS";
 
-/// The smallest size: the largest record fits into it.
+/// The smallest size of a buffer in bytes. The largest record fits into it.
 const SMALLEST: usize = 4096;
 
 impl Buffer {
     /// Creates a buffer. Records are delivered when it is full, when it is flushed, and at its interval, if it has one.
-    /// It has its own thread, so that its callback may wait for that of another buffer.
+    /// It has its own thread, so that its callback may wait for another buffer's callback.
     pub fn create(session: Handle, id: Handle, size: usize, callback: BufferCallback) -> Result<Self, Status> {
         let size = Bytes::new(size.max(SMALLEST) as u64);
         let damaged = Arc::<AtomicBool>::default();
@@ -52,12 +53,12 @@ impl Buffer {
         Ok(Self { id, trace, damaged, unreadable: Arc::default() })
     }
 
-    /// Returns the id by which records are put into it.
+    /// Returns the id with which records are emitted into it.
     pub fn trace_id(&self) -> BufferId {
         self.trace.id()
     }
 
-    /// Puts the bytes of a record into the buffer.
+    /// Emits the bytes of a record into the buffer.
     pub fn put(&self, form: u16, bytes: &[u8]) {
         let keep_aside = || aside_records::keep(self.trace_id(), form, bytes, || self.trace.request_callback());
         // Records that this thread's callback set aside come first.
@@ -75,8 +76,11 @@ impl Buffer {
         }
     }
 
-    /// Delivers every record that was put in before. In a callback that this would have to wait for, the rest is
-    /// delivered after that callback.
+    /// Delivers every record that was emitted before this call. Inside a callback for which this would have to wait,
+    /// the rest is delivered after the callback.
+    ///
+    /// # Errors
+    /// Returns `CorruptedSessionBuffer` if records were found to be damaged since the last flush.
     pub fn flush(&self) -> Result<(), Status> {
         match self.trace.flush() {
             // A buffer that was destroyed at the process's exit has delivered everything.
@@ -104,7 +108,7 @@ impl Buffer {
         let _ = self.trace.destroy();
     }
 
-    /// Resets the damage of the parent's records, because the child's buffer is empty.
+    /// Forgets the damage to the parent's records in the child of a fork, whose buffer is empty.
     pub fn reset_in_child(&self) {
         self.damaged.store(false, Ordering::Release);
         self.unreadable.store(0, Ordering::Release);

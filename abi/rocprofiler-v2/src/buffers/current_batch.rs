@@ -1,4 +1,4 @@
-//! The batches that callbacks of buffers are currently called with.
+//! The batches of the callbacks in progress.
 
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -14,7 +14,7 @@ use crate::threads;
 /// A session and a buffer of it.
 pub type SessionBuffer = (Handle, Handle);
 
-/// The batch of a callback: where its records are, and their kinds.
+/// The batch of a callback in progress: its addresses, and the offsets and kinds of its records.
 pub(super) struct Batch {
     of: SessionBuffer,
     thread: usize,
@@ -30,14 +30,15 @@ pub(super) fn lock() -> MutexGuard<'static, Vec<Batch>> {
     BATCHES.lock()
 }
 
-/// Begins a callback on this thread, with its memory and the records in it. Takes over the records until [`end`].
+/// Notes that a callback begins on this thread, with the addresses of its batch and its records. Keeps the list of
+/// records until [`end`].
 pub fn begin(of: SessionBuffer, begin: usize, end: usize, records: &mut Vec<(usize, c_int)>) {
     let records = std::mem::take(records);
     lock().push(Batch { of, thread: threads::identity(), begin, end, records });
 }
 
-/// Ends a callback that was begun with `words`. Returns whether the records still have their kinds, so the tool has not
-/// overwritten them.
+/// Notes that the callback for `words` has ended. Returns whether all records still have their kinds, which means that
+/// the tool has not overwritten them.
 pub fn end(of: SessionBuffer, words: &[u64], records: &mut Vec<(usize, c_int)>) -> bool {
     const { assert!(offset_of!(RecordHeader, kind) == 0) };
     let mut batches = lock();
@@ -55,10 +56,10 @@ pub fn is_called(of: SessionBuffer) -> bool {
     lock().iter().any(|batch| batch.of == of)
 }
 
-/// Returns what follows a record, whichever callback is being called with it. For a record elsewhere, which the tool
-/// has copied, the kind determines the next address.
+/// Returns the address after a record in any batch in progress. For a record elsewhere, which the tool must have
+/// copied, the address follows from the size of its kind.
 pub fn next(record: In<'_, RecordHeader>) -> Result<*const RecordHeader, Status> {
-    // Only if it is found, because the end of a batch is not readable.
+    // Read only once the address is known not to be the end of a batch, which is not readable.
     let kind = || record.given().map(|header| header.kind);
     let address = record.as_ptr().addr();
     let batches = lock();

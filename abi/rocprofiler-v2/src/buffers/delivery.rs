@@ -34,8 +34,9 @@ pub struct Delivery {
     records: Vec<u64>,
     /// The offset of each record, and its kind.
     places: Vec<(usize, c_int)>,
-    /// The messages of the records, and the beginning of each, by the offset of the word that will point to it.
+    /// The messages of the records.
     messages: Vec<u8>,
+    /// For each message, the offset of the word that will point to it, and the offset of the message.
     pointers: Vec<(usize, usize)>,
     /// The messages that were too long for the buffer.
     long: Vec<CString>,
@@ -49,8 +50,8 @@ impl Delivery {
 
     /// Passes a batch on, in as many callbacks as its size needs.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
-        // Taken before any callback: records that callbacks set aside from now on must follow their earlier records in
-        // the buffer, which are in the next batch.
+        // These are taken before any callback is called. Records that callbacks set aside from now on must come after
+        // their earlier records in the buffer, which are in the next batch.
         let aside = aside_records::take(batch.buffer());
         let calibration = batch.calibration();
         for record in batch.records() {

@@ -19,7 +19,7 @@ thread_local! {
     static NUMBERS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// Returns a number for a dispatch or a copy that was not used before: above 0.
+/// Returns a new number for a dispatch or a copy. It is above 0, and was not used before.
 pub fn next_number() -> u64 {
     let (mut next, mut end) = NUMBERS.get();
     if next == end {

@@ -22,7 +22,7 @@ const SEED: u64 = 0x6f70_7363_6f70_6532;
 #[derive(Clone, Copy)]
 pub struct Marker {
     pub check: u64,
-    /// In ticks.
+    /// The time of the call in ticks.
     pub begin: u64,
     pub external_id: u64,
     pub thread: u32,
@@ -40,7 +40,7 @@ pub struct Dispatch {
     pub begin: u64,
     pub end: u64,
     pub grid: u64,
-    /// 0 if it gets a number at its delivery.
+    /// The dispatch's number; 0 if it gets one when it is delivered.
     pub number: u64,
     pub thread: u64,
 }
@@ -69,13 +69,13 @@ const LONGEST_MESSAGE: usize = 256;
 /// The words of a marker without its message.
 pub const MARKER_WORDS: usize = 5;
 
-/// How many words a record has at most before its message, and how many the message has.
+/// The largest number of words in a record before its message, and in the message.
 const HEAD_WORDS: usize = 6;
 const MESSAGE_WORDS: usize = LONGEST_MESSAGE / 8;
 /// The largest number of words in a record. It is odd: the check word, and pairs.
 pub const MOST_WORDS: usize = 1 + HEAD_WORDS + MESSAGE_WORDS;
 
-/// A mask for the word at each position: unrelated numbers.
+/// A mask for the word at each position. The masks are unrelated numbers.
 const MASKS: [u64; HEAD_WORDS + MESSAGE_WORDS] = {
     let mut masks = [0; HEAD_WORDS + MESSAGE_WORDS];
     let (mut state, mut place) = (SEED, 0);
@@ -99,9 +99,8 @@ pub fn check(words: &[u64], message: &[u64]) -> u64 {
 }
 
 /// Multiplies two words at a time, each combined with the mask of its position, as wyhash does: a short record leaves
-/// time for one multiplication per two words. Words that change places meet other masks, and one changed bit changes
-/// half of the product's bits.
-/// time of a short record allows. Words that changed places have other masks, and a bit changes half of the product's.
+/// time for one multiplication per two words. Words that change places are combined with other masks, and one changed
+/// bit changes half of the product's bits.
 #[inline(always)]
 fn sum(words: &[u64], masks: &[u64]) -> u64 {
     let product = |(words, masks): (&[u64; 2], &[u64; 2])| {
@@ -113,7 +112,8 @@ fn sum(words: &[u64], masks: &[u64]) -> u64 {
 }
 
 impl Marker {
-    /// Puts a marker into a buffer, or passes its bytes to `slowly`, which knows the buffer.
+    /// Emits a marker into a buffer. If that needs more than a write, passes its bytes to `slowly`, which emits them
+    /// into the same buffer.
     #[inline]
     pub fn put(self, message: Text<'_>, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let Some(message) = message.given() else { return self.put_with::<0>(&[], NO_MESSAGE, buffer, slowly) };
@@ -127,7 +127,7 @@ impl Marker {
         }
     }
 
-    /// Puts a marker whose message has this many words at most.
+    /// Emits a marker whose message has at most `WORDS` words.
     #[inline(always)]
     fn put_with<const WORDS: usize>(
         self,
@@ -146,7 +146,6 @@ impl Marker {
 
 /// Returns a word of a text, with zeroes after its end. It reads whole registers from the text and writes nothing,
 /// because memory that was just written in one size is slow to read in another.
-/// written to memory one way and read another are slow to come back.
 #[inline(always)]
 fn word(text: &[u8], index: usize) -> u64 {
     let length = text.len();
@@ -180,7 +179,7 @@ struct MarkerWords<const WORDS: usize> {
 unsafe impl<const WORDS: usize> Unpadded for MarkerWords<WORDS> {}
 
 impl Dispatch {
-    /// Puts a dispatch into a buffer, or passes its bytes to `slowly`.
+    /// Emits a dispatch into a buffer, or passes its bytes to `slowly`.
     #[inline]
     pub fn put(self, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let mut words = [0, self.kernel, self.begin, self.end, self.grid, self.number, self.thread];
@@ -190,7 +189,7 @@ impl Dispatch {
 }
 
 impl Activity {
-    /// Puts an activity into a buffer, or passes its bytes to `slowly`.
+    /// Emits an activity into a buffer, or passes its bytes to `slowly`.
     #[inline]
     pub fn put(self, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let what = u64::from(self.domain) | u64::from(self.operation) << 32;
@@ -200,7 +199,7 @@ impl Activity {
     }
 }
 
-/// Puts words into a buffer, or passes their bytes to `slowly`.
+/// Emits words into a buffer, or passes their bytes to `slowly`.
 #[inline(always)]
 fn put<W: Unpadded>(form: u16, words: W, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
     if !emit_by_id(buffer, CATEGORY, form, words.as_bytes()) {

@@ -51,15 +51,15 @@ pub fn rocprofiler_destroy_buffer(session: Handle, buffer: Handle) -> Result<(),
     Ok(())
 }
 
-/// Delivers every record that was put into a buffer before this call, and then returns. In a callback that this would
-/// have to wait for, the rest is delivered after that callback.
+/// Delivers every record that was emitted into a buffer before this call, and then returns. Inside a callback for which
+/// this would have to wait, the rest is delivered after the callback.
 #[exported]
 pub fn rocprofiler_flush_data(session: Handle, buffer: Handle) -> Result<(), Status> {
     find_buffer(session, buffer)?.flush()
 }
 
-/// Writes the address after a record of a batch: the next record, or the end. In a callback, this also works after the
-/// use of the library has ended, and for that callback's buffer after its end.
+/// Writes the address after a record of a batch: the next record, or the end. Inside a callback, this also works after
+/// the library is finalized, and for the callback's own buffer even after it is destroyed.
 #[exported(in_callback)]
 pub fn rocprofiler_next_record(
     record: In<'_, RecordHeader>,

@@ -62,8 +62,7 @@ pub fn rocprofiler_start_session(session: Handle) -> Result<(), Status> {
     Ok(())
 }
 
-/// Terminates a session, and waits for its callbacks for API calls that are in progress. Its buffers keep their
-/// records.
+/// Terminates a session, and waits until its callbacks for API calls have returned. Its buffers keep their records.
 #[exported]
 pub fn rocprofiler_terminate_session(session: Handle) -> Result<(), Status> {
     with_sessions(|sessions| -> Result<(), Status> {

@@ -1,5 +1,5 @@
-//! Tools of an HSA runtime: this library exports what makes it such a tool, and calls the tools of rocprofiler v2 if no
-//! such runtime does.
+//! Tools of an HSA runtime. This library exports the symbols of such a tool. If the process has no HSA runtime, it also
+//! calls the tools of rocprofiler v2 as a runtime would.
 
 mod exports;
 mod runtime;

@@ -12,8 +12,8 @@ use opscope_producer::{Exporter, exporters, is_same_object};
 
 use crate::border::{call_tool, say};
 
-/// A tool's function that is called when an HSA runtime is loaded: with its tables, their version, and the tools that
-/// could not be loaded. Returns whether the tool accepts being loaded.
+/// A tool's function that is called when an HSA runtime is loaded. It receives the runtime's tables, their version, and
+/// the tools that could not be loaded. Returns whether the tool accepts being loaded.
 type Load = extern "C-unwind" fn(&'static HsaTables, u64, failed_count: u64, failed: *const Text<'_>) -> u8;
 
 /// A tool's function that is called when an HSA runtime is unloaded.
@@ -30,7 +30,7 @@ struct HsaTables {
     tables: [&'static [AtomicU64; WORDS]; TABLES],
 }
 
-/// At least as many tables as any runtime has, and words as any of its tables.
+/// At least as many tables as any runtime has, and at least as many words as any of its tables has.
 const TABLES: usize = 8;
 const WORDS: usize = 1024;
 
@@ -43,11 +43,11 @@ struct Loaded {
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
 
-/// Treats the tools of rocprofiler v2 as an HSA runtime does when it is loaded, once: calls `OnLoad` of each loaded
+/// Does once for the tools of rocprofiler v2 what an HSA runtime does when it is loaded: calls `OnLoad` of each loaded
 /// object that exports a priority, in the order of the priorities, and its `OnUnload` when the process exits, in the
 /// opposite order. These objects are tools of rocprofiler v2 that are bound to this library.
 ///
-/// If the process has such a runtime, leaves this to it.
+/// Does nothing if the process has an HSA runtime.
 pub fn load() {
     static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
     if HAS_BEGUN.swap(true, Ordering::AcqRel) || is_runtime_loaded() {
@@ -107,7 +107,7 @@ fn tools() -> Vec<Tool> {
 }
 
 impl Tool {
-    /// Returns an object as a tool, unless it is this library, or is bound to another one.
+    /// Returns the tool in an object. `None` if the object is this library itself, or is bound to another library.
     #[allow(unsafe_code, reason = "functions of its own and not of what it depends on are found as addresses")]
     fn of(exporter: &Exporter) -> Option<Self> {
         // Uses a function that is not exported, because a tool may export one with the same name, which the loader

@@ -32,13 +32,13 @@ pub fn rocprofiler_query_agent_info(kind: c_int, agent: Handle, text: Out<'_, *c
     write(text, agent_info(kind, agent)?.as_ptr())
 }
 
-/// Nothing is known about queues: returns an error.
+/// Always fails, because nothing is known about queues.
 #[exported]
 pub fn rocprofiler_query_queue_info_size(_kind: c_int, queue: Handle, size: Out<'_, usize>) -> Result<(), Status> {
     queue_info(out(size).map(drop), queue)
 }
 
-/// Nothing is known about queues: returns an error.
+/// Always fails, because nothing is known about queues.
 #[exported]
 pub fn rocprofiler_query_queue_info(_kind: c_int, queue: Handle, text: Out<'_, *const c_char>) -> Result<(), Status> {
     queue_info(out(text).map(drop), queue)

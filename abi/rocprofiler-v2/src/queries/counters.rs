@@ -9,13 +9,13 @@ use crate::sessions::with_session;
 /// A tool's function that receives counters.
 type CountersCallback = Option<extern "C-unwind" fn(CounterInfo, *const c_char, u32) -> c_int>;
 
-/// Calls back with each counter: there is none.
+/// Would call back with each counter. There are none, so it never does.
 #[exported]
 pub fn rocprofiler_iterate_counters(callback: CountersCallback) -> Result<(), Status> {
     callback.map(drop).ok_or(Status::InvalidArguments)
 }
 
-/// There are no counters: returns an error.
+/// Always fails, because there are no counters.
 #[exported]
 pub fn rocprofiler_query_counter_info_size(
     session: Handle,
@@ -26,7 +26,7 @@ pub fn rocprofiler_query_counter_info_size(
     counter_info(out(size).map(drop), session)
 }
 
-/// There are no counters: returns an error.
+/// Always fails, because there are no counters.
 #[exported]
 pub fn rocprofiler_query_counter_info(
     session: Handle,

@@ -14,7 +14,7 @@ pub fn rocprofiler_query_tracer_operation_name(domain: c_int, operation: u32, na
     Status::Success
 }
 
-/// Writes the number of the operation with a name.
+/// Writes the number of the operation with this name.
 #[exported]
 pub fn rocprofiler_tracer_operation_id(domain: c_int, name: Text<'_>, operation: Out<'_, u32>) -> Result<(), Status> {
     let place = out(operation)?;
@@ -27,7 +27,7 @@ pub fn rocprofiler_tracer_operation_id(domain: c_int, name: Text<'_>, operation:
     Ok(())
 }
 
-/// The same, under the name that the vendor's library defines.
+/// Does the same as [`rocprofiler_tracer_operation_id`], under the name that the vendor's library defines.
 #[exported]
 pub fn rocprofiler_query_tracer_operation_id(domain: c_int, name: Text<'_>, operation: Out<'_, u32>) -> Status {
     rocprofiler_tracer_operation_id(domain, name, operation)

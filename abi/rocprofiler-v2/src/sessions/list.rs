@@ -23,7 +23,7 @@ pub struct Session {
 #[derive(Default)]
 pub struct Sessions {
     sessions: BTreeMap<u64, Session>,
-    /// The buffers of all sessions, by the ids by which records are put into them.
+    /// The buffers of all sessions, by the ids with which records are emitted into them.
     buffers: HashMap<BufferId, Buffer>,
     made: u64,
     /// The active session.
@@ -51,7 +51,7 @@ pub fn find_buffer(session: Handle, buffer: Handle) -> Result<Buffer, Status> {
     with_session(session, |session| session.buffer(buffer))
 }
 
-/// Puts a record into a buffer, if that takes more than writing it.
+/// Emits a record into a buffer, if that needs more than a write.
 #[cold]
 #[inline(never)]
 pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
@@ -116,8 +116,10 @@ impl Session {
         self.filters.iter_mut().find(|filter| filter.id == id).ok_or(Status::FilterNotFound)
     }
 
-    /// Returns the records that it wants, or why it cannot be started. Of several filters for the same records, the
-    /// first counts.
+    /// Returns the buffers that it wants records in. If several filters want the same records, the first one counts.
+    ///
+    /// # Errors
+    /// Returns the status if the session cannot be started.
     pub fn wanted(&self) -> Result<Wanted, Status> {
         if self.filters.is_empty() {
             return Err(Status::SessionMissingFilter);
@@ -146,7 +148,7 @@ impl Session {
     }
 }
 
-/// Removes the records of the parent.
+/// Forgets the damage to the parent's records, which the child of a fork does not have.
 pub(super) fn reset_in_child() {
     with_sessions(|sessions| sessions.buffers.values().for_each(Buffer::reset_in_child));
 }

@@ -1,4 +1,4 @@
-//! Sessions with their filters and buffers, and where the records of the active one go.
+//! Sessions with their filters and buffers, and the destinations of the active session's records.
 
 mod filter;
 mod list;

@@ -33,7 +33,7 @@ struct Running {
     thread: usize,
 }
 
-/// The right to call the callback: the end of its session waits until this is dropped.
+/// A call of the callback that may be made. The end of its session waits until this is dropped.
 pub struct Call {
     pub callback: SyncCallback,
     pub session: Handle,
@@ -59,7 +59,7 @@ pub fn is_set() -> bool {
 pub(super) fn set(callback: Option<(SyncCallback, Handle)>) {
     let _inside = Inside::enter();
     let mut calls = lock();
-    // So that a call in a signal handler does not allocate, unless very many are in progress.
+    // Memory is reserved so that a call in a signal handler does not allocate, unless very many are in progress.
     calls.running.reserve(4 * DEEPEST_CALL);
     calls.callback = callback;
     IS_SET.store(callback.is_some(), Ordering::Release);
@@ -95,8 +95,8 @@ impl Drop for Call {
     }
 }
 
-/// Waits until the callbacks of a session that has ended have returned, for some seconds at most. Inside any callback
-/// it returns immediately, because another thread may be waiting for that one.
+/// Waits until the callbacks of a session that has ended have returned, for at most 5 seconds. Inside any callback,
+/// returns immediately, because another thread may be waiting for that callback.
 pub fn wait_for_end(session: Handle) {
     let _inside = Inside::enter();
     let calls = lock();

@@ -22,11 +22,11 @@ pub struct ActivityTarget {
     packed: AtomicU64,
 }
 
-/// Where ROCTX calls go, if no callback receives them.
+/// The destination of ROCTx calls, if no callback receives them.
 pub static ROCTX: Target = Target { buffer: AtomicU64::new(0) };
-/// Where dispatches go.
+/// The destination of dispatches.
 pub static DISPATCHES: Target = Target { buffer: AtomicU64::new(0) };
-/// Where activities go.
+/// The destination of activities.
 pub static ACTIVITIES: ActivityTarget = ActivityTarget { packed: AtomicU64::new(0) };
 
 /// The buffers that a session wants records in.

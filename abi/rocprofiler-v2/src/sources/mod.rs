@@ -7,7 +7,7 @@ use std::any::Any;
 
 pub use producers::attach as attach_producer;
 
-/// Adapts the sources when the active session's wishes change.
+/// Adapts the sources to the records that the active session wants.
 pub fn follow_targets() {
     producers::follow_targets();
     roctx::follow_targets();

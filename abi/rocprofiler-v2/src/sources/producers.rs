@@ -38,7 +38,7 @@ pub fn attach(table: OfferedTable<'_>) -> c_int {
 
 /// Sets the callbacks of all producers.
 pub fn follow_targets() {
-    // Under the lock, as above: of two threads, the last one decides, and it sees what the session wants now.
+    // The lock is held, as above. So of two threads, the last one decides, and it sees what the session wants now.
     lock().iter().for_each(|producer| producer.follow_targets());
 }
 

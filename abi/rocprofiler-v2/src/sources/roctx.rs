@@ -23,14 +23,14 @@ type Register = extern "C" fn(Option<Listener>);
 
 #[allow(unsafe_code, reason = "it names what other libraries export")]
 const REGISTER: Export<Register> =
-    // SAFETY: the interface of ROCTx runtimes gives the function of this name this type.
+    // SAFETY: the function with this name has this type in the interface of ROCTx runtimes.
     unsafe { Export::new(c"roctxRegisterTracerCallback") };
 const LIBRARY: &CStr = c"libroctx64.so.4";
 
 /// The turn of the thread that registers or removes this library. Meanwhile a runtime may call the tool, or wait for
 /// one of its calls.
 static TURN: Turn = Turn::new();
-/// Whether another thread came meanwhile and could not wait.
+/// Whether another thread needed the turn meanwhile, and did not get it.
 static LOOK_AGAIN: AtomicBool = AtomicBool::new(false);
 
 /// The runtime's function by which this library is registered as the listener.
@@ -42,8 +42,8 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
 
 /// Listens to the process's ROCTx runtime while the active session wants its calls.
 pub fn follow_targets() {
-    // Before the turn, because the loader has its own lock, which a thread that loads a library may hold when it comes
-    // here.
+    // The runtime is searched before the turn is taken, because the loader has its own lock, which a thread that loads
+    // a library may hold when it comes here.
     let mut found = (wants_calls() && lock().is_none()).then(find);
     loop {
         let Some(turn) = TURN.take() else {
@@ -56,7 +56,7 @@ pub fn follow_targets() {
             continue;
         };
         LOOK_AGAIN.store(false, Ordering::SeqCst);
-        // Of two threads, the last one here decides, and it sees what the session wants now.
+        // If two threads come here, the last one decides, and it sees what the session wants now.
         register(found.take());
         drop(turn);
         if !LOOK_AGAIN.load(Ordering::SeqCst) {
@@ -111,7 +111,7 @@ fn beside() -> Option<CString> {
     if path.is_file() { CString::new(path.as_os_str().as_bytes()).ok() } else { None }
 }
 
-/// Receives a call, for the tool's callback or for its buffer.
+/// Receives a call from the runtime, and passes it to the tool's callback or emits it into the tool's buffer.
 extern "C" fn listen(domain: c_int, operation: u32, data: In<'_, RoctxData<'_>>) -> c_int {
     // Other domains have other data.
     let Some(data) = Some(data).filter(|_| domain == ROCTX).and_then(In::given) else { return 0 };

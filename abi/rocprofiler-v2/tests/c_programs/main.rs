@@ -9,7 +9,8 @@ mod producers;
 mod roctx;
 mod sessions;
 
-/// A file of `tests/c` as a program that is linked with the library, and with opscope's ROCTx runtime, whether it calls that or not.
+/// A file of `tests/c` as a program that is linked with the library, and with opscope's ROCTx runtime, whether it calls
+/// that or not.
 fn program(source: &str) -> Program {
     without_runtime(source).option("-Wl,--no-as-needed,-lroctx64").with("LD_LIBRARY_PATH", found())
 }
