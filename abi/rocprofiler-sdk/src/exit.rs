@@ -28,7 +28,8 @@ fn finalize_before_objects(function: extern "C" fn()) -> bool {
     system::at_exit(function)
 }
 
-/// The first return of a tool's function, while that is still to come. Many tools create objects in the function.
+/// Notices when a tool's function returns for the first time. Many tools create objects in that call, so the
+/// finalization is then registered again.
 pub struct FirstCall(AtomicBool);
 
 impl FirstCall {

@@ -30,7 +30,7 @@ impl Handles {
     }
 }
 
-/// Returns a number from 255 to 65,535.
+/// Returns a number from 255 to 65,534.
 fn random_start() -> u64 {
     // Without a source of random bytes, all processes begin with the same number.
     255 + system::random() % (65_535 - 255)

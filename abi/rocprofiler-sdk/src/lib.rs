@@ -4,9 +4,8 @@
 //! ROCTx runtimes, which pass the tables of their functions, and programs that run models with opscope.
 //!
 //! # What callers must guarantee
-//!
-//! `opscope-border` documents this for each parameter type. NULL where a value is needed returns `InvalidArgument`. A
-//! callback must accept the arguments of its type for as long as the library may call it.
+//! `opscope-border` documents this for each parameter type. If a required pointer is NULL, the call returns
+//! `InvalidArgument`. A callback must accept the arguments of its type as long as the library may call it.
 //!
 //! # Rooms
 //!
@@ -28,8 +27,7 @@
 //! | `phase` | how far initialization and finalization are |
 //! | `exit` | the exit of the process, before which tools are finalized |
 //! | `kinds` | kinds of services and their operations: numbers and names |
-//! | `handles`, `stored_records`, `thread` | the numbers of ids; how records are stored in buffers; the state of a
-//! thread |
+//! | `handles`, `stored_records`, `thread` | ids; how buffers store records; the state of a thread |
 //! | `layout` | the structures that tools read and write |
 //! | `border` | statuses, pointers, calls of tools |
 

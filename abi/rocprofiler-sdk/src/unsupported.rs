@@ -88,7 +88,7 @@ pub fn rocprofiler_ompt_start_tool(_version: u32, _runtime: Text<'_>) -> *mut c_
     ptr::null_mut()
 }
 
-/// As `rocprofiler_ompt_start_tool`, under the name that an OpenMP runtime looks for.
+/// Does the same as `rocprofiler_ompt_start_tool`, under the name that an OpenMP runtime looks for.
 #[exported]
 pub fn ompt_start_tool(_version: u32, _runtime: Text<'_>) -> *mut c_void {
     ptr::null_mut()

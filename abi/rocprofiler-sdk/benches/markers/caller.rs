@@ -30,7 +30,7 @@ impl Caller {
         let caller = Program::of(Library::RocprofilerSdk, source).uses(Library::Roctx);
         let libraries = ["-O2", "-lrocprofiler-sdk-roctx", "-lrocprofiler-sdk"];
         let caller = caller.options(&libraries).load(Language::C11);
-        // SAFETY: each field has the signature that the file declares its function with.
+        // SAFETY: each field has the signature of its function in the file.
         unsafe {
             Self {
                 begin: caller.function(c"caller_begin"),

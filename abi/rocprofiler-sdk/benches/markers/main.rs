@@ -1,5 +1,6 @@
-//! What does a marker cost through ROCTx and librocprofiler-sdk, against a record of opscope's own? How many reach a tool a second, and
-//! what do its buffers cost? `caller.c` is compiled and linked with both libraries, as a user has them.
+//! Measures the cost of a marker through ROCTx and librocprofiler-sdk, compared with a record of opscope's own, how
+//! many markers per second reach a tool, and what the tool's buffers cost. `caller.c` is compiled and linked with both
+//! libraries, like a user's program.
 
 mod caller;
 #[path = "../../../../crates/trace/benches/measure/mod.rs"]
@@ -23,7 +24,7 @@ const DELIVERY_GOAL: f64 = 15.0;
 /// The argument of the process that measures memory.
 const MEMORY: &str = "--memory";
 const MIB: f64 = (1 << 20) as f64;
-/// Measured one at a time, each after the callback thread has gone to sleep.
+/// The pause before each measured flush. The callback thread sleeps by then.
 const PAUSE: Duration = Duration::from_micros(50);
 
 fn main() -> ExitCode {
@@ -41,7 +42,8 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// A marker with its correlation id, and a record of 64 bytes through the crate. Both have a start and an end.
+/// Measures a marker with its correlation id, and a record of 64 bytes through `opscope-trace`. Both have a start and
+/// an end.
 fn emit(caller: &Caller) {
     let native = Buffer::create(BufferOptions { watermark: Bytes::mib(8), ..BufferOptions::default() }, |batch| {
         black_box(batch.len());
@@ -111,7 +113,7 @@ fn emit(caller: &Caller) {
     );
 }
 
-/// How many markers a second reach a callback that looks at each of them.
+/// Measures how many markers per second reach a callback that looks at each of them.
 fn delivery(caller: &Caller) {
     let records = times(RECORDS, 50_000);
     assert_eq!((caller.start)(THROUGHPUT), 0);
@@ -138,7 +140,7 @@ fn delivery(caller: &Caller) {
     Case { bench: "markers", case, judged, unit: "M records/s", peer, floor: None, goal }.print();
 }
 
-/// What a full buffer of 64 MiB takes, in processes of their own.
+/// Measures the memory of a full buffer of 64 MiB, each time in a separate process.
 fn resident_memory() {
     let goal = Goal::AtMost(70.4);
     let mut measured = Vec::new();
@@ -155,7 +157,7 @@ fn resident_memory() {
     Case { bench: "markers", case, judged, unit: "MiB", peer, floor: Some(64.0), goal }.print();
 }
 
-/// The MiB of a full buffer of 64 MiB, and its delivery, at the peak.
+/// Returns how many MiB a full buffer of 64 MiB and its delivery take at the peak.
 fn memory(caller: &Caller) -> f64 {
     let before = resident("VmRSS:");
     assert_eq!((caller.begin)(LARGE), 0, "the tool is initialized");
@@ -172,7 +174,7 @@ fn memory(caller: &Caller) -> f64 {
     value
 }
 
-/// A flush of one marker, in a small buffer and in a large one.
+/// Measures a flush of one marker, in a small buffer and in a large one.
 fn flush(caller: &Caller) {
     let flush_one = |context| {
         assert_eq!((caller.start)(context), 0);
@@ -194,7 +196,7 @@ fn flush(caller: &Caller) {
     Case { bench: "markers", case, judged, unit: "x", peer, floor: None, goal }.print();
 }
 
-/// Resident bytes of this process, now or at the peak, as the kernel counts them.
+/// Returns the resident bytes of this process, now or at the peak, as the kernel counts them.
 fn resident(which: &str) -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("a Linux has it");
     let line = text.lines().find_map(|line| line.strip_prefix(which)).expect("it has this line");

@@ -53,7 +53,8 @@ pub extern "C-unwind" fn rocprofiler_query_available_agents(
     callback(VERSION, Items::from(&pointers[..]), pointers.len(), data)
 }
 
-/// There are no counters: returns `AgentNotFound`, or `AgentArchNotSupported` if the agent exists.
+/// Always fails, because there are no counters: returns `AgentArchNotSupported` if the agent exists, else
+/// `AgentNotFound`.
 #[exported]
 pub fn rocprofiler_iterate_agent_supported_counters(
     agent: Handle,
@@ -132,7 +133,7 @@ fn processor_name() -> String {
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// Returns the number of 32-bit lanes in the widest vector.
+/// Returns the number of 32-bit lanes in the processor's widest vector.
 fn vector_width() -> u32 {
     #[cfg(target_arch = "x86_64")]
     {

@@ -4,7 +4,7 @@ use opscope_border::{ArgumentError, Failure, Out, Place};
 
 use super::Status;
 
-/// A tool learns only the status of a failure.
+/// A tool receives only the status of a failure.
 impl Failure for Status {
     type Status = Self;
 
@@ -37,7 +37,7 @@ pub fn out<T>(to: Out<'_, T>) -> Result<Place<'_, T>, Status> {
     Ok(to.aligned_place("a result")?)
 }
 
-/// Where a name and its length are written; each may be NULL.
+/// The places for a name and its length. Each may be NULL.
 pub type NamePlaces<'a> = (Out<'a, *const c_char>, Out<'a, u64>);
 
 /// Writes a name and its length to their places. Without a name it writes NULL and 0.

@@ -76,7 +76,7 @@ pub fn rocprofiler_get_status_name(status: u32) -> *const c_char {
     TEXTS.get(status as usize).map_or(std::ptr::null(), |(name, _)| name.as_ptr().cast())
 }
 
-/// Returns what a status means; NULL for any other number.
+/// Returns the text of a status; NULL for any other number.
 #[exported]
 pub fn rocprofiler_get_status_string(status: u32) -> *const c_char {
     TEXTS.get(status as usize).map_or(std::ptr::null(), |(_, text)| text.as_ptr().cast())

@@ -5,7 +5,7 @@ pub use opscope_border::UserData as Data;
 /// This library's name in messages.
 const LIBRARY: &str = "librocprofiler-sdk";
 
-/// Calls a tool's function. An exception that it throws is reported, and the result is `None`.
+/// Calls a tool's function. If it throws a C++ exception, reports that on stderr and returns `None`.
 pub fn call_tool<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
     opscope_border::call_program(LIBRARY, what, function)
 }

@@ -57,8 +57,8 @@ pub fn rocprofiler_create_buffer(
     Ok(())
 }
 
-/// Delivers every record that any thread put into the buffer before this call, and then returns. In a callback that it
-/// would have to wait for, it returns `BufferBusy`.
+/// Delivers every record that any thread emitted into the buffer before this call, and then returns. Inside a callback
+/// for which it would have to wait, returns `BufferBusy`.
 #[exported]
 pub fn rocprofiler_flush_buffer(buffer: Handle) -> Result<(), Status> {
     if finalization() == DONE {
@@ -73,8 +73,8 @@ pub fn rocprofiler_destroy_buffer(buffer: Handle) -> Result<(), Status> {
     find(buffer)?.destroy()
 }
 
-/// Puts one of the tool's own records into a buffer: copies `size` bytes from `payload`. `category` is 0 to 199, except
-/// that of tracing; `kind` is 0 to 65535. This function is opscope's addition.
+/// Emits one of the tool's own records into a buffer: copies `size` bytes from `payload`. `category` is 0 to 199,
+/// except 1, which is that of tracing; `kind` is 0 to 65535. This function is opscope's addition.
 ///
 /// In a signal handler that interrupts another call, it drops and counts the record, and returns `BufferBusy`.
 #[exported]

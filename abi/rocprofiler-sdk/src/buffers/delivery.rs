@@ -29,7 +29,7 @@ pub struct Delivery {
     is_ended: &'static AtomicBool,
     first_call: FirstCall,
     payloads: Vec<u64>,
-    /// The header of each record, and where the record's payload begins.
+    /// The header of each record. Until the tool is called, `payload` holds the index of the payload's first word.
     headers: Vec<RecordHeader>,
     pointers: Vec<*mut RecordHeader>,
 }

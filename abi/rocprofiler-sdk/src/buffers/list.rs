@@ -22,13 +22,14 @@ pub struct Buffer {
     before: Option<&'static Buffer>,
 }
 
-/// The buffer that was created last. Unlike the list, a signal handler may walk from here.
+/// The buffer that was created last: the beginning of a chain of all buffers. Unlike the list, a signal handler may
+/// walk along it.
 static LAST: Last<Buffer> = Last::new();
 
 /// A buffer in the list.
 pub(super) struct Listed {
     buffer: &'static Buffer,
-    /// Where the records wait; `None` once the buffer is destroyed.
+    /// The buffer that holds the records; `None` once it is destroyed.
     trace: Option<opscope_trace::Buffer>,
 }
 
@@ -46,7 +47,8 @@ pub fn find(id: Handle) -> Result<&'static Buffer, Status> {
     found.map(|listed| listed.buffer).ok_or(Status::BufferNotFound)
 }
 
-/// As [`Buffer::drop_if_interrupting`], for one of the tool's own records, by the buffer's id. Takes no lock.
+/// Does the same as [`Buffer::drop_if_interrupting`], for one of the tool's own records, by the buffer's id. Takes no
+/// lock.
 pub(super) fn drop_by_id_if_interrupting(id: Handle, category: u8, kind: u16) -> bool {
     let mut last = LAST.get();
     while let Some(buffer) = last {
@@ -68,7 +70,7 @@ pub fn flush_all_of(is_theirs: impl Fn(Handle) -> bool) {
 }
 
 /// Ends the callbacks of these contexts' buffers, because their tool is finalized. Calls that were in progress when the
-/// contexts were stopped may still emit records; no tool is left to take them.
+/// contexts were stopped may still emit records; no tool is left to receive them.
 pub fn end_all_of(is_theirs: impl Fn(Handle) -> bool + Copy) {
     for listed in lock().iter().filter(|listed| is_theirs(listed.buffer.context)) {
         listed.buffer.is_ended.store(true, Ordering::SeqCst);
@@ -102,15 +104,15 @@ impl Buffer {
         locked.push(Listed { buffer, trace: Some(trace) });
     }
 
-    /// Returns where the records wait.
+    /// Returns the buffer that holds the records.
     fn trace(&self) -> Result<opscope_trace::Buffer, Status> {
         let locked = lock();
         let listed = locked.iter().find(|listed| listed.buffer.id == self.id);
         listed.and_then(|listed| listed.trace.clone()).ok_or(Status::BufferNotFound)
     }
 
-    /// Puts a record into the buffer. One that does not fit is dropped and counted, or waits, as the buffer's policy
-    /// says.
+    /// Emits a record into the buffer. If it does not fit, it is dropped and counted, or this waits, as the buffer's
+    /// policy says.
     #[inline(always)]
     pub fn put<R: Unpadded>(&self, category: u8, kind: u32, record: &R) {
         if !emit_by_id(self.trace_id, Category(CATEGORY_OFFSET + category), kind as u16, record.as_bytes()) {
@@ -137,7 +139,7 @@ impl Buffer {
         let _ = self.put_bytes(category, kind as u16, record.as_bytes());
     }
 
-    /// Puts one of the tool's own records into the buffer.
+    /// Emits one of the tool's own records into the buffer.
     pub(super) fn put_bytes(&self, category: u8, kind: u16, bytes: &[u8]) -> Result<(), Status> {
         self.trace()?.emit_bytes(Category(CATEGORY_OFFSET + category), kind, bytes).map_err(status)
     }

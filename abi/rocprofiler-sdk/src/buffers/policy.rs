@@ -6,8 +6,8 @@ const NONE: u32 = 0;
 const DISCARD: u32 = 1;
 const LOSSLESS: u32 = 2;
 
-/// Returns the policy for a number of `rocprofiler_buffer_policy_t`. An environment variable with the name of an
-/// enumerator overrides it; two such variables contradict each other.
+/// Returns the policy for a number of `rocprofiler_buffer_policy_t`. The environment variable with the name of an
+/// enumerator overrides it, if its value is 1; both such variables together are an error.
 pub fn policy(number: u32) -> Result<Policy, Status> {
     let given = match number {
         NONE | DISCARD => Policy::Discard,

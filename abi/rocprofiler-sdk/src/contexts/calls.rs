@@ -30,20 +30,20 @@ pub fn rocprofiler_start_context(context: Handle) -> Result<(), Status> {
     Ok(())
 }
 
-/// Stops a started context.
+/// Stops a started context. Returns `ContextNotFound` if it is not started.
 #[exported]
 pub fn rocprofiler_stop_context(context: Handle) -> Result<(), Status> {
     let context = find(context)?;
     if context.stop() || finalization() == DONE { Ok(()) } else { Err(Status::ContextNotFound) }
 }
 
-/// Writes 1 if a context is started, else 0.
+/// Writes 1 if a context is started, else 0. If there is no such context, writes 0 and returns `ContextNotFound`.
 #[exported]
 pub fn rocprofiler_context_is_active(context: Handle, status: Out<'_, c_int>) -> Result<(), Status> {
     answer(status, context, |context| context.is_started())
 }
 
-/// Writes 1 if a context with this id exists, else 0.
+/// Writes 1 if a context with this id exists. Otherwise writes 0 and returns `ContextNotFound`.
 #[exported]
 pub fn rocprofiler_context_is_valid(context: Handle, status: Out<'_, c_int>) -> Result<(), Status> {
     answer(status, context, |_| true)

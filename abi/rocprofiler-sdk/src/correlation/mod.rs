@@ -37,8 +37,9 @@ pub fn rocprofiler_pop_external_correlation_id(
     Ok(())
 }
 
-/// Checks that this process has a thread with this number. The first thread has the process's number. Later ones
-/// usually have higher numbers, but after its highest number the system continues with low ones.
+/// Checks that this process may have a thread with this number. The first thread has the process's number, and later
+/// ones usually have higher numbers, so these are accepted unchecked. After its highest number the system continues
+/// with low ones, so a lower number is accepted if such a thread exists.
 fn check_thread(thread: u64) -> Result<(), Status> {
     let number = c_int::try_from(thread).map_err(|_| Status::InvalidArgument)?;
     if number >= system::process_id() || system::is_own_thread(number) { Ok(()) } else { Err(Status::InvalidArgument) }

@@ -68,7 +68,7 @@ pub struct Kind {
 /// The operations of a kind.
 #[derive(Debug, Clone, Copy)]
 pub enum Operations {
-    /// These, by number.
+    /// The names of the operations, by number.
     Named(&'static [&'static CStr]),
     /// The functions of a runtime that never registers itself with this library.
     Unknown,

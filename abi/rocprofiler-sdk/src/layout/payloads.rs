@@ -59,7 +59,7 @@ impl CallbackRecord {
 pub struct MarkerData {
     pub size: u64,
     pub arguments: MarkerArguments,
-    /// 0 before the call. An int is in the lower half.
+    /// The function's result; 0 before the call. An int is in the lower half.
     pub result: u64,
 }
 

@@ -25,10 +25,8 @@ pub(super) fn lock() -> MutexGuard<'static, u64> {
     OWNER.lock()
 }
 
-/// Finalizes a tool. If it is the only one, the library is finalized with it.
-///
-/// In a buffer's callback it returns immediately, and another thread finalizes the tool after the callback, once it has
-/// delivered what else is in the buffers.
+/// Finalizes a tool. If it is the only one, the library is finalized with it. Inside a buffer's callback, returns
+/// immediately. Another thread then finalizes the tool, after the callback has returned and the buffers are delivered.
 pub extern "C-unwind" fn finalize_client(id: ClientId) {
     if thread::with_current(|thread| thread.is_delivering.get()) {
         // If no thread can be started, the tool is finalized when the process exits.
@@ -68,7 +66,7 @@ pub fn finalize_all() {
     });
 }
 
-/// After a fork, the child has one thread. Makes it the owner if the forking thread was the owner; else there is none.
+/// Makes the only thread of a fork's child the owner, if the forking thread was the owner. Otherwise there is no owner.
 pub(super) fn reset_in_child(is_owner: bool) {
     // This thread's cached number may still be the parent's.
     let child = system::thread_id();
@@ -80,7 +78,8 @@ pub(super) fn is_owner(owner: &MutexGuard<'_, u64>) -> bool {
     **owner != 0 && **owner == thread::current_id()
 }
 
-/// Registered several times. Only the first call has an effect, so only that one waits for another thread.
+/// Finalizes all tools when the process exits. It is registered several times. Only the first call has an effect, so
+/// only that one waits for another thread.
 pub extern "C" fn finalize_at_exit() {
     static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
     if !HAS_BEGUN.swap(true, Ordering::AcqRel) {
@@ -88,7 +87,8 @@ pub extern "C" fn finalize_at_exit() {
     }
 }
 
-/// Runs `body` on one thread at a time. Finalizing a tool again from within has no effect.
+/// Runs `body` on one thread at a time. Does nothing if this thread is inside such a body already, or if another
+/// thread's body does not end within 5 seconds.
 fn as_owner(body: impl FnOnce()) {
     let own = thread::current_id();
     let deadline = Instant::now() + PATIENCE;

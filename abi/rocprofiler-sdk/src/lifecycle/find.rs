@@ -16,7 +16,7 @@ use crate::layout::Configure;
 const LIBRARIES: &str = "ROCP_TOOL_LIBRARIES";
 #[allow(unsafe_code, reason = "it names what other libraries export")]
 const CONFIGURE: Export<Configure> =
-    // SAFETY: the interface of tools gives the function of this name this type.
+    // SAFETY: the function with this name has this type in the interface of tools.
     unsafe { Export::new(c"rocprofiler_configure") };
 
 /// The tools that producers named.
@@ -50,7 +50,8 @@ pub fn is_any_present() -> bool {
     is_named || linked().is_some() || loader::visible(&CONFIGURE, Scope::Process).is_some()
 }
 
-/// Returns the tools, each once: the forced one, the named ones, and those that are part of the process.
+/// Returns the tools, each once: the forced one, the named ones, and those that are part of the process. If the
+/// process's calls are bound to another library, returns only the forced one.
 pub fn all(forced: Option<Configure>) -> Vec<Configure> {
     let mut found: Vec<Configure> = forced.into_iter().collect();
     if let Some(other) = other_library() {
@@ -105,7 +106,7 @@ fn of_loaded_objects() -> Vec<Configure> {
     libraries.filter_map(|name| loader::function_of_loaded(name, &CONFIGURE)).collect()
 }
 
-/// Returns the path of another library that the process's calls to these functions are bound to, if there is one.
+/// Returns the path of the library that the process's calls to these functions are bound to, if it is not this library.
 fn other_library() -> Option<CString> {
     let bound = Object::at(loader::address(c"rocprofiler_create_context"))?;
     (bound.base != Object::own()?.base).then_some(bound.name)

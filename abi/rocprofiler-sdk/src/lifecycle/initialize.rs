@@ -35,7 +35,7 @@ pub fn initialize_with(forced: Option<Configure>) -> bool {
     end_initialization();
     markers::register_waiting();
     producer::connect_all();
-    // Again: the tools that were loaded have created objects by now.
+    // This is done again, because the tools that were loaded have created objects by now.
     exit::finalize_earlier();
     true
 }

@@ -23,7 +23,7 @@ pub(super) struct Intercept {
     client: usize,
 }
 
-/// In the order of registration, without those of finalized tools.
+/// The functions in the order of registration, without those of finalized tools.
 static INTERCEPTS: Mutex<Vec<Intercept>> = Mutex::new(Vec::new());
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<Intercept>> {

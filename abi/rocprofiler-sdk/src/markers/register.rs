@@ -49,10 +49,9 @@ impl Tables {
         }
     }
 
-    /// Replaces the functions that any context wants to trace, whether it is started or not.
-    ///
-    /// Of several runtimes, all call the functions of the first, because a wrapper does not know whose table it was
-    /// called through.
+    /// Replaces the functions that any context wants to trace, whether it is started or not. If several runtimes
+    /// register their tables, the wrappers in all of them call the functions of the first runtime, because a wrapper
+    /// does not know through which table it was called.
     pub fn register(self) {
         let Self { version, instance, core, control, name } = self;
         wrap(core, &CORE, &core_wrappers(), |operation| is_configured(Domain::MarkerCore, operation));
@@ -71,7 +70,7 @@ impl Tables {
     /// Registers the tables once tools are initialized.
     pub fn register_later(self) {
         lock().push(self);
-        // That may have happened since the caller asked.
+        // The initialization may have ended since the caller checked.
         if initialization() == DONE {
             register_waiting();
         }

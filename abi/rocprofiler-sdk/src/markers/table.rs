@@ -17,10 +17,9 @@ pub const fn no_functions() -> Functions {
     [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_FUNCTIONS]
 }
 
-/// The tables that a runtime registers: NULL, or an array of pointers to them.
-///
-/// The runtime guarantees that there are as many as the count says that it passes with them. Each is NULL, or a table
-/// that begins with its size and lives as long as the process.
+/// The tables that a runtime registers: NULL, or an array of pointers to them. The runtime guarantees that there are as
+/// many tables as the count that it passes. Each pointer is NULL, or leads to a table that begins with its size and
+/// lives as long as the process.
 #[repr(transparent)]
 pub struct RuntimeTables<'a>(*mut *mut c_void, PhantomData<&'a mut [*mut c_void]>);
 
@@ -78,7 +77,7 @@ impl LiveTable {
         if table.is_null() || !table.is_aligned() {
             return None;
         }
-        // SAFETY: it is not NULL, and `RuntimeTables` promises that a table begins with its size.
+        // SAFETY: it is not NULL, and `RuntimeTables` guarantees that a table begins with its size.
         let size = unsafe { table.read() } as usize;
         Some(Self { table, functions: (size / 8).saturating_sub(1).min(MOST_FUNCTIONS) })
     }

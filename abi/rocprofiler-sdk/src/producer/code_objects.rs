@@ -33,7 +33,7 @@ struct LoadedModel {
     plans: Vec<(u64, CodeObject)>,
 }
 
-/// A code object that tools know of, and its kernels.
+/// A code object that was reported to tools, and its kernels.
 struct CodeObject {
     object: Option<(Event, CodeObjectLoad)>,
     symbols: Vec<(Event, KernelSymbol)>,
@@ -54,7 +54,7 @@ fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {
     change(lock().get_or_insert_default())
 }
 
-/// A model was loaded. Its file is remembered for the plans that are made later.
+/// Notes that a model was loaded, and its file, for the plans that are made later.
 pub fn model_loaded(producer: &Producer, model: &FromProducer<'_, Model>) {
     let (id, path) = (model.id, model.path().to_string_lossy().into_owned());
     let path = fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
@@ -64,7 +64,7 @@ pub fn model_loaded(producer: &Producer, model: &FromProducer<'_, Model>) {
     with_loaded(|loaded| loaded.models.insert((producer.number, id), LoadedModel { uri, size, plans: Vec::new() }));
 }
 
-/// A plan was made: a code object, with a symbol for each of its kernels.
+/// Reports a new plan to the tools, as a code object with a symbol for each of its kernels.
 pub fn plan_made(producer: &Producer, plan: &FromProducer<'_, Plan>) {
     let first = number_kernels(producer.number, plan);
     let place = |loaded: &mut Loaded| {
@@ -100,7 +100,7 @@ pub fn plan_made(producer: &Producer, plan: &FromProducer<'_, Plan>) {
     });
 }
 
-/// A model was unloaded, and its plans with it.
+/// Reports to the tools that the plans of a model were unloaded with it.
 pub fn model_unloaded(producer: &Producer, model: &FromProducer<'_, Model>) {
     let model = model.id;
     let unloaded = with_loaded(|loaded| loaded.models.remove(&(producer.number, model)));

@@ -24,8 +24,8 @@ thread_local! {
     static BEGUN: RefCell<Vec<Begun>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How many dispatches of one thread may be in progress at most. If an engine reports their ends on another thread,
-/// they are never removed from the list.
+/// How many dispatches of one thread are kept. If an engine reports their ends on another thread, they stay in the
+/// list, so the oldest one is dropped when the list is full.
 const DEEPEST: usize = 1024;
 
 static NEXT_DISPATCH: AtomicU64 = AtomicU64::new(1);
@@ -33,10 +33,10 @@ static NEXT_DISPATCH: AtomicU64 = AtomicU64::new(1);
 /// All dispatches go to one queue.
 const QUEUE: Handle = Handle(1);
 
-/// A kernel is about to be executed.
+/// Reports that a kernel is about to be executed.
 pub fn dispatch_begin(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) {
     let Some(begun) = Begun::new(producer, dispatch) else { return };
-    // Before the list is borrowed, because a tool may run a model in its callback.
+    // The list is not borrowed meanwhile, because a tool may run a model in its callback.
     let begun = begun.enqueued();
     // A thread that is being torn down has no list any more. Then only the end of the dispatch is recorded.
     let _ = BEGUN.try_with(|all| {
@@ -48,7 +48,7 @@ pub fn dispatch_begin(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>
     });
 }
 
-/// A kernel was executed.
+/// Reports that a kernel was executed.
 pub fn dispatch_end(producer: &Producer, dispatch: &FromProducer<'_, Dispatch>) {
     let begun = BEGUN.try_with(|all| {
         let mut all = all.borrow_mut();

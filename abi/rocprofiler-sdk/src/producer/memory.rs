@@ -6,7 +6,8 @@ use crate::layout::{AsyncCorrelation, MemoryAllocationData, MemoryAllocationReco
 use crate::stored_records::TRACING;
 use crate::tracing::{Event, Phase, retire};
 
-/// Inputs or outputs were copied. This is reported after the copy, so both of its callbacks are made then.
+/// Reports that inputs or outputs were copied. Producers report a copy only after it, so both of its callbacks are
+/// called now.
 pub fn copy(copy: &Copy) {
     let into = copy.direction == OPSCOPE_COPY_HOST_TO_DEVICE;
     let operation = if into { HOST_TO_DEVICE } else { DEVICE_TO_HOST };
@@ -48,7 +49,8 @@ pub fn copy(copy: &Copy) {
     retire(event.internal);
 }
 
-/// Memory for a tensor was allocated or freed. This is reported afterwards, so both callbacks are made then.
+/// Reports that memory for a tensor was allocated or freed. Producers report this only afterwards, so both callbacks
+/// are called now.
 pub fn allocation(allocation: &Allocation) {
     let allocates = allocation.operation == OPSCOPE_MEMORY_ALLOCATE;
     let operation = if allocates { ALLOCATE } else { FREE };

@@ -134,7 +134,7 @@ fn count_dispatches(context: Handle, check: impl FnOnce(Handle) -> Result<(), St
     })
 }
 
-/// Returns the operations of a kind that is being configured.
+/// Returns the operations of a kind that is being configured, one bit each.
 fn select(kinds: &[Kind], kind: u32, is_configured: bool, list: Counted<'_, i32>) -> Result<u64, Status> {
     if is_configured {
         return Err(Status::ServiceAlreadyConfigured);

@@ -25,7 +25,7 @@ pub type RequestFunction = extern "C-unwind" fn(
     data: Data,
 ) -> c_int;
 
-/// A service that puts records into a buffer.
+/// A service that emits records into a buffer.
 #[derive(Clone, Copy)]
 pub struct Buffered {
     pub kind: u32,
@@ -84,7 +84,7 @@ type Routes = [Vec<Route>; Domain::COUNT];
 
 static SERVICES: Mutex<Vec<Services>> = Mutex::new(Vec::new());
 
-/// For each domain, the only route, if that goes straight into a buffer; null if there is more to do, or nothing.
+/// For each domain, its only route whose context is started, if that wants nothing but records in a buffer; else null.
 static DIRECT: [Last<Route>; Domain::COUNT] = [const { Last::new() }; Domain::COUNT];
 
 /// The services of all contexts, by domain. They are fixed once tools are initialized.

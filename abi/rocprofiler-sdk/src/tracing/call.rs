@@ -51,7 +51,7 @@ pub fn traced<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
     }
 }
 
-/// As [`traced`], if the call has to be recorded in one buffer and nowhere else.
+/// Does the same as [`traced`], for a call that must be recorded in one buffer and nowhere else.
 #[inline(always)]
 fn traced_into<R>(route: &Route, service: &Buffered, call: ApiCall, function: impl FnOnce() -> R) -> R {
     thread::with_current(|thread| {
@@ -97,7 +97,7 @@ fn traced_by_event<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R
     result
 }
 
-/// Puts the record of a call into a buffer.
+/// Emits the record of a call into a buffer.
 #[inline(always)]
 pub fn put(service: &Buffered, operation: i32, ids: Correlation, start: Ticks, end: Ticks, thread_id: u64) {
     let record = ApiRecord {

@@ -67,7 +67,7 @@ impl Event {
         Some(event)
     }
 
-    /// As [`begin`](Self::begin), for events without correlation: their ids are 0.
+    /// Does the same as [`begin`](Self::begin), for events without correlation. Their ids are 0.
     pub fn uncorrelated(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
         let wanting = || routes(domain).iter().filter(|route| route.context.is_started() && wants(route));
         wanting().next()?;
@@ -110,7 +110,8 @@ impl Event {
         }
     }
 
-    /// As [`call`](Self::call), for the end of something that lives long: skips contexts that were stopped meanwhile.
+    /// Does the same as [`call`](Self::call), but skips contexts that were stopped since the event began. For the end
+    /// of something that lives long.
     pub fn call_started<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
         self.contexts.retain(|captured| captured.route.context.is_started());
         self.call(operation, phase, payload);
@@ -163,7 +164,8 @@ impl Event {
         drop(self);
     }
 
-    /// Puts a record into each buffer that wants an operation. `put` receives the service and the ids.
+    /// Emits a record into each buffer that wants an operation. `put` receives the service and the ids, and emits the
+    /// record.
     pub fn record(&self, operation: i32, put: impl Fn(&Buffered, Correlation)) {
         for captured in &self.contexts {
             let Some(service) = captured.route.buffers(operation) else { continue };

@@ -1,4 +1,4 @@
-//! Tracing: reports what happens to the contexts that want to know.
+//! Tracing: reports events to the contexts that want them.
 //!
 //! A call of a runtime's function goes through `call`. If it has to be recorded in one buffer only, it goes straight
 //! there. Otherwise it goes through `event`, which captures the contexts that are started when something begins, and

@@ -5,7 +5,7 @@ use crate::layout::RetirementRecord;
 use crate::services::routes;
 use crate::stored_records::TRACING;
 
-/// Records that an internal correlation id is used no more, if a context wants that.
+/// Records that an internal correlation id is no longer used, if a context wants that.
 #[inline(always)]
 pub fn retire(internal: u64) {
     let routes = routes(Domain::CorrelationIdRetirement);
