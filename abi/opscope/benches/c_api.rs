@@ -1,5 +1,6 @@
-//! What does C cost? A record that a C program emits through libopscope.so, and a piece of a dump that its callback gets, against the
-//! same through the Rust crate. `caller.c` is compiled and linked with the library, both as a user has them.
+//! Measures the cost of C: a record that a C program emits through libopscope.so, and a piece of a dump that its
+//! callback receives, each compared with the same through the Rust crate. `caller.c` is compiled and linked with the
+//! library, like a user's program.
 
 #[path = "../../../crates/job/benches/support/mod.rs"]
 mod support;
@@ -21,11 +22,11 @@ use opscope_clock::{Calibration, Ticks};
 use support::{NO_MODELS, calibration, light, nanos, ready};
 
 const RECORDS: u64 = 10_000;
-/// How many rounds are measured at once.
+/// How many rounds of dumps are measured.
 const DUMPS: usize = 61;
-/// Asked for was the native rate within the noise. A bound of exactly 1 can never be decided, so it is 1.02.
+/// The goal is the native rate within the noise. A bound of exactly 1 can never be decided, so it is 1.02.
 const PIECES: Goal = Goal::AtMost(1.02);
-/// Small enough that the calls are a part of the time that can be seen.
+/// The size of a piece in bytes. It is so small that the cost of the calls is visible.
 const PIECE: usize = 4096;
 
 fn main() -> ExitCode {
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
     finish()
 }
 
-/// A record with its timestamp, from C and from Rust.
+/// Measures a record with its timestamp, from C and from Rust.
 fn records(caller: &Caller, calibration: &Calibration) {
     let options = BufferOptions { watermark: Bytes::mib(8), ..BufferOptions::default() };
     let buffer = Buffer::create(options, |batch| {
@@ -98,7 +99,8 @@ fn records(caller: &Caller, calibration: &Calibration) {
     .print();
 }
 
-/// Pieces of a real model's tensors, while the run waits, to a callback in C and to one in Rust.
+/// Measures pieces of a real model's tensors that are passed to a callback in C and to one in Rust, while the run
+/// waits.
 fn dump_pieces(caller: &Caller, path: &Path, calibration: &Calibration) {
     let ready = ready(path, Fidelity::Exact);
     let text = CString::new(path.to_str().expect("UTF-8")).expect("no NUL");
@@ -172,7 +174,7 @@ impl Caller {
     fn load() -> Self {
         let caller = Program::of(Library::Opscope, Library::Opscope.root().join("benches/caller.c"));
         let caller = caller.options(&["-O2", "-lopscope"]).load(Language::C11);
-        // SAFETY: each field has the signature that the file declares its function with.
+        // SAFETY: each field has the signature of its function in the file.
         unsafe {
             Self {
                 begin_records: caller.function(c"caller_begin_records"),

@@ -4,22 +4,23 @@
  *
  * These rules hold for all functions:
  *
- * - A pointer is NULL, or valid as the function's description says: a text ends with NUL and is UTF-8 (a path need not be), an
- *   array has as many elements as the count beside it says, and the place for a result is writable. NULL where a value is
- *   needed returns OPSCOPE_ERROR_INVALID_ARGUMENT.
- * - A struct begins with its size: set it to sizeof, and all fields that you do not use to zero. Structs grow only at their
- *   end, so a program also works with a newer library. A struct that is passed is only read during the call.
- * - A handle is a number. Handles are never reused: a freed one returns OPSCOPE_ERROR_INVALID_HANDLE. A program that receives
- *   a handle from a function must free it. A freed object that is still in use, for example by a run, lives until that ends.
+ * - A pointer is NULL, or valid as the function's description says: a text ends with NUL and is UTF-8 (a path need not
+ *   be), an array has as many elements as the count beside it says, and the place for a result is writable. If a
+ *   required pointer is NULL, the call returns OPSCOPE_ERROR_INVALID_ARGUMENT.
+ * - A struct begins with its size: set it to sizeof, and all fields that you do not use to zero. Structs grow only at
+ *   their end, so a program also works with a newer library. A struct that is passed is only read during the call.
+ * - A handle is a number. Handles are never reused: a freed one returns OPSCOPE_ERROR_INVALID_HANDLE. A program that
+ *   receives a handle from a function must free it. A freed object that is still in use, for example by a run, lives
+ *   until that ends.
  * - Every function may be called from any thread, by several at once, and inside callbacks, unless its description says
  *   otherwise. A call that would wait for the callback that makes it returns OPSCOPE_ERROR_BUSY.
  * - A function that fails returns why, and opscope_error_text returns a sentence about it, for each thread.
  * - Callbacks must return normally: no exception, no longjmp.
- * - In the child of a fork, buffers are empty and work. Models can be loaded and run, unless another thread was loading or
- *   running one at the time of the fork: then the child's calls return an error. Dumpers, profilers and debuggers stay with
- *   the parent.
- * - On a thread that is being torn down (in the destructors of its pthread_key values), calls that keep a text for the thread
- *   return OPSCOPE_ERROR_INVALID_STATE.
+ * - In the child of a fork, buffers are empty and work. Models can be loaded and run, unless another thread was loading
+ *   or running one at the time of the fork: then the child's calls return an error. Dumpers, profilers and debuggers
+ *   stay with the parent.
+ * - On a thread that is being torn down (in the destructors of its pthread_key values), calls that keep a text for the
+ *   thread return OPSCOPE_ERROR_INVALID_STATE.
  */
 
 #ifndef OPSCOPE_H
@@ -84,7 +85,8 @@ typedef enum {
 typedef enum {
     /// Operators are fused and rewritten: fast, and used for timing.
     OPSCOPE_OPTIMISED = 0,
-    /// Every operator is executed as the file has it: used for dumping, comparing and debugging. Several times slower.
+    /// Every operator is executed as the file has it: used for dumping, comparing and debugging. This is several times
+    /// slower.
     OPSCOPE_EXACT = 1,
 } opscope_fidelity_t;
 
@@ -270,29 +272,29 @@ typedef enum {
     OPSCOPE_AFTER = 2,
 } opscope_moment_t;
 
-/// Why an event has a run stopped.
+/// The reason why the run of an event is stopped.
 typedef enum {
-    /// It is not stopped: its thread waits only for the acknowledgement, if at all.
+    /// The run is not stopped. Its thread waits only for the acknowledgement, if at all.
     OPSCOPE_NOT_STOPPED = 0,
-    /// By a breakpoint, a step or a pause.
+    /// The run is stopped by a breakpoint, a step or a pause.
     OPSCOPE_STOPPED_BY_REQUEST = 1,
-    /// It has failed; its tensors are gone.
+    /// The run has failed. Its tensors are gone.
     OPSCOPE_STOPPED_BY_FAILURE = 2,
 } opscope_stop_cause_t;
 
 /// How a stopped run continues.
 typedef enum {
-    /// Until something stops it.
+    /// It continues until something stops it.
     OPSCOPE_RESUME_CONTINUE = 0,
-    /// To the next operator of this run.
+    /// It continues to its next operator.
     OPSCOPE_RESUME_STEP = 1,
-    /// To the end of this operator; from there, to the end of the next one.
+    /// It continues to the end of this operator; from there, to the end of the next one.
     OPSCOPE_RESUME_FINISH = 2,
-    /// To the operators in `text`, in this run, or to the run's end.
+    /// It continues to one of the operators in `text`, or to its end.
     OPSCOPE_RESUME_UNTIL = 3,
-    /// Without executing the operator that it is stopped before; `outputs` replace the operator's.
+    /// It continues without executing the operator that it is stopped before; `outputs` replace the operator's.
     OPSCOPE_RESUME_SKIP = 4,
-    /// To its end immediately: the run fails with `text` as its reason.
+    /// It ends immediately: the run fails with `text` as its reason.
     OPSCOPE_RESUME_ABORT = 5,
 } opscope_resume_action_t;
 
@@ -449,8 +451,8 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_kernel_t)`.
     size_t size;
-    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its
-    /// own.
+    /// The name in the file of the operator that the kernel's time counts for. Empty for a kernel that the engine added
+    /// on its own.
     const char *operator_name;
     /// That operator's type, such as "Conv". Empty for a kernel that the engine added on its own.
     const char *operator_type;
@@ -497,13 +499,13 @@ typedef struct {
     uint32_t reserved;
 } opscope_buffer_options_t;
 
-/// Where records wait for their callback. Destroy it with `opscope_buffer_destroy`.
+/// A buffer, in which records wait for their callback. Destroy it with `opscope_buffer_destroy`.
 typedef struct {
     /// 0 is no buffer.
     uint64_t id;
 } opscope_buffer_t;
 
-/// What one callback receives. It is valid until the callback returns, on the thread of the callback.
+/// The records that one callback receives. It is valid until the callback returns, on the thread of the callback.
 typedef struct {
     /// `sizeof(opscope_batch_t)` in the library.
     size_t size;
@@ -712,15 +714,15 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_sink_t)`.
     size_t size;
-    /// A tensor begins. Returns an `opscope_answer_t`.
+    /// Called when a tensor begins. Returns an `opscope_answer_t`.
     int32_t (*begin)(const opscope_stream_t *stream, void *user);
-    /// The next piece of it. Returns an `opscope_answer_t`.
+    /// Called with the tensor's next piece. Returns an `opscope_answer_t`.
     int32_t (*piece)(const opscope_stream_t *stream, const opscope_piece_t *piece, void *user);
-    /// The tensor ends without its last piece, for this reason.
+    /// Called if the tensor ends without its last piece, with the reason.
     void (*broken)(const opscope_stream_t *stream, const char *reason, void *user);
-    /// A run has ended, and all its tensors were delivered. Returns an `opscope_answer_t`.
+    /// Called when a run has ended and all its tensors were delivered. Returns an `opscope_answer_t`.
     int32_t (*run_ended)(uint64_t run, void *user);
-    /// The last call: no function of the sink is called afterwards.
+    /// Called at the end. No function of the sink is called afterwards.
     void (*closed)(void *user);
     /// Passed to the functions.
     void *user;
@@ -751,7 +753,7 @@ typedef struct {
     uint64_t id;
 } opscope_server_t;
 
-/// How a client attaches. All fields zero, or NULL in place of the struct, selects the default.
+/// The options for attaching a client. All fields zero, or NULL in place of the struct, selects the default.
 typedef struct {
     /// `sizeof(opscope_attach_options_t)`.
     size_t size;
@@ -1073,9 +1075,9 @@ typedef struct {
     uint32_t reserved;
 } opscope_engine_call_record_t;
 
-/// The last record with an internal correlation id was emitted.
+/// The end of an internal correlation id: the last record with it was emitted.
 typedef struct {
-    /// When, in ticks.
+    /// The time of that, in ticks.
     uint64_t time;
     /// The internal correlation id.
     uint64_t internal;
@@ -1198,8 +1200,8 @@ opscope_status_t opscope_buffer_emit(opscope_buffer_t buffer,
 /// it returns `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_buffer_flush(opscope_buffer_t buffer);
 
-/// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and then returns `OPSCOPE_ERROR_TIMED_OUT`. The
-/// delivery continues.
+/// Does the same as `opscope_buffer_flush`, but waits for at most this many nanoseconds, and then returns
+/// `OPSCOPE_ERROR_TIMED_OUT`. The delivery continues.
 opscope_status_t opscope_buffer_flush_within(opscope_buffer_t buffer, uint64_t nanoseconds);
 
 /// Moves a buffer to another callback thread, from the next batch on.
@@ -1252,7 +1254,8 @@ opscope_status_t opscope_context_destroy(opscope_context_t context);
 /// pop return `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_range_push(const char *name);
 
-/// As `opscope_range_push`, by the number of a name. The name is not looked up, so the number is not checked.
+/// Does the same as `opscope_range_push`, by the number of a name. The name is not looked up, so the number is not
+/// checked.
 opscope_status_t opscope_range_push_named(uint32_t name);
 
 /// Ends the innermost range of the calling thread. A signal handler may end a range that it began.
@@ -1264,10 +1267,11 @@ opscope_status_t opscope_range_pop(void);
 /// its thread, the mark is dropped: it is counted, and the call returns `OPSCOPE_ERROR_BUSY`.
 opscope_status_t opscope_mark(const char *name);
 
-/// As `opscope_mark`, by the number of a name. In a signal handler it is dropped more rarely.
+/// Does the same as `opscope_mark`, by the number of a name. In a signal handler, the mark is dropped more rarely.
 opscope_status_t opscope_mark_named(uint32_t name);
 
-/// Records the value of a counter, by the number of its name. A signal handler may call it, as `opscope_mark_named`.
+/// Records the value of a counter, by the number of its name. A signal handler may call this, like
+/// `opscope_mark_named`.
 opscope_status_t opscope_counter(uint32_t name, double value);
 
 /// Writes the number of a name to `number`: a new one at the first call, and the same one at every later call. Names
@@ -1418,8 +1422,8 @@ opscope_status_t opscope_attachment_descriptor(opscope_attachment_t attachment, 
 /// default.
 opscope_status_t opscope_attachment_subscribe(opscope_attachment_t attachment, const uint32_t *events, size_t count);
 
-/// Stops a run at its next operator, or with `OPSCOPE_NO_RUN` all runs; if none is running, the next one. Writes how
-/// many will stop to `count` unless that is NULL.
+/// Stops a run at its next operator. `OPSCOPE_NO_RUN` stops all runs, or the next run if none is running. Writes the
+/// number of runs that will stop to `count` unless that is NULL.
 opscope_status_t opscope_attachment_pause(opscope_attachment_t attachment, uint64_t run, size_t *count);
 
 /// Detaches the client: its breakpoints are removed, and threads that wait continue. It can still read waiting events;

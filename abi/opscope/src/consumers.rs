@@ -38,8 +38,8 @@ const PROGRAM: &std::ffi::CStr = c"libopscope";
 /// Attaches consumers before the first session is loaded.
 pub(crate) fn attach_once() {
     static BEGUN: AtomicBool = AtomicBool::new(false);
-    // Takes no lock, because a consumer may itself load a model while it is attached. A consumer that comes late learns
-    // of the models at their next run.
+    // Takes no lock, because a consumer may itself load a model while it is attached. A consumer that is attached late
+    // receives the models at their next run.
     if !BEGUN.swap(true, Ordering::AcqRel) {
         drop(attach(PROGRAM));
     }

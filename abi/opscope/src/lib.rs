@@ -4,9 +4,8 @@
 //! writes it if `UPDATE_HEADERS` is set. `docs/c-api.md` is a tour in C.
 //!
 //! # What callers must guarantee
-//!
-//! `opscope-border` documents this for each type of a parameter or a field. NULL where a value is needed returns
-//! `OPSCOPE_ERROR_INVALID_ARGUMENT`.
+//! `opscope-border` documents this for each type of a parameter or a field. If a required pointer is NULL, the call
+//! returns `OPSCOPE_ERROR_INVALID_ARGUMENT`.
 //!
 //! # Rooms
 //!

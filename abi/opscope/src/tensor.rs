@@ -154,9 +154,6 @@ pub(crate) fn for_c<'a>(dtype: DType, shape: &'a [usize], bytes: &'a [u8], name:
 const MOST_DIMS: u32 = 128;
 
 /// Copies a tensor from C.
-///
-/// # Safety
-/// Its pointers are valid for the sizes beside them.
 pub(crate) fn tensor_from_c(tensor: &opscope_tensor_t<'_>) -> Result<Tensor, Failure> {
     let dtype = dtype_of(tensor.dtype).ok_or_else(|| {
         Failure::argument(format!("{} is no type of elements; OPSCOPE_FLOAT32 is 1, for example", tensor.dtype))
@@ -166,7 +163,7 @@ pub(crate) fn tensor_from_c(tensor: &opscope_tensor_t<'_>) -> Result<Tensor, Fai
     }
     let dims = slice(tensor.dims(), "dims")?;
     let bytes = tensor.data().get("data")?;
-    // Checked before the copy, because a size that does not fit the shape is garbage.
+    // The size is checked before the copy, because one that does not fit the shape is garbage.
     TensorView::new(dtype, dims, bytes)?;
     check_copy(bytes.len(), "data")?;
     Ok(Tensor::new(dtype, dims.to_vec(), bytes)?)

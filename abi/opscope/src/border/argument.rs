@@ -2,7 +2,7 @@ use opscope_border::Counted;
 
 use super::Failure;
 
-/// How many elements an array from a caller may have. A larger count is garbage, with no such array behind the pointer.
+/// How many elements an array from a caller may have. A larger count is refused as garbage.
 const MOST_ELEMENTS: usize = 1 << 20;
 
 /// Returns an array that the caller passes.
@@ -16,7 +16,7 @@ pub fn check_copy(count: usize, name: &str) -> Result<(), Failure> {
     room.map_err(|_| Failure::argument(format!("there is no memory for a copy of {name}, which has {count} bytes")))
 }
 
-/// Returns the value of a C constant: `values` has them in the order of their numbers, from 0.
+/// Returns the value of a C constant. `values` has all values in the order of their numbers, from 0.
 pub fn constant<T: Clone>(number: u32, name: &str, values: &[T]) -> Result<T, Failure> {
     values
         .get(number as usize)

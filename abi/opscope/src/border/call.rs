@@ -5,7 +5,8 @@ use super::Failure;
 use super::opscope_status_t::{self, *};
 
 /// In a signal handler that interrupts another call of this library, a function returns `OPSCOPE_ERROR_BUSY`
-/// immediately: that call may hold what this one needs. It may also be in the allocator, so there is no text either.
+/// immediately, because the interrupted call may hold a lock that this one needs. The interrupted call may also be in
+/// the allocator, so no text is stored either.
 impl opscope_border::Failure for Failure {
     type Status = opscope_status_t;
 

@@ -24,8 +24,8 @@ struct Calls {
 
 static CALLS: Mutex<Calls> = Mutex::new(Calls { active: 0, forks: 0, lost: false });
 
-/// Begins a call that uses the engine. In the child of a fork, the engine is refused if another thread was using it in
-/// the parent, because its locks may be held by threads that the child does not have.
+/// Begins a call that uses the engine. In the child of a fork, the call is refused if a thread was using the engine in
+/// the parent, because the engine's locks may be held by threads that the child does not have.
 pub fn use_engine() -> Result<EngineCall, Failure> {
     static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldCalls(lock())));
     // Without memory for the registration, only a fork during a call is unsafe.

@@ -13,7 +13,7 @@ use opscope_border::{Argument, ArgumentError, exported};
 
 use super::opscope_status_t::{self, *};
 
-/// Why a call failed: the status that it returns, and the text for people.
+/// The reason why a call failed: the status that it returns, and a text for people.
 #[derive(Debug)]
 pub struct Failure {
     /// The status.

@@ -110,7 +110,7 @@ pub fn take<H: Handle>(handle: H) -> Result<H::Object, Failure> {
     let object = get(handle)?;
     let mut locked = lock();
     let objects = locked.get_or_insert_default();
-    // This call and the table hold it. Other calls get it only from the table, which is locked.
+    // This call and the table hold one reference each. Other calls get theirs only from the table, which is locked.
     if objects.objects.contains_key(&handle.id()) && Arc::strong_count(&object) > 2 {
         let text = format!("the {} is in use by another call; wait until that has returned", H::NAME);
         return Err(Failure::new(OPSCOPE_ERROR_BUSY, text));

@@ -1,5 +1,5 @@
-//! The border between C and Rust: statuses, error texts, handles, and texts that C reads. What C passes is read by
-//! `opscope_border`.
+//! The border between C and Rust: statuses, error texts, handles, and texts that C reads. `opscope_border` reads what C
+//! passes.
 
 mod argument;
 mod call;

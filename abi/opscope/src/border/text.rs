@@ -62,8 +62,8 @@ impl FromIterator<Option<KeptText>> for KeptTexts {
     }
 }
 
-/// Keeps what C reads until this thread's next query, and describes it. Fails on a thread that is being torn down,
-/// which can no longer keep it.
+/// Keeps a value that C reads until this thread's next query, and returns its description. Fails on a thread that is
+/// being torn down, which can no longer keep the value.
 pub fn keep<T, D>(
     place: &'static LocalKey<RefCell<Option<T>>>,
     value: T,
@@ -72,7 +72,7 @@ pub fn keep<T, D>(
     place.try_with(|place| describe(place.borrow_mut().insert(value))).map_err(ends)
 }
 
-/// Checks that this thread can keep what C reads.
+/// Checks that this thread can keep a value that C reads.
 pub fn can_keep<T>(place: &'static LocalKey<RefCell<Option<T>>>) -> Result<(), Failure> {
     place.try_with(|_| ()).map_err(ends)
 }

@@ -133,8 +133,8 @@ pub fn opscope_attachment_subscribe(
     Ok(get(attachment)?.subscribe(event_set(events)?.unwrap_or_default())?)
 }
 
-/// Stops a run at its next operator, or with `OPSCOPE_NO_RUN` all runs; if none is running, the next one. Writes how
-/// many will stop to `count` unless that is NULL.
+/// Stops a run at its next operator. `OPSCOPE_NO_RUN` stops all runs, or the next run if none is running. Writes the
+/// number of runs that will stop to `count` unless that is NULL.
 #[exported]
 pub fn opscope_attachment_pause(
     attachment: opscope_attachment_t,
@@ -158,7 +158,8 @@ pub fn opscope_attachment_detach(attachment: opscope_attachment_t) -> Result<(),
 #[exported]
 pub fn opscope_attachment_free(attachment: opscope_attachment_t) -> Result<(), Failure> {
     let freed = remove(attachment)?;
-    // Another call may still use it. Both fail inside the callback, which ends with the last use.
+    // Another call may still use the attachment, so it is ended here. Inside the callback both calls fail; it then ends
+    // with the last use.
     let _ = freed.set_notification_callback(None);
     let _ = freed.detach();
     Ok(())

@@ -34,7 +34,7 @@ handle!(opscope_server_t => ServerForC, "debug server");
 /// A debugger, and the models that its clients know.
 pub struct DebuggerForC {
     debugger: Debugger,
-    /// By the number of the session.
+    /// The handles of the models, by the number of the session.
     loaded: Mutex<HashMap<u64, LoadedModelHandle>>,
 }
 

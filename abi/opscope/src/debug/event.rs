@@ -65,14 +65,14 @@ pub enum opscope_moment_t {
     OPSCOPE_AFTER = 2,
 }
 
-/// Why an event has a run stopped.
+/// The reason why the run of an event is stopped.
 #[repr(C)]
 pub enum opscope_stop_cause_t {
-    /// It is not stopped: its thread waits only for the acknowledgement, if at all.
+    /// The run is not stopped. Its thread waits only for the acknowledgement, if at all.
     OPSCOPE_NOT_STOPPED = 0,
-    /// By a breakpoint, a step or a pause.
+    /// The run is stopped by a breakpoint, a step or a pause.
     OPSCOPE_STOPPED_BY_REQUEST = 1,
-    /// It has failed; its tensors are gone.
+    /// The run has failed. Its tensors are gone.
     OPSCOPE_STOPPED_BY_FAILURE = 2,
 }
 

@@ -1,4 +1,4 @@
-//! The debugger: stop a run, look at its tensors, change them, and let it continue.
+//! The debugger, which stops runs, shows their tensors, replaces them, and lets the runs continue.
 
 mod attachment;
 mod breakpoint;

@@ -6,7 +6,7 @@ use opscope_border::{Counted, Items, SizedIn, Text, counted, sized};
 use super::event::event_name;
 use crate::border::{Failure, slice};
 
-/// How a client attaches. All fields zero, or NULL in place of the struct, selects the default.
+/// The options for attaching a client. All fields zero, or NULL in place of the struct, selects the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_attach_options_t<'a> {
@@ -53,7 +53,7 @@ pub(super) fn attach_options(options: SizedIn<'_, opscope_attach_options_t<'_>>)
     })
 }
 
-/// Returns the set of these kinds; `None` if there are none.
+/// Returns the set of these kinds of events; `None` if there are none.
 pub(super) fn event_set(events: Counted<'_, u32>) -> Result<Option<EventSet>, Failure> {
     let kinds = slice(events, "events")?;
     let names: Result<EventSet, Failure> = kinds.iter().map(|&kind| event_name(kind)).collect();

@@ -7,17 +7,17 @@ use crate::tensor::{opscope_tensor_t, tensor_from_c};
 /// How a stopped run continues.
 #[repr(C)]
 pub enum opscope_resume_action_t {
-    /// Until something stops it.
+    /// It continues until something stops it.
     OPSCOPE_RESUME_CONTINUE = 0,
-    /// To the next operator of this run.
+    /// It continues to its next operator.
     OPSCOPE_RESUME_STEP = 1,
-    /// To the end of this operator; from there, to the end of the next one.
+    /// It continues to the end of this operator; from there, to the end of the next one.
     OPSCOPE_RESUME_FINISH = 2,
-    /// To the operators in `text`, in this run, or to the run's end.
+    /// It continues to one of the operators in `text`, or to its end.
     OPSCOPE_RESUME_UNTIL = 3,
-    /// Without executing the operator that it is stopped before; `outputs` replace the operator's.
+    /// It continues without executing the operator that it is stopped before; `outputs` replace the operator's.
     OPSCOPE_RESUME_SKIP = 4,
-    /// To its end immediately: the run fails with `text` as its reason.
+    /// It ends immediately: the run fails with `text` as its reason.
     OPSCOPE_RESUME_ABORT = 5,
 }
 

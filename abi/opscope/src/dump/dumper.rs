@@ -38,7 +38,7 @@ pub struct DumperForC {
     subscriptions: Mutex<Vec<opscope_subscription_t>>,
 }
 
-/// A dumper, and its number for the sink.
+/// The dumper of a sink, and the dumper's handle for that sink.
 pub struct Subscription {
     dumper: Weak<DumperForC>,
     handle: Handle,
@@ -57,7 +57,7 @@ impl DumperForC {
     fn end(&self) -> Result<DumpReport, Failure> {
         let report = self.dumper.finish()?;
         let ended = std::mem::take(&mut *self.subscriptions.lock());
-        // Some were unsubscribed before.
+        // Some of these handles may be invalid already, because their sinks were unsubscribed.
         ended.into_iter().for_each(|subscription| drop(remove(subscription)));
         Ok(report)
     }
@@ -113,7 +113,7 @@ pub fn opscope_dumper_unsubscribe(
 ) -> Result<(), Failure> {
     let found = get(subscription)?;
     let ended = found.dumper.upgrade().map_or(Ok(None), |dumper| dumper.unsubscribe(found.handle))?;
-    // The call that ended it returns the report.
+    // If another call has ended the sink, that call returns the report.
     let removed = remove(subscription);
     let Some(ended) = ended else { return removed.map(drop) };
     give(&DumpReport { subscriptions: vec![ended] }, report)

@@ -27,15 +27,15 @@ pub enum opscope_answer_t {
 pub struct opscope_sink_t {
     /// `sizeof(opscope_sink_t)`.
     pub size: usize,
-    /// A tensor begins. Returns an `opscope_answer_t`.
+    /// Called when a tensor begins. Returns an `opscope_answer_t`.
     pub begin: Option<extern "C" fn(stream: &opscope_stream_t, user: UserData) -> i32>,
-    /// The next piece of it. Returns an `opscope_answer_t`.
+    /// Called with the tensor's next piece. Returns an `opscope_answer_t`.
     pub piece: Option<extern "C" fn(stream: &opscope_stream_t, piece: &opscope_piece_t, user: UserData) -> i32>,
-    /// The tensor ends without its last piece, for this reason.
+    /// Called if the tensor ends without its last piece, with the reason.
     pub broken: Option<extern "C" fn(stream: &opscope_stream_t, reason: Text<'_>, user: UserData)>,
-    /// A run has ended, and all its tensors were delivered. Returns an `opscope_answer_t`.
+    /// Called when a run has ended and all its tensors were delivered. Returns an `opscope_answer_t`.
     pub run_ended: Option<extern "C" fn(run: u64, user: UserData) -> i32>,
-    /// The last call: no function of the sink is called afterwards.
+    /// Called at the end. No function of the sink is called afterwards.
     pub closed: Option<extern "C" fn(user: UserData)>,
     /// Passed to the functions.
     pub user: UserData,
@@ -45,7 +45,7 @@ sized!(opscope_sink_t, 56);
 /// A sink that calls back into C.
 pub(super) struct CallbackSink {
     functions: opscope_sink_t,
-    /// The tensor that has begun last.
+    /// The tensor that began last.
     current: Option<OriginForC>,
 }
 

@@ -122,7 +122,7 @@ impl OriginForC {
         }
     }
 
-    /// Describes a tensor about which nothing else is known.
+    /// Describes a tensor of which only the origin is known.
     pub fn alone(&self) -> opscope_stream_t {
         opscope_stream_t {
             size: size_of::<opscope_stream_t>(),

@@ -10,7 +10,7 @@ use super::buffer_handle::opscope_buffer_t;
 use crate::border::Failure;
 use crate::border::opscope_status_t::{self, OPSCOPE_EMPTY, OPSCOPE_ERROR_INVALID_HANDLE};
 
-/// What one callback receives. It is valid until the callback returns, on the thread of the callback.
+/// The records that one callback receives. It is valid until the callback returns, on the thread of the callback.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_batch_t {
@@ -88,7 +88,7 @@ impl<'a> LiveBatch<'a> {
     }
 }
 
-/// Returns the current batch if C passes that one.
+/// Calls `then` with the batch of the callback in progress, if that is the batch that C passes.
 #[allow(unsafe_code, reason = "a thread-local value cannot borrow what lives as long as a callback")]
 fn current<R>(batch: *const opscope_batch_t, then: impl FnOnce(&LiveBatch<'_>) -> R) -> Result<R, Failure> {
     let current = CURRENT.get();
@@ -97,7 +97,7 @@ fn current<R>(batch: *const opscope_batch_t, then: impl FnOnce(&LiveBatch<'_>) -
             "this is not the batch of the callback that makes the call; a batch is valid until its callback returns";
         return Err(Failure::new(OPSCOPE_ERROR_INVALID_HANDLE, text));
     }
-    // SAFETY: `during` has set it to a value that lives until `during` resets it.
+    // SAFETY: `during` has set the pointer to a value that lives until `during` resets it.
     Ok(then(unsafe { &*current }))
 }
 

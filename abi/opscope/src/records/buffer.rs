@@ -119,8 +119,8 @@ pub fn opscope_buffer_flush(buffer: opscope_buffer_t) -> Result<(), Failure> {
     Ok(get(buffer)?.flush()?)
 }
 
-/// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and then returns `OPSCOPE_ERROR_TIMED_OUT`. The
-/// delivery continues.
+/// Does the same as `opscope_buffer_flush`, but waits for at most this many nanoseconds, and then returns
+/// `OPSCOPE_ERROR_TIMED_OUT`. The delivery continues.
 #[exported]
 pub fn opscope_buffer_flush_within(buffer: opscope_buffer_t, nanoseconds: u64) -> Result<(), Failure> {
     Ok(get(buffer)?.flush_within(Duration::from_nanos(nanoseconds))?)

@@ -2,7 +2,7 @@ use opscope::trace::Buffer;
 
 use crate::border::handle;
 
-/// Where records wait for their callback. Destroy it with `opscope_buffer_destroy`.
+/// A buffer, in which records wait for their callback. Destroy it with `opscope_buffer_destroy`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_buffer_t {

@@ -14,8 +14,8 @@ use crate::border::{Failure, KeptText, keep};
 pub struct opscope_kernel_t {
     /// `sizeof(opscope_kernel_t)`.
     pub size: usize,
-    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its
-    /// own.
+    /// The name in the file of the operator that the kernel's time counts for. Empty for a kernel that the engine added
+    /// on its own.
     pub operator_name: *const c_char,
     /// That operator's type, such as "Conv". Empty for a kernel that the engine added on its own.
     pub operator_type: *const c_char,

@@ -222,11 +222,11 @@ pub struct opscope_engine_call_record_t {
     pub reserved: u32,
 }
 
-/// The last record with an internal correlation id was emitted.
+/// The end of an internal correlation id: the last record with it was emitted.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_retirement_record_t {
-    /// When, in ticks.
+    /// The time of that, in ticks.
     pub time: u64,
     /// The internal correlation id.
     pub internal: u64,

@@ -33,7 +33,8 @@ pub fn opscope_range_push(name: Text<'_>) -> opscope_status_t {
     Answer::answer(|| begin(range(name.str("name")?)))
 }
 
-/// As `opscope_range_push`, by the number of a name. The name is not looked up, so the number is not checked.
+/// Does the same as `opscope_range_push`, by the number of a name. The name is not looked up, so the number is not
+/// checked.
 #[exported]
 pub fn opscope_range_push_named(name: u32) -> opscope_status_t {
     if interrupts_a_call() {
@@ -70,13 +71,14 @@ pub fn opscope_mark(name: Text<'_>) -> opscope_status_t {
     })
 }
 
-/// As `opscope_mark`, by the number of a name. In a signal handler it is dropped more rarely.
+/// Does the same as `opscope_mark`, by the number of a name. In a signal handler, the mark is dropped more rarely.
 #[exported]
 pub fn opscope_mark_named(name: u32) -> opscope_status_t {
     emitted(|| try_mark_named(NameId(name)))
 }
 
-/// Records the value of a counter, by the number of its name. A signal handler may call it, as `opscope_mark_named`.
+/// Records the value of a counter, by the number of its name. A signal handler may call this, like
+/// `opscope_mark_named`.
 #[exported]
 pub fn opscope_counter(name: u32, value: f64) -> opscope_status_t {
     emitted(|| try_counter(NameId(name), value))

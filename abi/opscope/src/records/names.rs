@@ -17,7 +17,7 @@ pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
     let _ = ROOM.register();
     let known = lock().get_or_insert_default().get(&name).map(KeptText::as_ptr);
     known.or_else(|| {
-        // The lock is not held here: the name is looked up under another lock, which a fork may hold already.
+        // The lock is not held here, because the name is looked up under another lock, which a fork may hold already.
         let text = KeptText::new(&name_text(name)?);
         Some(lock().get_or_insert_default().entry(name).or_insert(text).as_ptr())
     })

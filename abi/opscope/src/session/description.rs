@@ -4,7 +4,7 @@ use opscope::onnx::{Dim, Graph, ValueId};
 use crate::border::{KeptText, KeptTexts};
 use crate::tensor::dtype_code;
 
-/// What C reads about a session, created at the first query.
+/// The description of a session that C reads. It is created at the first query.
 pub struct Description {
     pub info: [KeptText; 5],
     pub inputs: Vec<Value>,

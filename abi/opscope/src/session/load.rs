@@ -28,7 +28,8 @@ handle!(opscope_session_t => LoadedSession, "session");
 pub enum opscope_fidelity_t {
     /// Operators are fused and rewritten: fast, and used for timing.
     OPSCOPE_OPTIMISED = 0,
-    /// Every operator is executed as the file has it: used for dumping, comparing and debugging. Several times slower.
+    /// Every operator is executed as the file has it: used for dumping, comparing and debugging. This is several times
+    /// slower.
     OPSCOPE_EXACT = 1,
 }
 
@@ -106,7 +107,7 @@ impl LoadedSession {
         insert(Self { session, description: OnceLock::new() })
     }
 
-    /// Returns what C reads about the session.
+    /// Returns the description of the session that C reads.
     pub(super) fn description(&self) -> &Description {
         self.description.get_or_init(|| Description::of(&self.session))
     }

@@ -16,15 +16,15 @@ mod v2_tools;
 const TOOL_LOG: &str = "tool.log";
 const CONSUMER_LOG: &str = "consumer.log";
 
-/// A file of `tests/c` as a program that is linked with the library and runs where the models are. It looks for consumers in its own
-/// directory.
+/// A file of `tests/c` as a program that is linked with the library and runs where the models are. It looks for
+/// consumers in its own directory.
 fn program(source: &str) -> Program {
     let program = Program::of(Library::Opscope, source).options(&["-rdynamic", "-lopscope"]);
     program.inside(models()).with("OPSCOPE_LIB_DIR", DIRECTORY)
 }
 
-/// A file of `tests/c` that is linked with the library and with the tool in `tests/models` of another, as what does this. It and its
-/// consumer write into a directory.
+/// A file of `tests/c` that is linked with the library and with the tool in `tests/models` of another, as what does
+/// this. It and its consumer write into a directory.
 ///
 /// Not `-rdynamic`: a tool in a program is found without it.
 fn with_tool(source: &str, tools: Library, what: &str, directory: &Path) -> Program {

@@ -1,5 +1,5 @@
-//! Programs that are linked with librocprofiler-sdk.so.1 and have a tool in them, over models that they run with libopscope. A
-//! consumer is told of the same runs.
+//! Programs that are linked with librocprofiler-sdk.so.1 and have a tool in them, over models that they run with
+//! libopscope. A consumer is told of the same runs.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Programs that are linked with librocprofiler64.so.2 and have a tool in them, over models that they run with libopscope. A consumer
-//! is told of the same runs.
+//! Programs that are linked with librocprofiler64.so.2 and have a tool in them, over models that they run with
+//! libopscope. A consumer is told of the same runs.
 
 use opscope_c_programs::consumers::{Call, SDK, calls, consumer, of};
 use opscope_c_programs::v2_trace::is_all_of;
