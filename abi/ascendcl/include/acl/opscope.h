@@ -11,25 +11,28 @@
 extern "C" {
 #endif
 
-// What a subscriber wants of what follows: everything, or no more of this file. With any other number it gets no more at all.
+// What a callback returns: whether it wants all further pieces, or no more pieces of this file. After any other number,
+// it is not called again.
 #define OPSCOPE_ACLDUMP_CONTINUE 0
 #define OPSCOPE_ACLDUMP_SKIP     1
 
-// Adds a callback that gets all pieces from now on, after the one of acldumpRegCallback and on the same thread, with a pointer of
-// its own. As long as there is one, nothing is written to disk. Like the vendor's callback it gets what models dump for which
-// aclmdlInitDump or aclInit's file ask.
+// Adds a callback that receives all pieces from now on, with its own pointer. It is called after the one of
+// acldumpRegCallback, on the same thread. As long as there is a callback, nothing is written to disk. Like the vendor's
+// callback, it receives the dumps that aclmdlInitDump or aclInit's file ask for.
 ACL_FUNC_VISIBILITY aclError
 opscope_acldump_subscribe(int32_t (*callback)(void* user, const acldumpChunk* chunk, int32_t len), void* user,
                           uint64_t* subscription);
 
-// Delivers what is queued, and removes the callback, which is not called afterwards. In a callback it returns at once.
+// Delivers what is queued, and removes the callback, which is not called afterwards. Inside a callback, it returns
+// immediately.
 ACL_FUNC_VISIBILITY aclError opscope_acldump_unsubscribe(uint64_t subscription);
 
-// Sets the most bytes of tensors in a piece, for models that are loaded afterwards: 1 to 128 MiB, which is the default. Other
-// sizes become the nearest of these. The first piece of a file also has the header, whole.
+// Sets how many bytes of tensors a piece has at most, for models that are loaded afterwards: 1 to 128 MiB. The default
+// is 128 MiB. Other sizes are replaced by the nearest of these. The first piece of a file also has the whole header.
 ACL_FUNC_VISIBILITY void opscope_acldump_set_piece_size(size_t bytes);
 
-// Sets how many bytes of pieces wait for callbacks or the disk, at most: 256 MiB unless it is set. A run waits while there is no room.
+// Sets how many bytes of pieces may wait for callbacks or the disk. The default is 256 MiB. A run waits while there is
+// no room.
 ACL_FUNC_VISIBILITY void opscope_acldump_set_queue_size(size_t bytes);
 
 // What was delivered since the library was loaded.
@@ -37,13 +40,14 @@ typedef struct opscope_acldump_report
 {
     size_t   size;              // set it to sizeof(opscope_acldump_report)
     uint64_t files;             // files whose last piece was delivered
-    uint64_t incomplete_files;  // files that were begun, and get no last piece
+    uint64_t incomplete_files;  // files that were begun, and have no last piece
     uint64_t chunks;
     uint64_t bytes;             // bytes of data in them
-    uint64_t lost_chunks;       // pieces that neither a callback nor a file got
+    uint64_t lost_chunks;       // pieces that neither a callback nor a file received
 } opscope_acldump_report;
 
-// Writes the report when everything that runs have dumped so far is delivered (in a callback: at once).
+// Waits until everything that runs have dumped so far is delivered, and then writes the report. Inside a callback,
+// writes it immediately.
 ACL_FUNC_VISIBILITY aclError opscope_acldump_get_report(opscope_acldump_report* report);
 
 #ifdef __cplusplus

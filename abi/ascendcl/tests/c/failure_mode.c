@@ -9,7 +9,8 @@ static void count(void *data)
     calls++;
 }
 
-/* Queues a copy that fails, because its memory is freed before the stream comes to it, and behind it a function, a fill and an event. */
+/* Queues a copy that fails, because its memory is freed before the stream comes to it, and behind it a function, a
+ * fill and an event. */
 static void queue(aclrtStream stream, void *filled, aclrtEvent event)
 {
     void *from = device(NULL, 64), *to = device(NULL, 64);

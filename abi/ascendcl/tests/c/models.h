@@ -6,7 +6,8 @@
 
 #define DIGIT (64 * sizeof(float))
 
-/* Opens the device, as every program does first. Returns the context. With DUMP in the environment, models are dumped. */
+/* Opens the device, as every program does first. Returns the context. With DUMP in the environment, models are
+ * dumped. */
 static inline aclrtContext begin(void)
 {
     aclrtContext context = NULL;

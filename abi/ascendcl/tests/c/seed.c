@@ -1,5 +1,5 @@
-/* The page of acldumpRegCallback, as a program: its sequences of calls, what the callback gets, and what registering answers.
- * seed CASE MODEL [MODEL]: without, with, two, pieces, registering. It runs in an empty directory. */
+/* The page of acldumpRegCallback, as a program: its sequences of calls, what the callback gets, and what registering
+ * answers. seed CASE MODEL [MODEL]: without, with, two, pieces, registering. It runs in an empty directory. */
 #include "acl/opscope.h"
 #include "models.h"
 

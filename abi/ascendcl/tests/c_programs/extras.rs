@@ -1,4 +1,4 @@
-//! What a dump makes beside tensors, and what opscope adds to it.
+//! What a dump contains besides tensors, and what opscope adds to it.
 
 use std::fs;
 use std::path::Path;
@@ -57,8 +57,8 @@ fn statistics_come_as_the_vendors_tables() {
     ");
 }
 
-/// Numbers, and what numpy computes of them as `float32` in double precision: `nanmax`, `nanmin`, `nanmean`, the number
-/// of elements, of NaN, of negative and of positive infinities, and the square root of `nansum` of the squares.
+/// Numbers, and what numpy computes from them as `float32` in double precision: `nanmax`, `nanmin`, `nanmean`, the
+/// number of elements, of NaN, of negative and of positive infinities, and the square root of `nansum` of the squares.
 const NUMPY: [(&[&str], [f64; 8]); 6] = [
     (&["1.5", "-2.25", "0", "0.5"], [1.5, -2.25, -0.0625, 4.0, 0.0, 0.0, 0.0, 2.75]),
     (&["1.5", "inf", "nan", "-2.25", "0", "3"], [INF, -2.25, INF, 6.0, 1.0, 0.0, 1.0, INF]),
@@ -134,7 +134,7 @@ fn only_operators_that_overflowed_are_dumped_and_each_says_so() {
 #[test]
 fn a_subscriber_says_what_it_wants_of_what_follows() {
     let of = |answers| run(&dump(json!({})), "init", &["1", "2", "3", "4"], Some(answers));
-    // Everything; nothing more of the first file; nothing more at all.
+    // The callbacks receive everything, nothing more of the first file, and nothing more at all.
     for (answers, expected) in [("0000", 4), ("1000", 3), ("0900", 2)] {
         let printed = of(answers);
         let got = printed.stdout.lines().filter(|line| line.starts_with("subscriber")).count();

@@ -1,4 +1,4 @@
-//! Gears that the user gives models, as the converter of the vendor's models takes them.
+//! Gears that the user sets for models, in the form that the vendor's converter accepts.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn relu() -> Vec<u8> {
 #[test]
 fn batch_sizes_are_listed_and_chosen_for_a_run() {
     assert_eq!(run("gears.c", &["batch", "digits_cnn.onnx"], &[(BATCH, "1,8, 3")]), "");
-    // What the converter is given with them: the dimension stays open.
+    // The converter receives this together with the gears: the dimension stays open.
     let shape = [(BATCH, "1,8,3"), (SHAPES, "image:-1,1,8,8")];
     assert_eq!(run("gears.c", &["batch", "digits_cnn.onnx"], &shape), "");
 }

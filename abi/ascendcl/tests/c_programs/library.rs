@@ -42,7 +42,7 @@ fn the_library_exports_the_functions_that_the_headers_declare() {
 
     let missing: Vec<_> = declared.difference(&exported).collect();
     assert!(missing.is_empty(), "declared, but not exported: {missing:?}");
-    // Of functions that are not here, the parameters of some are not documented: programs that name them were compiled
+    // Some functions that are not implemented have no documented parameters. Programs that call them were compiled
     // elsewhere.
     let words: BTreeSet<&str> = UNSUPPORTED.iter().flat_map(|text| text.split_whitespace()).collect();
     let unknown: Vec<_> = exported.difference(&declared).filter(|name| !words.contains(**name)).collect();
@@ -83,7 +83,7 @@ fn all_names_load_one_library_with_one_state() {
 
 #[test]
 fn a_program_that_was_linked_with_the_vendors_libraries_gets_this_one_for_each() {
-    // The vendor's libraries stand for themselves: files of their own, with sonames of their own.
+    // Each of the vendor's libraries is a separate file with its own soname.
     let program = LINKS.iter().fold(Program::of(Library::AscendCl, "linked.c"), |program, name| {
         program.linked_beside("/dev/null", name, &["-Wno-pedantic", &format!("-Wl,-soname,{name}")])
     });
@@ -127,7 +127,7 @@ fn every_header_is_compiled_alone_in_the_oldest_languages() {
     assert!(headers.len() >= 13, "{headers:?}");
     for header in headers {
         for (language, standard) in [(Language::C11, "-std=c99"), (Language::Cxx17, "-std=c++11")] {
-            // A header that is the main file would be warned of for its guard.
+            // The compiler would warn about the guard of a header that is the main file.
             let mut compiler = language.compiler();
             compiler.arg(standard).arg("-fsyntax-only").arg("-I").arg(Library::AscendCl.include());
             succeeds(compiler.arg("-include").arg(&header).arg("/dev/null"));

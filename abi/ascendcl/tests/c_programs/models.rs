@@ -18,7 +18,7 @@ pub fn run(source: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Stri
     printed.stdout
 }
 
-/// What the environment has for shapes that the user fixes.
+/// The environment variable for shapes that the user fixes.
 pub const SHAPES: &str = "OPSCOPE_ACL_INPUT_SHAPE";
 
 const IMAGES: &str = "digits_cnn.test.image.npy";
@@ -40,7 +40,7 @@ fn models_say_what_they_take_and_return() {
     let (printed, from_memory): (Vec<&str>, Vec<&str>) =
         printed.lines().partition(|line| !line.contains("from memory"));
     assert_eq!(printed, DESCRIBED.lines().collect::<Vec<_>>());
-    // Data beside the file is not beside a model in memory.
+    // A model in memory has no directory with external data.
     assert_eq!(from_memory.len(), 1, "{from_memory:?}");
     assert!(from_memory[0].starts_with("  545001 from memory: EH0003:"), "{from_memory:?}");
 }
@@ -129,7 +129,7 @@ pub struct OnePicture {
 
 impl OnePicture {
     pub fn new() -> Self {
-        // Each free dimension is a text of seven bytes, which a number takes the place of: 1 in six bytes.
+        // Each free dimension is a text of seven bytes. It is replaced by the number 1 in six bytes.
         let (free, one) = (b"\x12\x05batch", b"\x08\x81\x80\x80\x80\x80\x00");
         let mut bytes = fs::read(models().join("digits_cnn.onnx")).expect("a model");
         let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(free)).collect();
@@ -162,7 +162,7 @@ fn an_onnx_file_may_have_the_name_of_the_converted_one_that_a_program_opens() {
     fs::copy(OnePicture::new().path(), &path).expect("a file");
     assert_eq!(run("classify.c", &[path.to_str().expect("UTF-8"), IMAGES, LABELS, "B"], &[]), RIGHT);
 
-    // What such a file begins with.
+    // Such a file begins with these bytes.
     let content: Vec<u8> = b"IMOD".iter().copied().chain(0..=255).collect();
     fs::write(&path, content).expect("a file");
     let printed = run("refused.c", &[path.to_str().expect("UTF-8")], &[]);

@@ -1,4 +1,4 @@
-//! Dumps on the disk, which programs have without a callback.
+//! Dumps on the disk, which are written if the program has no callback.
 
 use super::scene::{Played, Scene};
 use super::streams::{Content, DumpPath, Stream};
@@ -19,7 +19,7 @@ fn scene(steps: &[&str]) -> Scene {
     Scene::new(&steps.join(" ")).dumps("acl.json", ALL_OUTPUTS)
 }
 
-/// Returns the files under a directory by their paths as the program gave it.
+/// Returns the files under a directory, by their paths, which begin with the directory as the program passed it.
 fn files(played: &Played, below: &str) -> Vec<Stream> {
     let named = |file: Stream| Stream { name: format!("{below}/{}", file.name), ..file };
     played.files(below).into_iter().map(named).collect()
@@ -76,12 +76,12 @@ fn the_directory_of_exceptions_is_told_where_a_scene_of_theirs_is_configured() {
             assert!(played.directory.path().join("dump/extra-info/data-dump/0").is_dir());
         });
     }
-    // Without a path of its own, and where a variable has another one.
+    // The file has no path, and a variable has another one.
     let lite = r#"{"dump_scene": "lite_exception"}"#;
     scene("init=acl.json exceptions finalize", lite).prints("exceptions: ./extra-info/data-dump/0/\n");
     let other = scene("init=acl.json exceptions finalize", norm).variable("ASCEND_DUMP_PATH", "other");
     other.prints("exceptions: other/extra-info/data-dump/0/\n");
-    // It ends with the library, and with another configuration.
+    // The dump ends with the library, and with another configuration.
     scene("init=acl.json finalize exceptions", norm).prints(off);
     let both = scene("init=acl.json initdump setdump=other.json exceptions finalize", norm);
     both.dumps("other.json", ALL_OUTPUTS).play(|played| assert!(played.stdout.ends_with(off), "{}", played.stdout));
@@ -143,7 +143,7 @@ fn the_disk_gets_what_no_callback_gets() {
 
 #[test]
 fn what_waits_when_the_process_ends_without_an_end_is_written() {
-    // As many pieces as there are bytes, so that the disk is behind.
+    // Each byte is a piece, so that the disk does not keep up.
     scene(&["init=acl.json", "piece=1", LOAD, RUN]).play(|played| {
         assert_eq!((&*played.stdout, &*played.stderr), ("", ""));
         Content::of(&files(played, "dump")).is(&digits(1, 1));
@@ -158,7 +158,7 @@ fn names_that_are_too_long_for_a_file_are_in_a_table() {
     let expected = Content::outputs(model, 1, &[&["fixtures/long_names.input.x.npy"]]);
     scene(&[&steps[..], &["reg", steps[2], "finalize"]].concat()).shapes("x:3").play(|played| {
         assert_eq!((&*played.stdout, &*played.stderr), ("", ""));
-        // The callback gets the names as they are.
+        // The callback receives the names unchanged.
         assert!(played.streams.iter().all(|stream| stream.name.len() > 400));
         let (table, files): (Vec<Stream>, Vec<Stream>) =
             files(played, "dump").into_iter().partition(|file| file.name.ends_with("/mapping.csv"));
@@ -182,7 +182,7 @@ fn names_that_are_too_long_for_a_file_are_in_a_table() {
 #[test]
 fn a_directory_that_cannot_be_made_is_said_and_the_run_goes_on() {
     scene(&["init=acl.json", "block", LOAD, RUN, RUN, "finalize"]).play(|played| {
-        // Once, not for every file.
+        // This is reported once, not for every file.
         assert_eq!(played.stderr.lines().count(), 1, "{}", played.stderr);
         assert!(played.stderr.contains(" cannot be written: "), "{}", played.stderr);
         let said = played.stdout.strip_prefix("finalize: 0 EE1001: the dump is not complete: dump/");
@@ -200,7 +200,7 @@ fn a_disk_that_is_full_is_said_and_the_run_goes_on() {
         let (_, said) = played.stdout.split_once('\n').expect("a line of the report");
         let said = said.strip_prefix("finalizedump: 0 EE1001: the dump is not complete: dump/");
         assert!(said.is_some_and(|said| said.contains("File too large")), "{}", played.stdout);
-        // What has its name is whole. The second run had room.
+        // A file with its final name is complete. The second run had enough space.
         let (parts, whole): (Vec<Stream>, Vec<Stream>) =
             files(played, "dump").into_iter().partition(|file| file.name.ends_with(".partial"));
         assert!(!parts.is_empty() && parts.iter().all(|part| part.bytes.len() <= 2000));
@@ -215,7 +215,7 @@ fn a_disk_that_is_full_is_said_and_the_run_goes_on() {
 
 #[test]
 fn a_dump_that_ends_early_is_said_and_the_run_goes_on() {
-    // The tensors of one operator have more bytes than wait in memory.
+    // The tensors of one operator have more bytes than may wait in memory.
     let section = r#"{"dump_path": "dump", "dump_list": [{}], "dump_mode": "all"}"#;
     let steps = "init=acl.json reg load=0,MODELS/digits_cnn.onnx run=0,images run=0,images unreg finalize";
     let scene = Scene::new(steps).dumps("acl.json", section).shapes("image:3000,1,8,8");
@@ -279,7 +279,7 @@ fn names_that_are_too_long_for_a_chunk_are_digits() {
         assert!(names[1].starts_with("Neg.second.2."), "{names:?}");
         whole(&played.streams).is(&expected);
     });
-    // On the disk, the table has the name in full.
+    // On the disk, the table contains the full name.
     scene(&["init=acl.json", &load, run, "finalize"]).play(|played| {
         assert_eq!((&*played.stdout, &*played.stderr), ("", ""));
         let (table, files): (Vec<Stream>, Vec<Stream>) =

@@ -15,7 +15,7 @@ struct Fixture {
     name: String,
     /// The input's files, in the model's order.
     inputs: Vec<String>,
-    /// Their shapes, as the program's environment has them.
+    /// Their shapes, in the form of the program's environment variable.
     shapes: String,
 }
 
@@ -36,7 +36,7 @@ impl Fixture {
         let shape = |name: &str| {
             let tensor = npy::read_file(&models().join(named(name))).expect("npy");
             let shape: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
-            // A scalar has no dimension that is free.
+            // A scalar has no free dimension.
             (!shape.is_empty()).then(|| format!("{name}:{}", shape.join(",")))
         };
         let shapes = names.iter().filter_map(|name| shape(name)).collect::<Vec<_>>().join(";");
@@ -44,10 +44,11 @@ impl Fixture {
     }
 }
 
-/// What cannot run here: its outputs have no bytes.
+/// The models that cannot run here, because their outputs have no bytes.
 const STRINGS: &str = "strings";
 
-/// Runs each model twice with these keys beside the path. Passes what the callback got, and what it should.
+/// Runs each model twice with these keys beside the path. Passes the tensors that the callback received, and the
+/// expected ones.
 fn each(keys: &str, check: impl Fn(&Played, &Content)) {
     for Fixture { name, inputs, shapes } in all().into_iter().filter(|fixture| fixture.name != STRINGS) {
         let files: Vec<&str> = inputs.iter().map(String::as_str).collect();
@@ -62,7 +63,7 @@ fn each(keys: &str, check: impl Fn(&Played, &Content)) {
             assert_eq!(played.stderr, "", "{name}");
             let (said, report) = played.stdout.trim_end().rsplit_once('\n').unwrap_or(("", played.stdout.trim_end()));
             assert_eq!(report, format!("{} files, 0 incomplete, 0 chunks lost", played.streams.len()), "{name}");
-            // The engine takes some values out of a plan.
+            // The engine removes some values from a plan.
             let is_said = |line: &str| line.ends_with(": the engine does not use this input of the model");
             assert!(said.lines().all(is_said), "{name}: {said}");
             check(played, &expected);

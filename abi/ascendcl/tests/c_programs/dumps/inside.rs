@@ -22,7 +22,7 @@ fn tokens(model_id: u32) -> Content {
     Content::outputs("token_classifier.onnx", model_id, &[&["token_classifier.input.input_ids.npy"]])
 }
 
-/// Every piece waits until the one before it is taken.
+/// Makes every piece wait until the callback has taken the one before it.
 fn narrow(steps: &str) -> Scene {
     Scene::new(&format!("queue=1 piece=64 {steps}")).dumps("acl.json", SETTINGS)
 }
@@ -56,7 +56,8 @@ fn a_callback_asks_for_what_it_needs() {
 
 #[test]
 fn a_callback_that_takes_itself_back_is_not_called_again() {
-    // The file whose first piece it took has no end for it; what follows goes to the disk, where there is one.
+    // It receives no end of the file whose first piece it took. Later files are written to the disk, if there is a
+    // path.
     for (init, to_disk) in [("init=acl.json", true), ("init initdump", false)] {
         narrow(&format!("{init} reg inside=unreg {LOAD} {RUN} {RUN} finalize report")).play(|played| {
             let gone = "the callback was taken back before the end of ";
@@ -77,7 +78,7 @@ fn a_callback_that_takes_itself_back_is_not_called_again() {
 
 #[test]
 fn a_callback_that_takes_itself_back_and_registers_again_gets_the_next_files() {
-    // All of a file is one piece.
+    // A whole file is one piece.
     let steps = format!("queue=1 init initdump reg inside=unreg+reg {LOAD} {RUN} {RUN} finalizedump unreg report");
     Scene::new(&steps).play(|played| {
         assert_eq!((&*played.stdout, &*played.stderr), ("32 files, 0 incomplete, 0 chunks lost\n", ""));
@@ -165,7 +166,7 @@ fn a_slow_callback_loses_nothing_however_little_may_wait() {
 
 #[test]
 fn a_fork_leaves_the_dump_to_the_parent() {
-    // The child asks for the end of everything, which is the parent's.
+    // The child ends everything, but that belongs to the parent.
     let ends = "unreg+report+finalizedump+finalize";
     let start = RUN.replace("run=", "start=");
     let steps = format!(
@@ -221,7 +222,7 @@ fn a_program_ends_its_dump_when_the_process_ends() {
         assert_eq!((&*played.stdout, &*played.stderr), ("16 files, 0 incomplete, 0 chunks lost\n", ""));
         played.content().is(&digits(1, 1));
     });
-    // The same with files, which are written before that.
+    // The same is true for files, which are written before that.
     narrow(&format!("init=acl.json {LOAD} {RUN} atexit=report+unload=0+finalize")).play(|played| {
         assert_eq!((&*played.stdout, &*played.stderr), ("16 files, 0 incomplete, 0 chunks lost\n", ""));
         Content::of(&files(played, "dump")).is(&digits(1, 1));

@@ -1,4 +1,4 @@
-//! Calls that programs get wrong, and files: each has its code, and a text that begins with that of the message.
+//! Wrong calls and wrong files. Each is refused with its code, and with a text that begins like the message.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::scene::Scene;
 
 const SETTINGS: &str = r#"{"dump_path": "dump", "dump_list": [{}]}"#;
 
-/// Plays steps. Each line that is printed must begin with the expected one's text; there are as many.
+/// Executes steps. They must print as many lines as expected, and each must begin with the expected text.
 #[track_caller]
 fn says(scene: Scene, expected: &[&str]) {
     scene.play(|played| {
@@ -103,14 +103,14 @@ fn files_that_cannot_be_read_have_their_codes() {
     says(scene.with("deep.json", nested("{\"a\":", "}", 10)), &[]);
 }
 
-/// A file without a section that has so many bytes, and some more.
+/// A file without a dump section, with this many bytes and a few more.
 fn spaced(size: usize, more: usize) -> Vec<u8> {
     let mut content = b"{}".to_vec();
     content.resize(size + more, b' ');
     content
 }
 
-/// Objects or arrays so deep in each other, the first of them an object.
+/// Objects or arrays that are nested this deep. The outermost one is an object.
 fn nested(open: &str, close: &str, depth: usize) -> Vec<u8> {
     let inside = format!("{}1{}", open.repeat(depth), close.repeat(depth));
     if open == "[" { format!("{{\"a\": {inside}}}") } else { inside }.into_bytes()
@@ -188,7 +188,7 @@ fn every_rule_of_the_section_has_its_code() {
         format!(r#"{{"dump_path": "dump", "dump_level": "op", "dump_list": [{{"opname_blacklist": [{names}]}}]}}"#);
     let sections: Vec<(&str, &str)> =
         REFUSED.iter().copied().chain([("EP0003", &*long), ("EP0003", &*steps), ("EP0003", &*names)]).collect();
-    // All in one program: a file that is refused changes nothing.
+    // All of them are tried in one program, because a refused file changes nothing.
     let mut scene_steps = "init initdump setdump=acl.json path=4".to_owned();
     for (number, _) in sections.iter().enumerate() {
         write!(scene_steps, " setdump={number}.json").expect("a text");
@@ -261,6 +261,6 @@ fn the_directory_for_exceptions_is_made() {
         assert_eq!(played.stdout, expected);
         assert!(played.directory.path().join("extra-info/data-dump").is_dir());
     });
-    // A file is in its way.
+    // A file has the name of the directory.
     Scene::new("path=1").with("extra-info", "").prints("path 1: NULL\n");
 }

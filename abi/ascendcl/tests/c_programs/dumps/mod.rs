@@ -1,4 +1,5 @@
-//! Dumps: what callbacks and files get, compared with what the library's own dumper takes of the same runs.
+//! Dumps: the tensors that callbacks and files receive, compared with those that the library's own dumper captures in
+//! the same runs.
 
 mod scene;
 mod streams;

@@ -1,4 +1,4 @@
-//! Recordings of what models run, beside dumps.
+//! Recordings of runs, which are made in addition to dumps.
 
 use std::fs;
 

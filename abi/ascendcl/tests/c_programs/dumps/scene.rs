@@ -19,21 +19,21 @@ pub struct Scene {
     language: Option<Language>,
 }
 
-/// What it left.
+/// The result of the program.
 pub struct Played {
-    /// Where it ran.
+    /// The directory where it ran.
     pub directory: TempDir,
     /// What it printed.
     pub stdout: String,
     pub stderr: String,
-    /// What the callback got, in the order in which the files began.
+    /// What the callback received, in the order in which the files began.
     pub streams: Vec<Stream>,
 }
 
-/// The shapes of the inputs that are kept for the models.
+/// The shapes of the inputs that the models' directory contains.
 const SHAPES_OF_ALL: &str = "image:8,1,8,8;input_ids:4,41;hidden_states:2,16,64";
 
-/// Where the program keeps what the callback gets.
+/// The directory where the program stores what the callback receives.
 const COLLECTED: &str = "collected";
 
 impl Scene {
@@ -76,7 +76,7 @@ impl Scene {
         Self { language: Some(language), ..self }
     }
 
-    /// Runs it as C and as C++, and looks at what each left.
+    /// Runs it as C and as C++, and passes each result to `check`.
     pub fn play(self, check: impl Fn(&Played)) {
         for language in Language::ALL {
             if self.language.is_none_or(|only| only == language) {
@@ -117,7 +117,7 @@ fn collected(directory: &Path) -> Vec<Stream> {
 }
 
 impl Played {
-    /// Returns what the callback got of all tensors. Each stream must be a whole file.
+    /// Returns all tensors that the callback received. Each stream must be a whole file.
     pub fn content(&self) -> Content {
         Content::of(&self.streams)
     }

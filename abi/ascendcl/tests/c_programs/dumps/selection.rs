@@ -1,4 +1,4 @@
-//! What the keys of the dump section choose, by files that programs set and by callbacks.
+//! What the keys of the dump section select, for files and for callbacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +26,7 @@ fn section(keys: &str) -> String {
     format!(r#"{{"dump_path": "dump", {keys}}}"#)
 }
 
-/// A section whose list has one entry with these keys, for which the level has to be that of operators.
+/// A section whose list has one entry with these keys. They require the level of operators.
 fn entry(keys: &str) -> String {
     section(&format!(r#""dump_level": "op", "dump_mode": "all", "dump_list": [{{{keys}}}]"#))
 }
@@ -37,8 +37,8 @@ fn called(steps: &str, section: &str) -> Scene {
     Scene::new(&steps).dumps("acl.json", section)
 }
 
-/// Checks what a callback gets of one run with this section, and that the disk gets the same where there is no
-/// callback.
+/// Checks what a callback receives from one run with this section, and that the same is written to the disk if there is
+/// no callback.
 #[track_caller]
 fn dumps(section: &str, selection: Selection) {
     let expected = Content::expected(MODEL, 1, &[&[INPUT]], selection);
@@ -130,7 +130,7 @@ fn blacklists_leave_out_operators_and_their_tensors() {
     let conv = without("/conv1/Conv", vec![position(Io::Input, 0)]);
     let name_blacklist = vec![without("/Softmax", Vec::new()), conv];
     dumps(&entry(by_name), Selection { name_blacklist, ..all(&[]) });
-    // Places that no operator has leave out nothing.
+    // Positions that no operator has exclude nothing.
     let odd =
         r#""opname_blacklist": [{"name": "/Softmax", "pos": ["middle"]}, {"name": "/Flatten", "pos": ["", "input0"]}]"#;
     let name_blacklist = vec![without("/Flatten", vec![position(Io::Input, 0)])];
@@ -142,7 +142,7 @@ fn an_entry_is_for_the_models_of_its_name() {
     let tokens = "load=1,MODELS/token_classifier.onnx run=1,MODELS/token_classifier.input.input_ids.npy";
     let only = |model: &str| section(&format!(r#""dump_list": [{{"model_name": "{model}"}}]"#));
     let expected = Content::outputs("token_classifier.onnx", 2, &[&["token_classifier.input.input_ids.npy"]]);
-    // Of the other model the program is told why there is nothing.
+    // The log says why there is nothing from the other model.
     called(&format!("{LOAD} {RUN} {tokens}"), &only("token_classifier")).play(|played| {
         let said = "load: 0 EP0003: the model is not dumped: /dump/dump_list/0/model_name: ";
         assert!(played.stdout.starts_with(said) && played.stdout.lines().count() == 1, "{}", played.stdout);
@@ -179,7 +179,7 @@ fn names_that_a_model_does_not_have_leave_the_rest_as_it_is() {
         assert!(played.stdout.contains("did you mean \"/Softmax\"?"), "{}", played.stdout);
         played.content().is(&Content::expected(MODEL, 1, &[&[INPUT]], outputs(&["/Softmax"])));
     });
-    // Where nothing is left, nothing is dumped.
+    // If no tensor remains, nothing is dumped.
     let none = r#""dump_list": [{"layer": ["/Sotfmax"]}]"#;
     called(&format!("{LOAD} {RUN}"), &section(none)).play(|played| {
         assert!(played.stdout.starts_with("load: 0 EP0003: the model is not dumped: "), "{}", played.stdout);
@@ -277,7 +277,7 @@ fn statistics_are_those_of_the_tensors() {
         assert_eq!((&*played.stdout, &*played.stderr), ("", ""));
         check(&on_disk(played));
     });
-    // The same choices as of tensors.
+    // The keys select the same as for tensors.
     let keys = r#""dump_list": [{"layer": ["/Softmax"]}], "dump_data": "stats", "dump_mode": "all", "dump_step": "1""#;
     called(&format!("{LOAD} {RUN} {RUN}"), &section(keys)).play(|played| {
         let tables = tables(&played.streams);
@@ -311,7 +311,7 @@ fn operators_that_overflowed_are_dumped_with_what_they_read_and_wrote() {
         })
         .collect();
     assert!(!overflowed.is_empty());
-    // In the one run that is dumped.
+    // The overflow is in the only run that is dumped.
     let expected = whole.0.into_iter().filter(|((_, run, operator, ..), _)| *run == 1 && overflowed.contains(operator));
     let expected =
         Content(expected.map(|((id, _, operator, io, slot), value)| ((id, 0, operator, io, slot), value)).collect());

@@ -1,4 +1,4 @@
-//! The orders in which programs call the dump functions, by the manual's pages. Every one delivers every tensor.
+//! The orders in which programs call the dump functions, according to the manual. Each of them delivers every tensor.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::scene::{Played, Scene};
 use super::streams::{Content, DumpPath};
 
-/// Steps that load the model of digits as the first model and run it, and the same of others.
+/// Steps that load the model of digits as the first model and run it, and the same steps for other models.
 const DIGITS: [&str; 2] = ["load=0,MODELS/digits_cnn.onnx", "run=0,MODELS/digits_cnn.input.image.npy"];
 const TOKENS: [&str; 2] = ["load=1,MODELS/token_classifier.onnx", "run=1,MODELS/token_classifier.input.input_ids.npy"];
 
@@ -29,8 +29,8 @@ fn steps(parts: &[&str]) -> Scene {
     Scene::new(&parts.join(" "))
 }
 
-/// Checks that the callback got this, that it had all of it when the step `files` was reached, and that nothing is on
-/// the disk.
+/// Checks that the callback received these tensors, that it had all of them when the step `files` was reached, and that
+/// nothing is on the disk.
 #[track_caller]
 fn delivered(scene: Scene, expected: &Content) {
     scene.play(|played| {
@@ -111,7 +111,7 @@ fn a_callback_gets_two_models_in_the_order_of_its_own_page() {
 fn a_callback_gets_two_models_that_are_unloaded_before_it_is_taken_back() {
     let [load, run] = DIGITS;
     let [other, run_other] = TOKENS;
-    // Slow, so that chunks wait when the models are unloaded.
+    // The callback is slow, so that chunks are waiting when the models are unloaded.
     let e =
         ["init", "reg", "initdump", "slow=2", load, run, other, run_other, "unload=0", "unload=1", "unreg", "files"];
     delivered(steps(&[&e[..], &["finalizedump", "finalize"]].concat()), &digits(1, 1).and(tokens(2, 1)));
@@ -123,7 +123,7 @@ fn a_callback_gets_two_models_that_are_unloaded_before_it_is_taken_back() {
 fn finalizing_the_library_delivers_what_waits() {
     let [load, run] = DIGITS;
     delivered(steps(&["init", "initdump", "reg", "slow=2", load, run, "finalize", "files"]), &digits(1, 1));
-    // Also of runs that are still in their streams.
+    // This also includes runs that are still waiting in their streams.
     let start = run.replace("run=", "start=");
     delivered(steps(&["init", "initdump", "reg", "slow=2", load, &start, "finalize", "files"]), &digits(1, 1));
 }
@@ -187,7 +187,7 @@ fn chunks_of_any_size_make_the_same_streams() {
 #[test]
 fn paths_are_those_of_the_format() {
     let [load, run] = TOKENS;
-    // The second run is in a stream of its own.
+    // The second run has its own stream.
     let start = run.replace("run=", "start=");
     let a = ["init", "initdump", "setdump=acl.json", "path=4", "reg", load, run, &start, "wait", "unreg", "finalize"];
     let scene = steps(&a).dumps("acl.json", r#"{"dump_path": "./dump", "dump_list": [{}]}"#);
@@ -223,17 +223,17 @@ fn paths_are_those_of_the_format() {
 fn a_model_is_dumped_by_the_settings_of_the_moment_when_it_is_loaded() {
     let [load, run] = DIGITS;
     let [other, run_other] = TOKENS;
-    // Loaded before the dump began.
+    // This model was loaded before the dump began.
     let early = ["init", load, "initdump", "reg", other, run, run_other, "unreg", "files"];
     delivered(steps(&early), &tokens(2, 1));
-    // Ended with the dump, though the model stays.
+    // This one ends with the dump, although the model stays loaded.
     let late = ["init", "initdump", "reg", load, run, "finalizedump", run, "unreg", "files"];
     delivered(steps(&late), &digits(1, 1));
-    // What was loaded before a configuration keeps what it had.
+    // A model that was loaded before a configuration keeps its previous one.
     let between = ["init", "initdump", "reg", load, "setdump=none.json", other, run, run_other, "unreg", "files"];
     let none = r#"{"dump_path": "dump", "dump_list": []}"#;
     delivered(steps(&between).dumps("none.json", none), &digits(1, 1));
-    // Without a callback and without a path, nothing is left.
+    // Without a callback and without a path, nothing is dumped.
     Scene::new(&["init", "initdump", load, run, "path=4", "finalizedump", "finalize"].join(" ")).play(|played| {
         assert_eq!(played.stdout, "path 4: NULL\n");
         let files = played.files("");
@@ -261,7 +261,7 @@ fn a_run_that_fails_is_told_and_the_next_one_is_dumped() {
         assert!(lines[0].starts_with("run: 507011 E13025: "), "{}", lines[0]);
         assert!(lines[1].starts_with("finalize: 0 EE1001: the dump is not complete: run 1 failed: "), "{}", lines[1]);
         assert_eq!(lines[2], format!("{} files, 0 incomplete, 0 chunks lost", played.streams.len()));
-        // It failed in the first operator, and nothing was dumped of it.
+        // The run failed in the first operator, and nothing was dumped.
         played.content().is(&tokens(1, 2));
     });
 }

@@ -11,14 +11,14 @@ use opscope::model::{Fidelity, RunId};
 use opscope::tensor::{DType, Tensor, npy};
 use opscope_c_programs::models;
 
-/// A file, as a callback got it or as it is on the disk.
+/// A file, as a callback received it or as it is on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream {
     pub name: String,
     pub bytes: Vec<u8>,
 }
 
-/// Which tensor: the model's number, the index of the dump, the operator, its input or output, the slot.
+/// What identifies a tensor: the model's number, the index of the dump, the operator, its input or output, the slot.
 pub type Place = (u32, usize, String, Io, usize);
 
 /// A tensor's type, shape and bytes.
@@ -96,7 +96,7 @@ impl Content {
         }
     }
 
-    /// The tensors that the library's own dumper takes of runs of a model, which stands for a model with this number.
+    /// Returns the tensors that the library's own dumper captures in runs of a model. The model gets this number.
     pub fn expected(model: &str, model_id: u32, runs: &[&[&str]], selection: Selection) -> Self {
         let session = Session::load(&models().join(model), Fidelity::Exact, NonZeroUsize::MIN).expect("a model");
         let (sink, kept) = KeepSink::new(u64::MAX, std::env::temp_dir());
@@ -117,7 +117,7 @@ impl Content {
             let operator = place.operator.clone().expect("an operator");
             let read = tensor.read().expect("a tensor");
             let value = (read.dtype(), read.shape().to_vec(), read.bytes().to_vec());
-            // What is the same in every run is in the files of each.
+            // Tensors that are the same in every run are in the files of each run.
             for run in place.run.map_or_else(|| dumped.clone(), |run| vec![run]) {
                 let (io, slot) = (place.io.expect("a side"), place.slot.expect("a slot"));
                 let place = (model_id, run as usize, operator.clone(), io, slot);
@@ -133,7 +133,7 @@ impl Content {
         Self::expected(model, model_id, runs, Selection { io: IoSelection::Outputs, ..Selection::default() })
     }
 
-    /// Both together.
+    /// Returns the tensors of both.
     pub fn and(mut self, other: Self) -> Self {
         for (place, value) in other.0 {
             assert!(self.0.insert(place, value).is_none());
