@@ -1,5 +1,6 @@
-// libcuda.so.1 for debuggers that look for their functions there. It lies in a directory of its own, which only those who ask for it have in
-// their path: programs that compute need NVIDIA's. It opens libcudadebugger.so.1, as NVIDIA's does, when the table is asked for.
+// libcuda.so.1 for debuggers that look for their functions there. It lies in a directory of its own, which only those
+// who ask for it have in their path: programs that compute need NVIDIA's. It opens libcudadebugger.so.1, as NVIDIA's
+// does, when the table is asked for.
 #include <dlfcn.h>
 #include <stddef.h>
 

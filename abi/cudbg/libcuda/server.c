@@ -1,5 +1,6 @@
-// The process that serves cuda-gdb's pipes: libcudadebugger.so.1 does. libcuda.so.1 starts it, with the numbers that the debugger has
-// written: its process, the revision that it was made for, its session, whether it attached, a descriptor, and capabilities.
+// The process that serves cuda-gdb's pipes: libcudadebugger.so.1 does. libcuda.so.1 starts it, with the numbers that
+// the debugger has written: its process, the revision that it was made for, its session, whether it attached, a
+// descriptor, and capabilities.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
-// The process that cuda-gdb traces. A debugger stops a traced process as a whole, and a stopped one can answer nothing: neither where its
-// runs are, nor what their tensors hold. So a program that is to be debugged runs in a child, which is not traced. The process that was
-// started stays as its stand-in: it waits for the child, forwards signals to it, and ends as it ends.
+// The process that cuda-gdb traces. A debugger stops a traced process as a whole, and a stopped one can answer nothing:
+// neither where its runs are, nor what their tensors hold. So a program that is to be debugged runs in a child, which
+// is not traced. The process that was started stays as its stand-in: it waits for the child, forwards signals to it,
+// and ends as it ends.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -83,7 +84,8 @@ static void become_server(const char* path, pid_t traced, int is_attached, int r
     fprintf(stderr, "libcuda: %s cannot be started: %s\n", path, strerror(errno));
 }
 
-// Starts a server. It is a grandchild, so that no debugger that follows a fork traces it, and the stand-in need not wait for it.
+// Starts a server. It is a grandchild, so that no debugger that follows a fork traces it, and the stand-in need not
+// wait for it.
 static int start_server(int is_attached)
 {
     char path[PATH_MAX];

@@ -1,5 +1,5 @@
-//! The header is what a debugger is compiled against: C and C++ take it without a warning, with the layouts that the
-//! interface has, and it names results.
+//! The header that debuggers are compiled against. C and C++ compile it without a warning, its structs have the layouts
+//! of the interface, and it names results.
 
 use opscope_c_programs::{Language, Library, Program, source, succeeds};
 

@@ -1,6 +1,7 @@
 // The other process of the benchmark.
-// usage: client echo SOCKET: answers messages. client debug: debugs OPSCOPE_DEBUG_TARGET, and prints for each kernel when its callback was called
-// and when it called acknowledgeSyncEvents, in nanoseconds of the monotonic clock.
+// usage: client echo SOCKET: answers messages.
+// client debug: debugs OPSCOPE_DEBUG_TARGET, and prints for each kernel when its callback was called and when it called
+// acknowledgeSyncEvents, in nanoseconds of the monotonic clock.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

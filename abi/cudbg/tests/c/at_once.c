@@ -1,4 +1,5 @@
-// A client that takes its events inside of the callback, which is called before initialize has returned, too: there is a session by then.
+// A client that takes its events inside of the callback, which is called before initialize has returned, too: there is
+// a session by then.
 #include "check.h"
 
 static int was_called;

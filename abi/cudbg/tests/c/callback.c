@@ -1,5 +1,6 @@
-// What may be called from inside of the callback: nothing before 13.0, and since then what takes and acknowledges events. The callback
-// is always called on one thread, and a call of another thread meanwhile is no call from inside of it.
+// What may be called from inside of the callback: nothing before 13.0, and since then what takes and acknowledges
+// events. The callback is always called on one thread, and a call of another thread meanwhile is no call from inside of
+// it.
 // usage: callback FLAVOUR REVISION
 #include "check.h"
 

@@ -1,6 +1,7 @@
-// The seed's event loop in each generation: events are taken until there is none, and acknowledged. The structure of each call lies
-// between bytes that must stay as they are.
-// usage: events GENERATION KERNELS: ends when the context is destroyed, or after so many kernels if the generation has no such event
+// The seed's event loop in each generation: events are taken until there is none, and acknowledged. The structure of
+// each call lies between bytes that must stay as they are.
+// usage: events GENERATION KERNELS: ends when the context is destroyed, or after this many kernels if the generation
+// has no such event
 #include "check.h"
 
 #define GUARD 64

@@ -1,4 +1,5 @@
-// A run that fails is stopped as by an exception; an engine that panics is an internal error; and so is a program that is gone.
+// A run that fails is stopped as by an exception; an engine that panics is an internal error; and so is a program that
+// is gone.
 // usage: exception failure|infinity|panic|gone
 #include "image.h"
 

@@ -1,5 +1,5 @@
-// A client that is linked with the library, or opens it under the name that it is given. It gets the first kernels of a model by the
-// seed's loop, asks for a capability in the variable of the library, and goes.
+// A client that is linked with the library, or opens it under the name that it is given. It gets the first kernels of a
+// model by the seed's loop, asks for a capability in the variable of the library, and goes.
 // usage: kernels [NAME]
 #include "check.h"
 

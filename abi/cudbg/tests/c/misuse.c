@@ -1,5 +1,6 @@
 // Every misuse that has a code of its own, with the order in which several are noticed.
-// usage: misuse REVISION: since 13.0 (a revision above 156) some codes are others. Prints "attached", and waits for the end of its input.
+// usage: misuse REVISION: since 13.0 (a revision above 156) some codes are different. Prints "attached", and waits for
+// the end of its input.
 #include "check.h"
 
 typedef CUDBGResult (*slot)(void);

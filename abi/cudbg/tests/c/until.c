@@ -1,5 +1,5 @@
-// A client that runs to operators: from a breakpoint before the first one, past one that it does not stop at, and no further than the
-// next breakpoint. Then the run ends.
+// A client that runs to operators: from a breakpoint before the first one, past one that it does not stop at, and no
+// further than the next breakpoint. Then the run ends.
 #include "image.h"
 
 static struct image image;

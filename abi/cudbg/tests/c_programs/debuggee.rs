@@ -23,7 +23,7 @@ pub struct Debuggee {
 /// `x -> scale (Mul, by the weight w) -> a -> log (Log) -> b -> sum (Add, with a) -> y`: three kernels.
 pub struct Lines(FakePlan);
 
-/// Ends runs that go on until then, also when a test fails.
+/// Ends runs that continue until then, even if a test fails.
 pub struct Done<'a>(pub &'a AtomicBool);
 
 /// The input of runs.
@@ -64,7 +64,7 @@ impl Lines {
         Self::of_kernels(&[&["scale"], &["log"], &["sum"]])
     }
 
-    /// The same in two kernels: the second executes `log` and `sum`.
+    /// Creates the same with two kernels. The second one executes `log` and `sum`.
     pub fn fused() -> Self {
         Self::of_kernels(&[&["scale"], &["log", "sum"]])
     }

@@ -1,4 +1,4 @@
-//! The numbers of dispatches, where runs are stopped in them, and what a client is not told.
+//! The numbers of dispatches, where runs are stopped in them, and which events a client does not receive.
 
 use opscope_c_programs::Language;
 use opscope_model::Fidelity;

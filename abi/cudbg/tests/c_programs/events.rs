@@ -38,7 +38,7 @@ fn of_generation(generation: &str) -> String {
     c
 }
 
-/// Takes the lines of finished kernels out. Each comes behind the one that says that the kernel is ready.
+/// Removes the lines of finished kernels. Each comes after the line that says that the kernel is ready.
 fn without_finished(printed: &str) -> (String, Vec<&str>) {
     let (finished, others): (Vec<&str>, Vec<&str>) =
         printed.lines().partition(|line| line.starts_with("KERNEL_FINISHED"));

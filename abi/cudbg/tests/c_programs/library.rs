@@ -22,7 +22,7 @@ fn the_library_exports_the_symbols_of_the_interface_and_no_others() {
     let exported: BTreeSet<String> = listed.lines().map(symbol).collect();
     let expected: BTreeSet<String> = SYMBOLS.lines().map(ToOwned::to_owned).collect();
     assert_eq!(exported, expected);
-    // A debugger sets breakpoints on functions that do nothing, so that each has a place of its own.
+    // A debugger sets breakpoints on functions that do nothing, so each has its own address.
     let empty = listed.lines().filter(|line| line.contains("Report") && line.contains(" T ")).map(|line| &line[..16]);
     assert_eq!(empty.collect::<BTreeSet<_>>().len(), 3, "{listed}");
 }
@@ -56,7 +56,7 @@ fn a_libcuda_in_a_directory_of_its_own_has_what_debuggers_look_for_in_a_program(
     let file = Library::Cudbg.files().join("opscope/cudbg/libcuda.so.1");
     let listed = opscope_c_programs::output_of(Command::new("nm").args(["-D", "--defined-only"]).arg(&file));
     let names: BTreeSet<&str> = listed.lines().map(|line| line.split(' ').next_back().expect("a name")).collect();
-    // All that the library has for debuggees, and what a driver is called for.
+    // These are all symbols that the library has for debuggees, and the functions that are called in a driver.
     let is_for_engines =
         |name: &&str| !name.starts_with("GetCUDA") && !["InitializeInjection", "cudbgMain"].contains(name);
     let of_library = SYMBOLS.lines().filter_map(|line| line.split(' ').next_back()).filter(is_for_engines);
@@ -65,6 +65,6 @@ fn a_libcuda_in_a_directory_of_its_own_has_what_debuggers_look_for_in_a_program(
     for part in ["soname: [libcuda.so.1]", "[$ORIGIN/../..]"] {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
-    // It is loaded into programs, and the library only where it is asked for.
+    // It is loaded into programs. The library is loaded only if a program asks for it.
     assert!(!text.contains("libcudadebugger"), "{text}");
 }

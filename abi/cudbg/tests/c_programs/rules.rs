@@ -1,4 +1,4 @@
-//! What clients may do, and what they are answered where they may not.
+//! Which calls clients may make, and which results the other calls return.
 
 use std::thread;
 
@@ -147,7 +147,7 @@ fn a_client_that_is_killed_while_it_holds_an_event_lets_the_program_go() {
         assert_eq!(run.join().expect("the run ends"), Lines::expected());
     });
     assert!(debuggee.log().contains(NAMED), "{}", debuggee.log());
-    // The next client finds everything as the first one did.
+    // The next client finds the same state as the first one.
     let lease = ("OPSCOPE_DEBUG_LEASE", "0.1");
     let mut next = start("forgetful.c", Language::C11, &["193"], &[debuggee.target(), lease]);
     next.until("attached");
@@ -178,7 +178,7 @@ fn a_program_that_is_debugged_already_refuses_another_client_until_the_first_one
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
     first.end();
-    // The model is there already, so this client is surprised; but it is attached.
+    // The model is already loaded, which this client does not expect; but it is attached.
     assert!(attach().error_line().contains("CTX_CREATE, not ATTACH_COMPLETE"));
 }
 

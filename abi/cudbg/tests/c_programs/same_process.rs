@@ -15,11 +15,11 @@ use super::debuggee::{Lines, run_on};
 #[test]
 fn a_client_without_a_target_debugs_its_own_process() {
     let loaded = client("kernels.c").option("-Dmain=debug_myself").load(Language::C11);
-    // SAFETY: this is how the file declares its `main`.
+    // SAFETY: this is the signature of `main` in the file.
     let debug_myself: extern "C" fn(c_int, *const *const c_char) -> c_int = unsafe { loaded.function(c"debug_myself") };
 
     let debugger = Debugger::new().expect("a debugger");
-    // Where clients look for the process.
+    // Clients look for the process in this variable.
     let _server = debugger.serve(ServerOptions::default()).expect("a server");
     let lines = Lines::new();
     let _loaded = debugger.load(&lines.plan().graph, Fidelity::Exact);

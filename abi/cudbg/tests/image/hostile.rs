@@ -77,7 +77,7 @@ fn names_that_a_file_may_have_are_names_that_debuggers_can_parse_and_no_two_are_
         assert!(name.len() < 600 && seen.insert(name.to_owned()), "{name:?}");
     }
     assert_eq!(seen.len(), 2 * names.len());
-    // Those of the file are beside them, as they are.
+    // The names from the file are beside them, unchanged.
     let raw = file.section_by_name(".opscope.operators").expect("the section").data().expect("its bytes");
     let mut rest = raw;
     for name in names {
@@ -87,7 +87,7 @@ fn names_that_a_file_may_have_are_names_that_debuggers_can_parse_and_no_two_are_
         rest = after;
     }
     assert!(rest.is_empty());
-    // No name begins a line of the listing, and none hides in one.
+    // No name breaks a line of the listing, and none contains control characters.
     assert_eq!(image.listing.text.lines().count(), names.len());
     assert!(image.listing.text.chars().all(|sign| sign == '\n' || !sign.is_control() && sign != '\u{202e}'));
     let lines = Lines::read(&image.relocated);

@@ -1,4 +1,4 @@
-//! The image of a model, read back as debuggers do: symbols, addresses and lines.
+//! The image of a model, read as debuggers read it: symbols, addresses and lines.
 
 mod hostile;
 mod support;
@@ -61,7 +61,7 @@ fn every_value_is_a_variable_at_its_address() {
         assert_eq!(symbol.name(), Ok(value.name.as_str()));
         assert_eq!(Some(symbol.address()), addresses.tensor(graph.model, index as u32));
     }
-    // A file says how large its weights are; how large a batch is, a run says.
+    // The sizes of weights are known from the file. The size of a batch is known only in a run.
     let size = |name: &str| variables.iter().find(|symbol| symbol.name() == Ok(name)).expect("the value").size();
     assert_eq!((size("conv1.weight"), size("/conv1/Conv_output_0")), (8 * 9 * 4, 0));
 }
@@ -76,7 +76,7 @@ fn addresses_lead_to_the_operators_lines_and_lines_to_the_operators_first_addres
     for (index, operator) in graph.operators.iter().enumerate() {
         let before = addresses::operator(graph.model, index as u32, Moment::Before);
         let after = addresses::operator(graph.model, index as u32, Moment::After);
-        // Twice at the beginning: a debugger that skips a prologue stays there.
+        // The line is there twice at the beginning, so that a debugger that skips a prologue stays in it.
         assert_eq!(lines.rows_of(index as u64 + 1), [before, before, after]);
         let line = listed[index];
         assert!(line.starts_with(&format!("#{index} {} {}: ", operator.op_type, operator.name)), "{line}");
@@ -108,7 +108,8 @@ fn the_other_image_has_relocations_that_lead_to_the_same_addresses_and_the_same_
         assert_eq!(symbol.address(), 0, "a distance in its section");
     }
     assert!(relocated.sections().all(|section| section.relocations().next().is_none()));
-    // Done as a debugger does it (the symbol's address and the addend), the relocations make one of the other.
+    // If they are applied as a debugger applies them (the symbol's address plus the addend), the relocations turn one
+    // image into the other.
     for name in [".debug_info", ".debug_line", ".debug_ranges"] {
         let section = other.section_by_name(name).expect("the section");
         let mut bytes = section.data().expect("its bytes").to_vec();

@@ -1,4 +1,4 @@
-//! Images of real models, and what is read from them.
+//! Images of real models, and functions that read them.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub fn image(graph: &Graph) -> Made {
     Made { image, _directory: directory }
 }
 
-/// Returns the addresses of a model that is alone.
+/// Returns the addresses of a model that is the only one.
 pub fn addresses_of(graph: &Graph) -> Addresses {
     let mut addresses = Addresses::default();
     addresses.add(graph.model, graph.operators.len() as u32, graph.values.len() as u32);

@@ -1,4 +1,4 @@
-//! What others read in an image, where they are installed.
+//! What other programs read in an image, if they are installed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use opscope_model::testing::skipped;
 
 use crate::support::{Made, image_of};
 
-/// Runs a program. Where it is not installed, this part of the test is skipped.
+/// Runs a program. If it is not installed, this part of the test is skipped.
 fn run(command: &mut Command) -> Option<Output> {
     match command.env("LC_ALL", "C").output() {
         Ok(output) => Some(output),
@@ -23,7 +23,7 @@ fn run(command: &mut Command) -> Option<Output> {
     }
 }
 
-/// Writes the images of a model into files, which are there as long as the image is. Returns the relocated one first.
+/// Writes the images of a model into files, which exist as long as the image. Returns the relocated one first.
 fn files(model: &str) -> (Graph, Made, [PathBuf; 2]) {
     let (graph, image) = image_of(model);
     let path = |name: &str| image.listing.directory.join(name);

@@ -112,12 +112,12 @@ impl Drop for Idle {
 }
 
 impl Session {
-    /// Makes a session's directory, as this process.
+    /// Creates a session's directory, as this process.
     pub fn new() -> Self {
         Self::of(std::process::id())
     }
 
-    /// Makes a session's directory, as another process.
+    /// Creates a session's directory, as another process.
     pub fn of(debugger: u32) -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -167,7 +167,7 @@ impl Session {
         let _ = self.requests.as_mut().expect("an open pipe").write_all(bytes);
     }
 
-    /// Closes the pipe to the server, as a debugger does that ends.
+    /// Closes the pipe to the server, like a debugger that ends.
     pub fn hang_up(&mut self) {
         self.requests = None;
     }
@@ -266,7 +266,7 @@ fn opened(path: &Path, options: &mut OpenOptions) -> File {
     options.custom_flags(OFlags::NONBLOCK.bits() as i32).open(path).expect("a pipe")
 }
 
-/// Reads so many bytes. Returns `None` at the end of the pipe.
+/// Reads this many bytes. Returns `None` at the end of the pipe.
 fn read_exactly(from: &mut File, count: usize) -> Option<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut bytes = vec![0; count];

@@ -1,4 +1,4 @@
-//! Whatever comes over the pipes is answered, or ends the server; and it never stays when nobody needs it.
+//! Anything that comes over the pipes is answered, or ends the server. The server never stays when nobody needs it.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -45,7 +45,7 @@ fn every_command_with_any_arguments_is_answered_or_ends_the_server() {
         let server = session.serve(&debuggee, &program, false);
         initialize(&mut session);
         while let Some((number, arguments)) = left.pop() {
-            // Those that end a session do so by right.
+            // The commands that end a session may end the server.
             let is_last = [command::FINALIZE, command::REQUEST_CLEANUP_ON_DETACH].contains(&number);
             match session.try_ask(number, &arguments) {
                 Some((result, _)) => {
@@ -100,7 +100,8 @@ fn a_debugger_that_is_gone_in_the_middle_of_anything_lets_the_program_go_on() {
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
     let program = Idle::new();
-    // It closes the pipe: before it has written anything, in the middle of a message, or while it holds a run.
+    // The debugger closes the pipe before it has written anything, in the middle of a message, or while a run is
+    // stopped.
     for written in [Vec::new(), message(command::INITIALIZE, &[])[..11].to_vec()] {
         let mut session = Session::new();
         let server = session.serve(&debuggee, &program, false);
@@ -146,7 +147,7 @@ fn a_program_that_is_gone_ends_the_server_after_a_while_in_which_the_debugger_ma
     let server = session.serve(&debuggee, &program, false);
     initialize(&mut session);
     program.end();
-    // A debugger that finds nobody at the other end of a pipe is killed by a signal.
+    // A debugger that writes into a pipe without a reader is killed by a signal.
     session.ask(command::GET_NUM_LANES, &numbers(&[0]));
     assert_eq!(ends(server), "");
 }

@@ -1,4 +1,5 @@
-//! The server for cuda-gdb's pipes, against a test that writes what cuda-gdb writes; and the process that it traces.
+//! The server for cuda-gdb's pipes, tested by a client that writes what cuda-gdb writes, and the process that cuda-gdb
+//! traces.
 
 mod client;
 mod hostile;
@@ -31,7 +32,7 @@ fn initialize(session: &mut Session) {
     assert_eq!(version, numbers(&[13, 4, 193]));
 }
 
-/// Returns where a value of the image is: its symbol's.
+/// Returns the address of a value in the image, which is that of its symbol.
 fn symbol(image: &[u8], wanted: &str) -> u64 {
     let half = |at: usize| u16::from_le_bytes([image[at], image[at + 1]]) as usize;
     let word = |at: usize| u32::from_le_bytes(image[at..at + 4].try_into().expect("four bytes")) as usize;
@@ -50,7 +51,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().expect("four bytes"))).collect()
 }
 
-/// Takes the events of what was there, and returns the image.
+/// Takes the events for the existing model, and returns its image.
 fn take_model(session: &mut Session, program: &Idle, end: &[u32]) -> Vec<u8> {
     let events = session.events();
     let kinds: Vec<u32> = events.iter().map(|(kind, _)| *kind).collect();
@@ -95,7 +96,7 @@ fn a_session_over_the_pipes_stops_looks_changes_steps_and_detaches() {
     session.ask(command::ACKNOWLEDGE_SYNC_EVENTS, &[]);
 
     let server = thread::scope(|scope| {
-        // When a check fails, it ends before the run is waited for.
+        // If a check fails, the server ends before the test waits for the run.
         let server = server;
         let run = scope.spawn(|| lines.run(&debuggee, 1).expect("the run succeeds"));
         wait_for_stop(&mut session, &program);
@@ -145,7 +146,7 @@ fn a_session_over_the_pipes_stops_looks_changes_steps_and_detaches() {
     while !session.events().iter().any(|(kind, _)| *kind == DETACH_COMPLETE) {
         session.notice();
     }
-    // What cuda-gdb still does before the end, with the traced process stopped again at once.
+    // This is what cuda-gdb still does before the end. The traced process is stopped again immediately.
     program.stop();
     session.ask(command::RESUME_DEVICE, &numbers(&[0]));
     session.ask(command::SUSPEND_DEVICE, &numbers(&[0]));
@@ -178,7 +179,7 @@ fn a_device_is_resumed_when_the_traced_process_is_and_not_while_a_function_is_ca
         let server = server;
         let run = scope.spawn(|| lines.run(&debuggee, 1).expect("the run succeeds"));
         wait_for_stop(&mut session, &program);
-        // The process stays stopped, as it does for all that a debugger can tell until it continues it.
+        // The process stays stopped until the debugger continues it.
         program.stop();
         session.ask(command::RESUME_DEVICE, &numbers(&[0]));
         session.ask(command::SUSPEND_DEVICE, &numbers(&[0]));
@@ -227,7 +228,7 @@ fn a_program_that_runs_without_a_pause_is_seen_in_a_run_whenever_it_is_suspended
             seen += long(&session.ask(command::READ_VALID_WARPS, &numbers(&[0, 0])), 0);
             session.ask(command::RESUME_DEVICE, &numbers(&[0]));
         }
-        // Between two runs there is none for a moment.
+        // For a moment, no run is in progress between two runs.
         assert!(seen >= 18, "{seen} of 20");
         server
     });
@@ -246,7 +247,7 @@ fn a_debugger_that_attaches_is_told_when_it_has_all_that_was_there() {
     take_model(&mut session, &program, &[ATTACH_COMPLETE]);
     session.ask(command::FINALIZE, &[]);
     assert!(server.end().status.success());
-    // The next one finds the same.
+    // The next debugger finds the same state.
     let mut next = Session::new();
     let server = next.serve(&debuggee, &program, true);
     initialize(&mut next);
@@ -260,7 +261,7 @@ fn a_program_that_starts_later_is_waited_for_and_one_that_ends_without_a_debug_s
     let (session, program) = (Session::new(), Idle::new());
     let directory = tempfile::TempDir::new().expect("a directory");
     let mut server = session.server(program.pid(), directory.path().join("none").to_str().expect("UTF-8"), false);
-    // Nothing is there that a debugger could take for a server, and would wait for.
+    // A debugger finds nothing that it could mistake for a server and wait for.
     assert!(server.is_running() && !session.place().join("pipe.1000.999").exists());
     program.end();
     let ended = server.end();

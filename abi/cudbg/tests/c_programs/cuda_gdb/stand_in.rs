@@ -1,4 +1,5 @@
-//! The process that cuda-gdb traces: it waits for the program, which runs in a child, and is like it to everybody else.
+//! The process that cuda-gdb traces. It waits for the program, which runs in a child, and behaves like it for all other
+//! processes.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -9,7 +10,7 @@ use opscope_c_programs::Library;
 /// Starts a shell with a script as a program with a stand-in.
 fn start(script: &str) -> Child {
     let mut command = Command::new("timeout");
-    // Only the program has a stand-in, and not what watches its time.
+    // Only the program has a stand-in, and not the process that limits its time.
     let driver = Library::Cudbg.files().join("opscope/cudbg/libcuda.so.1");
     command.args(["-s", "KILL", "120", "env", &format!("LD_PRELOAD={}", driver.display()), "OPSCOPE_CUDA_GDB=1"]);
     command.args(["/bin/sh", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -33,7 +34,7 @@ fn the_stand_in_ends_as_the_program_ends_and_passes_what_it_reads_and_prints() {
     let ended = shell.wait_with_output().expect("it ends");
     assert_eq!((ended.status.code(), &*ended.stdout), (Some(7), &b"something and nothing\n"[..]));
     let ended = start("kill -USR1 $$").wait_with_output().expect("it ends");
-    // What watches the time reports a signal as a shell does.
+    // The process that limits the time reports a signal like a shell.
     assert!(ended.status.code() == Some(128 + 10) || ended.status.signal() == Some(10), "{ended:?}");
 }
 
