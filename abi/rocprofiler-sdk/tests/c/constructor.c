@@ -1,6 +1,7 @@
 /*
- * A library that is recorded while it is loaded: the loader's lock is held while the tool is loaded and initialized, and while
- * its buffer is full. With LIBRARY it is that library, with TOOL the tool, else a program that opens the library.
+ * A library that is recorded while it is loaded: the loader's lock is held while the tool is loaded and initialized,
+ * and while its buffer is full. With LIBRARY it is that library, with TOOL the tool, else a program that opens the
+ * library.
  */
 #include "sdk.h"
 

@@ -1,6 +1,6 @@
 /*
- * A DISCARD buffer tells of every record that it dropped. What was dropped after its last records were delivered comes with a
- * callback that has no records: at a flush, when the buffer is destroyed, and when the tool is finalized.
+ * A DISCARD buffer tells of every record that it dropped. What was dropped after its last records were delivered comes
+ * with a callback that has no records: at a flush, when the buffer is destroyed, and when the tool is finalized.
  */
 static void make_buffers(void);
 static void finish(void);

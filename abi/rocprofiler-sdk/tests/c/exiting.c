@@ -1,4 +1,5 @@
-/* A program that ends while its threads are traced and contexts are switched: it ends, and the tool is finalized once. */
+/* A program that ends while its threads are traced and contexts are switched: it ends, and the tool is finalized
+ * once. */
 static void make_services(void);
 static void finish(void);
 #define TOOL_INITIALIZE make_services

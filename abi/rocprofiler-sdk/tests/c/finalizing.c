@@ -1,7 +1,8 @@
 /*
- * Two tools, and the end of the first. The argument says where that is finalized: in the callback for the beginning of a call
- * ("enter", and "another context" of it that wants the same call), in a "request" for an external correlation id, in the
- * callback of a buffer that got a "large batch" or "small batches", or while other "threads" or the process's "exit" wait.
+ * Two tools, and the end of the first. The argument says where that is finalized: in the callback for the beginning of
+ * a call ("enter", and "another context" of it that wants the same call), in a "request" for an external correlation
+ * id, in the callback of a buffer that got a "large batch" or "small batches", or while other "threads" or the
+ * process's "exit" wait.
  */
 #include "sdk.h"
 

@@ -1,6 +1,6 @@
 /*
- * The functions that are called around the creation of threads use what they are called for: they create threads, register more
- * such functions, create, fill and flush buffers, call ROCTx, and fork. Nothing hangs.
+ * The functions that are called around the creation of threads use what they are called for: they create threads,
+ * register more such functions, create, fill and flush buffers, call ROCTx, and fork. Nothing hangs.
  */
 static void make_threads(void);
 static void finish(void);
@@ -90,7 +90,8 @@ static void make_threads(void)
     process = getpid();
     OK(rocprofiler_at_internal_thread_create(before, after, 0, NULL));
     OK(rocprofiler_create_callback_thread(&outer));
-    /* The first function was not called for the threads that it created itself, and the second one was for all later ones. */
+    /* The first function was not called for the threads that it created itself, and the second one was for all later
+     * ones. */
     CHECK(outer.handle == 2 && befores == 1 && afters == 1 && nested == 2);
     traced = new_buffer(context, 4096, 4096, ROCPROFILER_BUFFER_POLICY_LOSSLESS, take, NULL);
     OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, NULL, 0, traced));

@@ -1,7 +1,7 @@
 /*
- * Callbacks that use what they are called for: a buffer's callback makes more records for the same buffer than it has room
- * for, a tracing callback flushes, and both switch contexts. Nothing hangs, and every record is delivered or counted as
- * dropped.
+ * Callbacks that use what they are called for: a buffer's callback makes more records for the same buffer than it has
+ * room for, a tracing callback flushes, and both switch contexts. Nothing hangs, and every record is delivered or
+ * counted as dropped.
  */
 static void make_services(void);
 static void finish(void);

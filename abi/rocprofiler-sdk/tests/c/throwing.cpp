@@ -1,5 +1,5 @@
-// A tool whose initialization throws after it has made and started everything: none of its functions is called afterwards, its
-// finalization least of all. What is its own stays usable.
+// A tool whose initialization throws after it has made and started everything: none of its functions is called
+// afterwards, its finalization least of all. What is its own stays usable.
 static void make_services();
 static void finish();
 #define TOOL_INITIALIZE make_services

@@ -1,6 +1,7 @@
 /*
- * A tool that says when it is called. As a library its name is NAME. MODE: "quiet" wants nothing, "ends" finalizes itself
- * at its first callback, "uses" calls ROCTx while it is initialized, "thread" starts a thread that does, and waits for it.
+ * A tool that says when it is called. As a library its name is NAME. MODE: "quiet" wants nothing, "ends" finalizes
+ * itself at its first callback, "uses" calls ROCTx while it is initialized, "thread" starts a thread that does, and
+ * waits for it.
  */
 #include "sdk.h"
 

@@ -57,7 +57,7 @@ fn every_header_is_compiled_alone() {
     for header in headers {
         let is_c = header.extension().is_some_and(|extension| extension == "h");
         for language in if is_c { Language::ALL.as_slice() } else { &[Language::Cxx17] } {
-            // A header that is the main file would be warned of for its guard.
+            // The compiler would warn about the guard of a header that is the main file.
             let mut compiler = language.compiler();
             compiler
                 .args([Library::RocprofilerSdk, Library::Roctx].iter().flat_map(|library| library.header_options()));

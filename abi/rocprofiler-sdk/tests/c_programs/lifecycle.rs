@@ -165,7 +165,7 @@ exit function
 fn a_process_may_end_in_the_middle_of_a_tools_initialization_or_finalization() {
     program("ends.c").argument("initialization").run_silently();
     program("ends.c").argument("fork").run_silently();
-    // With one wait for each buffer it would take longer than a test may.
+    // If there were one wait for each buffer, this would exceed the time limit of a test.
     program("ends.c").argument("hang").run_silently();
 }
 

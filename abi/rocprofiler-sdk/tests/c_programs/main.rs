@@ -15,7 +15,7 @@ mod producer;
 mod statuses;
 mod threads;
 
-/// What links a library or a program with the library of tools.
+/// The options that link a library or a program with the library of tools.
 const SDK: &str = "-lrocprofiler-sdk";
 
 /// A file of `tests/c` as a program, whose ROCTx functions are those of opscope's library.

@@ -1,8 +1,8 @@
-//! What every function answers, by phase and argument.
+//! The status that every function returns, by phase and argument.
 
 use super::program;
 
-/// The kinds of buffered and of callback tracing that nothing here makes records of.
+/// The kinds of buffered and of callback tracing that have no records here.
 const EMPTY: &str = "\
 librocprofiler-sdk (opscope): nothing here makes records of HIP_COMPILER_API, HIP_COMPILER_API_EXT, HIP_RUNTIME_API, \
 HIP_RUNTIME_API_EXT, HIP_STREAM, HSA_AMD_EXT_API, HSA_CORE_API, HSA_FINALIZE_EXT_API, HSA_IMAGE_EXT_API, \

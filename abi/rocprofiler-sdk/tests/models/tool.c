@@ -1,7 +1,8 @@
 /*
- * A tool that traces all that models do, by buffers and by callbacks, and writes a line for everything that it gets to the file
- * that the variable TOOL_LOG names. A line is a list of fields between tabs: first what it is, then key=value. Lines of
- * callbacks begin with "call_". It is compiled as C and as C++, as a shared library or with a program.
+ * A tool that traces everything that models do, with buffers and with callbacks, and writes a line for each record and
+ * each callback to the file that the variable TOOL_LOG names. A line is a list of fields, separated by tabs: first its
+ * kind, then key=value. Lines of callbacks begin with "call_". It is compiled as C and as C++, as a shared library or
+ * with a program.
  *
  * Macros that tests define:
  *   NAME          a name for its lines
