@@ -1,4 +1,5 @@
-/* A program with a tool inside, for the benchmark records: it calls ROCTx and plays a producer, and the tool counts what arrives. */
+/* A program with a tool inside, for the benchmark records: it calls ROCTx and plays a producer, and the tool counts
+ * what arrives. */
 #include <opscope_producer.h>
 #include <rocprofiler/v2/rocprofiler.h>
 #include <roctracer/roctx.h>

@@ -1,12 +1,14 @@
-/* Callbacks that put more into their own buffer than it holds. What only their return could make room for is kept: it comes
-   behind what they put in before it, without another event, before a later flush returns, and before the buffer ends. */
+/* Callbacks that put more into their own buffer than it holds. What only their return could make room for is kept:
+   it comes behind what they put in before it, without another event, before a later flush returns, and before the
+   buffer ends. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>
 
 #include <pthread.h>
 
-/* Records of 56 and of 88 bytes that make up 4096: all of the room is then in the callback, and none waits behind it. */
+/* Records of 56 and of 88 bytes that make up 4096: all of the room is then in the callback, and none waits behind
+ * it. */
 #define SHORT 70
 #define LONG 2
 #define FILLING (SHORT + LONG)

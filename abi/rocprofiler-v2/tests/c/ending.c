@@ -1,5 +1,5 @@
-/* Sessions with a callback for API calls that start and end while threads call: each callback gets its own session, and none is
-   running when its session has ended. */
+/* Sessions with a callback for API calls that start and end while threads call: each callback gets its own session,
+   and none is running when its session has ended. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>

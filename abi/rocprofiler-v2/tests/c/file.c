@@ -96,7 +96,8 @@ static traced_t open_buffer(const char *directory)
     return traced;
 }
 
-/* Words of a message that changed places: a sum of all words would be the same. What precedes and what follows the record comes. */
+/* Words of a message that changed places: a sum of all words would be the same. What precedes and what follows the
+ * record comes. */
 static void words_that_changed_places(const char *directory)
 {
     static char message[200];

@@ -141,7 +141,8 @@ static void run(action_t what, int extra)
     FAILS(rocprofiler_next_record(&record, &next, traced.session, traced.buffer), SESSION_NOT_FOUND);
 }
 
-/* A callback that emits more than the buffer holds: what only its own return could make room for follows behind its batch. */
+/* A callback that emits more than the buffer holds: what only its own return could make room for follows behind its
+ * batch. */
 static void overfill(void)
 {
     if (left-- > 0)

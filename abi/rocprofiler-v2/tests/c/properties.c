@@ -1,6 +1,7 @@
 /*
- * The properties of a buffer: an array of structures, each with a kind and a value. A session that rocprofiler_create_session makes
- * has no interval, and neither has one that rocprofiler_create_ready_session makes: only the property of a buffer sets it.
+ * The properties of a buffer: an array of structures, each with a kind and a value. A session that
+ * rocprofiler_create_session makes has no interval, and neither has one that rocprofiler_create_ready_session makes:
+ * only the property of a buffer sets it.
  */
 #include "tool.h"
 
@@ -45,7 +46,8 @@ static unsigned received(unsigned buffer)
     return now;
 }
 
-/* Records that wait in one session's buffer stay there while those of a buffer of another session come at its interval. */
+/* Records that wait in one session's buffer stay there while those of a buffer of another session come at its
+ * interval. */
 static void stays_while_others_come(traced_t quiet, traced_t restless)
 {
     memset(records, 0, sizeof records);

@@ -1,5 +1,6 @@
 /* Signal handlers that mark, while the thread that they interrupt marks and flushes: no mark waits for the call that
-   it interrupts, none of the program is lost, and none comes twice. With the argument "callback" the calls go to a function. */
+   it interrupts, none of the program is lost, and none comes twice. With the argument "callback" the calls go to a
+   function. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>

@@ -49,7 +49,7 @@ fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
             "{name}"
         );
     }
-    // That name is the link of the first version's library, which has another interface.
+    // The link with that name belongs to the first version's library, which has another interface.
     assert!(!Library::RocprofilerV2.files().join("librocprofiler64.so").exists());
 }
 
@@ -65,7 +65,7 @@ fn every_header_is_compiled_alone() {
     assert_eq!(headers.len(), 2, "{headers:?}");
     for header in headers {
         for language in Language::ALL {
-            // A header that is the main file would be warned of for its guard.
+            // The compiler would warn about the guard of a header that is the main file.
             let mut compiler = language.compiler();
             compiler.args([Library::RocprofilerV2, Library::Roctx].iter().flat_map(|library| library.header_options()));
             succeeds(compiler.args(["-D_GNU_SOURCE", "-fsyntax-only", "-include"]).arg(&header).arg("/dev/null"));
@@ -73,7 +73,7 @@ fn every_header_is_compiled_alone() {
     }
 }
 
-/// What links a tool with the library. One that is loaded must have it, whether it calls its functions or not.
+/// The options that link a tool with the library. A tool that is loaded must have it, even if it calls no function.
 const LINKED: &str = "-Wl,--no-as-needed,-lrocprofiler64v2";
 
 #[test]

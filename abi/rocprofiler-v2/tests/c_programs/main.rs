@@ -1,4 +1,4 @@
-//! Tools in C and C++, compiled against the headers, linked with the library, and run each in a process of its own.
+//! Tools in C and C++, compiled against the headers, linked with the library, and each run in its own process.
 
 use opscope_c_programs::{Library, Program};
 

@@ -9,7 +9,7 @@ fn in_path(source: &str) -> Program {
     without_runtime(source).with("LD_LIBRARY_PATH", found())
 }
 
-/// A program that loads the library from its own directory, where no ROCTx runtime lies.
+/// A program that loads the library from its own directory, which has no ROCTx runtime.
 fn alone(source: &str) -> Program {
     let library = Library::RocprofilerV2.files().join("librocprofiler64.so.2");
     without_runtime(source).copy_of(library).with("LD_LIBRARY_PATH", DIRECTORY)

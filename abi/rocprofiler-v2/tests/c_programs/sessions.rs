@@ -1,4 +1,4 @@
-//! The order of calls, and what each call answers.
+//! The order of calls, and the status that each call returns.
 
 use super::program;
 
