@@ -1,4 +1,4 @@
-//! The header is made from the crate, and is committed. It has every kind of records with all of its operations.
+//! The header is generated from the crate, and is committed. It has every kind of records with all of its operations.
 
 use std::fs;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn the_header_is_current() {
     assert!(committed == text, "{} is not current: run this test with UPDATE_HEADERS=1", header.display());
 }
 
-/// Returns what stands between two texts, the first of which must be there.
+/// Returns the text between two others. The first one must exist.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     let (_, behind) = text.split_once(start).unwrap_or_else(|| panic!("opscope.h has no `{start}`"));
     behind.split_once(end).map_or(behind, |(found, _)| found)
@@ -146,7 +146,7 @@ fn as_c(code: &str) -> String {
         }
         let line = line.replace("&opscope_", "*const opscope_").replace("Result<(), Failure>", "opscope_status_t");
         let mut line = line.replace("*const Text", "*const *const c_char");
-        // A type, and not a path that begins with its name.
+        // Only the type is replaced, and not a path that begins with its name.
         for (name, pointer) in [("Text", "*const c_char"), ("Bytes", "*const c_void"), ("UserData", "*mut c_void")] {
             for end in [",", ")"] {
                 line = line.replace(&format!(": {name}{end}"), &format!(": {pointer}{end}"));

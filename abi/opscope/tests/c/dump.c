@@ -1,5 +1,5 @@
-/* Dumps: every output by a callback, the same in a directory, selections, answers, reports. Arguments: the model, its input, an
- * empty directory. */
+/* Dumps: every output by a callback, the same in a directory, selections, answers, reports. Arguments: the model,
+ * its input, an empty directory. */
 #include "check.h"
 
 #include <math.h>

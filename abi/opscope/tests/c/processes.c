@@ -1,4 +1,5 @@
-/* Threads that share a session, a fork, and the library loaded and unloaded by dlopen. Arguments: the model, the library. */
+/* Threads that share a session, a fork, and the library loaded and unloaded by dlopen. Arguments: the model, the
+ * library. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -69,8 +70,8 @@ int main(int argc, char **argv)
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 
-    /* Forks while another thread makes calls. The child's buffer is empty, and works. Models run there, or it says that they
-     * cannot since the other thread was running one; it never hangs. */
+    /* Forks while another thread makes calls. The child's buffer is empty, and works. Models run there, or it says
+     * that they cannot since the other thread was running one; it never hangs. */
     uint64_t delivered = 0;
     const uint64_t payload[3] = {1, 2, 3};
     opscope_buffer_t buffer;

@@ -1,5 +1,5 @@
-/* Records of a real model's runs: every dispatch with its operator's name, runs, copies, allocations, calls. Arguments: the model,
- * its input. */
+/* Records of a real model's runs: every dispatch with its operator's name, runs, copies, allocations, calls.
+ * Arguments: the model, its input. */
 #include "check.h"
 
 struct seen {

@@ -14,8 +14,8 @@ enum { CATEGORY = 7, OF_PROGRAM = 1, OF_HANDLER = 2, ENOUGH = 3000 };
 static opscope_buffer_t buffer;
 static uint32_t name;
 
-/* How often handlers ran, and what they were answered. A handler of one signal does not interrupt itself, but another thread's may run
- * beside it. */
+/* How often handlers ran, and what they were answered. A handler of one signal does not interrupt itself, but
+ * another thread's may run beside it. */
 static uint64_t ran, taken, refused, wrong;
 
 static void add(uint64_t *number)

@@ -1,7 +1,7 @@
 /*
- * A program that is its own tool of rocprofiler-sdk: it is compiled with abi/rocprofiler-sdk/tests/models/tool.c. Arguments: what it
- * does, and the model. With the macro FORCED it passes the tool itself, else the library finds it. With IN_CALLBACKS the tool's
- * callbacks may run models, too.
+ * A program that is its own tool of rocprofiler-sdk: it is compiled with abi/rocprofiler-sdk/tests/models/tool.c.
+ * Arguments: what it does, and the model. With the macro FORCED it passes the tool itself, else the library finds it.
+ * With IN_CALLBACKS the tool's callbacks may run models, too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

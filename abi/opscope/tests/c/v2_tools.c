@@ -1,5 +1,5 @@
-/* A program that is its own tool of rocprofiler v2: it is compiled with abi/rocprofiler-v2/tests/models/tool.c. Arguments: "first" if
-   the tool comes before the model, or "late", and the model. */
+/* A program that is its own tool of rocprofiler v2: it is compiled with abi/rocprofiler-v2/tests/models/tool.c.
+   Arguments: "first" if the tool comes before the model, or "late", and the model. */
 #include "check.h"
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ mod tools;
 mod tour;
 mod v2_tools;
 
-/// What a tool writes, and what a consumer is told.
+/// The lines of a tool, and the lines of a consumer.
 const TOOL_LOG: &str = "tool.log";
 const CONSUMER_LOG: &str = "consumer.log";
 
@@ -23,10 +23,10 @@ fn program(source: &str) -> Program {
     program.inside(models()).with("OPSCOPE_LIB_DIR", DIRECTORY)
 }
 
-/// A file of `tests/c` that is linked with the library and with the tool in `tests/models` of another, as what does
-/// this. It and its consumer write into a directory.
+/// A file of `tests/c` that is linked with the library, and with the tool in `tests/models` of another library. It and
+/// its consumer write into a directory.
 ///
-/// Not `-rdynamic`: a tool in a program is found without it.
+/// It is not linked with `-rdynamic`, because a tool in a program is found without that.
 fn with_tool(source: &str, tools: Library, what: &str, directory: &Path) -> Program {
     let program = Program::of(Library::Opscope, source).and(tools.root().join("tests/models/tool.c")).uses(tools);
     let program = program.options(&["-lopscope", &tools.rpath()]);

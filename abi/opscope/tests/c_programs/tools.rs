@@ -1,5 +1,5 @@
-//! Programs that are linked with librocprofiler-sdk.so.1 and have a tool in them, over models that they run with
-//! libopscope. A consumer is told of the same runs.
+//! Programs that are linked with librocprofiler-sdk.so.1, contain a tool, and run models with libopscope. A consumer
+//! receives reports of the same runs.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use opscope_c_programs::{DIRECTORY, Language, Library, source};
 
 use super::{CONSUMER_LOG, TOOL_LOG, program, with_tool};
 
-/// What the tool of a program wrote, and what the consumer was told.
+/// What the tool of a program wrote, and what the consumer received.
 struct Ran {
     trace: Trace,
     told: Vec<Call>,
@@ -91,7 +91,7 @@ fn models_that_are_loaded_again_have_ids_of_their_own() {
     for Ran { trace, told, .. } in run(FORCED, "again") {
         trace.is_all_of(&told);
         assert_eq!(trace.code_objects_come_and_go(), 6);
-        // A model's objects go when it is unloaded, before the next one comes.
+        // The objects of a model are unloaded with it, before the next model is loaded.
         let phases: Vec<_> = trace.all("call_object").iter().map(|line| line.text("phase").to_owned()).collect();
         assert_eq!(phases, ["enter", "enter", "exit", "exit"].repeat(3));
         let objects: BTreeSet<u64> = trace.all("call_object").iter().map(|line| line.number("object")).collect();
@@ -154,7 +154,7 @@ fn marks_and_ranges_of_the_program_are_around_its_dispatches() {
 
 #[test]
 fn a_tool_that_is_bound_to_another_library_stays_with_it() {
-    // The vendor's library, in which nothing may be called.
+    // This stands for the vendor's library, in which nothing may be called.
     let vendor =
         "int rocprofiler_create_context(void *);\nint rocprofiler_create_context(void *id) { return id == 0; }\n";
     let code = r#"

@@ -1,4 +1,4 @@
-//! The tour in `docs/c-api.md`: its code is that of `tour.c`, and its output what that prints.
+//! The tour in `docs/c-api.md`. Its code is that of `tour.c`, and its output is what `tour.c` prints.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Programs that are linked with librocprofiler64.so.2 and have a tool in them, over models that they run with
-//! libopscope. A consumer is told of the same runs.
+//! Programs that are linked with librocprofiler64.so.2, contain a tool, and run models with libopscope. A consumer
+//! receives reports of the same runs.
 
 use opscope_c_programs::consumers::{Call, SDK, calls, consumer, of};
 use opscope_c_programs::v2_trace::is_all_of;
@@ -7,7 +7,7 @@ use opscope_c_programs::{Language, Library};
 
 use super::{CONSUMER_LOG, TOOL_LOG, with_tool};
 
-/// Compiles `v2_tools.c` with the tool, runs it, and returns what the tool wrote, and what the consumer was told.
+/// Compiles `v2_tools.c` with the tool, runs it, and returns what the tool wrote, and what the consumer received.
 fn run(language: Language, what: &str) -> (Vec<Call>, Vec<Call>) {
     let place = tempfile::tempdir().expect("a directory");
     consumer(&place.path().join("lib").join(SDK), &[]);
