@@ -1,7 +1,7 @@
 // Markers: a program names events and ranges for a profiler.
 //
-// Every function may be called in a signal handler once the process has made its first call of one. None waits for a call that the handler
-// interrupts. A handler ends the ranges that it begins.
+// Every function may be called in a signal handler once the process has made its first call of one. None waits for a
+// call that the handler interrupts. A handler ends the ranges that it begins.
 #ifndef ROCPROFILER_SDK_ROCTX_ROCTX_H
 #define ROCPROFILER_SDK_ROCTX_ROCTX_H
 

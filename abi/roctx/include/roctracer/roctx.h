@@ -1,7 +1,7 @@
 // Markers of the older library, libroctx64.so.4.
 //
-// Every function may be called in a signal handler once the process has made its first call of one. None waits for a call that the handler
-// interrupts. A handler ends the ranges that it begins.
+// Every function may be called in a signal handler once the process has made its first call of one. None waits for a
+// call that the handler interrupts. A handler ends the ranges that it begins.
 #ifndef ROCTRACER_ROCTX_H
 #define ROCTRACER_ROCTX_H
 

@@ -1,6 +1,6 @@
 /*
- * Stands for librocprofiler-sdk.so: checks what it gets, calls ROCTx functions while it is given the tables, and wraps every
- * entry. FAKE_STATUS is what it returns; with FAKE_NULL it stores NULL into every entry instead.
+ * Stands for librocprofiler-sdk.so: checks what it gets, calls ROCTx functions while it is given the tables, and wraps
+ * every entry. FAKE_STATUS is what it returns; with FAKE_NULL it stores NULL into every entry instead.
  */
 #include "check.h"
 

@@ -7,7 +7,7 @@ mod library;
 mod registration;
 mod slot;
 
-/// The libraries, as the linker is told of them.
+/// The libraries, as options of the linker.
 const SDK: &str = "-lrocprofiler-sdk-roctx";
 const OLDER: &str = "-lroctx64";
 

@@ -1,4 +1,4 @@
-//! How a profiler is found, and what it gets.
+//! How a profiler is found, and what it receives.
 
 use opscope_c_programs::{Library, Printed, Program};
 
@@ -92,7 +92,7 @@ fn a_profiler_that_is_loaded_comes_first() {
 fn a_profiler_is_found_where_a_variable_says() {
     let program = calls().beside("profiler.c", "other.so", &[]);
     prints(program.with("ROCPROFILER_REGISTER_LIBRARY", "{directory}/other.so"), WRAPPED);
-    // By the same name elsewhere, if it is not there.
+    // If it is not there, it is searched elsewhere under the same name.
     let program = with_profiler().with("ROCPROFILER_REGISTER_LIBRARY", "/nonexistent/librocprofiler-sdk.so");
     prints(program.with(FOUND.0, FOUND.1), WRAPPED);
 }
