@@ -1,4 +1,4 @@
-//! What `exported` and `in_table` make of a function.
+//! What `exported` and `in_table` generate from a function.
 
 #![deny(unsafe_code)]
 #![allow(missing_docs)]
@@ -90,7 +90,7 @@ mod first {
 mod second {
     use super::in_table;
 
-    /// Has a name of Rust only: C has one function of a name.
+    /// This name exists only in Rust, because C allows only one function with a name.
     #[in_table]
     pub fn border_test_entry(number: u32) -> u32 {
         number + 1
