@@ -1,6 +1,6 @@
 /*
- * opscope_producer.h: the border between a program that runs models, the producer, and libraries that receive reports of
- * what it does, its consumers.
+ * opscope_producer.h: the border between a producer, which is a program that runs models, and its consumers, which are
+ * libraries that receive reports of what it does.
  *
  * A consumer is a shared library that exports one function:
  *
@@ -13,12 +13,12 @@
  *         return OPSCOPE_ATTACHED;
  *     }
  *
- * The producer calls it once, and from then on the functions in the table. It finds libraries with known names beside
+ * The producer calls it once, and then calls the functions in the table. It finds libraries with known names beside
  * itself or in the directory OPSCOPE_LIB_DIR, and any library that the process has already loaded.
  *
- * Times are nanoseconds of CLOCK_BOOTTIME. Threads are ids as gettid() gives them. Strings are UTF-8, end with NUL, and are
- * never NULL. A consumer owns nothing that it receives. The memory behind a pointer lives until the call has returned, unless
- * its comment says that it lives longer.
+ * Times are nanoseconds of CLOCK_BOOTTIME. Threads are ids as gettid() returns them. Strings are UTF-8, end with NUL, and
+ * are never NULL. A consumer owns nothing that it receives. The memory behind a pointer lives until the call has
+ * returned, unless its comment says that it lives longer.
  *
  * Every struct begins with its size. Later versions append fields, and never change or remove one. A consumer that was
  * compiled with a newer header than the producer must check size before it reads a new field.

@@ -11,7 +11,7 @@ use opscope_producer::{
 };
 use opscope_sys::Mutex;
 
-/// One test at a time: consumers stay attached to the process.
+/// Only one test runs at a time, because consumers stay attached to the process.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn model(name: &str) -> std::sync::Arc<LoadedModel> {

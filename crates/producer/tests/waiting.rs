@@ -67,7 +67,7 @@ fn load(path: &Path) {
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
     let set_hook = symbol(library, c"set_hook");
     assert!(!set_hook.is_null());
-    // SAFETY: the function of this name takes these arguments.
+    // SAFETY: the function with this name has these arguments.
     unsafe {
         let set_hook: unsafe extern "C" fn(extern "C" fn(c_int)) = std::mem::transmute(set_hook);
         set_hook(wait_for_a_thread);
@@ -105,7 +105,7 @@ fn a_consumer_that_waits_for_a_thread_which_uses_the_producer_does_not_wait_for_
         drop(RunFeed::begin(plan, 1));
         sender.send(RUNS.load(Ordering::SeqCst)).expect("the test receives");
     });
-    // With a lock, neither would ever return.
+    // If the producer held a lock, neither would ever return.
     let limit = Duration::from_secs(100);
     assert_eq!(receiver.recv_timeout(limit), Ok(1), "the consumer is attached");
     assert_eq!(ATTACHED.load(Ordering::SeqCst), 0, "and not once more by the thread that it waits for");

@@ -1,6 +1,6 @@
 /*
- * A consumer that writes a line for every call to the file that the macro LOG or the variable CONSUMER_LOG names. A line is
- * a list of fields between tabs: first the function, then key=value.
+ * A consumer that writes a line for every call to the file that the macro LOG or the variable CONSUMER_LOG names. A
+ * line is a list of fields, separated by tabs: first the function, then key=value.
  *
  * Macros that tests define:
  *   STATUS      what opscope_attach_producer returns, before it touches the table
