@@ -1,4 +1,4 @@
-//! What a file selects of a model, and how often it samples, with values by hand.
+//! What a file selects of a model, and how often it samples. The expected values are written by hand.
 
 use std::path::Path;
 use std::time::Duration;
