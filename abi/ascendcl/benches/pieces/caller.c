@@ -1,4 +1,4 @@
-/* A program that loads a model, runs it, and counts what its dump callback gets, for the benchmark pieces. */
+/* A program that loads a model, runs it, and counts what its dump callback receives, for the benchmark `pieces`. */
 #include <acl/acl.h>
 #include <acl/opscope.h>
 

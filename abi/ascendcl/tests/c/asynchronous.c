@@ -1,5 +1,5 @@
-/* Classifies pictures of digits in a stream, with callbacks that count what is right, as the samples do.
- * asynchronous MODEL IMAGES LABELS */
+/* Classifies pictures of digits in a stream, with callbacks that count the correct results, like the vendor's
+ * samples. asynchronous MODEL IMAGES LABELS */
 #include "models.h"
 
 enum { DIGITS = 360, AT_ONCE = 24 };
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         picture->output = device(NULL, 10 * sizeof(float));
         picture->inputs = dataset_of(picture->input, DIGIT);
         picture->outputs = dataset_of(picture->output, 10 * sizeof(float));
-        /* What the memory holds counts when the run comes. */
+        /* A run uses the values that the memory has when the run begins. */
         OK(aclrtMemcpyAsync(picture->input, DIGIT, images + digit * 64, DIGIT, ACL_MEMCPY_HOST_TO_DEVICE, stream));
         OK(aclmdlExecuteAsync(model, picture->inputs, picture->outputs, stream));
         if (digit % AT_ONCE == AT_ONCE - 1)
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     OK(aclrtUnSubscribeReport((uint64_t)thread, stream));
     CHECK(pthread_join(thread, NULL) == 0);
 
-    /* Runs that are queued take place, also where the model is unloaded meanwhile. */
+    /* Queued runs are executed, even if the model is unloaded meanwhile. */
     for (int digit = 0; digit < DIGITS; digit++)
         OK(aclmdlExecuteAsync(model, pictures[digit].inputs, pictures[digit].outputs, stream));
     OK(aclmdlUnload(model));

@@ -120,7 +120,7 @@ int main(void)
     OK(aclrtUnSubscribeReport(id, a));
     IS(aclrtUnSubscribeReport(id, a), 107012);
 
-    /* This thread runs them itself. What it does not run is named by the stream. */
+    /* This thread runs the callbacks itself. The stream names those that it does not run. */
     OK(aclrtSubscribeReport(me, a));
     IS(aclrtProcessReport(10), 507012);
     calls = 0;
@@ -148,7 +148,7 @@ int main(void)
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(code == 107012);
 
-    /* A stream ends though no thread takes its callback. */
+    /* A stream ends although no thread runs its callback. */
     OK(aclrtLaunchCallback(note, NULL, ACL_CALLBACK_BLOCK, b));
     start = seconds();
     OK(aclrtDestroyStream(b));
@@ -157,7 +157,7 @@ int main(void)
     CHECK(calls == 1);
     IS(aclrtProcessReport(10), 107012);
 
-    /* So does the device, also where another stream waits for that one. */
+    /* So does the device, even if another stream waits for that one. */
     {
         aclrtEvent event;
         OK(aclrtCreateEvent(&event));

@@ -1,4 +1,4 @@
-/* What the programs of the tests share. */
+/* The parts that the programs of the tests share. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Ends the program where something does not hold. */
+/* Ends the program if a condition does not hold. */
 #define CHECK(condition)                                                                            \
     do {                                                                                            \
         if (!(condition)) {                                                                         \
@@ -22,10 +22,10 @@
         }                                                                                           \
     } while (0)
 
-/* Ends the program where a call does not return 0. */
+/* Ends the program if a call does not return 0. */
 #define OK(call) IS(call, 0)
 
-/* Ends the program where a call does not return this code, or a failure has no message. */
+/* Ends the program if a call does not return this code, or a failure has no message. */
 #define IS(call, expected)                                                                          \
     do {                                                                                            \
         int code_;                                                                                  \

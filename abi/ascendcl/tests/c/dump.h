@@ -18,7 +18,7 @@ typedef struct dumped_file
 static struct
 {
     pthread_mutex_t lock;
-    /* Where the files go, as 0, 1 and so on, and their names as the lines of `names`. */
+    /* The directory of the files, which are named 0, 1 and so on. The lines of `names` are their real names. */
     const char *directory;
     FILE *names;
     dumped_file files[MOST_FILES];
@@ -32,11 +32,11 @@ static struct
     int has_caller;
     /* Milliseconds that each call takes. */
     int slowness;
-    /* What a call answers. The library goes on, whatever it is. */
+    /* The result of a call. The library continues with any result. */
     int answer;
     /* Whether the next call throws an exception, where the language has them. */
     int throws;
-    /* What the next call does when it has taken its chunk. */
+    /* What the next call does after it has stored its chunk. */
     void (*inside)(const char *);
     const char *what;
 } dumps;
@@ -50,7 +50,7 @@ static inline void dumps_go_to(const char *directory)
     snprintf(path, sizeof(path), "%s/names", directory);
     dumps.names = fopen(path, "w");
     CHECK(dumps.names != NULL);
-    /* The child of a fork must not write again what waits in a buffer. */
+    /* The child of a fork must not write again what is waiting in a buffer. */
     setvbuf(dumps.names, NULL, _IONBF, 0);
 }
 

@@ -1,5 +1,5 @@
-/* Threads that do whatever they like with dumps, at once. Nothing hangs, and what callbacks get follows its rules.
- * dump_threads MODEL ROUNDS SEED: a model of one picture, which the current directory gets dumps of. */
+/* Threads that use dumps in random ways at the same time. Nothing hangs, and what callbacks receive follows the
+ * rules. dump_threads MODEL ROUNDS SEED: a model of one picture, whose dumps are written to the current directory. */
 #include "models.h"
 
 #include "acl/opscope.h"
@@ -45,7 +45,7 @@ static int32_t taken(const acldumpChunk *chunk, int32_t length)
 
 static int32_t subscribed(void *user, const acldumpChunk *chunk, int32_t length)
 {
-    /* It lives on the stack of the thread that takes the subscription back. */
+    /* It is on the stack of the thread that ends the subscription. */
     unsigned *calls = (unsigned *)user;
     enter(chunk, length);
     CHECK(*calls < 1000000);

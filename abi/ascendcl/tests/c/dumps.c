@@ -1,5 +1,5 @@
-/* Does what its arguments say, in their order. Prints what fails, and what leaves a message.
- * dumps DIRECTORY STEP...: files of the callback go to the directory. */
+/* Executes the steps in its arguments, in order. Prints which calls fail, and which leave a message. dumps DIRECTORY
+ * STEP...: the callback's files are stored in the directory. */
 #include "dump.h"
 #include "models.h"
 
@@ -66,7 +66,7 @@ static int run(char *arguments, int waits)
         OK(aclmdlAddDatasetBuffer(model->input, aclCreateDataBuffer(memory, size)));
         free(from);
     }
-    /* Where the size is not known, the library allocates. */
+    /* If the size is not known, the library allocates the memory. */
     for (size_t i = 0; i < aclmdlGetNumOutputs(desc); i++) {
         size_t size = aclmdlGetOutputSizeByIndex(desc, i);
         OK(aclmdlAddDatasetBuffer(model->output, aclCreateDataBuffer(size == 0 ? NULL : device(NULL, size), size)));
@@ -124,7 +124,7 @@ static int32_t never(const acldumpChunk *chunk, int32_t length)
     return 0;
 }
 
-/* Puts a file where the directory of the dump would be made. */
+/* Creates a file in the place of the dump's directory. */
 static void block(void)
 {
     FILE *file = fopen(acldumpGetPath(DATA_DUMP), "w");
@@ -138,7 +138,7 @@ static void print_path(int kind)
     printf("path %d: %s\n", kind, path == NULL ? "NULL" : path);
 }
 
-/* Prints where exceptions go, and tries places that are too small for it. */
+/* Prints the directory for exceptions, and tries buffers that are too small for it. */
 static int print_exceptions(void)
 {
     char path[4096], exact[4096];
@@ -155,7 +155,7 @@ static int print_exceptions(void)
     return 0;
 }
 
-/* Makes writing fail behind so many bytes of a file. */
+/* Makes writing fail after this many bytes of a file. */
 static void limit_files(const char *bytes)
 {
     struct rlimit limit;
@@ -165,7 +165,7 @@ static void limit_files(const char *bytes)
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-/* Asks for what programs ask for in callbacks. */
+/* Makes the calls that programs make in callbacks. */
 static int asks(void)
 {
     int32_t device_id = -1;
@@ -210,7 +210,7 @@ static int report(void)
 
 static void perform(const char *step);
 
-/* Takes steps with "+" between them. */
+/* Executes steps with "+" between them. */
 static void perform_all(const char *steps)
 {
     char *rest_of = NULL, *copy = strdup(steps);
@@ -242,7 +242,7 @@ static void ends_well(pid_t child)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Forks in a callback. The child goes back into the library, which ends this thread, and with it the child. */
+/* Forks in a callback. The child returns to the library, which ends this thread, and thus the child. */
 static void fork_and_return(void)
 {
     pid_t child;
@@ -255,7 +255,7 @@ static void fork_and_return(void)
         ends_well(child);
 }
 
-/* Takes steps in a child of a fork, which must end well. */
+/* Executes steps in the child of a fork, which must succeed. */
 static void in_child(const char *steps)
 {
     pid_t child;
@@ -393,7 +393,7 @@ int main(int argc, char **argv)
     if (at_exit == NULL)
         finish();
     else
-        /* As destructors of static objects do, when the thread has no variables of its own any more. */
+        /* Finishes like the destructors of static objects, when the thread's own variables no longer exist. */
         atexit(finish);
     return 0;
 }

@@ -91,7 +91,7 @@ int main(void)
     OK(aclrtEventElapsedTime(&ms, other, event));
     CHECK(ms >= 4);
 
-    /* Reset in the order of the stream, but not what was recorded since. */
+    /* The event is reset in the order of the stream, but a later record is not. */
     OK(aclrtResetEvent(event, NULL));
     OK(aclrtSynchronizeStream(NULL));
     IS(aclrtEventGetTimestamp(event, &first), 107006);
@@ -120,7 +120,7 @@ int main(void)
     /* The thread of c may still be at this gate, so it is not used again. */
     gate_open(&dropped);
 
-    /* Work cannot wait for an event behind it. */
+    /* Work cannot wait for an event that is recorded after it in the same stream. */
     OK(aclrtCreateEvent(&later));
     gate_init(&held);
     OK(aclrtLaunchHostFunc(a, gate_wait, &held));

@@ -1,4 +1,5 @@
-/* Runs a model on numbers of which some may not be finite, and prints what its dump callback and its subscribers get.
+/* Runs a model on numbers of which some may not be finite, and prints what its dump callback and its subscribers
+ * receive.
  *
  * arguments: the file for aclInit, how the dump is set up ("init" or "set"), the model, the numbers of its input x */
 #include "models.h"

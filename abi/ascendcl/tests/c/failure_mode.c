@@ -1,4 +1,4 @@
-/* Streams whose work fails: what is behind it is done, or skipped. The argument is a model. */
+/* Streams whose work fails. Later work is executed, or skipped. The argument is a model. */
 #include "models.h"
 
 static int calls;
@@ -9,7 +9,7 @@ static void count(void *data)
     calls++;
 }
 
-/* Queues a copy that fails, because its memory is freed before the stream comes to it, and behind it a function, a
+/* Queues a copy that fails, because its memory is freed before the stream reaches it. After it, queues a function, a
  * fill and an event. */
 static void queue(aclrtStream stream, void *filled, aclrtEvent event)
 {
@@ -40,7 +40,7 @@ static void modes(aclrtStream stream)
     OK(aclrtRecordEvent(before, stream));
     OK(aclrtSynchronizeStream(stream));
 
-    /* As it is from the beginning, and where that is said. */
+    /* This is the mode at the beginning, and after it is set explicitly. */
     for (int i = 0; i < 2; i++) {
         calls = 0;
         memset(filled, 0, 64);
@@ -61,7 +61,7 @@ static void modes(aclrtStream stream)
     queue(stream, filled, event);
     CHECK(calls == 0 && filled[0] == 0 && filled[63] == 0);
     IS(aclrtEventElapsedTime(&milliseconds, before, event), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID);
-    /* What comes later is skipped, too, and each synchronization says why. */
+    /* Later work is skipped, too, and each synchronization reports the reason. */
     OK(aclrtLaunchHostFunc(stream, count, NULL));
     IS(aclrtSynchronizeStream(stream), ACL_ERROR_RT_PARAM_INVALID);
     IS(aclrtSynchronizeStreamWithTimeout(stream, 1000), ACL_ERROR_RT_PARAM_INVALID);
@@ -78,7 +78,7 @@ static void modes(aclrtStream stream)
     OK(aclrtFree(filled));
 }
 
-/* Runs of a model behind work that failed. */
+/* Runs of a model after work that failed. */
 static void runs(const char *path)
 {
     uint32_t model;

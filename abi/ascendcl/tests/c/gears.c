@@ -1,4 +1,4 @@
-/* Models with gears: what they say, and runs with each. gears batch|image|dims|wrong MODEL */
+/* Models with gears: their descriptions, and runs with each gear. gears batch|image|dims|wrong MODEL */
 #include "models.h"
 
 static uint32_t model;
@@ -78,7 +78,7 @@ static void *memory_of(aclmdlDataset *dataset, size_t index)
     return aclGetDataBufferAddr(aclmdlGetDatasetBuffer(dataset, index));
 }
 
-/* Checks so many numbers of an output; what is behind them is as it was. */
+/* Checks this many numbers of an output. The numbers after them are unchanged. */
 static void computed(aclmdlDataset *output, const float *expected, size_t count)
 {
     const float *found = (const float *)memory_of(output, 0);
@@ -162,7 +162,7 @@ static void batch(const char *path)
     OK(aclUpdateDataBuffer(buffer, memory, 3));
     IS(aclmdlSetDynamicBatchSize(model, input, choice, 1), ACL_ERROR_GE_DYNAMIC_INPUT_LENGTH_INVALID);
     OK(aclUpdateDataBuffer(buffer, memory, 4));
-    /* What was chosen before stays chosen. */
+    /* The previous choice stays. */
     OK(aclmdlExecute(model, input, output));
     computed(output, expected, 30);
     aclmdlDataset *alone = dataset_of(images, 8 * DIGIT);
@@ -262,7 +262,7 @@ static void dims(const char *path)
     free(expected);
 }
 
-/* What the user gives does not fit the model: it is not loaded. Prints why. */
+/* The user's settings do not fit the model, so it is not loaded. Prints the reason. */
 static void wrong(const char *path)
 {
     aclGetRecentErrMsg();

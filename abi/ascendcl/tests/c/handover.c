@@ -1,6 +1,6 @@
-/* A callback that comes and goes while models run in other threads: every file goes to it, or to the disk, and none
-   is lost or broken. The argument is a model whose inputs have a size. Prints how many files there have to be, and
-   how many the callback got. */
+/* A callback that is registered and removed while models run in other threads. Every file is passed to it or written
+ * to the disk, and none is lost or damaged. The argument is a model whose inputs have a size. Prints how many files
+ * are expected, and how many the callback received. */
 #include "models.h"
 
 #define THREADS 2

@@ -88,14 +88,14 @@ static void copies(aclrtStream stream)
     IS(aclrtMemcpy(device, 1, plain, 1, (aclrtMemcpyKind)6), 100000);
     IS(aclrtMemcpy(device, 1, plain, 1, (aclrtMemcpyKind)-1), 100000);
     IS(aclrtMemcpy(device, 3, plain, 4, ACL_MEMCPY_HOST_TO_DEVICE), 107000);
-    /* It ends behind the allocation: 96 bytes. */
+    /* It ends after the end of the allocation, which has 96 bytes. */
     IS(aclrtMemcpy(device + 64, 64, plain, 33, ACL_MEMCPY_HOST_TO_DEVICE), 107000);
     IS(aclrtMemcpy(plain, 64, host + 32, 33, ACL_MEMCPY_DEVICE_TO_HOST), 107000);
     IS(aclrtMemset(NULL, 1, 1, 1), 100000);
     IS(aclrtMemset(device, 3, 1, 4), 107000);
     IS(aclrtMemset(device, 200, 1, 200), 107000);
 
-    /* In order, from memory that may change at once, and from memory that may not. */
+    /* Copies in order, from memory that may change immediately, and from memory that may not. */
     memset(plain, 5, 64);
     OK(aclrtMemcpyAsync(device, 64, plain, 64, ACL_MEMCPY_HOST_TO_DEVICE, stream));
     memset(plain, 6, 64);
@@ -147,7 +147,7 @@ static void rows(aclrtStream stream)
     IS(aclrtMemcpy2d(to, (size_t)1 << 62, from, 8, 5, 6, ACL_MEMCPY_HOST_TO_DEVICE), 107000);
 }
 
-/* Memory that is freed before its stream comes to it is not touched. */
+/* Memory that is freed before its stream reaches it is not accessed. */
 static void freed_too_early(aclrtStream stream)
 {
     gate held;

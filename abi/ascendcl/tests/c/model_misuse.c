@@ -91,7 +91,7 @@ static void configuration(const char *path)
     OK(aclmdlLoadWithConfig(config, &model));
     OK(aclmdlUnload(model));
 
-    /* Memory that is too small counts where the type says that there is some. */
+    /* Memory that is too small is an error if the type says that there is memory. */
     void *memory = garbage;
     OK(aclmdlSetConfigOpt(config, ACL_MDL_WEIGHT_ADDR_PTR, &memory, sizeof memory));
     OK(aclmdlSetConfigOpt(config, ACL_MDL_WEIGHT_SIZET, &zero, sizeof zero));
@@ -236,7 +236,7 @@ static void execute(const char *path)
     OK(aclUpdateDataBuffer(out, scores, 10 * sizeof(float) - 1));
     IS(aclmdlExecute(model, input, output), ACL_ERROR_GE_PARAM_INVALID);
     CHECK(memcmp(before, scores, sizeof scores) == 0);
-    /* One that is larger is written as far as the tensor goes. */
+    /* A larger one is written up to the end of the tensor. */
     OK(aclUpdateDataBuffer(out, scores, sizeof scores));
     OK(aclmdlExecute(model, input, output));
     CHECK(memcmp(before + 10, scores + 10, 2 * sizeof(float)) == 0 && scores[0] != before[0]);
@@ -304,7 +304,7 @@ static void execute(const char *path)
     OK(aclmdlSetExecConfigOpt(config, ACL_MDL_EVENT_SYNC_TIMEOUT, &timeout, 4));
     OK(aclmdlSetExecConfigOpt(config, ACL_MDL_WORK_SIZET, &size, sizeof size));
     OK(aclmdlExecuteV2(model, input, output, stream, config));
-    /* What comes too late is not written. */
+    /* Output that comes too late is not written. */
     timeout = 20;
     gate_init(&gate);
     memset(scores, 5, sizeof scores);

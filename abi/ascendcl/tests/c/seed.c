@@ -1,5 +1,6 @@
-/* The page of acldumpRegCallback, as a program: its sequences of calls, what the callback gets, and what registering
- * answers. seed CASE MODEL [MODEL]: without, with, two, pieces, registering. It runs in an empty directory. */
+/* The page of acldumpRegCallback, as a program: its sequences of calls, what the callback receives, and what
+ * registering returns. seed CASE MODEL [MODEL]: without, with, two, pieces, registering. It runs in an empty
+ * directory. */
 #include "acl/opscope.h"
 #include "models.h"
 
@@ -46,7 +47,7 @@ static int32_t take(const acldumpChunk *chunk, int32_t len)
         file = &files[count++];
         strcpy(file->name, chunk->fileName);
     }
-    /* An offset of -1 says: behind what is there. */
+    /* An offset of -1 means the end of the existing data. */
     CHECK(!file->is_whole);
     file->bytes = (char *)realloc(file->bytes, file->size + chunk->bufLen);
     memcpy(file->bytes + file->size, chunk->dataBuf, chunk->bufLen);
@@ -55,11 +56,11 @@ static int32_t take(const acldumpChunk *chunk, int32_t len)
     file->chunks++;
     chunks++;
     pthread_mutex_unlock(&lock);
-    /* What it returns stops nothing. */
+    /* Its result stops nothing. */
     return chunks % 2;
 }
 
-/* Another callback, which gets nothing as long as the first one is registered. */
+/* Another callback, which receives nothing as long as the first one is registered. */
 static int32_t refuse(const acldumpChunk *chunk, int32_t len)
 {
     CHECK(chunk == NULL || len == 0);
@@ -190,7 +191,7 @@ static void without(const char *path)
     acldumpUnregCallback();
     int so_far = chunks;
     printf("%s: %d files\n", name_of(path), files_of(&one, name_of(path)));
-    /* Nothing comes to a callback that is not registered any more, and there is no directory to write to. */
+    /* A callback that is no longer registered receives nothing, and there is no directory to write to. */
     run(&one);
     OK(aclmdlFinalizeDump());
     CHECK(chunks == so_far);
@@ -208,7 +209,7 @@ static void write_config(const char *dump)
     CHECK(fclose(file) == 0);
 }
 
-/* One model, a dump configured in aclInit: with a callback nothing goes to disk. */
+/* One model, with a dump that is configured in aclInit. With a callback, nothing is written to disk. */
 static void with(const char *path)
 {
     model one;
@@ -229,7 +230,7 @@ static void with(const char *path)
     close_device();
     CHECK(rmdir("dump") == 0);
 
-    /* The same without a callback goes there. */
+    /* Without a callback, the same is written to disk. */
     int so_far = chunks;
     CHECK(mkdir("dump", 0700) == 0);
     open_device("acl.json");
@@ -245,7 +246,8 @@ static void with(const char *path)
     IS(aclInit("acl.json"), ACL_ERROR_INVALID_DUMP_CONFIG);
     CHECK(access("new", F_OK) != 0);
 
-    /* A dump of single operators is configured alike, and without a list it takes the operators of every model, too. */
+    /* A dump of single operators is configured in the same way. Without a list, it also includes the operators of
+     * every model. */
     CHECK(mkdir("operators", 0700) == 0);
     write_config("\"dump_op_switch\": \"on\", \"dump_path\": \"operators\"");
     open_device("acl.json");
@@ -309,7 +311,7 @@ static void pieces(const char *path)
     CHECK(whole > 1000 && cut + FILES >= whole && whole + FILES >= cut);
 }
 
-/* What registering answers. */
+/* What registering returns. */
 static void registering(void)
 {
     IS(acldumpRegCallback(NULL, 0), ACL_ERROR_FAILURE);

@@ -3,7 +3,7 @@
 
 static float expected[80];
 
-/* Runs digits_cnn with so many pictures. The outputs have memory of the program, or the library allocates it. */
+/* Runs digits_cnn with this many pictures. The program or the library allocates the memory of the outputs. */
 static void run(uint32_t model, aclmdlDesc *desc, const float *images, int64_t batch, int is_empty)
 {
     size_t out_size = (size_t)batch * 10 * sizeof(float);

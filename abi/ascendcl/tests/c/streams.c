@@ -116,7 +116,7 @@ int main(void)
         CHECK(codes[i] == 207000);
     }
 
-    /* Force drops what has not begun. */
+    /* Force drops work that has not begun. */
     gate_init(&held);
     gate_init(&again);
     again.is_open = 1;

@@ -1,4 +1,4 @@
-/* Data buffers, datasets, descriptions of tensors, numbers: everything that takes no model. */
+/* Data buffers, datasets, descriptions of tensors, numbers: everything that needs no model. */
 #include "models.h"
 
 static void buffers(void)

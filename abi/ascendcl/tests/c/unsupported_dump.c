@@ -1,4 +1,4 @@
-/* What dumps single operators and exceptions, of which there are none here. */
+/* The functions that dump single operators and exceptions, which do not exist here. */
 #include "check.h"
 
 #include <errno.h>
