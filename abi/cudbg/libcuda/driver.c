@@ -1,15 +1,15 @@
-// libcuda.so.1 for debuggers that look for their functions there. It lies in a directory of its own, which only those
-// who ask for it have in their path: programs that compute need NVIDIA's. It opens libcudadebugger.so.1, as NVIDIA's
-// does, when the table is asked for.
+// libcuda.so.1 for debuggers that look for their functions there. It is in a separate directory, which only debuggers
+// should have in their path, because programs that compute need NVIDIA's library. Like NVIDIA's, it opens
+// libcudadebugger.so.1 when a debugger asks for the table.
 #include <dlfcn.h>
 #include <stddef.h>
 
 #include "cudadebugger.h"
 
-// What the driver answers without a device, and before it is initialized.
+// The results of a driver that has no device, and of one that is not initialized.
 enum { CUDA_ERROR_NOT_INITIALIZED = 3, CUDA_ERROR_NO_DEVICE = 100 };
 
-// Returns a function of the library; NULL if it is not there. It stays open.
+// Returns a function of libcudadebugger.so.1; NULL if it does not exist. The library stays open.
 static void* function(const char* name)
 {
     void* library = dlopen("libcudadebugger.so.1", RTLD_LAZY);
@@ -30,7 +30,7 @@ CUDBGResult cudbgGetAPIVersion(uint32_t* major, uint32_t* minor, uint32_t* rev)
     return get ? get(major, minor, rev) : CUDBG_ERROR_INTERNAL;
 }
 
-// There is no device that a program could compute with.
+// Always fails, because there is no device that a program could compute with.
 int cuInit(unsigned flags)
 {
     (void)flags;
@@ -45,7 +45,7 @@ int cuMemAllocManaged(uint64_t* pointer, size_t size, unsigned flags)
     return CUDA_ERROR_NOT_INITIALIZED;
 }
 
-// Functions that do nothing, with an address each: debuggers set breakpoints on some of them.
+// Functions that do nothing. Each has its own address, because debuggers set breakpoints on some of them.
 #define EMPTY(number) __asm__ volatile("" ::"r"(number))
 
 void cudbgApiInit(uint32_t arg)

@@ -1,5 +1,5 @@
-// The process that serves cuda-gdb's pipes: libcudadebugger.so.1 does. libcuda.so.1 starts it, with the numbers that
-// the debugger has written: its process, the revision that it was made for, its session, whether it attached, a
+// The process in which libcudadebugger.so.1 serves cuda-gdb's pipes. libcuda.so.1 starts it, with the numbers that the
+// debugger has written: its process, the revision that it was compiled for, its session, whether it attached, a
 // descriptor, and capabilities.
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ int main(int count, char** arguments)
     for (int at = 0; at < 6; ++at) {
         numbers[at] = strtol(arguments[at + 1], NULL, 10);
     }
-    // Before it serves: the text of a failure is that of the last call.
+    // The table is obtained before the pipes are served. It is needed for the text of a failure, which is that of the
+    // last call.
     CUDBGAPI api = NULL;
     cudbgGetAPI(CUDBG_API_VERSION_MAJOR, CUDBG_API_VERSION_MINOR, CUDBG_API_VERSION_REVISION, &api);
     cudbgDebuggerCapabilities = (uint32_t)numbers[5];

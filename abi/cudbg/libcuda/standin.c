@@ -1,7 +1,7 @@
-// The process that cuda-gdb traces. A debugger stops a traced process as a whole, and a stopped one can answer nothing:
-// neither where its runs are, nor what their tensors hold. So a program that is to be debugged runs in a child, which
-// is not traced. The process that was started stays as its stand-in: it waits for the child, forwards signals to it,
-// and ends as it ends.
+// The process that cuda-gdb traces. A debugger stops a traced process as a whole, and a stopped process cannot say
+// where its runs are or what their tensors contain. So a program that is debugged runs in a child, which is not traced.
+// The process that was started stays as its stand-in: it waits for the child, forwards signals to it, and ends as it
+// ends.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,19 +18,19 @@
 
 #include "cudadebugger.h"
 
-// Asks for a stand-in. Without it the library does nothing in a program.
+// The variable that asks for a stand-in. Without it, the library does nothing in a program.
 static const char VARIABLE[] = "OPSCOPE_CUDA_GDB";
 
 // The program that serves a debugger's pipes, beside this library.
 static const char SERVER[] = "opscope-cudbg-server";
 
-// The process that the program runs in; 0 in that process itself, and where there is no stand-in.
+// The process that the program runs in; 0 in that process itself, and if there is no stand-in.
 static pid_t program;
 
 // Whether this process is a program with a stand-in.
 static int has_stand_in;
 
-// Gets a byte from the server when it is ready, and ends with it; -1 if none was started.
+// A pipe from the server, which writes a byte when it is ready. The pipe ends with the server. -1 if none was started.
 static int server = -1;
 
 static void complain(const char* text)
@@ -67,7 +67,7 @@ static void become_server(const char* path, pid_t traced, int is_attached, int r
         snprintf(numbers[at], sizeof numbers[at], "%ld", values[at]);
         arguments[at + 1] = numbers[at];
     }
-    // A terminal's signals are for the program and its debugger.
+    // The signals of a terminal are for the program and its debugger.
     setsid();
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing >= 0) {
@@ -125,7 +125,7 @@ static int is_served(void)
     while ((got = server < 0 ? 0 : read(server, &byte, 1)) == 1) {
         is_ready = 1;
     }
-    // At the end of the pipe, the server has ended.
+    // If the pipe is at its end, the server has ended.
     if (got == 0) {
         is_ready = 0;
     }
@@ -163,7 +163,7 @@ static void forward(int number)
     errno = kept;
 }
 
-// Forwards the signals that a user or a supervisor sends. One that is ignored stays so, as for the program.
+// Forwards the signals that a user or a supervisor sends. Ignored signals stay ignored, as they are in the program.
 static void forward_signals(void)
 {
     static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
@@ -192,12 +192,13 @@ __attribute__((noreturn)) static void wait_for_program(void)
     _exit(128 + number);
 }
 
-// The program's side: goes on to main when the stand-in knows whether there is a debugger.
+// The program's side. It continues to main when the stand-in knows whether there is a debugger.
 static void run_on(pid_t stand_in, int answer)
 {
     char is_debugged = 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // A terminal's signals go to the stand-in, and from there to here: a debugger may keep some for itself.
+    // A terminal's signals go to the stand-in, which forwards them to this process, because a debugger may keep some
+    // for itself.
     setpgid(0, 0);
     const ssize_t got = read(answer, &is_debugged, 1);
     close(answer);
@@ -207,7 +208,7 @@ static void run_on(pid_t stand_in, int answer)
     program      = 0;
     has_stand_in = 1;
     if (is_debugged) {
-        // The debug server lets it begin once the debugger is there.
+        // The debug server lets the program begin once the debugger is attached.
         setenv("OPSCOPE_DEBUG_WAIT", "60", 0);
     }
 }
@@ -219,7 +220,7 @@ __attribute__((constructor)) static void begin(void)
     if (!wanted || strcmp(wanted, "1") != 0) {
         return;
     }
-    // Programs that this one starts are others.
+    // Programs that this one starts are not debugged.
     unsetenv(VARIABLE);
     if (pipe2(ends, O_CLOEXEC)) {
         complain("the program runs without a stand-in, and cannot be debugged by cuda-gdb");

@@ -37,8 +37,8 @@ int main(void)
     CUDBGEvent first = next();
     CHECK(first.kind == CUDBG_EVENT_CTX_PUSH);
     ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
-    // The other one was not: it is still there, and its thread waits. The first one's comes to its first operator
-    // meanwhile.
+    // The other event was not acknowledged. It is still there, and its thread waits. Meanwhile the first one's thread
+    // reaches its first operator.
     CUDBGEvent second = next(), kernel = next();
     if (second.kind == CUDBG_EVENT_KERNEL_READY) {
         CUDBGEvent swapped = kernel;

@@ -1,5 +1,5 @@
-// A client that takes its events inside of the callback, which is called before initialize has returned, too: there is
-// a session by then.
+// A client that takes its events inside the callback, which is called even before initialize has returned. The session
+// exists by then.
 #include "check.h"
 
 static int was_called;

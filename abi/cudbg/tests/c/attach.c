@@ -76,7 +76,7 @@ int main(void)
     functions_are_loaded(&image, functions.cases.functionsLoaded.count);
     ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
 
-    // It runs, and one operator is reported. Then the client goes.
+    // The model runs, and one operator is reported. Then the client detaches.
     CHECK(only(CUDBG_EVENT_CTX_PUSH).cases.contextPush.context == create.cases.contextCreate.context);
     ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
     only(CUDBG_EVENT_KERNEL_READY);
@@ -90,7 +90,7 @@ int main(void)
     uint64_t mask;
     ANSWERS(CUDBG_ERROR_COMMUNICATION_FAILURE, api->setBreakpoint(0, symbol(&image, "sum", STT_FUNC)));
     ANSWERS(CUDBG_ERROR_RUNNING_DEVICE, api->readGlobalMemory(symbol(&image, "a", STT_OBJECT), &read, 4));
-    // What a debugger does at the end succeeds until finalize, as it has nothing to do any more.
+    // The calls that a debugger makes at the end succeed until finalize, because they have no effect any more.
     ANSWERS(CUDBG_SUCCESS, api->suspendDevice(0));
     ANSWERS(CUDBG_SUCCESS, api->setKernelLaunchNotificationMode(CUDBG_KNL_LAUNCH_NOTIFY_DEFER));
     ANSWERS(CUDBG_SUCCESS, api->readValidWarps(0, 0, &mask));

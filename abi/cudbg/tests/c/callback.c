@@ -1,6 +1,6 @@
-// What may be called from inside of the callback: nothing before 13.0, and since then what takes and acknowledges
-// events. The callback is always called on one thread, and a call of another thread meanwhile is no call from inside of
-// it.
+// Which calls are allowed inside the callback: none before 13.0, and since then those that take and acknowledge events.
+// The callback is always called on one thread, and a simultaneous call on another thread is not a call inside the
+// callback.
 // usage: callback FLAVOUR REVISION
 #include "check.h"
 

@@ -18,7 +18,7 @@
         } \
     } while (0)
 
-// Checks what a function of the table answers, and prints the text of a failure.
+// Checks the result of a function of the table, and prints the text of a failure.
 #define ANSWERS(expected, answer) answers((expected), (answer), #answer, __FILE__, __LINE__)
 
 static CUDBGAPI api;

@@ -1,5 +1,5 @@
-// A client whose callback is not done when the program ends, so that the library has not read yet that it does: there
-// is nothing left to suspend, which is no failure.
+// A client whose callback has not returned when the program ends, so the library has not noticed the end yet. Nothing
+// is left to suspend, which is no failure.
 #include <stdatomic.h>
 #include <stdbool.h>
 

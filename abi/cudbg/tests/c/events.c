@@ -36,7 +36,8 @@ static void on_event(CUDBGEventCallbackData* data)
     notify();
 }
 
-// What is the same in all generations: what is counted, and where lines go. Asynchronous events are printed at the end.
+// The parts that are the same in all generations: the counts, and the lines. Asynchronous events are printed at the
+// end.
 static void line(CUDBGEventKind kind, int is_async, const char* more)
 {
     if (kind == CUDBG_EVENT_TIMEOUT) {
@@ -60,7 +61,7 @@ static void check_guard(const unsigned char* bytes, size_t from, size_t to)
     }
 }
 
-// Takes all events of a queue into structures of one generation. MORE describes what a structure has beside its kind.
+// Takes all events of a queue into structures of one generation. MORE describes what a structure has besides its kind.
 #define DRAIN(TYPE, TAKE, IS_ASYNC, MORE) \
     for (;;) { \
         struct { \

@@ -1,5 +1,5 @@
-// A run that fails is stopped as by an exception; an engine that panics is an internal error; and so is a program that
-// is gone.
+// A run that fails is stopped as if by an exception. An engine that panics is an internal error, and so is a program
+// that has ended.
 // usage: exception failure|infinity|panic|gone
 #include "image.h"
 
@@ -65,7 +65,7 @@ static void look(void)
     ANSWERS(CUDBG_ERROR_BUFFER_TOO_SMALL, api->getCudaExceptionString(0, 0, 0, 0, text, size - 1, NULL));
     ANSWERS(CUDBG_SUCCESS, api->getCudaExceptionString(0, 0, 0, 0, text, size, NULL));
     CHECK(strlen(text) + 1 == size && strstr(text, is_infinity ? "infinite" : "it was made to fail") && strstr(text, "log"));
-    // The tensors of a run that has failed are gone; what was computed is there.
+    // The tensors of a run that has failed no longer exist; what was computed can be read.
     float read;
     if (is_infinity) {
         ANSWERS(CUDBG_SUCCESS, api->readGlobalMemory(symbol(&image, "b", STT_OBJECT) + 4, &read, 4));

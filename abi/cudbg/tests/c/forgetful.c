@@ -1,5 +1,5 @@
 // A client that reads an event, and never acknowledges it.
-// usage: forgetful REVISION: before 13.0 it is notified again, and gets timeouts
+// usage: forgetful REVISION: before 13.0 it is notified again, and receives timeouts
 #include "check.h"
 
 static int reminded;

@@ -1,5 +1,5 @@
-// A client that is linked with the library, or opens it under the name that it is given. It gets the first kernels of a
-// model by the seed's loop, asks for a capability in the variable of the library, and goes.
+// A client that is linked with the library, or opens it under the name in its argument. It receives the first kernels
+// of a model in the seed's loop, asks for a capability in the variable of the library, and ends.
 // usage: kernels [NAME]
 #include "check.h"
 
@@ -34,7 +34,7 @@ int main(int argc, char** argv)
     get_table(13, 4, 193);
     capabilities = &cudbgDebuggerCapabilities;
 #endif
-    // Then no event tells of the beginning and the end of a run.
+    // Then no event reports the beginning and the end of a run.
     *capabilities = CUDBG_DEBUGGER_CAPABILITY_NO_CONTEXT_PUSH_POP_EVENTS;
     ANSWERS(CUDBG_SUCCESS, api->setNotifyNewEventCallback(on_event, NULL));
     ANSWERS(CUDBG_SUCCESS, api->initialize());
@@ -63,7 +63,7 @@ int main(int argc, char** argv)
         ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
     }
     CHECK(images == 1);
-    // Kernels that have finished are told of in the other queue, in their order.
+    // Finished kernels are reported in the other queue, in their order.
     CUDBGEvent event;
     uint64_t   finished = 0;
     while (api->getNextEvent(CUDBG_EVENT_QUEUE_TYPE_ASYNC, &event) == CUDBG_SUCCESS) {

@@ -1,4 +1,4 @@
-// Every misuse that has a code of its own, with the order in which several are noticed.
+// Every misuse that has its own code, and the order in which several are noticed.
 // usage: misuse REVISION: since 13.0 (a revision above 156) some codes are different. Prints "attached", and waits for
 // the end of its input.
 #include "check.h"

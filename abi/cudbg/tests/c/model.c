@@ -1,5 +1,5 @@
-// A breakpoint session on a real model, the digits: what goes into the softmax is changed, and what comes out is as
-// changed.
+// A breakpoint session on a real model, the digits: the input of the softmax is changed, and its output is as expected
+// from the change.
 #include "image.h"
 
 static struct image image;

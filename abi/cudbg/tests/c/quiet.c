@@ -1,4 +1,4 @@
-// A client that asked for no events of suspensions gets none, whatever it does.
+// A client that did not ask for events of suspensions receives none, whatever it does.
 #include "check.h"
 
 static void on_event(CUDBGEventCallbackData* data)

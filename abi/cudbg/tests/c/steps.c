@@ -1,6 +1,6 @@
-// A client that gets every launch as an event, and steps from instruction to instruction: a step brings a run to its
-// next operator also before the launch there is acknowledged. The launch is reported once, and keeps the run until then
-// when the device runs again.
+// A client that receives every launch as an event, and steps from instruction to instruction. A step brings a run to
+// its next operator even before the launch there is acknowledged. The launch is reported once, and keeps the run until
+// then when the device runs again.
 #include "check.h"
 
 static uint64_t entry;

@@ -1,5 +1,6 @@
 // A client that stops a run at a breakpoint, looks at it, reads and changes tensors, steps, and lets it continue.
-// usage: stops classic|events: without SUSPEND_EVENTS the queue stays empty at a breakpoint, and with it an event comes
+// usage: stops classic|events: without SUSPEND_EVENTS the queue stays empty at a breakpoint, and with it there is an
+// event
 #include "image.h"
 
 static int          has_events, suspensions, contexts, gone;

@@ -26,7 +26,7 @@ static void drain(void)
     ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
 }
 
-// A program that runs without end is stopped between operators, steps through a run, and goes on.
+// A program that runs without end is stopped between operators, steps through a run, and continues.
 static void running(void)
 {
     uint64_t warps, pc, before;

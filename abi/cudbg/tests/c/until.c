@@ -1,5 +1,5 @@
-// A client that runs to operators: from a breakpoint before the first one, past one that it does not stop at, and no
-// further than the next breakpoint. Then the run ends.
+// A client that resumes a run until it reaches certain operators: from a breakpoint before the first one, past one that
+// it does not stop at, and no further than the next breakpoint. Then the run ends.
 #include "image.h"
 
 static struct image image;
@@ -76,7 +76,7 @@ int main(void)
     ANSWERS(CUDBG_ERROR_NOT_SUPPORTED, api->resumeWarpsUntilPC(0, 0, 1, log, CUDBG_SINGLE_STEP_FLAGS_NON_BLOCKING));
     IS_AT(scale, 1);
 
-    // Past the end of the first operator, which is an instruction of its own.
+    // It continues past the end of the first operator, which is a separate instruction.
     ANSWERS(CUDBG_SUCCESS, api->resumeWarpsUntilPC60(0, 0, 1, log));
     IS_AT(log, 0);
     // A breakpoint on the way.
