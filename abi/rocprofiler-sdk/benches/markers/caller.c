@@ -1,4 +1,5 @@
-/* A program with a tool inside, for the benchmark markers: it calls ROCTx, and the tool counts what arrives. */
+/* A program that contains a tool, for the benchmark `markers`. The program calls ROCTx, and the tool counts the
+ * records. */
 #include <rocprofiler-sdk-roctx/roctx.h>
 #include <rocprofiler-sdk/registration.h>
 #include <rocprofiler-sdk/rocprofiler.h>

@@ -78,7 +78,7 @@ static void check_dropping(kept_t *kept)
     CHECK(kept->callbacks == 0);
     OK(rocprofiler_flush_buffer(kept->buffer));
     CHECK(kept->callbacks == 1 && kept->batches[0] == FULL && kept->drop_count == 3);
-    /* The flush made room; drops are counted from the beginning. */
+    /* The flush freed space. Drops are counted from the beginning. */
     emit(kept, FULL, 1, 16);
     OK(rocprofiler_flush_buffer(kept->buffer));
     CHECK(kept->callbacks == 2 && kept->batches[1] == 1 && kept->drop_count == 3);
@@ -166,7 +166,7 @@ static void check_busy(void)
     OK(rocprofiler_destroy_buffer(busy.buffer));
 }
 
-/* What a buffer's callback may not do is refused, and nothing hangs. */
+/* Calls that a buffer's callback may not make are refused, and nothing hangs. */
 static uint64_t emitted_inside;
 
 static void act(void)
@@ -216,7 +216,7 @@ static void check_own_records(void)
     ANSWERS(ERROR_BUFFER_NOT_FOUND, opscope_rocprofiler_emit(unknown, OWN_CATEGORY, 0, payload, 8));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, 200, 0, payload, 8));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, UINT32_MAX, 0, payload, 8));
-    /* What has the category of tracing is a record of the library's own. */
+    /* Records with the category of tracing are the library's own. */
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, ROCPROFILER_BUFFER_CATEGORY_TRACING,
                                                              ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, payload, 64));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, OWN_CATEGORY, 65536, payload, 8));

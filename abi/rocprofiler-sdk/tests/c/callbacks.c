@@ -6,7 +6,7 @@ static void make_services(void);
 #define ENTER ROCPROFILER_CALLBACK_PHASE_ENTER
 #define EXIT ROCPROFILER_CALLBACK_PHASE_EXIT
 
-/* What one callback told. */
+/* The content of one call of the callback. */
 typedef struct {
     rocprofiler_callback_tracing_record_t record;
     rocprofiler_callback_tracing_marker_api_data_t payload;
@@ -18,7 +18,7 @@ typedef struct {
 
 enum { MOST = 64 };
 
-/* A context, and what it was called for. */
+/* A context, and the calls of its callback. */
 typedef struct {
     rocprofiler_context_id_t context;
     call_t calls[MOST];
@@ -196,7 +196,7 @@ static void check_functions(void)
         CHECK(all.calls[i].record.correlation_id.internal > all.calls[i - 1].record.correlation_id.internal);
 }
 
-/* Of two contexts the one that was made first is called first, at both ends. */
+/* If there are two contexts, the one that was created first is called first, at the beginning and at the end. */
 static void check_order(void)
 {
     order[0] = '\0';
@@ -247,7 +247,7 @@ static void stop_at_enter(const rocprofiler_callback_tracing_record_t *record)
         OK(rocprofiler_stop_context(all.context));
 }
 
-/* What began is told to its end. */
+/* If the beginning was reported, the end is also reported. */
 static void check_stopped_between(void)
 {
     all.act = stop_at_enter;
@@ -289,7 +289,7 @@ static void nest(const rocprofiler_callback_tracing_record_t *record)
         roctxMarkA("nested");
 }
 
-/* A call that a callback makes is told, too, and says in which call it is. */
+/* A call that a callback makes is reported, too, with the call that it is part of. */
 static void check_nested(void)
 {
     all.act = nest;
@@ -366,7 +366,7 @@ static void recurse(const rocprofiler_callback_tracing_record_t *record)
     roctxMarkA("again");
 }
 
-/* A callback that always calls what it is called for comes to an end. */
+/* A callback that always makes the call that it is called for does not recurse forever. */
 static void check_recursion(void)
 {
     all.act = recurse;

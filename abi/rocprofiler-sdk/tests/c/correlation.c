@@ -76,7 +76,7 @@ static int request(rocprofiler_thread_id_t thread, rocprofiler_context_id_t cont
 
 static int nested_requests;
 
-/* A request that makes the call which it is asked for. */
+/* A request that makes the call that it is asked for. */
 static int call_in_request(rocprofiler_thread_id_t thread, rocprofiler_context_id_t context,
                            rocprofiler_external_correlation_id_request_kind_t kind,
                            rocprofiler_tracing_operation_t operation, uint64_t internal,
@@ -215,7 +215,7 @@ static void check_misuse(void)
     OK(rocprofiler_stop_context(second.context));
 }
 
-/* The tool is asked once for each call; where it refuses, the stack counts. */
+/* The tool is asked once for each call. If it refuses, the id is that of the stack. */
 static void check_requests(void)
 {
     OK(rocprofiler_start_context(asked.context));
@@ -237,7 +237,8 @@ static void check_requests(void)
     CHECK(external_of_last(&asked) == 42 && external_of_last(&all_asked) == 43);
 }
 
-/* A request that always makes the call which it is asked for comes to an end. The innermost call asks no more. */
+/* A request that always makes the call that it is asked for does not recurse forever. The innermost call makes no
+ * request. */
 static void check_request_that_calls(void)
 {
     OK(rocprofiler_stop_context(asked.context));

@@ -1,7 +1,7 @@
 /*
- * Services that count dispatches are configured, and stay empty: their functions are not called, and their buffer gets
- * no record of theirs. What has the category of counters or of samples there is the tool's own, and is told from traced
- * records by it.
+ * Services that count dispatches are configured, and stay empty: their functions are not called, and their buffer
+ * receives no records of theirs. Records with the category of counters or of samples are the tool's own, and the
+ * category distinguishes them from traced records.
  */
 static void make_services(void);
 #define TOOL_INITIALIZE make_services

@@ -1,6 +1,6 @@
 /*
- * A DISCARD buffer tells of every record that it dropped. What was dropped after its last records were delivered comes
- * with a callback that has no records: at a flush, when the buffer is destroyed, and when the tool is finalized.
+ * A DISCARD buffer reports every record that it dropped. Drops after the last delivery are reported in a callback
+ * without records: at a flush, when the buffer is destroyed, and when the tool is finalized.
  */
 static void make_buffers(void);
 static void finish(void);
@@ -10,7 +10,7 @@ static void finish(void);
 
 enum { ROOM = 512 };
 
-/* What a buffer's callback was called with. */
+/* The arguments of a call of a buffer's callback. */
 typedef struct {
     rocprofiler_buffer_id_t buffer;
     int with_records, without;
@@ -88,14 +88,14 @@ int main(void)
     overfill(&flushed, 5);
     OK(rocprofiler_flush_buffer(flushed.buffer));
     CHECK(flushed.without == 1 && flushed.dropped == 5 && flushed.records == ROOM);
-    /* It takes records again, and says nothing twice. */
+    /* It accepts records again, and reports nothing twice. */
     OK(rocprofiler_flush_buffer(flushed.buffer));
     emit(&flushed, 1);
     OK(rocprofiler_flush_buffer(flushed.buffer));
     CHECK(flushed.without == 1 && flushed.with_records == 2 && flushed.records == ROOM + 1 && flushed.dropped == 5);
 
     overfill(&destroyed, 3);
-    /* The callback that told of the records may not have returned yet. */
+    /* The callback that reported the records may not have returned yet. */
     rocprofiler_status_t status;
     while ((status = rocprofiler_destroy_buffer(destroyed.buffer)) == ROCPROFILER_STATUS_ERROR_BUFFER_BUSY)
         sched_yield();

@@ -39,7 +39,7 @@ int main(int count, char **names)
             OK(rocprofiler_force_configure(configure));
     }
 
-    /* What is not there is answered so. */
+    /* Functions that do not exist return that status. */
     const rocprofiler_agent_id_t agent = {0};
     const rocprofiler_counter_id_t counter = {0};
     rocprofiler_counter_config_id_t config = {0};

@@ -1,4 +1,5 @@
-// A tool in C++ whose functions throw: each exception ends where the library called, and what comes later is as before.
+// A tool in C++ whose functions throw. Each exception ends where the library called the function, and later calls work
+// as before.
 static void make_services();
 static void finish();
 #define TOOL_INITIALIZE make_services

@@ -1,7 +1,7 @@
 /*
- * Two tools, and the end of the first. The argument says where that is finalized: in the callback for the beginning of
- * a call ("enter", and "another context" of it that wants the same call), in a "request" for an external correlation
- * id, in the callback of a buffer that got a "large batch" or "small batches", or while other "threads" or the
+ * Two tools, the first of which is finalized early. The argument says where: in the callback for the beginning of a
+ * call ("enter", and "another context" of it that wants the same call), in a "request" for an external correlation id,
+ * in the callback of a buffer that receives a "large batch" or "small batches", or while other "threads" or the
  * process's "exit" wait.
  */
 #include "sdk.h"
@@ -251,7 +251,7 @@ static void *mark(void *count)
     return NULL;
 }
 
-/* All that was recorded before comes to the first tool before it is finalized. */
+/* The first tool receives all earlier records before it is finalized. */
 static void check_batches(void)
 {
     int count = is("large batch") ? LARGE : SMALL;

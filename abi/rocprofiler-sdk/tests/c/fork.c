@@ -46,7 +46,7 @@ int main(void)
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        /* What the parent's buffer held is the parent's. */
+        /* The records in the parent's buffer belong to the parent. */
         thread = own_thread();
         OK(rocprofiler_flush_buffer(buffer));
         CHECK(records == 0);

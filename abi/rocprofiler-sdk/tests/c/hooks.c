@@ -1,5 +1,5 @@
 /*
- * The functions that are called around the creation of threads use what they are called for: they create threads,
+ * The functions that are called around the creation of threads use the library themselves: they create threads,
  * register more such functions, create, fill and flush buffers, call ROCTx, and fork. Nothing hangs.
  */
 static void make_threads(void);

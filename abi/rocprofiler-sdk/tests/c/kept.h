@@ -1,4 +1,4 @@
-/* A buffer's callback that keeps what it is called with, and lets others wait for it. */
+/* A buffer's callback that keeps its arguments, and lets other threads wait for its calls. */
 #ifndef KEPT_H
 #define KEPT_H
 
@@ -6,11 +6,11 @@
 
 enum { MOST_CALLBACKS = 4096 };
 
-/* What a buffer's callback was called with. */
+/* The arguments of a call of a buffer's callback. */
 typedef struct {
     rocprofiler_context_id_t context;
     rocprofiler_buffer_id_t buffer;
-    /* How many records each callback got. */
+    /* How many records each callback received. */
     size_t batches[MOST_CALLBACKS];
     size_t callbacks, records;
     uint64_t drop_count, thread;
@@ -105,7 +105,7 @@ static inline void emit(kept_t *kept, uint64_t first, uint64_t count, size_t siz
     }
 }
 
-/* Puts one, and returns what that answers. */
+/* Emits a record, and returns the status. */
 static inline rocprofiler_status_t try_emit(kept_t *kept, uint64_t number, size_t size)
 {
     uint64_t payload[32] = {0};

@@ -15,7 +15,7 @@ static int is_lossless, is_beside;
 static rocprofiler_context_id_t context, other;
 static rocprofiler_buffer_id_t buffer;
 
-/* What came of each thread. */
+/* The records of each thread. */
 static struct {
     uint64_t thread, count, last_id, last_end;
 } seen[THREADS + 1];
@@ -42,7 +42,7 @@ static void take(rocprofiler_context_id_t from, rocprofiler_buffer_id_t of, rocp
         CHECK((ids[id / 8] >> id % 8 & 1) == 0);
         ids[id / 8] = (uint8_t)(ids[id / 8] | 1 << id % 8);
         CHECK(record->start_timestamp >= seen[thread].last_end);
-        /* Where nothing is dropped, a push is followed by its pop. */
+        /* If nothing is dropped, a push is followed by its pop. */
         CHECK(!is_lossless || record->operation == 1 + (int32_t)(seen[thread].count % 2));
         seen[thread].last_id = id;
         seen[thread].last_end = record->end_timestamp;
@@ -90,7 +90,7 @@ static void finish(void)
     CHECK(!is_beside || counted == made + 1);
     CHECK(delivered + dropped == made + 1);
     CHECK(is_lossless ? dropped == 0 : delivered > 0);
-    /* No callback gets more than the buffer has room for. */
+    /* No callback receives more than fits into the buffer. */
     CHECK(largest * sizeof(rocprofiler_buffer_tracing_marker_api_record_t) <= (size > 65536 ? 65536 : size));
     for (int i = 0; is_lossless && i < THREADS; i++)
         CHECK(seen[i].count == CALLS);

@@ -21,7 +21,7 @@ typedef struct {
     } of;
 } record_t;
 
-/* What came from a buffer. */
+/* The records from a buffer. */
 typedef struct {
     rocprofiler_context_id_t context;
     rocprofiler_buffer_id_t buffer;
@@ -155,7 +155,7 @@ static const char *name_of(const call_t *call)
 /* Times are between two readings of the clock, whose calibration may be off by this. */
 enum { TOLERANCE = 100000 };
 
-/* The range that each function of the core table makes or ends, of the four ranges that call_each makes. */
+/* The range that each function of the core table begins or ends, of the four ranges in call_each. */
 static const int RANGE[CORE] = {0, 1, 1, 2, 2, 3};
 
 static int is_range(uint64_t id)
@@ -350,7 +350,7 @@ static void check_switch(void)
 
 static size_t expected_at_the_end;
 
-/* What waits when the program ends was delivered before the tool is finalized. */
+/* Records that are waiting when the program ends are delivered before the tool is finalized. */
 static void finish(void)
 {
     CHECK(all.count == expected_at_the_end);

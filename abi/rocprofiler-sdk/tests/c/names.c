@@ -384,7 +384,7 @@ static void check_agents(void)
     CHECK(gpu->mem_banks[0].size_in_bytes == gpu->local_mem_size);
     CHECK(gpu->grid_max_dim.y == 65535 && gpu->workgroup_max_dim.x == 1024);
 
-    /* They stay where they are; a tool may know a shorter structure. */
+    /* They stay at their addresses. A tool may know a shorter structure. */
     const rocprofiler_agent_t *first = cpu;
     OK(rocprofiler_query_available_agents(version, get_agents, 0, agents));
     OK(rocprofiler_query_available_agents(version, get_agents, 296, agents));
@@ -417,7 +417,7 @@ static int no_argument(rocprofiler_buffer_tracing_kind_t kind, rocprofiler_traci
     return 0;
 }
 
-/* Only the records with arguments, which nothing makes here, are iterated. */
+/* Only the records with arguments, which do not exist here, are iterated. */
 static void check_record_arguments(void)
 {
     for (uint32_t kind = 0; kind <= ROCPROFILER_BUFFER_TRACING_LAST; kind++) {

@@ -1,4 +1,4 @@
-/* A tool that returns NULL wants nothing: this library creates no thread then. */
+/* A tool that returns NULL wants nothing, so the library creates no thread. */
 #include "sdk.h"
 
 static int created;

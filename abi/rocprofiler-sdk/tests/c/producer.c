@@ -1,4 +1,4 @@
-/* A program that plays a producer. The argument is what it does: "dispatches", or "objects". */
+/* A program that acts as a producer. The argument says what it reports: "dispatches", or "objects". */
 static void make_services(void);
 #define TOOL_INITIALIZE make_services
 #include "tool.h"
@@ -7,7 +7,7 @@ static void make_services(void);
 
 static opscope_producer_t table;
 
-/* What the table has at first. */
+/* The functions that the table has at first. */
 static int nothing_called;
 #define NOTHING(type, name)                                                                                            \
     static void name(void *consumer, const opscope_producer_##type##_t *what)                                          \
@@ -63,7 +63,7 @@ static const opscope_producer_kernel_t *announce(uint64_t number, const char *pa
     return &kernel;
 }
 
-/* A context, and what it was called for. */
+/* A context, and the calls of its callback. */
 typedef struct {
     rocprofiler_context_id_t context;
     rocprofiler_buffer_id_t buffer;
@@ -71,7 +71,7 @@ typedef struct {
     size_t records;
 } traced_t;
 
-/* Wants to know of both operations, of one of them, and of the records. */
+/* These want both operations, one of them, and the records. */
 static traced_t both, completions, recorded;
 static rocprofiler_callback_tracing_code_object_load_data_t object;
 static char uri[4096];
@@ -162,7 +162,7 @@ static void check_records(size_t records)
     CHECK(recorded.records == records);
 }
 
-/* A context that wants to know of both ends of a dispatch is told of both or none. */
+/* A context that wants both ends of a dispatch receives both or none. */
 static void check_dispatches(void)
 {
     const opscope_producer_kernel_t *kernel = announce(1, "/nowhere/model.onnx");

@@ -1,7 +1,7 @@
 /*
- * Callbacks that use what they are called for: a buffer's callback makes more records for the same buffer than it has
- * room for, a tracing callback flushes, and both switch contexts. Nothing hangs, and every record is delivered or
- * counted as dropped.
+ * Callbacks that use the library themselves: a buffer's callback emits more records into the same buffer than fit into
+ * it, a tracing callback flushes, and both switch contexts. Nothing hangs, and every record is delivered or counted as
+ * dropped.
  */
 static void make_services(void);
 static void finish(void);
@@ -33,7 +33,7 @@ static void take(rocprofiler_context_id_t from, rocprofiler_buffer_id_t of, rocp
         roctxMarkA("not traced");
         OK(rocprofiler_start_context(context));
     }
-    /* What the callback has is still there. */
+    /* The records of the callback are still valid. */
     for (size_t i = 0; i < count; i++)
         CHECK(headers[i]->kind == ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API &&
               *(uint64_t *)headers[i]->payload == sizeof(rocprofiler_buffer_tracing_marker_api_record_t));
@@ -83,7 +83,7 @@ int main(void)
     OK(rocprofiler_flush_buffer(buffer));
     OK(rocprofiler_flush_buffer(buffer));
     CHECK(delivered > 1);
-    /* The next callback tells what was dropped before. */
+    /* The next callback reports the earlier drops. */
     roctxMarkA("second");
     made++;
     OK(rocprofiler_flush_buffer(buffer));

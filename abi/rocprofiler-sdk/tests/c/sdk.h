@@ -1,4 +1,4 @@
-/* What the programs of the tests share. */
+/* The parts that the programs of the tests share. */
 #ifndef SDK_H
 #define SDK_H
 
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Ends the program where something does not hold. */
+/* Ends the program if a condition does not hold. */
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
@@ -26,7 +26,7 @@
         }                                                                                                              \
     } while (0)
 
-/* Checks what a call answers: the end of an enumerator of rocprofiler_status_t. */
+/* Checks the status of a call, which is the end of an enumerator of rocprofiler_status_t. */
 #define ANSWERS(status, call) check_status(__FILE__, __LINE__, #call, ROCPROFILER_STATUS_##status, (call))
 #define OK(call) ANSWERS(SUCCESS, call)
 

@@ -1,8 +1,8 @@
 /*
  * Signal handlers that mark and end ranges while the thread that they interrupt does the same: no call waits for the
  * one that it interrupts, each is a record or counted as dropped, and no two have the same id. The argument says what
- * wants the calls: "alone" is a buffer, "ranges" a buffer of ranges as well, "beside" a callback in another context as
- * well.
+ * records the calls: "alone" is a buffer, "ranges" a buffer of ranges as well, "beside" a callback in another context
+ * as well.
  */
 static void make_services(void);
 #define TOOL_INITIALIZE make_services

@@ -1,5 +1,5 @@
-// A tool whose objects have destructors: of the library, and made in its functions when those are called first. It uses
-// all of them in its last flush and in its finalization, which come before any destructor. host.c uses ROCTx.
+// A tool whose objects have destructors. Some are global, and some are created in its functions at the first call. It
+// uses all of them in its last flush and in its finalization, which come before any destructor. host.c uses ROCTx.
 #include "sdk.h"
 
 #include <string>

@@ -1,5 +1,5 @@
 /*
- * What every function answers in every phase of the library: before it is initialized, while tools are configured and
+ * What every function returns in every phase of the library: before it is initialized, while tools are configured and
  * initialized, afterwards, and when they are finalized.
  */
 #include "sdk.h"
@@ -41,7 +41,7 @@ static void intercept(rocprofiler_intercept_table_t type, uint64_t version, uint
     (void)type, (void)version, (void)instance, (void)tables, (void)count, (void)data;
 }
 
-/* Contexts, buffers, and services are not made now. */
+/* Contexts, buffers, and services cannot be created now. */
 static void check_locked(void)
 {
     rocprofiler_context_id_t late = {0};
@@ -175,12 +175,12 @@ static void check_buffer_services(void)
     ANSWERS(ERROR_OPERATION_NOT_FOUND, CONFIGURE(context, MARKERS, large, 1, buffer));
     ANSWERS(ERROR_INVALID_ARGUMENT, CONFIGURE(context, MARKERS, NULL, 2, buffer));
     ANSWERS(ERROR_INVALID_ARGUMENT, CONFIGURE(context, MARKERS, wrong, SIZE_MAX, buffer));
-    /* What failed changed nothing. */
+    /* The failed calls changed nothing. */
     OK(CONFIGURE(context, MARKERS, twice, 2, buffer));
     ANSWERS(ERROR_SERVICE_ALREADY_CONFIGURED, CONFIGURE(context, MARKERS, NULL, 0, buffer));
     ANSWERS(ERROR_SERVICE_ALREADY_CONFIGURED, CONFIGURE(context, MARKERS, negative, 1, buffer));
     OK(CONFIGURE(other, MARKERS, NULL, 0, of_other));
-    /* Each kind is accepted, whether anything makes its records here or not. */
+    /* Each kind is accepted, even if it has no records here. */
     for (int kind = 1; kind < ROCPROFILER_BUFFER_TRACING_LAST; kind++)
         if (kind != MARKERS)
             OK(CONFIGURE(context, (rocprofiler_buffer_tracing_kind_t)kind, NULL, 0, buffer));

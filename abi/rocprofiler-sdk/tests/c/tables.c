@@ -99,12 +99,12 @@ int main(void)
     CHECK(enroll("roctx", 0, &first_core, &control, &names, 3) == 0);
     CHECK(initialized() == 1 && instances == 1);
     CHECK(first_core.roctxMarkA_fn != mark_of_first);
-    /* Nobody wants to know of these, and these the runtime does not have. */
+    /* Nobody wants these, and the runtime does not have these. */
     CHECK(control.roctxProfilerPause_fn == NULL && names.roctxNameHsaAgent_fn == NULL);
     first_core.roctxMarkA_fn("traced");
     CHECK(marks[0] == 1 && calls == 2);
     CHECK(names.roctxNameOsThread_fn("four") == 4 && calls == 4);
-    /* Where the runtime has no function, the call is traced and returns 0. */
+    /* If the runtime has no function, the call is traced and returns 0. */
     CHECK(first_core.roctxRangePushA_fn("nothing below") == 0 && calls == 6);
 
     /* A second runtime's calls are traced; all call the functions of the first. */

@@ -7,7 +7,7 @@ static void make_threads(void);
 
 #define LOSSLESS ROCPROFILER_BUFFER_POLICY_LOSSLESS
 
-/* What was called around the creation of threads. */
+/* The functions that were called around the creation of threads. */
 static char events[64];
 static uint64_t creator;
 

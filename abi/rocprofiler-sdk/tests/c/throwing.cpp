@@ -1,5 +1,5 @@
-// A tool whose initialization throws after it has made and started everything: none of its functions is called
-// afterwards, its finalization least of all. What is its own stays usable.
+// A tool whose initialization throws after it has created and started everything. None of its functions is called
+// afterwards, not even its finalization. Its own objects stay usable.
 static void make_services();
 static void finish();
 #define TOOL_INITIALIZE make_services

@@ -171,7 +171,7 @@ static void on_callback(rocprofiler_callback_tracing_record_t record, rocprofile
 #endif
     const char* const phases[] = {"none", "enter", "exit"};
     const char*       phase    = phases[record.phase];
-    /* What a tool keeps is there again in the next phase. */
+    /* The data that a tool stores is available in the next phase. */
     if(record.phase == ROCPROFILER_CALLBACK_PHASE_ENTER)
         own->value = record.correlation_id.internal + 5;
     else if(record.phase == ROCPROFILER_CALLBACK_PHASE_EXIT && own->value != record.correlation_id.internal + 5)

@@ -1,4 +1,4 @@
-/* What a program has of the tool that it is compiled with. */
+/* The functions of the tool that a program is compiled with. */
 #ifndef TOOL_H
 #define TOOL_H
 
