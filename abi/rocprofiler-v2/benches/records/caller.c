@@ -1,5 +1,5 @@
-/* A program with a tool inside, for the benchmark records: it calls ROCTx and plays a producer, and the tool counts
- * what arrives. */
+/* A program that contains a tool, for the benchmark `records`. The program calls ROCTx and acts as a producer, and
+ * the tool counts the records. */
 #include <opscope_producer.h>
 #include <rocprofiler/v2/rocprofiler.h>
 #include <roctracer/roctx.h>
@@ -17,7 +17,7 @@ static const opscope_producer_kernel_t kernel = {sizeof kernel, 0, 0, "conv", "C
 static const opscope_producer_kernel_t *const kernels[] = {&kernel};
 static const opscope_producer_plan_t plan = {sizeof plan, 1, 1, kernels, 1};
 
-/* What a producer calls, with functions that do nothing at first. */
+/* The table of a producer, whose functions do nothing at first. */
 static void nothing_runtime(void *c, const opscope_producer_runtime_t *p) { (void)c, (void)p; }
 static void nothing_model(void *c, const opscope_producer_model_t *p) { (void)c, (void)p; }
 static void nothing_plan(void *c, const opscope_producer_plan_t *p) { (void)c, (void)p; }

@@ -1,14 +1,13 @@
-/* Callbacks that put more into their own buffer than it holds. What only their return could make room for is kept:
-   it comes behind what they put in before it, without another event, before a later flush returns, and before the
-   buffer ends. */
+/* Callbacks that emit more into their own buffer than fits. Records for which only the callback's return could free
+ * space are kept. They come after the callback's earlier records, without another event, before a later flush
+ * returns, and before the buffer ends. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>
 
 #include <pthread.h>
 
-/* Records of 56 and of 88 bytes that make up 4096: all of the room is then in the callback, and none waits behind
- * it. */
+/* Records of 56 and of 88 bytes that make up 4096: the callback then has the whole buffer, and no record is waiting. */
 #define SHORT 70
 #define LONG 2
 #define FILLING (SHORT + LONG)
@@ -19,7 +18,7 @@ static unsigned of_program, of_callback, emitted;
 static int callbacks_to_emit, records_to_emit, stops;
 static traced_t traced;
 
-/* Of several lengths: a shorter one may fit where a longer one does not. */
+/* The records have several lengths, because a shorter one may fit where a longer one does not. */
 static void emit_in_callback(void)
 {
     char text[300];

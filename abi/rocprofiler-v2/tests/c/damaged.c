@@ -107,7 +107,7 @@ int main(void)
     CHECK(records == 10 && batches == 1 && last_begin < last_end);
     copies(traced);
 
-    /* The first record, one in the middle, and the last: it is reported once. */
+    /* The first record, one in the middle, and the last one are damaged. The damage is reported once. */
     int places[] = {0, 4, 9};
     for (int i = 0; i < 3; i++) {
         records = 0;

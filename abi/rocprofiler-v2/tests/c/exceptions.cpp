@@ -1,4 +1,5 @@
-// Exceptions that callbacks throw: they end where the library called, which reports them, and nothing else changes.
+// Exceptions that callbacks throw. They end where the library called the callback. The library reports them, and
+// nothing else changes.
 #include "tool.h"
 
 #include <roctracer/roctx.h>

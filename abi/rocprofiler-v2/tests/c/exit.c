@@ -1,4 +1,4 @@
-/* A tool that ends in its destructor, as the vendor's do: the process's exit has delivered its records by then. */
+/* A tool that ends in its destructor, like the vendor's. By then, the exit of the process has delivered its records. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>

@@ -1,7 +1,6 @@
-/* A buffer in a file, whose bytes something else changes: what precedes the damage is delivered,
-    then the damage is reported.
-   Argument: the directory of the files,
-       which OPSCOPE_ROCPROFILER_BUFFERS names. docs/records.md says where records lie. */
+/* A buffer in a file whose bytes are changed. The records before the damage are delivered, and then the damage is
+   reported. Argument: the directory of the files, which OPSCOPE_ROCPROFILER_BUFFERS names. docs/records.md describes
+   the layout. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>
@@ -10,7 +9,7 @@
 #include <unistd.h>
 
 #define RECORDS 20
-/* What docs/records.md says of a file, and of a chunk. */
+/* The layouts of a file and of a chunk, according to docs/records.md. */
 #define HEAD 4096
 #define STRIDE 32
 #define COUNT 40
@@ -79,7 +78,7 @@ static void is_whole(traced_t traced)
     CHECK(records == RECORDS);
 }
 
-/* Creates a session whose buffer lies in a file, and starts it. */
+/* Creates a session whose buffer is in a file, and starts it. */
 static traced_t open_buffer(const char *directory)
 {
     traced_t traced = create_roctx(1 << 20, on_batch);
@@ -96,8 +95,8 @@ static traced_t open_buffer(const char *directory)
     return traced;
 }
 
-/* Words of a message that changed places: a sum of all words would be the same. What precedes and what follows the
- * record comes. */
+/* Two words of a message are exchanged, so a sum of all words would not change. The records before and after this
+ * one are delivered. */
 static void words_that_changed_places(const char *directory)
 {
     static char message[200];
@@ -189,7 +188,7 @@ int main(int argc, char **argv)
         FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
         CHECK(records < RECORDS);
         OK(flush(traced));
-        /* What is put behind it is lost with it, until the next chunk begins. */
+        /* The records after it are lost with it, until the next chunk begins. */
         int rounds = 0;
         do {
             CHECK(rounds++ < 10000);

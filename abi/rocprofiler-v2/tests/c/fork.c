@@ -26,7 +26,8 @@ static void ends_well(pid_t child)
 
 static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer);
 
-/* The child has the batch, and the callback's buffer is destroyed in it: it takes no records. Another one works. */
+/* The child has the batch, and the callback's buffer is destroyed in it: it accepts no records. Another buffer
+ * works. */
 static void child_of_callback(record_t begin, record_t end, rocprofiler_session_id_t session,
                               rocprofiler_buffer_id_t buffer)
 {

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* More than one callback gets at once. */
+/* This is more than one callback receives. */
 #define RECORDS 3000
 
 typedef void (*action_t)(void);
@@ -141,8 +141,8 @@ static void run(action_t what, int extra)
     FAILS(rocprofiler_next_record(&record, &next, traced.session, traced.buffer), SESSION_NOT_FOUND);
 }
 
-/* A callback that emits more than the buffer holds: what only its own return could make room for follows behind its
- * batch. */
+/* A callback that emits more than fits into the buffer. Records for which only its own return could free space are
+ * delivered after its batch. */
 static void overfill(void)
 {
     if (left-- > 0)
@@ -206,7 +206,7 @@ static void nothing_comes_after_the_end(int round)
     else
         OK(rocprofiler_destroy_session(traced.session));
     __atomic_store_n(&is_gone, 1, __ATOMIC_RELEASE);
-    /* The threads continue for a while: what they emit goes nowhere. */
+    /* The threads continue for a while, but their records are not stored. */
     for (int i = 0; i < 1000; i++)
         roctxMarkA("after the end");
     ends = 1;

@@ -93,7 +93,7 @@ int main(void)
         comes_by_itself();
     }
 
-    /* Flushes of several threads beside it: each record comes once and in order. */
+    /* Several threads flush meanwhile. Each record is delivered once and in order. */
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
         CHECK(pthread_create(&threads[i], NULL, flush_again_and_again, &traced) == 0);
@@ -115,14 +115,14 @@ int main(void)
         CHECK(received() == emitted);
     }
 
-    /* The same interval again and again does not keep what waits from coming. */
+    /* If the same interval is set again and again, waiting records are still delivered. */
     OK(set_interval(traced, 50));
     emit();
     while (received() < emitted)
         OK(set_interval(traced, 50));
     OK(set_interval(traced, 0));
 
-    /* From none to a short one: what waits already comes, too. */
+    /* The interval changes from none to a short one. Records that were already waiting are delivered, too. */
     emit();
     OK(set_interval(traced, 1));
     comes_by_itself();

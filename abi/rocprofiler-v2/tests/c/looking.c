@@ -1,5 +1,5 @@
 /* While the library looks for a ROCTx runtime, which may wait for the loader, other threads can use sessions. The
-   program takes the library's call of dlopen, and has another thread end the session there. */
+ * program intercepts the library's call of dlopen, and lets another thread end the session there. */
 #include "tool.h"
 
 #include <dlfcn.h>

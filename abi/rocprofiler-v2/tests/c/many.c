@@ -21,7 +21,7 @@ static void count(record_t begin, record_t end, rocprofiler_session_id_t session
     for (; at < end; at = after(at, session, buffer)) {
         unsigned thread, number;
         CHECK(sscanf(TRACER(at)->name, "%u %u", &thread, &number) == 2 && thread < THREADS);
-        /* In order, so that each comes exactly once. */
+        /* The records come in order, so each comes exactly once. */
         CHECK(number == seen[thread]);
         seen[thread]++;
         CHECK(!has_id || at->id.handle > last_id);
@@ -60,7 +60,7 @@ static void run(size_t size, unsigned records)
     for (unsigned i = 0; i < THREADS; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
     OK(rocprofiler_terminate_session(traced.session));
-    /* What a full buffer did not deliver by itself. */
+    /* Delivers the records that a full buffer did not deliver by itself. */
     OK(flush(traced));
     for (unsigned i = 0; i < THREADS; i++)
         CHECK(seen[i] == each);

@@ -1,4 +1,4 @@
-/* One record for each ROCTx call, with what the call passed. */
+/* There is one record for each ROCTx call, with the call's arguments. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>
@@ -24,7 +24,7 @@ static void keep(record_t begin, record_t end, rocprofiler_session_id_t session,
     CHECK(session.handle == traced.session.handle && buffer.value == traced.buffer.value);
     CHECK(begin != NULL && begin < end);
     batches++;
-    /* They are packed: what next_record finds is what the size says. */
+    /* The records are packed: next_record finds the address that follows from the size. */
     record_t at = begin;
     for (; at < end; at = after(at, session, buffer)) {
         CHECK(at->kind == ROCPROFILER_TRACER_RECORD);
@@ -88,7 +88,7 @@ int main(void)
     roctxMarkA("");
     roctxMarkA(text);
     CHECK(roctxRangePushA(text) == 0);
-    /* Around the longest text that lies in a buffer itself. */
+    /* The lengths are around that of the longest text that is stored in the buffer itself. */
     for (size_t length = 253; length < 258; length++) {
         text[length] = 0;
         roctxMarkA(text);
@@ -132,7 +132,7 @@ int main(void)
     CHECK(last <= end + 100000);
     CHECK(kept[14].record.thread_id.value == thread);
 
-    /* An empty buffer makes no callback; a terminated session takes nothing. */
+    /* An empty buffer is not delivered. A terminated session records nothing. */
     OK(flush(traced));
     OK(rocprofiler_terminate_session(traced.session));
     roctxMarkA("after the session");

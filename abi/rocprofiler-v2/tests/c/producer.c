@@ -1,4 +1,5 @@
-/* A program that plays a producer: it hands a table to the library, and calls what the library set in it. */
+/* A program that acts as a producer. It passes a table to the library, and calls the functions that the library set
+ * in it. */
 #include "tool.h"
 
 #include <opscope_producer.h>
@@ -8,7 +9,7 @@
 #define KERNELS 3
 #define RUNS 50
 
-/* What the table has at first: functions that must not be called once the library has set its own. */
+/* The functions that the table has at first. They must not be called once the library has set its own. */
 static int nothing_called;
 #define NOTHING(type, name)                                             \
     static void name(void *consumer, const opscope_producer_##type##_t *what) \

@@ -1,7 +1,7 @@
 /*
- * The properties of a buffer: an array of structures, each with a kind and a value. A session that
- * rocprofiler_create_session makes has no interval, and neither has one that rocprofiler_create_ready_session makes:
- * only the property of a buffer sets it.
+ * The properties of a buffer: an array of structures, each with a kind and a value. Sessions that
+ * rocprofiler_create_session or rocprofiler_create_ready_session creates have no interval. Only the property of a
+ * buffer sets it.
  */
 #include "tool.h"
 
@@ -11,7 +11,7 @@
 
 #define INTERVAL ROCPROFILER_BUFFER_PROPERTY_KIND_INTERVAL_FLUSH
 
-/* The function takes a mode and a place for the session, and no interval. */
+/* The function has parameters for a mode and for the session, but none for an interval. */
 static rocprofiler_status_t (*const create_session)(rocprofiler_replay_mode_t,
                                                     rocprofiler_session_id_t *) = rocprofiler_create_session;
 
@@ -46,7 +46,7 @@ static unsigned received(unsigned buffer)
     return now;
 }
 
-/* Records that wait in one session's buffer stay there while those of a buffer of another session come at its
+/* Records in one session's buffer keep waiting while those in another session's buffer are delivered at its
  * interval. */
 static void stays_while_others_come(traced_t quiet, traced_t restless)
 {
@@ -68,7 +68,7 @@ int main(void)
 {
     OK(rocprofiler_initialize());
 
-    /* Two buffers with different numbers, each of a session of its own. */
+    /* Two buffers with different numbers, each in its own session. */
     traced_t quiet, restless;
     memset(&quiet, 0, sizeof quiet);
     OK(create_session(ROCPROFILER_NONE_REPLAY_MODE, &quiet.session));
@@ -99,7 +99,7 @@ int main(void)
     wait_for(2, 2);
     OK(rocprofiler_terminate_session(quiet.session));
 
-    /* So many as are passed are read: without the last one there is an interval. */
+    /* Only as many properties are read as are passed. Without the last one, there is an interval. */
     OK(rocprofiler_set_buffer_properties(quiet.session, quiet.buffer, last_is_none, 2));
     OK(rocprofiler_start_session(quiet.session));
     roctxMarkA("comes, too");

@@ -1,6 +1,6 @@
 /*
- * A ROCTx runtime that calls its listener while that is registered or removed, as a runtime that tells of what happened
- * before may. The tool's callback ends its session, starts it again, and waits for a thread that does: nothing hangs.
+ * A ROCTx runtime that calls its listener while that is registered or removed, as a runtime that reports earlier calls
+ * may do. The tool's callback ends its session, starts it again, and waits for a thread that does: nothing hangs.
  */
 #include "tool.h"
 

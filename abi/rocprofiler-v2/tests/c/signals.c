@@ -1,6 +1,6 @@
 /* Signal handlers that mark, while the thread that they interrupt marks and flushes: no mark waits for the call that
-   it interrupts, none of the program is lost, and none comes twice. With the argument "callback" the calls go to a
-   function. */
+   it interrupts, no mark of the program is lost, and none is delivered twice. With the argument "callback", a
+   function receives the calls. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>
@@ -20,7 +20,7 @@ static void count(record_t begin, record_t end, rocprofiler_session_id_t session
         unsigned long number;
         const char *text = TRACER(at)->name;
         if (text[0] == 'p') {
-            /* In order, so that each comes exactly once. */
+            /* The records come in order, so each comes exactly once. */
             CHECK(sscanf(text, "p%lu", &number) == 1 && number == of_program);
             of_program++;
         } else {

@@ -44,7 +44,8 @@ static void what_is_not_here_answers(rocprofiler_status_t status)
     ANSWERS(rocprofiler_codeobj_capture_stop(record), status);
 }
 
-/* Calls every function that needs the library to be initialized, each as it should be called: all answer the same. */
+/* Calls every function that needs the library to be initialized, each with valid arguments. All return the same
+ * status. */
 static void all_answer(rocprofiler_status_t status)
 {
     rocprofiler_session_id_t session = {1};
@@ -117,7 +118,7 @@ static void texts(void)
         const char *text = rocprofiler_error_str((rocprofiler_status_t)status);
         size_t length = strlen(text);
         CHECK(length > 5 && text[length - 1] == '\n' && strchr(text, '\n') == text + length - 1);
-        /* Each status has a text of its own. */
+        /* Each status has its own text. */
         CHECK((strcmp(text, unknown) == 0) == (status > -2 || status < -38));
         for (int other = -2; other > status && status >= -38; other--)
             CHECK(strcmp(text, rocprofiler_error_str((rocprofiler_status_t)other)) != 0);
@@ -385,7 +386,8 @@ static void sessions(void)
     FAILS(rocprofiler_set_api_trace_sync_callback(session, dispatches, on_call), FILTER_NOT_SUPPORTED);
     OK(rocprofiler_set_filter_buffer(session, dispatches, buffer));
 
-    /* Several sessions, one of them active. What is missing comes before what is active. */
+    /* Several sessions, one of them active. An error about a missing object comes before one about an active
+     * session. */
     traced_t other = create_roctx(4096, on_batch);
     CHECK(other.session.handle > session.handle && other.filter.value == 1 && other.buffer.value == 1);
     OK(rocprofiler_start_session(session));
@@ -459,7 +461,7 @@ int main(void)
     OK(rocprofiler_finalize());
     not_initialized();
     texts();
-    /* What was there is there again. */
+    /* The earlier objects can be used again. */
     OK(rocprofiler_initialize());
     OK(flush(traced));
     OK(rocprofiler_start_session(traced.session));

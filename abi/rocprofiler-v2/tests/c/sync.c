@@ -51,7 +51,7 @@ static void on_call(rocprofiler_record_tracer_t record, rocprofiler_session_id_t
     call_t call = {record.operation_id.id, record.external_id.id, record.thread_id.value,
                    has_message ? data->args.message : NULL};
     calls[count++] = call;
-    /* It may ask for what it likes, end ranges, and change the session's buffers. */
+    /* The callback may make queries, end ranges, and change the session's buffers. */
     rocprofiler_buffer_id_t missing = {99};
     FAILS(rocprofiler_flush_data(session, missing), BUFFER_NOT_FOUND);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends the program where something does not hold. */
+/* Ends the program if a condition does not hold. */
 #define CHECK(condition)                                                                     \
     do {                                                                                     \
         if (!(condition)) {                                                                  \
@@ -17,7 +17,7 @@
         }                                                                                    \
     } while (0)
 
-/* Ends the program where a call answers something else. */
+/* Ends the program if a call returns something else. */
 #define ANSWERS(call, status)                                                                              \
     do {                                                                                                   \
         int answer_ = (int)(call), expected_ = (int)(status);                                              \
@@ -106,7 +106,7 @@ static inline rocprofiler_status_t flush(traced_t traced)
     return rocprofiler_flush_data(traced.session, traced.buffer);
 }
 
-/* Returns what follows a record of a batch. */
+/* Returns the address after a record of a batch. */
 static inline record_t after(record_t record, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer)
 {
     record_t next = NULL;
