@@ -1,4 +1,4 @@
-/* What the programs of the tests share. */
+/* The parts that the programs of the tests share. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends the program where something does not hold. */
+/* Ends the program if a condition does not hold. */
 #define CHECK(condition)                                                                            \
     do {                                                                                            \
         if (!(condition)) {                                                                         \
@@ -18,10 +18,10 @@
         }                                                                                           \
     } while (0)
 
-/* Ends the program where a call does not return OPSCOPE_OK. */
+/* Ends the program if a call does not return OPSCOPE_OK. */
 #define OK(call) IS(call, OPSCOPE_OK)
 
-/* Ends the program where a call does not return this status. */
+/* Ends the program if a call does not return this status. */
 #define IS(call, expected)                                                                          \
     do {                                                                                            \
         opscope_status_t status_ = (call);                                                          \
@@ -32,7 +32,7 @@
         }                                                                                           \
     } while (0)
 
-/* Ends the program where the text of the last error lacks a part. */
+/* Ends the program if the text of the last error lacks a part. */
 #define SAYS(part)                                                                                  \
     do {                                                                                            \
         if (strstr(opscope_error_text(), (part)) == NULL) {                                         \

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     OK(opscope_session_load(argv[1], &options, &session));
     float *pixels = image(argv[2]);
 
-    /* Everything, to a callback and to a directory at once. */
+    /* Dumps everything to a callback and to a directory at the same time. */
     struct seen all;
     memset(&all, 0, sizeof all);
     opscope_dumper_t dumper;
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     OK(run(session, dumper, pixels));
     CHECK(some.begun == 3);
 
-    /* A sink that stops: what it did not get is named. */
+    /* A sink stops. The report names the tensors that it did not receive. */
     struct seen stops;
     memset(&stops, 0, sizeof stops);
     stops.answer = OPSCOPE_STOP;
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     IS(run(session, dumper, pixels), OPSCOPE_ERROR_STOPPED);
     IS(opscope_dumper_unsubscribe(subscription, NULL), OPSCOPE_ERROR_INCOMPLETE);
 
-    /* What cannot be. A wrong request leaves no directory. */
+    /* Requests that are refused. They leave no directory. */
     snprintf(path, sizeof path, "%s/wrong", argv[3]);
     request.io = 99;
     IS(opscope_dumper_subscribe_directory(dumper, &request, session, path, NULL, NULL),

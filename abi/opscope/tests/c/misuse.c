@@ -1,4 +1,4 @@
-/* What a program can do wrong, and what it is answered. Argument: the model. */
+/* Wrong calls, and the statuses that they return. Argument: the model. */
 #include "check.h"
 
 static void no_batch(const opscope_batch_t *batch, void *user)
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     IS(opscope_session_run(session, input, 1, &instruments, NULL), OPSCOPE_ERROR_INVALID_HANDLE);
     SAYS("is no dumper");
 
-    /* Handles that were freed, never set, never made. */
+    /* Handles that were freed, never set, or never returned. */
     opscope_buffer_t buffer;
     OK(opscope_buffer_create(NULL, no_batch, NULL, &buffer));
     invalid_handles(0);

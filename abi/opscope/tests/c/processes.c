@@ -70,8 +70,8 @@ int main(int argc, char **argv)
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 
-    /* Forks while another thread makes calls. The child's buffer is empty, and works. Models run there, or it says
-     * that they cannot since the other thread was running one; it never hangs. */
+    /* Forks while another thread makes calls. The child's buffer is empty, and works. Models run in the child, or it
+     * reports that they cannot, because the other thread was running one. It never hangs. */
     uint64_t delivered = 0;
     const uint64_t payload[3] = {1, 2, 3};
     opscope_buffer_t buffer;

@@ -1,4 +1,4 @@
-/* A recording: made, finished, exported. Arguments: the model, an empty directory. */
+/* A recording that is created, finished and exported. Arguments: the model, an empty directory. */
 #include "check.h"
 
 int main(int argc, char **argv)

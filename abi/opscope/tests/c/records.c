@@ -156,7 +156,7 @@ int main(void)
     IS(opscope_buffer_emit(other, 7, 42, payload, sizeof payload), OPSCOPE_ERROR_INVALID_HANDLE);
     IS(opscope_buffer_destroy(other), OPSCOPE_ERROR_INVALID_HANDLE);
 
-    /* Two threads and two buffers, one of them with a callback thread of its own. */
+    /* Two threads and two buffers, one of which has its own callback thread. */
     struct seen by_threads[2];
     memset(by_threads, 0, sizeof by_threads);
     opscope_callback_thread_t own;
@@ -181,7 +181,7 @@ int main(void)
     printf("two threads: %llu and %llu records\n", (unsigned long long)by_threads[0].own,
            (unsigned long long)by_threads[1].own);
 
-    /* What does not fit is dropped and counted. */
+    /* Records that do not fit are dropped and counted. */
     uint64_t callbacks = 0;
     options.thread.id = 0;
     options.bytes = 4096;

@@ -1,5 +1,6 @@
-/* Signal handlers that emit, mark and end ranges while the thread that they interrupt makes calls: no call waits
- * for the one that it interrupts, what was answered with OPSCOPE_OK is delivered, and everything else is counted. */
+/* Signal handlers that emit, mark and end ranges while the thread that they interrupt makes calls: no call waits for
+ * the one that it interrupts, each record for which OPSCOPE_OK was returned is delivered, and all others are
+ * counted. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -14,8 +15,8 @@ enum { CATEGORY = 7, OF_PROGRAM = 1, OF_HANDLER = 2, ENOUGH = 3000 };
 static opscope_buffer_t buffer;
 static uint32_t name;
 
-/* How often handlers ran, and what they were answered. A handler of one signal does not interrupt itself, but
- * another thread's may run beside it. */
+/* How often handlers ran, and the statuses that they received. A handler of one signal does not interrupt itself,
+ * but another thread's may run beside it. */
 static uint64_t ran, taken, refused, wrong;
 
 static void add(uint64_t *number)
@@ -59,7 +60,7 @@ static void handle(int signal)
     status = opscope_range_push_named(name);
     if (!is_busy_or(status, OPSCOPE_OK) || opscope_range_pop() != status)
         add(&wrong);
-    /* What a handler should not call waits for nothing either, if it interrupts a call. */
+    /* Functions that a handler should not call do not wait either, if it interrupts a call. */
     if (status == OPSCOPE_ERROR_BUSY) {
         uint32_t other;
         IS(opscope_buffer_flush(buffer), OPSCOPE_ERROR_BUSY);

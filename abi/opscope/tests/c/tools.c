@@ -39,7 +39,7 @@ static void configure(void)
 #endif
 }
 
-/* How many runs threads made, and how many of them end it. */
+/* The number of runs that the threads made, and the number at which they end. */
 static int runs_made, runs_wanted = 40;
 
 static void *run_on_thread(void *session)
@@ -78,7 +78,7 @@ static void run_inside(const char *model, int kind, int operation, int is_own)
     run(sessions[0], 2);
     inside = NULL;
     CHECK(runs_inside > 0);
-    /* What was not announced in a callback is announced now. */
+    /* Models that were not announced in a callback are announced now. */
     for (int i = 0; i < 2; i++)
         run(sessions[i], 1);
     for (int i = 0; i < 2; i++)
