@@ -1,4 +1,4 @@
-/* What the programs of the tests share. */
+/* The parts that the programs of the tests share. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends the program where something does not hold. */
+/* Ends the program if a condition does not hold. */
 #define CHECK(condition)                                                                     \
     do {                                                                                     \
         if (!(condition)) {                                                                  \

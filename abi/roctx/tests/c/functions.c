@@ -1,4 +1,4 @@
-/* Every function where there is no profiler: results, NULL, threads, and a forked child. */
+/* Every function without a profiler: results, NULL, threads, and a forked child. */
 #include "check.h"
 
 #include "rocprofiler-sdk-roctx/roctx.h"

@@ -1,6 +1,6 @@
 /*
- * Stands for librocprofiler-sdk.so: checks what it gets, calls ROCTx functions while it is given the tables, and wraps
- * every entry. FAKE_STATUS is what it returns; with FAKE_NULL it stores NULL into every entry instead.
+ * Stands for librocprofiler-sdk.so: checks what it receives, calls ROCTx functions while the tables are registered, and
+ * wraps every entry. FAKE_STATUS is what it returns; with FAKE_NULL it stores NULL into every entry instead.
  */
 #include "check.h"
 
@@ -92,7 +92,7 @@ static int stream(const char *text, const struct ihipStream_t *object)
     return name.roctxNameHipStream_fn(text, object);
 }
 
-/* Calls the exported functions as any part of the program may. They do what they do without a profiler. */
+/* Calls the exported functions as any part of the program may. They behave as they do without a profiler. */
 static void *use(void *unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /*
- * Stands for librocprofiler-register.so.0: prints what it gets and wraps the mark. FAKE_REGISTER is what the first call
- * returns; then it wraps nothing.
+ * Stands for librocprofiler-register.so.0: prints what it receives and wraps the mark. FAKE_REGISTER is what the first
+ * call returns; then it wraps nothing.
  */
 #include "check.h"
 

@@ -1,5 +1,5 @@
 /* Signal handlers that mark and end the ranges that they begin, while the thread that they interrupt does the same:
- * each call gives what it gives without them. */
+ * each call returns what it returns without them. */
 #include "check.h"
 
 #include "rocprofiler-sdk-roctx/roctx.h"

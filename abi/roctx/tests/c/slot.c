@@ -27,7 +27,7 @@ static int callback(int domain, uint32_t operation, void *data)
     return 7;
 }
 
-/* Asks for the level while it changes: a callback comes before that. */
+/* A callback that queries the level during a call. It is called before the level changes. */
 static int pushing(int domain, uint32_t operation, void *data)
 {
     (void)domain, (void)data;
