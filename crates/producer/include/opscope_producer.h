@@ -16,8 +16,8 @@
  * The producer calls it once, and then calls the functions in the table. It finds libraries with known names beside
  * itself or in the directory OPSCOPE_LIB_DIR, and any library that the process has already loaded.
  *
- * Times are nanoseconds of CLOCK_BOOTTIME. Threads are ids as gettid() returns them. Strings are UTF-8, end with NUL, and
- * are never NULL. A consumer owns nothing that it receives. The memory behind a pointer lives until the call has
+ * Times are nanoseconds of CLOCK_BOOTTIME. Threads are ids as gettid() returns them. Strings are UTF-8, end with NUL,
+ * and are never NULL. A consumer owns nothing that it receives. The memory behind a pointer lives until the call has
  * returned, unless its comment says that it lives longer.
  *
  * Every struct begins with its size. Later versions append fields, and never change or remove one. A consumer that was

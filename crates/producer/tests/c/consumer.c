@@ -52,7 +52,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     pthread_mutex_unlock(&turn);
 }
 
-/* The size of a struct that the producer made must be that of this header. */
+/* The size of a struct from the producer must be that of this header. */
 #define CHECK(consumer, argument)                                                                                      \
     do {                                                                                                               \
         if ((consumer) != &state || (argument)->size != sizeof *(argument))                                            \
