@@ -19,13 +19,13 @@ pub struct Delivery {
 /// The destination of a file's chunks. It is decided at the first chunk, because the end of a file is useless without
 /// its beginning.
 enum Destination {
-    /// To the callback and the subscribers that were registered at the first chunk.
+    /// The callback and the subscribers that were registered at the first chunk receive the file.
     Callbacks {
         callback: Option<u64>,
         subscribers: Option<u64>,
     },
     Disk,
-    /// Nowhere: the file has no receiver.
+    /// Nobody receives the file.
     Nowhere,
     /// A chunk was lost, so the rest of the file is lost, too.
     Lost,

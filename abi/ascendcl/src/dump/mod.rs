@@ -1,9 +1,9 @@
 //! Dumps. The settings at the time when a model is loaded decide what is captured of it. Each chunk goes to callbacks,
 //! to a file, or nowhere.
 //!
-//! A tensor takes this way: the dumper's sink (`model`) converts it into AscendCL's files. Each chunk is copied into
-//! memory in the form that a callback receives (`chunk`), and is pushed into the only queue (`queue`). The queue's
-//! thread (`delivery`) calls the callbacks (`slot`, `subscribers`) or writes the file (`files`).
+//! A tensor passes through these modules: the dumper's sink (`model`) converts it into AscendCL's files. Each chunk is
+//! copied into memory in the form that a callback receives (`chunk`), and is pushed into the only queue (`queue`). The
+//! queue's thread (`delivery`) calls the callbacks (`slot`, `subscribers`) or writes the file (`files`).
 
 mod arguments;
 mod calls;

@@ -83,7 +83,7 @@ pub unsafe fn now(job: Job) -> Result<(), Failure> {
 /// because the program may free such memory once this returns.
 ///
 /// # Safety
-/// As for `now`.
+/// The same as for `now`.
 pub unsafe fn in_order(job: Job, on: aclrtStream) -> Result<(), Failure> {
     let stream = stream(on)?;
     let ranges = job.ranges()?;

@@ -18,7 +18,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the sizes of a model. Neither is 0, since programs allocate them.
+    /// Returns the sizes of a model. Neither is 0, because programs allocate them.
     pub fn of(Source { graph, gears }: &Source) -> Self {
         let (inputs, outputs) = (Port::of(graph, &graph.inputs), Port::of(graph, &graph.outputs));
         let gears = gears.as_deref();
