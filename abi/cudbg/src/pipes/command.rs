@@ -1,4 +1,4 @@
-/// Makes the commands, numbered from 0 in their order.
+/// Defines the commands, which are numbered from 0 in their order.
 macro_rules! commands {
     ($($name:ident)*) => {
         /// The commands of cuda-gdb. They have their own numbers, which are not those of the table: functions that

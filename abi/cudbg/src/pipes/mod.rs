@@ -185,7 +185,7 @@ fn tell(descriptor: i32) {
         // SAFETY: the process that started this one opened the descriptor for it, and nothing else here uses it.
         let mut to = unsafe { File::from_raw_fd(descriptor) };
         let _ = to.write_all(&[1]);
-        // It stays open as long as the process lives.
+        // The descriptor stays open as long as the process lives.
         std::mem::forget(to);
     }
 }

@@ -31,7 +31,7 @@ pub struct Pipes {
 /// The pipe for notifications, while the pipes are open.
 static NOTICES: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Why no more requests come.
+/// The reason why no more requests come.
 #[derive(Debug)]
 pub enum End {
     /// The debugger has ended or closed the pipes, or the program is gone.
@@ -133,7 +133,7 @@ fn pipe(directory: &Path, from: u32, to: u32) -> PathBuf {
     directory.join(format!("pipe.{from}.{to}"))
 }
 
-/// Opens a pipe. Makes it if it does not exist.
+/// Opens a pipe. Creates it if it does not exist.
 fn open_pipe(path: &Path, access: OFlags) -> io::Result<OwnedFd> {
     match mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR) {
         Ok(()) | Err(Errno::EXIST) => {}

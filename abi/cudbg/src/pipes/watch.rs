@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
-/// Which process has ended.
+/// The process that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
     Debugger,
@@ -19,10 +19,11 @@ pub enum Gone {
 pub struct Watch {
     /// Readable when the debugger has ended; `None` if the system has no such descriptors.
     debugger: Option<OwnedFd>,
-    /// The same for the program; also `None` once the program has ended.
+    /// Readable when the program has ended; `None` if the system has no such descriptors, or once the program has
+    /// ended.
     program: Option<OwnedFd>,
     program_pid: Pid,
-    /// When the server ends, if the program is gone.
+    /// The time when the server ends; `None` unless the program is gone.
     until: Option<Instant>,
 }
 

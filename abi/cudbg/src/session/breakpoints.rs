@@ -8,7 +8,7 @@ use crate::layout::numbers::breakpoint::{BREAK_ON_LAUNCH, INTERNAL, LEGACY};
 /// The breakpoints that the client has set.
 #[derive(Default)]
 pub struct Breakpoints {
-    /// By handle, from 1.
+    /// The breakpoints by handle. Handles count up from 1.
     all: BTreeMap<u64, Breakpoint>,
     last: u64,
     /// The breakpoint before every operator, once it was enabled for the first time.

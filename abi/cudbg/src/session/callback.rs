@@ -17,7 +17,7 @@ pub enum Callback {
 /// The function that was set last. It may be set before a session is opened.
 static CALLBACK: Mutex<Option<Callback>> = Mutex::new(None);
 
-/// Why the client is notified.
+/// The reason why the client is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// The thread of the program that raised the newest event; 0 for none.

@@ -21,7 +21,7 @@ pub struct Stop {
     pub warp: Option<u32>,
 }
 
-/// Why a run is stopped.
+/// The reason why a run is stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// The device is suspended, or the launch is reported.
