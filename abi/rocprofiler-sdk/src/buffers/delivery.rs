@@ -100,7 +100,7 @@ impl Delivery {
     fn call_tool(&mut self, dropped: u64) {
         let payloads = self.payloads.as_mut_ptr();
         for header in &mut self.headers {
-            // Until here the field holds the index of the payload's first word.
+            // The field held the index of the payload's first word until now.
             header.payload = payloads.wrapping_add(header.payload.addr()).cast();
         }
         self.pointers.extend(self.headers.iter_mut().map(ptr::from_mut));

@@ -131,7 +131,7 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn put_slowly<R: Unpadded>(&self, category: u8, kind: u32, record: R) {
-        // Checked before the list is locked: the interrupted call may hold that lock.
+        // This is checked before the list is locked, because the interrupted call may hold that lock.
         if self.drop_if_interrupting(category, kind) {
             return;
         }

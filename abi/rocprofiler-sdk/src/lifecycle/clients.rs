@@ -73,7 +73,7 @@ fn with_known<R>(client: &Client, change: impl FnOnce(&mut Client) -> R) -> Opti
 
 /// Returns a tool's handle: above 0.
 fn handle(number: usize) -> u32 {
-    // The same for all tools of a process, and different between processes.
+    // This number is the same for all tools of a process, and differs between processes.
     let process = std::process::id().wrapping_mul(2_654_435_761) & 0x3fff_ffff;
     process + 1 + number as u32
 }

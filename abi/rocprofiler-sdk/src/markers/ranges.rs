@@ -126,7 +126,7 @@ extern "C" fn start(message: Text<'_>) -> u64 {
 }
 
 extern "C" fn stop(id: u64) {
-    // As in `pop`.
+    // The call is not traced, for the same reason as in `pop`.
     if interrupts_a_call() {
         return inner!(4, fn(u64) -> (), id);
     }
