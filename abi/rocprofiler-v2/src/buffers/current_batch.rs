@@ -59,7 +59,7 @@ pub fn is_called(of: SessionBuffer) -> bool {
 /// Returns the address after a record in any batch in progress. For a record elsewhere, which the tool must have
 /// copied, the address follows from the size of its kind.
 pub fn next(record: In<'_, RecordHeader>) -> Result<*const RecordHeader, Status> {
-    // Read only once the address is known not to be the end of a batch, which is not readable.
+    // This is read only once the address is known not to be the end of a batch, which is not readable.
     let kind = || record.given().map(|header| header.kind);
     let address = record.as_ptr().addr();
     let batches = lock();

@@ -72,7 +72,7 @@ pub fn load() {
         }
     }
     let is_first = LOADED.set(Loaded { process: process::id(), unload }).is_ok();
-    // Registered after the tools created their objects, so that it runs before the destructors of these.
+    // This is registered after the tools have created their objects, so that it runs before their destructors.
     if is_first && !system::at_exit(unload_all) {
         say("tools will not be unloaded: the system has no memory for it");
     }
@@ -110,7 +110,7 @@ impl Tool {
     /// Returns the tool in an object. `None` if the object is this library itself, or is bound to another library.
     #[allow(unsafe_code, reason = "functions of its own and not of what it depends on are found as addresses")]
     fn of(exporter: &Exporter) -> Option<Self> {
-        // Uses a function that is not exported, because a tool may export one with the same name, which the loader
+        // This uses a function that is not exported, because a tool may export one with the same name, which the loader
         // would find first.
         let here = NonNull::new(unload_all as extern "C" fn() as *mut c_void)?;
         let load = exporter.own(c"OnLoad")?;

@@ -55,7 +55,7 @@ pub fn find_buffer(session: Handle, buffer: Handle) -> Result<Buffer, Status> {
 #[cold]
 #[inline(never)]
 pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
-    // Checked before the list is locked: the interrupted call may hold that lock.
+    // This is checked before the list is locked, because the interrupted call may hold that lock.
     if drop_if_interrupting(buffer, form) {
         return;
     }

@@ -1,4 +1,4 @@
-//! The callback for ROCTX calls, and its calls in progress.
+//! The callback for ROCTx calls, and its calls in progress.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct Call {
     pub session: Handle,
 }
 
-/// Whether a callback is set; checked by calls before they take the lock.
+/// Whether a callback is set. Traced calls check this before they take the lock.
 static IS_SET: AtomicBool = AtomicBool::new(false);
 static CALLS: Mutex<Calls> = Mutex::new(Calls { callback: None, running: Vec::new() });
 /// Notified when a callback has returned.
