@@ -68,13 +68,12 @@ pub fn function_of_loaded<F: Copy>(name: &CStr, export: &Export<F>) -> Option<F>
     function
 }
 
-/// Where a function is searched, if not in a particular library.
+/// The objects in which a function is searched, if not in a particular library.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// In the process's own scope: the program, the libraries that it is linked with, and those that were loaded
-    /// globally.
+    /// The process's own scope: the program, the libraries that it is linked with, and those that were loaded globally.
     Process,
-    /// In that scope, but only after the calling library.
+    /// The part of that scope that comes after the calling library.
     Next,
 }
 
