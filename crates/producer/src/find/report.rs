@@ -23,11 +23,11 @@ pub struct Report {
 pub struct Skipped {
     /// The file or directory.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Why something was not attached.
+/// The reason why something was not attached.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {

@@ -14,7 +14,7 @@ pub struct OfferedTool {
     pub taken_by: Result<PathBuf, ToolRefusal>,
 }
 
-/// Why no consumer loads a tool.
+/// The reason why no consumer loads a tool.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolRefusal {
