@@ -5,7 +5,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{location}: {what}; {right}{}", .kind.code_in(.location).map(|code| format!(" ({code})")).unwrap_or_default())]
 pub struct Problem {
-    /// Where it is.
+    /// Its location.
     pub location: Location,
     /// Its kind.
     pub kind: ProblemKind,
@@ -69,7 +69,7 @@ pub enum ProblemKind {
     DuplicateKey,
     /// Something is missing, empty, or of the wrong type.
     Content,
-    /// Not one of the words that a key takes.
+    /// A value that is not one of the words that the key takes.
     Choice,
     /// A value outside of its range or form.
     Value,

@@ -124,7 +124,7 @@ fn names(field: &Field<'_>, report: &mut Report) -> Vec<String> {
 }
 
 fn blacklist(field: &Field<'_>, report: &mut Report) -> Vec<Excluded> {
-    /// The vendor's limit.
+    /// The largest number of entries in a blacklist, which is the vendor's limit.
     const MOST: usize = 100;
     let items = field.items(report).unwrap_or_default();
     if items.len() > MOST {

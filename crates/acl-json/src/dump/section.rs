@@ -198,7 +198,7 @@ fn conflict(object: &Object<'_>, key: &str, what: &str, report: &mut Report) {
 }
 
 fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Report) -> Option<PathBuf> {
-    /// The vendor's limit, in bytes.
+    /// The largest length of the path in bytes, which is the vendor's limit.
     const LONGEST: usize = 512;
     let Some(field) = object.get("dump_path") else {
         if needed {

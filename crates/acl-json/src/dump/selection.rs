@@ -11,7 +11,7 @@ use super::model_names::{ModelNames, NamedOperator};
 use super::section::DumpSection;
 use crate::problem::{Location, Note, Problem, ProblemKind};
 
-/// Why an `acl.json` does not fit a model.
+/// The reason why an `acl.json` does not fit a model.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct AclError(pub Vec<Problem>);
