@@ -31,8 +31,8 @@ ACL_FUNC_VISIBILITY aclError opscope_acldump_unsubscribe(uint64_t subscription);
 // is 128 MiB. Other sizes are replaced by the nearest of these. The first piece of a file also has the whole header.
 ACL_FUNC_VISIBILITY void opscope_acldump_set_piece_size(size_t bytes);
 
-// Sets how many bytes of pieces may wait for callbacks or the disk. The default is 256 MiB. A run waits while there is
-// no room.
+// Sets how many bytes of pieces may wait for callbacks or the disk. The default is 256 MiB. A run waits while the
+// queue is full.
 ACL_FUNC_VISIBILITY void opscope_acldump_set_queue_size(size_t bytes);
 
 // What was delivered since the library was loaded.

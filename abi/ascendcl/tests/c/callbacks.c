@@ -138,7 +138,7 @@ int main(void)
     OK(aclrtSynchronizeStream(a));
     CHECK(calls == 1);
 
-    /* A thread that waits learns that it is no longer subscribed. */
+    /* A waiting thread is notified that it is no longer subscribed. */
     OK(aclrtSubscribeReport(me, b));
     CHECK(pthread_create(&thread, NULL, subscribed_for_ever, &code) == 0);
     OK(aclrtSubscribeReport((uint64_t)thread, a));

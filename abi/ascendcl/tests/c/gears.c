@@ -249,7 +249,7 @@ static void dims(const char *path)
     IS(aclmdlSetInputDynamicDims(model, input, choice, &wrong), ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID);
     wrong.dimCount = 1;
     IS(aclmdlSetInputDynamicDims(model, input, choice, &wrong), ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID);
-    /* More than there is room for. */
+    /* More dimensions than fit into the struct. */
     wrong.dimCount = (size_t)-1;
     IS(aclmdlSetInputDynamicDims(model, input, choice, &wrong), ACL_ERROR_INVALID_PARAM);
     wrong.dimCount = 129;

@@ -55,8 +55,8 @@ fn a_callback_gets_everything_in_the_order_of_its_own_page() {
     delivered(steps(&a), &digits(1, 1));
 }
 
-/// Checks that a program that is told of a product registers a callback, which gets every tensor, and is refused
-/// another flag.
+/// Checks that a program for a product registers a callback, which receives every tensor, and that another flag is
+/// refused.
 fn has_the_function(product: &'static str) {
     let [load, run] = DIGITS;
     let all = ["init", "soc", "initdump", "regflag=1", "reg", load, run, "unreg", "files", "finalizedump", "finalize"];
