@@ -71,7 +71,7 @@ typedef enum {
     OPSCOPE_ERROR_STOPPED = 11,
     /// The time limit of a wait has passed.
     OPSCOPE_ERROR_TIMED_OUT = 12,
-    /// There is no room, and only the callback that makes this call could free some.
+    /// The buffer is full, and only the callback that makes this call could free space.
     OPSCOPE_ERROR_FULL = 13,
     /// The call was completed, but requested data is missing. The report says which.
     OPSCOPE_ERROR_INCOMPLETE = 14,
@@ -162,7 +162,7 @@ typedef enum {
 
 /// What happens when a buffer is full.
 typedef enum {
-    /// The emitting thread waits until the callback has freed room.
+    /// The emitting thread waits until the callback has freed space.
     OPSCOPE_LOSSLESS = 0,
     /// The record is dropped and counted, as is every later one until the buffer is flushed.
     OPSCOPE_DISCARD = 1,
@@ -558,7 +558,7 @@ typedef struct {
     uint64_t bytes;
     /// Calls of the callback.
     uint64_t callbacks;
-    /// How often a thread had to wait for room.
+    /// How often a thread had to wait for space.
     uint64_t stalls;
     /// The longest of these waits, in nanoseconds.
     uint64_t longest_stall;

@@ -36,7 +36,7 @@ pub enum opscope_status_t {
     OPSCOPE_ERROR_STOPPED = 11,
     /// The time limit of a wait has passed.
     OPSCOPE_ERROR_TIMED_OUT = 12,
-    /// There is no room, and only the callback that makes this call could free some.
+    /// The buffer is full, and only the callback that makes this call could free space.
     OPSCOPE_ERROR_FULL = 13,
     /// The call was completed, but requested data is missing. The report says which.
     OPSCOPE_ERROR_INCOMPLETE = 14,

@@ -14,7 +14,7 @@ use crate::border::{Failure, constant, get, insert_numbered, opscope_status_t, o
 /// What happens when a buffer is full.
 #[repr(C)]
 pub enum opscope_policy_t {
-    /// The emitting thread waits until the callback has freed room.
+    /// The emitting thread waits until the callback has freed space.
     OPSCOPE_LOSSLESS = 0,
     /// The record is dropped and counted, as is every later one until the buffer is flushed.
     OPSCOPE_DISCARD = 1,

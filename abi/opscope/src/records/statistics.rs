@@ -22,7 +22,7 @@ pub struct opscope_buffer_statistics_t {
     pub bytes: u64,
     /// Calls of the callback.
     pub callbacks: u64,
-    /// How often a thread had to wait for room.
+    /// How often a thread had to wait for space.
     pub stalls: u64,
     /// The longest of these waits, in nanoseconds.
     pub longest_stall: u64,
