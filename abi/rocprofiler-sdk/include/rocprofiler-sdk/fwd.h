@@ -216,7 +216,7 @@ typedef enum rocprofiler_pc_sampling_unit_t
     ROCPROFILER_PC_SAMPLING_UNIT_LAST         = 4,
 } rocprofiler_pc_sampling_unit_t;
 
-// What happens when a buffer is full: DISCARD drops the record, LOSSLESS waits for room.
+// What happens when a buffer is full: DISCARD drops the record, LOSSLESS waits for space.
 typedef enum rocprofiler_buffer_policy_t
 {
     ROCPROFILER_BUFFER_POLICY_NONE     = 0,
