@@ -143,7 +143,14 @@ impl<'j> Field<'j> {
     /// Returns a whole number, which may be in quotes: both forms occur in the vendor's files.
     pub(crate) fn count(&self, report: &mut Report) -> Option<u64> {
         match self.json {
-            Json::Text(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+            Json::Text(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let number = text.parse().ok();
+                if number.is_none() {
+                    let what = format!("{} is too large", shortened(text));
+                    self.problem(report, ProblemKind::Value, what, format!("write {} at most", u64::MAX));
+                }
+                number
+            }
             Json::Text(text) => {
                 let what = format!("\"{}\" is not a whole number", shortened(text));
                 self.problem(report, ProblemKind::Value, what, "write digits");

@@ -78,6 +78,7 @@ fn counts_may_be_in_quotes_and_are_digits_then() {
     for (wrong, what) in [
         ("\"12a\"", "\"12a\" is not a whole number"),
         ("\"-1\"", "\"-1\" is not a whole number"),
+        ("\"18446744073709551616\"", "18446744073709551616 is too large"),
         ("\"+1\"", "\"+1\" is not a whole number"),
         ("\"\"", "\"\" is not a whole number"),
         ("-1", "-1 is not allowed"),

@@ -93,7 +93,9 @@ pub fn allocate(size: usize, location: Location) -> Result<*mut c_void, Failure>
     };
     let layout = Layout::from_size_align(size.max(1), ALIGNMENT).map_err(|_| no_room())?;
     let mut allocations = ALLOCATIONS.lock();
-    let used = allocations.on_device.checked_add(layout.size());
+    // Memory of the host does not count, but no allocation may be larger than the machine.
+    let counted = if location == Location::Device { allocations.on_device } else { 0 };
+    let used = counted.checked_add(layout.size());
     if used.is_none_or(|used| used > device_memory()) {
         return Err(no_room());
     }
