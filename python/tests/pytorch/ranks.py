@@ -4,6 +4,8 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+import opscope.torch as ot
+
 # What each rank has a part of: the outputs of the first layer, what is computed from them, and addends of the second.
 SHARDS = ["up:dim=-1", "Network:dim=-1", "down/aten.mm:sum"]
 
@@ -39,17 +41,16 @@ class Network(nn.Module):
         return self.norm(self.down(torch.relu(self.up(x))))
 
 
-def run(rank, world):
+def dump(rank, world, path):
+    """Dumps a rank's run. The network is made before, so that the dump is of the run alone."""
+    network = Network(rank, world)
     torch.manual_seed(1)
     x = torch.randn(4, 8)
-    with torch.no_grad():
-        return Network(rank, world)(x)
+    with torch.no_grad(), ot.dump(path, level="op"):
+        network(x)
 
 
-def dumped(rank, world, port, place):
-    import opscope.torch as ot
-
+def on_rank(rank, world, port, place):
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=world)
-    with ot.dump(place / f"rank-{rank}", level="op"):
-        run(rank, world)
+    dump(rank, world, place / f"rank-{rank}")
     dist.destroy_process_group()

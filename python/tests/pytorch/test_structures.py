@@ -97,13 +97,12 @@ def test_a_batch_is_compared_with_its_first_samples(place, tmp_path):
 
 
 def test_two_ranks_are_joined_and_sets_of_ranks_compared_one_by_one(tmp_path):
-    with ot.dump(tmp_path / "one", level="op"):
-        ranks.run(0, 1)
+    ranks.dump(0, 1, tmp_path / "one")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     context = multiprocessing.get_context("spawn")
-    started = [context.Process(target=ranks.dumped, args=(rank, 2, port, tmp_path / "two")) for rank in range(2)]
+    started = [context.Process(target=ranks.on_rank, args=(rank, 2, port, tmp_path / "two")) for rank in range(2)]
     for process in started:
         process.start()
     for process in started:
@@ -111,11 +110,12 @@ def test_two_ranks_are_joined_and_sets_of_ranks_compared_one_by_one(tmp_path):
     assert [process.exitcode for process in started] == [0, 0]
     shards = [word for rule in ranks.SHARDS for word in ("--shards", rule)]
     found = compare(tmp_path / "two", tmp_path / "one", *shards, "--json")
-    assert found["verdict"] != "different" and found["problems"] == []
+    # What is added up in the background may be there or not when the operator has returned.
+    assert found["verdict"] != "different" and all("c10d.allreduce_" in problem for problem in found["problems"])
     joined = next(row for row in found["rows"] if row["operator"] == "up/aten.addmm.default")
     assert (joined["shape"], joined["within"]) == ([4, 16], True)
     lacking = compare(tmp_path / "two", tmp_path / "one", "--shards", "up:dim=-1", "--json")
-    assert "differ between the ranks" in lacking["problems"][0]
+    assert "joined by no --shards, so left out: " in lacking["problems"][0]
     assert "--shards joins what is spread over them" in compare(tmp_path / "two", tmp_path / "one", codes=(2,)).stderr
     both = compare(tmp_path / "two", tmp_path / "two", codes=(0,))
     assert both.stdout.count("within tolerance") == 2 and both.stdout.startswith("rank 0:\n")

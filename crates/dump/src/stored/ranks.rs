@@ -123,9 +123,9 @@ impl StoredDump {
             first.problems.push(format!("{} not on all ranks", counted(missing, "tensor")));
         }
         if let Some(label) = differing.first() {
-            let counted = counted(differing.len(), "tensor");
+            let count = counted(differing.len(), "tensor");
             first.problems.push(format!(
-                "{counted} differ between the ranks, and no --shards joins them, so they are left out; the first is {label}"
+                "not the same on all ranks and joined by no --shards, so left out: {count}; the first is {label}"
             ));
         }
         first.problems.extend(others.iter().flat_map(|dump| dump.problems.iter().cloned()));
@@ -225,7 +225,11 @@ mod tests {
         let wrong = StoredDump::joined(Path::new("set"), ranks.clone(), &["qkv_proj:dim=0".parse().unwrap()]);
         assert!(wrong.problems[0].contains("cannot be joined in dimension 0"), "{:?}", wrong.problems);
         let not_said = StoredDump::joined(Path::new("set"), ranks, &["proj:dim=1".parse().unwrap()]);
-        assert!(not_said.problems[0].contains("left out; the first is layers.0.qkv_proj"), "{:?}", not_said.problems);
+        assert!(
+            not_said.problems[0].contains("left out: 1 tensor; the first is layers.0.qkv_proj"),
+            "{:?}",
+            not_said.problems
+        );
         assert!(not_said.tensors.is_empty());
     }
 

@@ -204,7 +204,9 @@ mod tests {
             code: Some(Arc::new(code)),
             ..StoredOrigin::default()
         };
-        StoredTensor { shape: shape.to_vec(), ..StoredTensor::without_data(place, DType::F32) }
+        let mut tensor = StoredTensor::without_data(place, DType::F32);
+        tensor.shape = shape.to_vec();
+        tensor
     }
 
     fn found(ours: Vec<StoredTensor>, theirs: Vec<StoredTensor>, rules: &[&str]) -> Vec<Option<(usize, MatchedBy)>> {

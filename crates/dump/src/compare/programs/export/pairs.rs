@@ -82,8 +82,7 @@ pub(in crate::compare) fn pairs(
         let value = export.tensors[index].place.value.as_deref();
         let is_output = graph.outputs.iter().any(|&output| Some(graph.value(output).name.as_str()) == value);
         // Whatever else it is, a result of the model is what its module computed last.
-        let last =
-            near(index).iter().copied().filter(|&other| is_output && agreement.is_of_size(index, other)).next_back();
+        let last = near(index).iter().copied().rfind(|&other| is_output && agreement.is_of_size(index, other));
         *partner = last.map(|other| (other, MatchedBy::Export));
     }
     partners
