@@ -19,6 +19,7 @@
 //! | `calls` | the replaced functions |
 //! | `interface` | the libraries of the process, and their own tables |
 //! | `sessions` | the program's sessions, by their handles |
+//! | `bindings` | what the program has bound as inputs, by its bindings |
 //! | `threads` | the threads that the program chooses for its sessions |
 //! | `observed` | a session of the program, and what runs beside it |
 //! | `model` | a model that runs beside a session of the program |
@@ -28,6 +29,7 @@
 
 #![deny(unsafe_code)]
 
+mod bindings;
 // The functions that C calls, and what they are given.
 #[allow(unsafe_code)]
 mod calls;

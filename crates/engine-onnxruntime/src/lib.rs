@@ -54,5 +54,5 @@ mod times;
 pub use engine::OnnxRuntimeEngine;
 pub use library::{Library, LibraryError, Skipped};
 pub use options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions, Provider, UnknownWord};
-pub use program::{ProgramOptions, ProgramOutputs, ProgramValues};
+pub use program::{KeptValue, ProgramOptions, ProgramOutputs, ProgramValue, ProgramValues};
 pub use refusal::Refusal;

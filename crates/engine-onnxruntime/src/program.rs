@@ -2,13 +2,14 @@
 //! program's sessions takes its inputs from there, and leaves its outputs there.
 
 use std::any::Any;
+use std::ops::Range;
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
 
 use opscope_model::DeviceTensors;
 use opscope_tensor::{Tensor, TensorView};
-use ort_sys::{OrtSessionOptions, OrtStatusPtr, OrtValue};
+use ort_sys::{ONNXType, OrtIoBinding, OrtSessionOptions, OrtStatusPtr, OrtValue};
 
 use crate::api::{Api, SessionOptions, Value, Values, call, described, is_in_main_memory, view};
 use crate::library::Library;
@@ -85,9 +86,120 @@ impl ProgramValues {
         }
     }
 
+    /// Returns the addresses of a tensor's bytes. `None` for what is no tensor of numbers in the main memory.
+    ///
+    /// # Safety
+    /// The value is null or alive.
+    pub unsafe fn place(self, value: *const OrtValue) -> Option<Range<usize>> {
+        let place = |view: &TensorView<'_>| {
+            let bytes = view.bytes()?.as_ptr_range();
+            Some(bytes.start.addr()..bytes.end.addr())
+        };
+        // SAFETY: guaranteed by the caller; the bytes are not read.
+        unsafe { self.with_view(value, place) }.ok().flatten()
+    }
+
+    /// Keeps a tensor of the program whose handle the program may release.
+    ///
+    /// # Errors
+    /// Returns what it is instead, if it is no tensor of numbers in the main memory.
+    ///
+    /// # Safety
+    /// The value is alive.
+    pub unsafe fn keep(self, value: *const OrtValue) -> Result<KeptValue, String> {
+        // SAFETY: guaranteed by the caller; the bytes are not read, and the result may be written.
+        unsafe {
+            self.with_view(value, |_| ())?;
+            let place = self.place(value).ok_or("has elements that are no numbers")?;
+            let mut raw = ptr::null_mut();
+            call!(self.0, CreateValue(&value, 1, ONNXType::ONNX_TYPE_SEQUENCE, &mut raw))?;
+            let sequence = Value::owned(self.0, raw).ok_or("cannot be kept")?;
+            Ok(KeptValue { api: self.0, sequence, place })
+        }
+    }
+
+    /// Returns the outputs of a binding with their names, in the order in which they were bound. An output for which the
+    /// program has made no room is no tensor until a run has made it.
+    ///
+    /// # Errors
+    /// Returns the library's reason.
+    ///
+    /// # Safety
+    /// The binding is valid.
+    pub unsafe fn bound_outputs(self, binding: *const OrtIoBinding) -> Result<Vec<(String, ProgramValue)>, String> {
+        let api = self.0;
+        let (mut allocator, mut values, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
+        let (mut texts, mut lengths, mut named) = (ptr::null_mut(), ptr::null_mut(), 0);
+        // SAFETY: the binding is valid, and the results may be written. The caller owns the values and the three lists,
+        // which are freed by the allocator that made them. The texts lie one behind the other.
+        unsafe {
+            call!(api, GetAllocatorWithDefaultOptions(&mut allocator))?;
+            call!(api, GetBoundOutputValues(binding, allocator, &mut values, &mut count))?;
+            let owned: Vec<_> =
+                (0..count).filter_map(|at| Value::owned(api, *values.add(at))).map(ProgramValue).collect();
+            let free = |list: *mut std::ffi::c_void| match list.is_null() {
+                true => Ok(()),
+                false => call!(api, AllocatorFree(allocator, list)),
+            };
+            free(values.cast())?;
+            call!(api, GetBoundOutputNames(binding, allocator, &mut texts, &mut lengths, &mut named))?;
+            let mut start = texts.cast::<u8>().cast_const();
+            let name = |at: usize| {
+                let length = *lengths.add(at);
+                let name = String::from_utf8_lossy(slice::from_raw_parts(start, length)).into_owned();
+                start = start.add(length);
+                name
+            };
+            let names: Vec<String> = (0..named).map(name).collect();
+            free(texts.cast())?;
+            free(lengths.cast())?;
+            Ok(names.into_iter().zip(owned).collect())
+        }
+    }
+
     /// Makes a status of an error, which the program releases.
     pub fn error(self, message: &str) -> OrtStatusPtr {
         self.0.error(message)
+    }
+}
+
+/// A value that the library has handed out once more.
+pub struct ProgramValue(Value);
+
+impl ProgramValue {
+    /// Returns the handle, which is released with this.
+    pub fn raw(&self) -> *mut OrtValue {
+        self.0.raw()
+    }
+}
+
+/// A tensor of the program that lives at least as long as this.
+pub struct KeptValue {
+    api: Api,
+    /// A sequence of the tensor alone: the library has no other handle that shares the memory of one.
+    sequence: Value,
+    place: Range<usize>,
+}
+
+impl KeptValue {
+    /// Returns the addresses of its bytes.
+    pub fn place(&self) -> Range<usize> {
+        self.place.clone()
+    }
+
+    /// Copies the tensor as it is now.
+    ///
+    /// # Errors
+    /// Returns the library's reason.
+    pub fn copy(&self) -> Result<Tensor, String> {
+        let (mut allocator, mut raw) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the sequence is alive and has one element; the results may be written, and this owns the element's handle.
+        unsafe {
+            call!(self.api, GetAllocatorWithDefaultOptions(&mut allocator))?;
+            call!(self.api, GetValue(self.sequence.raw(), 0, allocator, &mut raw))?;
+            let element = Value::owned(self.api, raw).ok_or("cannot be read")?;
+            ProgramValues(self.api).copy(element.raw())
+        }
     }
 }
 

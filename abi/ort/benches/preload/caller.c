@@ -20,15 +20,8 @@ int main(int argc, char **argv)
 {
     if (argc != 5)
         return 2;
-    api = library(argv[1])->GetApi(ORT_INTERFACE);
-    OrtEnv *env = NULL;
-    OrtSessionOptions *options = NULL;
-    OrtSession *session = NULL;
-    must(ORT(api, CreateEnv, OrtStatus *, (int, const char *, OrtEnv **))(3, "caller", &env));
-    must(ORT(api, CreateSessionOptions, OrtStatus *, (OrtSessionOptions **))(&options));
-    must(ORT(api, SetIntraOpNumThreads, OrtStatus *, (OrtSessionOptions *, int))(options, 1));
-    must(ORT(api, CreateSession, OrtStatus *, (const OrtEnv *, const char *, const OrtSessionOptions *, OrtSession **))(
-        env, argv[2], options, &session));
+    Opened caller = opened(argv[1], 1);
+    must(load(&caller, argv[2]));
     size_t count;
     float *data = numbers(argv[3], &count);
     const int64_t shape[4] = {8, 1, 8, 8};
@@ -40,7 +33,7 @@ int main(int argc, char **argv)
     for (long done = -runs / 10; done < runs; done++) {
         OrtValue *output = NULL;
         int64_t start = now();
-        must(run(session, &input_name, inputs, 1, &output_name, 1, &output));
+        must(run(caller.session, &input_name, inputs, 1, &output_name, 1, &output));
         if (done >= 0)
             times[done] = now() - start;
         release(output);

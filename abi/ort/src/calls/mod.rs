@@ -23,7 +23,7 @@ macro_rules! own {
 use own;
 
 /// The functions of a library that are replaced.
-pub struct Replacements([(usize, usize); 13]);
+pub struct Replacements([(usize, usize); 17]);
 
 impl Replacements {
     /// Returns those of the library in a slot.
@@ -48,6 +48,10 @@ impl Replacements {
             Run: run::run::<SLOT>,
             RunAsync: run::run_async::<SLOT>,
             RunWithBinding: run::run_with_binding::<SLOT>,
+            CreateIoBinding: run::create_binding::<SLOT>,
+            ReleaseIoBinding: run::release_binding::<SLOT>,
+            BindInput: run::bind_input::<SLOT>,
+            ClearBoundInputs: run::clear_bound_inputs::<SLOT>,
             SetIntraOpNumThreads: options::set_intra_op_num_threads::<SLOT>,
             CloneSessionOptions: options::clone_session_options::<SLOT>,
             ReleaseSessionOptions: options::release_session_options::<SLOT>,

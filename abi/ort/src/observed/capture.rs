@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use opscope_dump::{Contents, Delivery, DirectorySink, Dumper, InputEntry, Request};
 use opscope_model::{Fidelity, Plan, RunId};
 use opscope_profile::{Call, Format, LoadMeter, Profiler, ProfilerOptions, Recording, RunKind, TimelineRuns};
+use opscope_sys::Mutex;
 use opscope_tensor::Tensor;
 use opscope_text::counted;
 
@@ -109,6 +110,9 @@ fn export(path: &Path) -> Result<(), String> {
 
 /// Creates something in a directory that does not exist, below this one: `name`, or `name-2` if that is taken.
 fn free<T>(below: &Path, name: &str, create: impl Fn(&Path) -> Result<T, String>) -> Result<(PathBuf, T), String> {
+    // Sessions of several threads want the same name, and what one has begun is not to be taken for a failure of another.
+    static TAKING: Mutex<()> = Mutex::new(());
+    let _taking = TAKING.lock();
     create_dir_all(below).map_err(|error| format!("{} cannot be made: {error}", below.display()))?;
     for number in 1..=MOST {
         let path = below.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
@@ -117,7 +121,7 @@ fn free<T>(below: &Path, name: &str, create: impl Fn(&Path) -> Result<T, String>
         }
         match create(&path) {
             Ok(created) => return Ok((path, created)),
-            // Another process, or another session, has taken the name meanwhile.
+            // Another process has taken the name meanwhile.
             Err(_) if number < MOST && path.join("manifest.json").exists() => {}
             Err(reason) => return Err(reason),
         }

@@ -97,6 +97,11 @@ impl Observed {
         &self.library
     }
 
+    /// Returns whether the session has threads beside the program's own.
+    pub fn has_threads(&self) -> bool {
+        self.threads > NonZeroUsize::MIN
+    }
+
     /// Returns the names of the model's inputs.
     pub fn input_names(&self) -> Vec<&str> {
         self.names(&self.graph.inputs)

@@ -54,6 +54,46 @@ static inline void must(OrtStatus *status)
         exit(1);
 }
 
+/* What a program makes before it runs a model. */
+typedef struct {
+    OrtEnv *env;
+    OrtSessionOptions *options;
+    OrtSession *session;
+} Opened;
+
+/* Finds the library, and makes an environment and options for so many threads; 0 are the library's own number. */
+static inline Opened opened(const char *path, int threads)
+{
+    const OrtApiBase *base = library(path);
+    Opened made = {NULL, NULL, NULL};
+    api = base->GetApi(ORT_INTERFACE);
+    if (api == NULL || base->GetVersionString()[0] != '1') {
+        printf("the library has no interface %d\n", ORT_INTERFACE);
+        exit(1);
+    }
+    must(ORT(api, CreateEnv, OrtStatus *, (int, const char *, OrtEnv **))(3, "test", &made.env));
+    must(ORT(api, CreateSessionOptions, OrtStatus *, (OrtSessionOptions **))(&made.options));
+    if (threads > 0)
+        must(ORT(api, SetIntraOpNumThreads, OrtStatus *, (OrtSessionOptions *, int))(made.options, threads));
+    return made;
+}
+
+/* Makes the session of a model in a file. */
+static inline OrtStatus *load(Opened *made, const char *model)
+{
+    return ORT(api, CreateSession, OrtStatus *, (const OrtEnv *, const char *, const OrtSessionOptions *, OrtSession **))(
+        made->env, model, made->options, &made->session);
+}
+
+/* Releases the session, and what it was made of. */
+static inline void closed(Opened *made)
+{
+    if (made->session != NULL)
+        ORT(api, ReleaseSession, void, (OrtSession *))(made->session);
+    ORT(api, ReleaseSessionOptions, void, (OrtSessionOptions *))(made->options);
+    ORT(api, ReleaseEnv, void, (OrtEnv *))(made->env);
+}
+
 /* Reads a whole file. */
 static inline char *contents(const char *path, size_t *size)
 {

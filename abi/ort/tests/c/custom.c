@@ -63,34 +63,26 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
-    api = library(argv[1])->GetApi(ORT_INTERFACE);
-    OrtEnv *env = NULL;
-    OrtSessionOptions *options = NULL;
-    OrtSession *session = NULL;
+    Opened opened_here = opened(argv[1], 0);
     OrtDomain *domain = NULL;
     const Op op = {16,       create,   name,     provider, type,   one,    type,   one,    compute, destroy,
                    required, required, required, single,   single, single, single, NULL, NULL};
-    must(ORT(api, CreateEnv, OrtStatus *, (int, const char *, OrtEnv **))(3, "custom", &env));
-    must(ORT(api, CreateSessionOptions, OrtStatus *, (OrtSessionOptions **))(&options));
     must(ORT(api, CreateCustomOpDomain, OrtStatus *, (const char *, OrtDomain **))("test", &domain));
     must(ORT(api, CustomOpDomain_Add, OrtStatus *, (OrtDomain *, const Op *))(domain, &op));
-    must(ORT(api, AddCustomOpDomain, OrtStatus *, (OrtSessionOptions *, OrtDomain *))(options, domain));
-    must(ORT(api, CreateSession, OrtStatus *, (const OrtEnv *, const char *, const OrtSessionOptions *, OrtSession **))(
-        env, argv[2], options, &session));
+    must(ORT(api, AddCustomOpDomain, OrtStatus *, (OrtSessionOptions *, OrtDomain *))(opened_here.options, domain));
+    must(load(&opened_here, argv[2]));
     float data[3] = {1, -2, 3};
     const int64_t shape[1] = {3};
     const char *input_name = "x", *output_name = "y";
     OrtValue *input = tensor(data, 3, shape, 1), *output = NULL;
     const OrtValue *inputs[1] = {input};
-    must(run(session, &input_name, inputs, 1, &output_name, 1, &output));
+    must(run(opened_here.session, &input_name, inputs, 1, &output_name, 1, &output));
     float *read = NULL;
     must(ORT(api, GetTensorMutableData, OrtStatus *, (OrtValue *, void **))(output, (void **)&read));
     printf("%g %g %g\n", read[0], read[1], read[2]);
     release(output);
     release(input);
-    ORT(api, ReleaseSession, void, (OrtSession *))(session);
-    ORT(api, ReleaseSessionOptions, void, (OrtSessionOptions *))(options);
+    closed(&opened_here);
     ORT(api, ReleaseCustomOpDomain, void, (OrtDomain *))(domain);
-    ORT(api, ReleaseEnv, void, (OrtEnv *))(env);
     return made == 0 || computed == 0;
 }

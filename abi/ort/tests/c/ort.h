@@ -35,6 +35,8 @@ enum {
     GetTensorShapeElementCount = 64,
     GetTensorTypeAndShape = 65,
     CreateCpuMemoryInfo = 69,
+    AllocatorFree = 76,
+    GetAllocatorWithDefaultOptions = 78,
     KernelContext_GetInput = 90,
     KernelContext_GetOutput = 91,
     ReleaseEnv = 92,
@@ -49,7 +51,10 @@ enum {
     CreateIoBinding = 134,
     ReleaseIoBinding = 135,
     BindInput = 136,
+    BindOutput = 137,
     BindOutputToDevice = 138,
+    GetBoundOutputValues = 140,
+    ClearBoundInputs = 141,
     CreatePrepackedWeightsContainer = 166,
     ReleasePrepackedWeightsContainer = 167,
     CreateSessionWithPrepackedWeightsContainer = 168,
@@ -65,6 +70,7 @@ typedef struct OrtMemoryInfo OrtMemoryInfo;
 typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtWeights OrtWeights;
 typedef struct OrtBinding OrtBinding;
+typedef struct OrtAllocator OrtAllocator;
 typedef struct OrtDomain OrtDomain;
 
 /* The function at a position. The first of its arguments need not be the table. */

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use opscope_c_programs::Language;
-use opscope_dump::StoredDump;
+use opscope_dump::{StoredDump, StoredTensor};
 use opscope_onnx::Graph;
 use opscope_profile::Recording;
 use opscope_tensor::npy;
 
-use crate::support::{Way, image, model, onnxruntime, preloaded, same_with_and_without};
+use crate::support::{CALLS, Way, image, model, onnxruntime, preloaded, same_with_and_without};
 
 #[test]
 fn the_recording_has_a_hundred_runs_and_every_operator_and_the_dump_every_output() {
@@ -33,19 +33,33 @@ fn the_recording_has_a_hundred_runs_and_every_operator_and_the_dump_every_output
     }
 
     let stored = StoredDump::open(&dump.join("digits_cnn")).expect("a dump");
-    let named = |name: &str| stored.tensors.iter().find(|tensor| tensor.place.operator.as_deref() == Some(name));
     for operator in &graph.operators {
-        assert!(named(&operator.name).is_some(), "{}", operator.name);
+        assert!(named(&stored, &operator.name).is_some(), "{}", operator.name);
     }
-    // The values are those of another run of ONNX Runtime.
-    let softmax = named("/Softmax").expect("the last operator").read().expect("its tensor");
+}
+
+fn named<'d>(stored: &'d StoredDump, operator: &str) -> Option<&'d StoredTensor> {
+    stored.tensors.iter().find(|tensor| tensor.place.operator.as_deref() == Some(operator))
+}
+
+#[test]
+fn the_dump_has_the_values_of_the_programs_inputs_in_whichever_way_it_runs() {
+    let Some(library) = onnxruntime() else { return };
     let expected = npy::read_file(model("digits_cnn.output.probabilities.npy").as_ref()).expect("an array");
-    assert_eq!(softmax.shape(), expected.shape());
-    let number =
-        |bytes: &[u8], index: usize| f32::from_le_bytes(bytes[4 * index..][..4].try_into().expect("four bytes"));
-    for index in 0..80 {
-        let (found, expected) = (number(softmax.bytes(), index), number(expected.bytes(), index));
-        assert!((found - expected).abs() < 1e-4, "{found} for {expected}");
+    for call in CALLS {
+        let place = tempfile::tempdir().expect("a directory");
+        let program = library.digits(Way::Opened, "file", 1, 2).option(call);
+        same_with_and_without(&program, &[("OPSCOPE_DUMP", place.path())]);
+        let stored = StoredDump::open(&place.path().join("digits_cnn")).expect("a dump");
+        // The values are those of another run of ONNX Runtime.
+        let softmax = named(&stored, "/Softmax").expect("the last operator").read().expect("its tensor");
+        assert_eq!(softmax.shape(), expected.shape());
+        let number =
+            |bytes: &[u8], index: usize| f32::from_le_bytes(bytes[4 * index..][..4].try_into().expect("four bytes"));
+        for index in 0..80 {
+            let (found, expected) = (number(softmax.bytes(), index), number(expected.bytes(), index));
+            assert!((found - expected).abs() < 1e-4, "{call}: {found} for {expected}");
+        }
     }
 }
 

@@ -7,10 +7,10 @@ use opscope_c_programs::{Language, Running};
 use opscope_debug::client::Client;
 use opscope_debug::{AttachOptions, BreakpointSpec, Event, EventName, Queue, Resume};
 
-use crate::support::{Way, onnxruntime, preloaded};
+use crate::support::{CALLS, Way, onnxruntime, preloaded};
 
-fn serving(way: Way, socket: &Path) -> Option<Running> {
-    let program = preloaded(onnxruntime()?.digits(way, "serve", 1, 1));
+fn serving(way: Way, call: &str, socket: &Path) -> Option<Running> {
+    let program = preloaded(onnxruntime()?.digits(way, "serve", 1, 1).option(call));
     let program = program.with("OPSCOPE_DEBUG_SERVER", socket.to_str().expect("UTF-8"));
     Some(program.start(Language::C11))
 }
@@ -47,10 +47,10 @@ fn stop_at(client: &Client, target: &str) -> Event {
 
 #[test]
 fn a_debugger_attaches_stops_looks_changes_and_leaves_and_the_program_computes_as_before() {
-    for way in Way::ALL {
+    for (way, call) in Way::ALL.into_iter().flat_map(|way| CALLS.map(|call| (way, call))) {
         let place = tempfile::tempdir().expect("a directory");
         let socket = place.path().join("socket");
-        let Some(mut running) = serving(way, &socket) else { return };
+        let Some(mut running) = serving(way, call, &socket) else { return };
         let attach = format!("libopscope_ort (opscope): attach with: opscope debug --attach {}\n", socket.display());
         assert_eq!(running.error_line(), attach);
         let before = running.line();
@@ -87,28 +87,30 @@ fn hash_of(numbers: &[f32]) -> String {
 
 #[test]
 fn a_run_that_the_debugger_ends_is_an_error_of_the_programs_call() {
-    let place = tempfile::tempdir().expect("a directory");
-    let socket = place.path().join("socket");
-    let Some(mut running) = serving(Way::Linked, &socket) else { return };
-    let before = running.line();
-    let client = connect(&socket);
-    let event = stop_at(&client, "/conv1/Conv");
-    client.acknowledge(event.sequence, Resume::Abort("enough was seen".into())).unwrap();
-    let mut line = running.line();
-    while !line.starts_with("error") {
-        line = running.line();
+    for call in CALLS {
+        let place = tempfile::tempdir().expect("a directory");
+        let socket = place.path().join("socket");
+        let Some(mut running) = serving(Way::Linked, call, &socket) else { return };
+        let before = running.line();
+        let client = connect(&socket);
+        let event = stop_at(&client, "/conv1/Conv");
+        client.acknowledge(event.sequence, Resume::Abort("enough was seen".into())).unwrap();
+        let mut line = running.line();
+        while !line.starts_with("error") {
+            line = running.line();
+        }
+        assert!(line.starts_with("error 1: ") && line.contains("enough was seen"), "{call}: {line}");
+        client.detach().unwrap();
+        while running.line() != before {}
+        running.end();
     }
-    assert!(line.starts_with("error 1: ") && line.contains("enough was seen"), "{line}");
-    client.detach().unwrap();
-    while running.line() != before {}
-    running.end();
 }
 
 #[test]
 fn a_debugger_that_dies_lets_the_program_continue() {
     let place = tempfile::tempdir().expect("a directory");
     let socket = place.path().join("socket");
-    let Some(mut running) = serving(Way::Opened, &socket) else { return };
+    let Some(mut running) = serving(Way::Opened, "-DPLAIN", &socket) else { return };
     let before = running.line();
     let client = connect(&socket);
     stop_at(&client, "/conv2/Conv");

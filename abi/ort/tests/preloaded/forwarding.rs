@@ -5,7 +5,7 @@ use std::path::Path;
 
 use opscope_c_programs::{Language, Program};
 
-use crate::support::{Way, image, model, onnxruntime, preloaded, same_with_and_without};
+use crate::support::{CALLS, Way, image, model, onnxruntime, preloaded, same_with_and_without};
 
 #[test]
 fn a_program_of_which_nothing_is_asked_prints_the_same_and_no_more() {
@@ -20,7 +20,7 @@ fn a_program_of_which_nothing_is_asked_prints_the_same_and_no_more() {
 #[test]
 fn outputs_have_the_same_bits_whatever_is_asked_and_however_the_session_was_made() {
     let Some(library) = onnxruntime() else { return };
-    for way in Way::ALL {
+    for (way, call) in Way::ALL.into_iter().flat_map(|way| CALLS.map(|call| (way, call))) {
         for source in ["file", "memory", "weights"] {
             let place = tempfile::tempdir().expect("a directory");
             let [profile, dump] = ["a/b/profile", "dump"].map(|name| place.path().join(name));
@@ -30,11 +30,11 @@ fn outputs_have_the_same_bits_whatever_is_asked_and_however_the_session_was_made
                 ("OPSCOPE_NONFINITE", Path::new("raise")),
                 ("OPSCOPE_DEBUG_SERVER", &place.path().join("socket")),
             ];
-            let printed = same_with_and_without(&library.digits(way, source, 3, 5), &asked);
+            let printed = same_with_and_without(&library.digits(way, source, 3, 5).option(call), &asked);
             let name = if source == "memory" { "model" } else { "digits_cnn" };
             for (asked, what) in [(&profile, "profile"), (&dump, "dump")] {
                 let path = asked.join(name);
-                assert!(path.join("manifest.json").is_file(), "{way:?} {source}: {}", printed.stderr);
+                assert!(path.join("manifest.json").is_file(), "{way:?} {call} {source}: {}", printed.stderr);
                 let line = format!("its {what} is in {}", path.display());
                 assert_eq!(printed.stderr.matches(&line).count(), 1, "{}", printed.stderr);
             }
@@ -84,7 +84,10 @@ fn what_the_library_refuses_is_refused_in_its_words() {
         sessions(&digits, "image", "8,1,8,8", "no output"),
         sessions("/nowhere/model.onnx", "image", "8,1,8,8", "probabilities"),
         sessions(truncated.to_str().expect("UTF-8"), "image", "8,1,8,8", "probabilities"),
-    ] {
+    ]
+    .iter()
+    .flat_map(|program| CALLS.map(|call| program.clone().option(call)))
+    {
         let asked: [(&str, &Path); 3] = [
             ("OPSCOPE_PROFILE", &place.path().join("profile")),
             ("OPSCOPE_NONFINITE", Path::new("raise")),
@@ -95,18 +98,6 @@ fn what_the_library_refuses_is_refused_in_its_words() {
         assert!(printed.stderr.lines().count() <= 1, "{}", printed.stderr);
     }
     assert!(!place.path().join("profile").exists());
-}
-
-#[test]
-fn runs_with_bound_values_and_asynchronous_ones_are_left_alone_and_a_line_says_so() {
-    let Some(library) = onnxruntime() else { return };
-    let program = library.program("binding.c", Way::Linked).arguments([model("digits_cnn.onnx"), image()]);
-    let printed = same_with_and_without(&program, &[("OPSCOPE_NONFINITE", Path::new("raise"))]);
-    assert_eq!(printed.stdout, "bound\n1 output, the program's\n");
-    for function in ["RunWithBinding", "RunAsync"] {
-        let line = format!("its runs by {function} are left alone\n");
-        assert_eq!(printed.stderr.matches(&line).count(), 1, "{}", printed.stderr);
-    }
 }
 
 #[test]

@@ -23,6 +23,9 @@ impl Way {
     pub const ALL: [Self; 3] = [Self::Linked, Self::Opened, Self::Plugin];
 }
 
+/// How `sessions.c` runs a session: options of the compiler.
+pub const CALLS: [&str; 3] = ["-DPLAIN", "-DBOUND", "-DASYNC"];
+
 /// ONNX Runtime, in a directory with the names that the linker and the loader look for.
 pub struct Installed {
     directory: TempDir,
