@@ -191,7 +191,7 @@ impl KeptValue {
     ///
     /// # Errors
     /// Returns the library's reason.
-    pub fn copy(&self) -> Result<Tensor, String> {
+    pub fn copy(&self) -> Result<Tensor, Refusal> {
         let (mut allocator, mut raw) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the sequence is alive and has one element; the results may be written, and this owns the element's handle.
         unsafe {

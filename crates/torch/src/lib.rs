@@ -8,6 +8,7 @@
 //! | `program` | a program that runs, and the observers of its current step |
 //! | `watch` | the instrument that stops at the first NaN or infinity |
 //! | `steps` | where a step ends and the next one begins |
+//! | `stems` | the names of what is executed, counted in each step |
 //! | `producers` | which value a tensor in memory is |
 //! | `place` | where an operator is executed: module, phase, source line; its name |
 //! | `strided` | tensors whose elements do not lie one behind the other |
@@ -19,6 +20,7 @@ mod nonfinite;
 mod place;
 mod producers;
 mod program;
+mod stems;
 mod steps;
 mod strided;
 mod watch;

@@ -47,7 +47,7 @@ pub struct Place {
     /// The class of the module, as the type of an operator that is a module.
     pub class: Arc<str>,
     /// The line of the program.
-    pub source: Option<SourceLine>,
+    pub source: Option<Arc<SourceLine>>,
 }
 
 impl Phase {
@@ -123,7 +123,7 @@ impl Place {
         Description {
             op_type: self.op_type().to_owned(),
             attributes: BTreeMap::from([(PHASE.to_owned(), phase), (WRITTEN.to_owned(), written)]),
-            origin: Some(CodeOrigin { display_name, modules, source: self.source.clone(), traced: None }),
+            origin: Some(CodeOrigin { display_name, modules, source: self.source.as_deref().cloned(), traced: None }),
         }
     }
 }

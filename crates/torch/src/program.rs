@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use opscope_onnx::{Graph, Pattern};
 use opscope_tensor::{Digest, Statistics, TensorView};
 
 use crate::producers::Producers;
+use crate::stems::Stems;
 use crate::{Place, StepRange, Steps, Strided};
 
 /// A program that executes operators, and the instruments that watch it.
@@ -27,7 +27,7 @@ pub struct Program {
     begun: Ticks,
     /// When the last operator ended whose time was taken.
     last: Ticks,
-    ordinals: HashMap<String, u32>,
+    stems: Stems,
     producers: Producers,
     given: Option<GivenInputs>,
     executions: u64,
@@ -138,7 +138,7 @@ impl Program {
             observers: None,
             begun: Ticks::now(),
             last: Ticks::now(),
-            ordinals: HashMap::new(),
+            stems: Stems::default(),
             producers: Producers::default(),
             given: None,
             executions: 0,
@@ -261,7 +261,7 @@ impl Program {
         }
         self.begin_run(begun);
         self.executions += 1;
-        let (name, number) = self.next_name(place);
+        let (name, number) = self.stems.next(place);
         Some(self.operator(place, &name, number, &[], &[], 0))
     }
 
@@ -280,15 +280,6 @@ impl Program {
         for Observer { observer, .. } in self.observers.iter().flatten() {
             observer.untimed(executions);
         }
-    }
-
-    /// Returns the name of the next execution at a place, and its number there.
-    fn next_name(&mut self, place: &Place) -> (String, u32) {
-        let stem = place.stem();
-        let ordinal = self.ordinals.entry(stem.clone()).or_insert(0);
-        let number = *ordinal;
-        *ordinal += 1;
-        (Place::name(&stem, number), number)
     }
 
     /// Returns the operator with this name, and shows it to the instruments if it is new.
@@ -331,14 +322,17 @@ impl Program {
         self.begin_run(Ticks::now());
         self.executions += 1;
         let place = execution.place;
-        let (name, number) = self.next_name(place);
+        let (name, number) = self.stems.next(place);
         let inputs = self.names_of(&name, execution.inputs);
         let operator = self.operator(place, &name, number, &inputs, execution.written, execution.outputs.len());
         for (slot, output) in execution.outputs.iter().enumerate() {
             if let Shown::Tensor { region, .. } | Shown::Finite { region } | Shown::Deferred { region, .. } = output {
-                let value = operator.kernel.outputs[slot][0];
-                let name = Arc::from(operator.graph.value(value).name.as_str());
-                self.producers.wrote(region.clone(), &name);
+                // The first output has the name of the operator.
+                let output = match slot {
+                    0 => Arc::clone(&name),
+                    _ => Arc::from(operator.graph.value(operator.kernel.outputs[slot][0]).name.as_str()),
+                };
+                self.producers.wrote(region.clone(), &output);
             }
         }
         if self.summarises || execution.outputs.iter().any(|output| matches!(output, Shown::Deferred { .. })) {
@@ -499,7 +493,7 @@ impl Program {
                 None => Ok((self.begun, end)),
             });
         }
-        self.ordinals.clear();
+        self.stems.begin_step();
         self.producers.clear();
     }
 }

@@ -19,7 +19,7 @@ fn place(phase: Phase, operator: &str) -> Place {
         phase,
         operator: Some(Arc::from(operator)),
         class: Arc::from("Block"),
-        source: Some(SourceLine { file: "train.py".to_owned(), line: 8, code: Some("y = x + 1".to_owned()) }),
+        source: Some(Arc::new(SourceLine { file: "train.py".to_owned(), line: 8, code: Some("y = x + 1".to_owned()) })),
     }
 }
 

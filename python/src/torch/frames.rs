@@ -1,6 +1,7 @@
 //! The line of the program that is being executed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use opscope::onnx::SourceLine;
 use pyo3::intern;
@@ -15,7 +16,7 @@ pub struct Frames {
     /// The file of each code object, if it is the program's. The code objects are kept, so that no other gets their
     /// address.
     codes: HashMap<usize, (Py<PyAny>, Option<String>)>,
-    lines: HashMap<(usize, u32), SourceLine>,
+    lines: HashMap<(usize, u32), Arc<SourceLine>>,
 }
 
 impl Frames {
@@ -35,7 +36,7 @@ impl Frames {
     }
 
     /// Returns the innermost line of the program on this thread.
-    pub fn line(&mut self, py: Python<'_>) -> Option<SourceLine> {
+    pub fn line(&mut self, py: Python<'_>) -> Option<Arc<SourceLine>> {
         let mut frame = self.getframe.bind(py).call0().ok()?;
         loop {
             let code = frame.getattr(intern!(py, "f_code")).ok()?;
@@ -60,16 +61,16 @@ impl Frames {
         file.is_some()
     }
 
-    fn source(&mut self, py: Python<'_>, code: usize, line: u32) -> SourceLine {
+    fn source(&mut self, py: Python<'_>, code: usize, line: u32) -> Arc<SourceLine> {
         if let Some(known) = self.lines.get(&(code, line)) {
-            return known.clone();
+            return Arc::clone(known);
         }
         let file = self.codes.get(&code).and_then(|(_, file)| file.clone()).unwrap_or_default();
         let text = self.linecache.bind(py).call_method1("getline", (&file, line));
         let text: Option<String> = text.and_then(|text| text.extract()).ok();
         let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let source = SourceLine { file, line, code: text };
-        self.lines.insert((code, line), source.clone());
+        let source = Arc::new(SourceLine { file, line, code: text });
+        self.lines.insert((code, line), Arc::clone(&source));
         source
     }
 }

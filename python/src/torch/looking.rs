@@ -110,6 +110,9 @@ fn keep_reductions(tap: &TorchTap, state: &mut State, py: Python<'_>, computed: 
     if is_much { fetch(tap, state, py) } else { Ok(()) }
 }
 
+/// How many places of calls of modules are kept.
+const MOST_PLACES: usize = 1 << 18;
+
 /// How many statistics wait on devices, and how many bytes are copied from there meanwhile, at most.
 const MOST_REDUCTIONS: usize = 1 << 14;
 const MOST_BYTES: usize = 64 << 20;
@@ -227,8 +230,8 @@ fn place(
             let optimizer = thread.optimizer.clone();
             let made = thread.made_node(next);
             let source = state.frames.line(py);
-            if let Some(class) = optimizer {
-                let module = Some(Arc::new(ModulePath { name: class.to_string(), modules: Vec::new() }));
+            if let Some(module) = optimizer {
+                let (class, module) = (Arc::from(module.name.as_str()), Some(module));
                 return Place { module, call: 0, phase: Phase::Optimizer, operator, class, source };
             }
             let place = of_call(call, Phase::Forward, source);
@@ -260,8 +263,7 @@ pub fn module(tap: &Bound<'_, TorchTap>, call: &Call, output: &Bound<'_, PyAny>)
         return Ok(());
     }
     let mut state = this.lock();
-    let source = state.frames.line(py);
-    let place = call.place(source);
+    let place = state.place_of(py, call);
     let phase = place.phase;
     let want = state.want();
     let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| this.reader.read(tensor, want)).collect();
@@ -346,6 +348,22 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
 }
 
 impl State {
+    /// Returns the place of a module that is called. Its line is that of the first such call.
+    pub fn place_of(&mut self, py: Python<'_>, call: &Call) -> Place {
+        let key = (call.module, call.number, call.is_recomputed);
+        let known =
+            self.places.get(&key).filter(|known| known.module.as_ref().is_some_and(|of| Arc::ptr_eq(of, &call.path)));
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let place = call.place(self.frames.line(py));
+        if self.places.len() >= MOST_PLACES {
+            self.places.clear();
+        }
+        self.places.insert(key, place.clone());
+        place
+    }
+
     /// Returns what is wanted of what is computed.
     fn want(&self) -> Want {
         match &self.dump {

@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope::clock::Ticks;
 use opscope::consumers::{self, OpenConsumers};
-use opscope_torch::{NonFinite, Program, StepRange, Watch};
+use opscope_torch::{ModulePath, NonFinite, Place, Program, StepRange, Watch};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -83,6 +83,10 @@ struct State {
     frames: Frames,
     /// The calls of each module in the current step.
     calls: HashMap<usize, u32>,
+    /// The places of calls of modules, by the module, the number of the call, and whether autograd called it.
+    places: HashMap<(usize, u32, bool), Place>,
+    /// The optimizers that were seen, as modules, by the names of their classes.
+    optimizers: HashMap<String, Arc<ModulePath>>,
     /// Whether classes of tensors have a dispatch function of their own, by their addresses. The classes are kept.
     classes: HashMap<usize, (Py<PyAny>, bool)>,
     skipped: BTreeMap<String, u64>,
@@ -178,6 +182,8 @@ impl TorchTap {
                 operators: Operators::default(),
                 frames: Frames::new(py)?,
                 calls: HashMap::new(),
+                places: HashMap::new(),
+                optimizers: HashMap::new(),
                 classes: HashMap::new(),
                 skipped: BTreeMap::new(),
                 not_seen: BTreeMap::new(),
@@ -293,11 +299,15 @@ impl TorchTap {
         if class.is_none() {
             state.program.optimized();
         }
-        let class: Option<Arc<str>> = class.map(|class| Arc::from(class.to_string()));
+        let module = class.map(|class| {
+            let name = class.to_string();
+            let new = || Arc::new(ModulePath { name: name.clone(), modules: Vec::new() });
+            Arc::clone(state.optimizers.entry(name.clone()).or_insert_with(new))
+        });
         if !self.looks_at_operators {
-            profiling::optimizer(&mut state, py, class.as_ref())?;
+            profiling::optimizer(&mut state, py, module.as_ref())?;
         }
-        state.threads.current().optimizer = class;
+        state.threads.current().optimizer = module;
         Ok(())
     }
 

@@ -227,8 +227,8 @@ pub fn enter_module(state: &mut State, py: Python<'_>, call: &Call) -> PyResult<
     if state.profile.is_none() || !state.program.is_wanted() {
         return Ok(None);
     }
-    let source = state.frames.line(py);
-    state.begin_timed(py, &call.place(source))
+    let place = state.place_of(py, call);
+    state.begin_timed(py, &place)
 }
 
 /// Enters that the call of a module has ended.
@@ -241,17 +241,16 @@ pub fn leave_module(tap: &TorchTap, py: Python<'_>, call: &Call, output: &Bound<
 }
 
 /// Enters that an optimizer begins or ends its step.
-pub fn optimizer(state: &mut State, py: Python<'_>, class: Option<&Arc<str>>) -> PyResult<()> {
-    let Some(class) = class else {
+pub fn optimizer(state: &mut State, py: Python<'_>, module: Option<&Arc<ModulePath>>) -> PyResult<()> {
+    let Some(module) = module else {
         let Some(timed) = state.threads.current().optimizing.take() else { return Ok(()) };
         let State { profile: Some(profile), .. } = state else { return Ok(()) };
         let end = profile.mark(py)?;
         return state.end_timed(py, &timed, &end, true);
     };
-    let module = Arc::new(ModulePath { name: class.to_string(), modules: Vec::new() });
     let source = state.frames.line(py);
-    let (phase, class) = (Phase::Optimizer, Arc::clone(class));
-    let place = Place { module: Some(module), call: 0, phase, operator: None, class, source };
+    let (phase, class) = (Phase::Optimizer, Arc::from(module.name.as_str()));
+    let place = Place { module: Some(Arc::clone(module)), call: 0, phase, operator: None, class, source };
     let timed = state.begin_timed(py, &place)?;
     state.threads.current().optimizing = timed.map(Arc::new);
     Ok(())

@@ -22,8 +22,8 @@ pub struct Threads {
 pub struct State {
     /// The modules whose calls it is in, outermost first.
     pub stack: Vec<Call>,
-    /// The class of the optimizer whose step it is in.
-    pub optimizer: Option<Arc<str>>,
+    /// The optimizer whose step it is in, as a module of that name.
+    pub optimizer: Option<Arc<ModulePath>>,
     /// The beginning of that step, if it is timed.
     pub optimizing: Option<Arc<Timed>>,
     /// Whether the mode was entered on this thread.
@@ -57,7 +57,7 @@ pub struct Relation {
     pub module: Option<Arc<ModulePath>>,
     pub class: Arc<str>,
     pub call: u32,
-    pub source: Option<SourceLine>,
+    pub source: Option<Arc<SourceLine>>,
 }
 
 /// How many relations are kept on each thread: those of the last operators.
@@ -79,7 +79,7 @@ impl Threads {
 
 impl Call {
     /// Returns where it is, as the place of the module itself.
-    pub fn place(&self, source: Option<SourceLine>) -> Place {
+    pub fn place(&self, source: Option<Arc<SourceLine>>) -> Place {
         let phase = if self.is_recomputed { Phase::Recompute } else { Phase::Forward };
         let (path, class) = (Arc::clone(&self.path), Arc::clone(&self.class));
         Place { module: Some(path), call: self.number, phase, operator: None, class, source }

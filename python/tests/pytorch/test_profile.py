@@ -207,13 +207,16 @@ def test_a_program_that_is_killed_keeps_its_steps(tmp_path):
 
 
 class FakeEvent:
-    """An event of a device that takes ten times as long as the processor."""
+    """An event of a device whose clock is ten times as slow as the processor's."""
+
+    times = []
 
     def record(self):
         self.at = time.perf_counter_ns()
+        self.times.append(self.at)
 
     def elapsed_time(self, other):
-        return (other.at - self.at) * 10 / 1e6
+        return (other.at - self.at) / 10 / 1e6
 
 
 class FakeDevice:
@@ -245,8 +248,11 @@ def test_times_on_a_device_are_those_of_its_events(tmp_path):
     session.close(None)
     assert FakeDevice.waits == 3, "once to begin, and once at the end of each step"
     found = rows(tmp_path / "p")
-    assert found["0"]["total_ns"] >= 0.999 * 10 * sum(net[0].own)
-    assert found["1"]["total_ns"] >= 0.999 * 10 * sum(net[1].own)
+    # A step records seven: its own beginning, and where each of the three modules begins and ends.
+    assert len(FakeEvent.times) == 14
+    first, second = ([step[place + 1] - step[place] for step in (FakeEvent.times[:7], FakeEvent.times[7:])] for place in (2, 4))
+    assert found["0"]["total_ns"] == pytest.approx(sum(first) / 10, rel=1e-3)
+    assert found["1"]["total_ns"] == pytest.approx(sum(second) / 10, rel=1e-3)
 
 
 def test_what_is_wrong_is_said(tmp_path):
@@ -258,3 +264,38 @@ def test_what_is_wrong_is_said(tmp_path):
     (tmp_path / "out/profiler/b/file").touch()
     ended = opscope(tmp_path, "profile", "--output-dirname", "b", "--overwrite")
     assert ended.returncode == 2 and "neither a dump nor a recording" in ended.stderr
+
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+COUNTED = """
+from torch.utils._python_dispatch import TorchDispatchMode
+class Judge(TorchDispatchMode):
+    count = 0
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        Judge.count += func.namespace != "profiler"
+        return func(*args, **(kwargs or {}))
+Judge().__enter__()
+import atexit
+atexit.register(lambda: open("counted", "w").write(str(Judge.count)))
+"""
+
+
+def test_consumers_get_every_operator_of_every_step(tmp_path):
+    (tmp_path / "lib").mkdir()
+    consumer = REPOSITORY / "crates/producer/tests/c/consumer.c"
+    words = ["cc", "-shared", "-fPIC", "-I", str(REPOSITORY / "crates/producer/include"), str(consumer), "-o", "lib/librocprofiler64.so.2"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    found = {"OPSCOPE_LIB_DIR": str(tmp_path / "lib"), "CONSUMER_LOG": str(tmp_path / "log")}
+    training = TRAIN[len(NET) :]
+    # The judge counts from the first call of a module on, as the program is watched.
+    counted = training.replace("loss = net", "Judge.count = 0 if step == 0 else Judge.count; loss = net")
+    subprocess.run([sys.executable, "-c", NET + COUNTED + counted], cwd=tmp_path, check=True, capture_output=True)
+    ended = opscope(tmp_path, "profile", "--output-dirname", "a", "--level", "op", **found)
+    assert ended.returncode == 0, ended.stderr
+    calls = [line.split("\t") for line in (tmp_path / "log").read_text().splitlines()]
+    of = {what: [call for call in calls if call[0] == what] for what in ("run_begin", "run_end", "dispatch_begin", "dispatch_end", "plan_made")}
+    judged = int((tmp_path / "counted").read_text())
+    assert len(of["run_begin"]) == len(of["run_end"]) == 4
+    assert len(of["dispatch_begin"]) == len(of["dispatch_end"]) == judged
+    assert judged == sum(row["dispatches"] for row in rows(tmp_path / "out/profiler/a").values())
+    assert any("Net/aten.relu.default" in field for call in calls for field in call)
