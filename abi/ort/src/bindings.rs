@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use opscope_engine_onnxruntime::KeptValue;
+use opscope_engine_onnxruntime::{KeptValue, Refusal};
 use opscope_sys::{Mutex, RwLock};
 
 use crate::observed::Observed;
@@ -12,7 +12,7 @@ use crate::observed::Observed;
 pub type BindingHandle = usize;
 
 /// The inputs by their names, or why one cannot be read.
-type Inputs = BTreeMap<String, Result<KeptValue, String>>;
+type Inputs = BTreeMap<String, Result<KeptValue, Refusal>>;
 
 /// A binding of a session that is observed.
 pub struct Bound {
@@ -49,7 +49,7 @@ impl Bound {
     }
 
     /// Notes what an input was bound to.
-    pub fn bind(&self, name: String, value: Result<KeptValue, String>) {
+    pub fn bind(&self, name: String, value: Result<KeptValue, Refusal>) {
         let replaced = self.inputs.lock().insert(name, value);
         drop(replaced);
     }

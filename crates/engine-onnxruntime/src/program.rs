@@ -106,7 +106,7 @@ impl ProgramValues {
     ///
     /// # Safety
     /// The value is alive.
-    pub unsafe fn keep(self, value: *const OrtValue) -> Result<KeptValue, String> {
+    pub unsafe fn keep(self, value: *const OrtValue) -> Result<KeptValue, Refusal> {
         // SAFETY: guaranteed by the caller; the bytes are not read, and the result may be written.
         unsafe {
             self.with_view(value, |_| ())?;
@@ -126,7 +126,7 @@ impl ProgramValues {
     ///
     /// # Safety
     /// The binding is valid.
-    pub unsafe fn bound_outputs(self, binding: *const OrtIoBinding) -> Result<Vec<(String, ProgramValue)>, String> {
+    pub unsafe fn bound_outputs(self, binding: *const OrtIoBinding) -> Result<Vec<(String, ProgramValue)>, Refusal> {
         let api = self.0;
         let (mut allocator, mut values, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
         let (mut texts, mut lengths, mut named) = (ptr::null_mut(), ptr::null_mut(), 0);

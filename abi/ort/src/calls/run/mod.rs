@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::{Arc, Once};
 
 use opscope_debug::Debugger;
-use opscope_engine_onnxruntime::{ProgramOutputs, ProgramValues};
+use opscope_engine_onnxruntime::{ProgramOutputs, ProgramValues, Refusal};
 use opscope_tensor::Tensor;
 use ort_sys::{OrtSession, OrtStatusPtr, OrtValue};
 
@@ -91,7 +91,7 @@ impl Unfit {
     fn in_order(
         observed: &Observed,
         names: &[&str],
-        copy: impl Fn(usize) -> Result<Tensor, String>,
+        copy: impl Fn(usize) -> Result<Tensor, Refusal>,
     ) -> Result<Vec<Tensor>, Self> {
         let wanted = observed.input_names();
         if names.len() != wanted.len() {
