@@ -238,14 +238,9 @@ impl Queue {
         self.deadline.get_or_init(|| deadline);
     }
 
-    /// Returns that moment.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.deadline.get().copied()
-    }
-
-    /// Returns whether that moment has come.
-    pub fn has_given_up(&self) -> bool {
-        self.deadline().is_some_and(|deadline| self.clock.has_come(deadline))
+    /// Returns that moment, and whether it has come.
+    pub fn deadline(&self) -> Option<(Instant, bool)> {
+        self.deadline.get().map(|&deadline| (deadline, self.clock.has_come(deadline)))
     }
 
     /// Frees the memory of the handled message, and waits for the next one. Returns `None` once the queue is closed and

@@ -88,7 +88,8 @@ impl Worker {
         loop {
             let before = self.progress.messages.load(Ordering::Relaxed);
             let until = |deadline: Instant| deadline.saturating_duration_since(self.end.clock.now()) + GRACE;
-            let patience = self.queue.deadline().map_or(self.patience, |deadline| self.patience.min(until(deadline)));
+            let patience =
+                self.queue.deadline().map_or(self.patience, |(deadline, _)| self.patience.min(until(deadline)));
             if let Some(closed) = self.end.within(patience) {
                 return closed.or_else(|| self.give_up());
             }
@@ -148,7 +149,7 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
     let mut current: Option<Arc<Stream>> = None;
     let mut handled = None;
     while let Some(message) = queue.take(handled.take()) {
-        if driver.stopped().is_none() && queue.has_given_up() {
+        if driver.stopped().is_none() && queue.deadline().is_some_and(|(_, has_come)| has_come) {
             if let Some(stream) = current.as_deref() {
                 driver.broken(stream, GIVEN_UP);
             }
