@@ -6,6 +6,7 @@
 //! | room | what |
 //! |---|---|
 //! | `program` | a program that runs, and the observers of its current step |
+//! | `execution` | an operator that was executed, and its tensors |
 //! | `watch` | the instrument that stops at the first NaN or infinity |
 //! | `steps` | where a step ends and the next one begins |
 //! | `stems` | the names of what is executed, counted in each step |
@@ -16,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod execution;
 mod nonfinite;
 mod place;
 mod producers;
@@ -25,9 +27,10 @@ mod steps;
 mod strided;
 mod watch;
 
+pub use execution::{Execution, GivenInput, GivenInputs, Shown, Taken};
 pub use nonfinite::{Found, non_finite};
 pub use place::{ModulePath, Phase, Place};
-pub use program::{Execution, GivenInput, GivenInputs, Program, Shown, Stopped, Taken};
+pub use program::{Program, Stopped};
 pub use steps::{StepRange, Steps, WrongSteps};
 pub use strided::Strided;
 pub use watch::{Finding, FindingInput, NonFinite, Watch};

@@ -111,6 +111,9 @@ impl Place {
     /// Describes the operator for the open model.
     pub(crate) fn description(&self, ordinal: u32, written: &[usize]) -> Description {
         let mut display_name = self.module_name().to_owned();
+        if self.phase != Phase::Forward {
+            display_name += &format!(" / {}", self.phase);
+        }
         if let Some(operator) = &self.operator {
             display_name += &format!(" / {operator}");
         }

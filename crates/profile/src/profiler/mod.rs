@@ -1,3 +1,4 @@
+mod beginning;
 mod named_items;
 mod open;
 #[cfg(test)]
@@ -17,12 +18,13 @@ use opscope_trace::{
     Operations, PathLevel, Record, TraceError, current_correlation, open_ranges,
 };
 
+use self::beginning::manifest;
 use self::named_items::NamedItems;
 use self::open::OpenRun;
 use crate::load::Load;
 use crate::recording::{
-    BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, ProcessInfo, RangeKey,
-    RecordingWriter, RecordsFile, RecordsSize, RunKind, SCHEMA, remove,
+    BUFFER, Call, EngineInfo, LostRecords, Manifest, RangeKey, RecordingWriter, RecordsFile, RecordsSize, RunKind,
+    remove,
 };
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
@@ -363,30 +365,6 @@ fn buffer(
         file: options.survives_crash.then(|| directory.join(BUFFER)),
     };
     Buffer::create(options, move |batch| records.lock().write(batch))
-}
-
-fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
-    let source = &info.graph.source;
-    Manifest {
-        schema: SCHEMA.to_owned(),
-        complete: false,
-        incomplete_because: Vec::new(),
-        notes: Vec::new(),
-        model: ModelInfo {
-            path: source.path.display().to_string(),
-            xxh3: source.xxh3,
-            graph: info.graph.name.clone(),
-            producer: source.producer.clone(),
-        },
-        engine: info.engine.clone(),
-        host: HostInfo::current(),
-        load: Load::now(),
-        process: ProcessInfo::current(),
-        clock: ClockInfo::start(),
-        switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),
-        sample_interval_ns: options.sample_interval.as_nanos() as u64,
-        records: None,
-    }
 }
 
 #[cfg(test)]

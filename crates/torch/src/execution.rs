@@ -1,0 +1,79 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use opscope_model::TensorType;
+use opscope_tensor::TensorView;
+
+use crate::{Place, Strided};
+
+/// Called with an input of the current step, a tensor that none of its operators has computed, the first time that it
+/// is taken.
+pub type GivenInputs = Box<dyn FnMut(&GivenInput<'_>) + Send>;
+
+/// An input of a step.
+pub struct GivenInput<'a> {
+    /// Its name: that of a parameter, or the operator that takes it first and the slot.
+    pub name: &'a str,
+    /// Its data. `None` if the host cannot read it.
+    pub view: Option<TensorView<'a>>,
+    /// A number that changes when it is written, for a parameter.
+    pub version: Option<u64>,
+}
+
+/// An operator that was executed.
+pub struct Execution<'a> {
+    /// Where.
+    pub place: &'a Place,
+    /// The tensors that it took.
+    pub inputs: &'a [Taken<'a>],
+    /// The slots of those that it wrote to.
+    pub written: &'a [usize],
+    /// The tensors that it computed or wrote to.
+    pub outputs: &'a [Shown<'a>],
+}
+
+/// A tensor that an operator took.
+pub struct Taken<'a> {
+    /// The name of the parameter that it is.
+    pub parameter: Option<Arc<str>>,
+    /// The number of writes to the parameter.
+    pub version: Option<u64>,
+    /// The memory of its device that it lies in.
+    pub region: Range<usize>,
+    /// Its data, if the host can read it.
+    pub tensor: Option<Strided<'a>>,
+}
+
+/// A tensor that an operator computed or wrote to.
+pub enum Shown<'a> {
+    /// Its data.
+    Tensor {
+        /// The tensor.
+        tensor: Strided<'a>,
+        /// The memory of its device that it lies in.
+        region: Range<usize>,
+    },
+    /// It is known that all its elements are finite, and that is all that the instruments ask for.
+    Finite {
+        /// The memory of its device that it lies in.
+        region: Range<usize>,
+    },
+    /// A device computes its statistics, which come with [`Program::resolve`].
+    Deferred {
+        /// Its type and shape.
+        tensor: TensorType,
+        /// The memory of its device that it lies in.
+        region: Range<usize>,
+    },
+    /// It cannot be shown, for this reason.
+    Hidden(String),
+}
+
+impl Shown<'_> {
+    pub(crate) fn view(&self) -> Option<TensorView<'_>> {
+        match self {
+            Self::Tensor { tensor, .. } => Some(tensor.view()),
+            Self::Finite { .. } | Self::Deferred { .. } | Self::Hidden(_) => None,
+        }
+    }
+}
