@@ -1,8 +1,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use opscope_model::TensorType;
-use opscope_tensor::TensorView;
+use opscope_model::{OpenOperator, TensorType};
+use opscope_tensor::{Statistics, TensorView};
 
 use crate::{Place, Strided};
 
@@ -76,4 +76,13 @@ impl Shown<'_> {
             Self::Finite { .. } | Self::Deferred { .. } | Self::Hidden(_) => None,
         }
     }
+}
+
+/// An output whose statistics are known later.
+pub(crate) struct Deferred {
+    pub operator: Arc<OpenOperator>,
+    pub slot: usize,
+    pub tensor: TensorType,
+    /// The statistics, if the program has computed them already.
+    pub statistics: Option<Statistics>,
 }

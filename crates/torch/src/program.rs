@@ -9,6 +9,7 @@ use opscope_model::{
 use opscope_onnx::{Graph, Pattern};
 use opscope_tensor::{Digest, Statistics, TensorView};
 
+use crate::execution::Deferred;
 use crate::producers::Producers;
 use crate::stems::Stems;
 use crate::{Execution, GivenInput, GivenInputs, Place, Shown, StepRange, Steps, Strided, Taken};
@@ -37,15 +38,6 @@ pub struct Program {
 
 /// How many outputs wait for the end of the step, at most, if their statistics are known.
 const MOST_DEFERRED: usize = 1 << 13;
-
-/// An output whose statistics are known later.
-struct Deferred {
-    operator: Arc<OpenOperator>,
-    slot: usize,
-    tensor: TensorType,
-    /// The statistics, if the program has computed them already.
-    statistics: Option<Statistics>,
-}
 
 /// An instrument, and how many of the operators that were found it was shown.
 struct Attached {

@@ -10,9 +10,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::profiling::{Mark, Timed};
 use super::tensors::tensors_in;
 use super::threads::Call;
+use super::timing::{Hooked, Mark, Timed};
 use super::{State, TorchTap};
 
 /// The calls of modules whose gradients autograd is computing.
@@ -31,25 +31,6 @@ struct Open {
     timed: Timed,
     /// How many gradients of inputs are still to come.
     awaited: usize,
-}
-
-/// The call of a module whose inputs and outputs have hooks.
-pub struct Hooked {
-    place: Place,
-    /// The numbers of the calls around it, and its own.
-    chain: Vec<u64>,
-    /// How many of its inputs have a hook.
-    inputs: usize,
-}
-
-impl Hooked {
-    fn number(&self) -> u64 {
-        self.chain.last().copied().unwrap_or(0)
-    }
-
-    fn is_in(&self, other: &Self) -> bool {
-        self.chain.contains(&other.number())
-    }
 }
 
 impl Backward {

@@ -10,9 +10,10 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::autograd::Node;
 use super::operators::{Facts, Skipped};
-use super::profiling::{self, Mark};
+use super::profiling;
 use super::tensors::{Found, Want, tensors_in, tensors_of};
 use super::threads::{Call, Relation};
+use super::timing::Mark;
 use super::{Inside, State, TorchTap, finding};
 
 /// Shows an operator that was executed. `next` is the number that the next autograd node had when the operator was

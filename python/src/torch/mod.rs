@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `looking` | an operator or a module that was executed, shown to the program |
 //! | `profiling` | when modules and operators were executed, and the recording of that |
+//! | `calls` | what is called: modules, and operators of classes of tensors |
+//! | `timing` | moments, and what began at them |
 //! | `backward` | when the gradients of modules were computed |
 //! | `sinks` | the dump, and how it is closed |
 //! | `finding` | what a watch has found, as an exception |
@@ -16,6 +18,7 @@
 
 mod autograd;
 mod backward;
+mod calls;
 mod finding;
 mod frames;
 mod looking;
@@ -25,6 +28,7 @@ mod profiling;
 mod sinks;
 mod tensors;
 mod threads;
+mod timing;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -32,7 +36,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope::clock::Ticks;
 use opscope::consumers::{self, OpenConsumers};
 use opscope_torch::{ModulePath, NonFinite, Place, Program, StepRange, Watch};
 use pyo3::intern;
@@ -44,12 +47,13 @@ use self::autograd::Autograd;
 use self::frames::Frames;
 use self::modules::Modules;
 use self::operators::Operators;
+use self::profiling::ProgramProfile;
 pub use self::profiling::close_abandoned_profile;
-use self::profiling::{Mark, ProgramProfile};
 use self::sinks::ProgramDump;
 pub use self::sinks::close_abandoned_dump;
-use self::tensors::{Reader, Want, tensors_in};
-use self::threads::{Call, Threads};
+use self::tensors::Reader;
+use self::threads::Threads;
+use self::timing::Mark;
 use crate::failure::{Failure, input};
 
 /// What watches a PyTorch program: the object whose methods its hooks call, and which is a dispatch mode itself.
@@ -399,49 +403,6 @@ impl TorchTap {
 }
 
 impl TorchTap {
-    /// Enters that a module is called. Returns its call if it is timed.
-    fn enter_call(
-        &self,
-        py: Python<'_>,
-        module: &Bound<'_, PyAny>,
-        args: &Bound<'_, PyTuple>,
-    ) -> PyResult<Option<Call>> {
-        let is_recomputed = self.autograd.is_backward(py);
-        let mut state = self.lock();
-        let state = &mut *state;
-        let around = state.threads.current().stack.last().cloned();
-        let address = module.as_ptr() as usize;
-        if around.is_none() && !is_recomputed {
-            if state.program.would_end(address) {
-                looking::fetch(self, state, py)?;
-                state.calls.clear();
-            }
-            state.program.root_called(address);
-            if state.profile.is_some() {
-                state.program.begin_step(Ticks::now());
-            }
-        }
-        let (path, class) = state.modules.called(module, around.as_ref().map(|around| &around.path))?;
-        if around.is_none() && !is_recomputed && state.dump.is_some() {
-            let mut given = Vec::new();
-            tensors_in(&self.reader, args, &mut |tensor| given.push(tensor.clone()));
-            for (slot, tensor) in given.iter().enumerate() {
-                let found = self.reader.read(tensor, Want::All);
-                state.program.given(&path.name, slot, &found.taken(None));
-            }
-        }
-        let calls = if is_recomputed { &mut HashMap::new() } else { &mut state.calls };
-        let number = calls.entry(address).or_insert(0);
-        let mut call = Call { module: address, path, class, number: *number, is_recomputed, timed: None, hooked: None };
-        *number += 1;
-        if !self.looks_at_operators {
-            call.timed = profiling::enter_module(state, py, &call)?.map(Arc::new);
-        }
-        let timed = call.timed.is_some().then(|| call.clone());
-        state.threads.current().stack.push(call);
-        Ok(timed)
-    }
-
     /// Returns this moment, if the times of operators are wanted.
     fn mark(&self, py: Python<'_>) -> PyResult<Option<Mark>> {
         if !self.is_profiled.load(Ordering::Relaxed) {
@@ -459,32 +420,6 @@ impl TorchTap {
     /// not hold the interpreter.
     fn lock(&self) -> MutexGuard<'_, State> {
         Python::attach(|py| self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns whether a class of tensors among these has a dispatch function of its own.
-    fn has_own_dispatch(&self, types: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let py = types.py();
-        let mut state = None;
-        for class in types.try_iter()? {
-            let class = class?;
-            if self.plain.iter().any(|plain| plain.is(&class)) {
-                continue;
-            }
-            let state = state.get_or_insert_with(|| self.lock());
-            let has_own = match state.classes.get(&(class.as_ptr() as usize)) {
-                Some((_, known)) => *known,
-                None => {
-                    let dispatch = class.getattr_opt(intern!(py, "__torch_dispatch__"))?;
-                    let has_own = dispatch.is_some_and(|dispatch| !dispatch.is(&self.no_dispatch));
-                    state.classes.insert(class.as_ptr() as usize, (class.clone().unbind(), has_own));
-                    has_own
-                }
-            };
-            if has_own {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

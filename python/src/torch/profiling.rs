@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyList};
 use super::backward::Backward;
 use super::tensors::{Reader, tensors_in};
 use super::threads::Call;
+use super::timing::{Mark, Timed};
 use super::{State, TorchTap};
 use crate::failure::Failure;
 
@@ -27,19 +28,6 @@ pub struct ProgramProfile {
     /// What the device has executed or will execute in this step.
     pending: Vec<Pending>,
     pub backward: Backward,
-}
-
-/// A moment: on the processor, and in the order of the device's work.
-#[derive(Clone)]
-pub struct Mark {
-    ticks: Ticks,
-    event: Option<Arc<Py<PyAny>>>,
-}
-
-/// An operator or a module that is being executed.
-pub struct Timed {
-    operator: Arc<OpenOperator>,
-    start: Mark,
 }
 
 /// An execution whose times the device has.
@@ -278,27 +266,4 @@ pub fn is_on_device(reader: &Reader, output: &Bound<'_, PyAny>) -> bool {
     });
     let is_cpu = |tensor: Bound<'_, PyAny>| tensor.getattr("is_cpu").and_then(|is| is.extract()).unwrap_or(true);
     first.is_some_and(|tensor| !is_cpu(tensor))
-}
-
-impl Mark {
-    /// Returns whether it is one of the device's clock, too.
-    pub fn is_on_device_clock(&self) -> bool {
-        self.event.is_some()
-    }
-}
-
-impl Timed {
-    pub fn new(operator: Arc<OpenOperator>, start: Mark) -> Self {
-        Self { operator, start }
-    }
-
-    /// Returns when it began.
-    pub fn start(&self) -> &Mark {
-        &self.start
-    }
-
-    /// Returns its level in the path of what is executed within it.
-    pub fn level(&self) -> Iteration {
-        Iteration { operator: self.operator.operator().id, index: 0 }
-    }
 }

@@ -8,8 +8,7 @@ use std::thread::{self, ThreadId};
 use opscope::onnx::SourceLine;
 use opscope_torch::{ModulePath, Phase, Place};
 
-use super::backward::Hooked;
-use super::profiling::Timed;
+use super::timing::{Hooked, Timed};
 
 /// The threads of a program.
 #[derive(Default)]
