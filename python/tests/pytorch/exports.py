@@ -349,7 +349,7 @@ def has_line(dump, model, engine):
     """Whether the first divergence is told with a line of the program."""
     command = [sys.executable, "-m", "opscope", "compare", str(dump), str(model), "--engine", engine, "--rows", "1"]
     printed = subprocess.run(command, capture_output=True, text=True, timeout=300).stdout
-    return re.search(r"\.py:[0-9]+  \S", printed.partition("first to diverge")[2]) is not None
+    return re.search(r":[0-9]+  \S", printed.partition("first to diverge")[2]) is not None
 
 
 def told(comparison):
