@@ -40,7 +40,7 @@ pub(super) fn pairs(sides: Sides<'_>, shards: &[Shards]) -> Result<Option<Vec<Pa
 pub(super) fn run(pairs: &[Pair], compare: impl Fn(&Pair) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
     let mut worst = Exit::Done;
     for pair in pairs {
-        print(&format!("rank {}:", pair.rank))?;
+        print(format!("rank {}:", pair.rank))?;
         worst = match (compare(pair)?, worst) {
             (Exit::Different, _) | (_, Exit::Different) => Exit::Different,
             (Exit::Incomplete, _) | (_, Exit::Incomplete) => Exit::Incomplete,
