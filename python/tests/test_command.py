@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -97,6 +99,22 @@ def test_a_signal_ends_it_and_what_was_measured_is_kept(
     assert child.returncode in (0, 3, code), stderr
     recording = opscope.open(tmp_path / "profiler" / "run")
     assert isinstance(recording, opscope.Profile) and recording.runs > 0
+
+
+def test_a_terminal_sees_how_far_it_is_and_a_pipe_does_not(models: Path) -> None:
+    words = [*PYTHON, "benchmark", str(models / "digits_cnn.onnx"), "--duration", "1"]
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(words, stdin=follower, stdout=follower, stderr=follower)
+    os.close(follower)
+    seen = b""
+    # The read fails when the last one who has the terminal ends.
+    with contextlib.suppress(OSError):
+        while part := os.read(leader, 1 << 16):
+            seen += part
+    os.close(leader)
+    assert child.wait(timeout=60) == 0
+    assert b" runs [" in seen and b"\x1b[2K" in seen
+    assert b"\x1b" not in subprocess.run(words, capture_output=True, check=True, timeout=60).stderr
 
 
 def test_output_into_a_closed_pipe_is_no_error(models: Path) -> None:

@@ -146,13 +146,22 @@ def test_statistics_are_numpys(digits: opscope.Model, image: np.ndarray) -> None
     assert "80 elements" in repr(statistics) and "float32" in y._repr_html_()
 
 
-def test_whatever_is_dropped_first_the_rest_can_be_used(models: Path, image: np.ndarray, tmp_path: Path) -> None:
-    """Memory that was freed has other bytes at once: by Python's allocator, and by that of the C library, which all else uses."""
-    opscope.load(models / "digits_cnn.onnx").write_dump(tmp_path / "dump", [image])
-    orders = os.environ.get("OPSCOPE_TEST_ORDERS", "60")
-    words = [models / "digits_cnn.onnx", models / "digits_cnn.input.image.npy", tmp_path / "dump", orders, 7]
+def dropped(models: Path, image: np.ndarray, place: Path, orders: str, *fault: str) -> subprocess.CompletedProcess[str]:
+    """Drops things in random orders. Memory that was freed has other bytes at once, and the allocators look at what they are given."""
+    opscope.load(models / "digits_cnn.onnx").write_dump(place / "dump", [image])
+    words = [models / "digits_cnn.onnx", models / "digits_cnn.input.image.npy", place / "dump", orders, 7, *fault]
     program = [sys.executable, Path(__file__).with_name("dropping.py"), *words]
-    environment = {**os.environ, "PYTHONMALLOC": "debug", "MALLOC_PERTURB_": "165"}
-    ended = subprocess.run(list(map(str, program)), env=environment, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONMALLOC": "malloc_debug", "MALLOC_PERTURB_": "165"}
+    return subprocess.run(list(map(str, program)), env=environment, capture_output=True, text=True, check=False)
+
+
+def test_whatever_is_dropped_first_the_rest_can_be_used(models: Path, image: np.ndarray, tmp_path: Path) -> None:
+    orders = os.environ.get("OPSCOPE_TEST_ORDERS", "60")
+    ended = dropped(models, image, tmp_path, orders)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith(f"{orders} orders")
+
+
+@pytest.mark.parametrize("fault", ["leak", "lend"])
+def test_a_leak_and_a_use_of_freed_memory_would_be_found(fault: str, models: Path, image: np.ndarray, tmp_path: Path) -> None:
+    assert dropped(models, image, tmp_path, "60", fault).returncode != 0
