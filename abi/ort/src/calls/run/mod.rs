@@ -259,9 +259,9 @@ unsafe fn non_finite(
 
 /// Returns whether an input has memory that an output has, too.
 fn share_memory(
-    inputs: impl Iterator<Item = Range<usize>>,
+    mut inputs: impl Iterator<Item = Range<usize>>,
     outputs: impl Iterator<Item = Range<usize>> + Clone,
 ) -> bool {
     let overlap = |input: &Range<usize>, output: Range<usize>| input.start < output.end && output.start < input.end;
-    inputs.into_iter().any(|input| outputs.clone().any(|output| overlap(&input, output)))
+    inputs.any(|input| outputs.clone().any(|output| overlap(&input, output)))
 }
