@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use opscope_model::{OpenOperator, TensorType};
+use opscope_model::{Action, Dispatch, OpenOperator, RunObserver, TensorType};
 use opscope_tensor::{Statistics, TensorView};
 
 use crate::{Place, Strided};
@@ -85,4 +85,36 @@ pub(crate) struct Deferred {
     pub tensor: TensorType,
     /// The statistics, if the program has computed them already.
     pub statistics: Option<Statistics>,
+}
+
+/// Shows the outputs of an execution to an observer. Returns its reason to stop.
+pub(crate) fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs: &[Shown<'_>]) -> Option<String> {
+    if outputs.iter().all(|output| matches!(output, Shown::Finite { .. })) {
+        return None;
+    }
+    if outputs.iter().all(|output| matches!(output, Shown::Tensor { .. })) {
+        let views: Vec<TensorView<'_>> = outputs.iter().filter_map(Shown::view).collect();
+        return stop(observer.after(dispatch, &views));
+    }
+    for (slot, output) in outputs.iter().enumerate() {
+        if let Shown::Hidden(reason) = output {
+            observer.not_shown(dispatch, slot, reason);
+        }
+    }
+    // Those before the first hidden one have their slots. What comes after it is reported by its reason.
+    let shown: Vec<TensorView<'_>> = outputs.iter().map_while(Shown::view).collect();
+    for (slot, output) in outputs.iter().enumerate().skip(shown.len()) {
+        if matches!(output, Shown::Tensor { .. }) {
+            observer.not_shown(dispatch, slot, "an output before it cannot be shown");
+        }
+    }
+    stop(observer.after(dispatch, &shown))
+}
+
+fn stop(action: Action) -> Option<String> {
+    match action {
+        Action::Stop(reason) => Some(reason),
+        // A program computes with what it has: no observer of an open model may change it.
+        Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) | Action::Replace(_) => None,
+    }
 }

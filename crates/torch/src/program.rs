@@ -3,13 +3,13 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Instrument, Interest, Iteration, NoLiveValues, NoObserver, OpenModel, OpenOperator,
+    Dispatch, EngineError, Instrument, Interest, Iteration, NoLiveValues, NoObserver, OpenModel, OpenOperator,
     OpenRunInfo, RunId, RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Pattern};
 use opscope_tensor::{Digest, Statistics, TensorView};
 
-use crate::execution::Deferred;
+use crate::execution::{Deferred, show};
 use crate::producers::Producers;
 use crate::stems::Stems;
 use crate::{Execution, GivenInput, GivenInputs, Place, Shown, StepRange, Steps, Strided, Taken};
@@ -428,36 +428,4 @@ impl Program {
 
 fn dispatch_of(run: RunId, operator: &OpenOperator) -> Dispatch<'_> {
     Dispatch { run, kernel: &operator.kernel, graph: &operator.graph, path: &[], inputs: &[], live: &NoLiveValues }
-}
-
-/// Shows the outputs of an execution to an observer. Returns its reason to stop.
-fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs: &[Shown<'_>]) -> Option<String> {
-    if outputs.iter().all(|output| matches!(output, Shown::Finite { .. })) {
-        return None;
-    }
-    if outputs.iter().all(|output| matches!(output, Shown::Tensor { .. })) {
-        let views: Vec<TensorView<'_>> = outputs.iter().filter_map(Shown::view).collect();
-        return stop(observer.after(dispatch, &views));
-    }
-    for (slot, output) in outputs.iter().enumerate() {
-        if let Shown::Hidden(reason) = output {
-            observer.not_shown(dispatch, slot, reason);
-        }
-    }
-    // Those before the first hidden one have their slots. What comes after it is reported by its reason.
-    let shown: Vec<TensorView<'_>> = outputs.iter().map_while(Shown::view).collect();
-    for (slot, output) in outputs.iter().enumerate().skip(shown.len()) {
-        if matches!(output, Shown::Tensor { .. }) {
-            observer.not_shown(dispatch, slot, "an output before it cannot be shown");
-        }
-    }
-    stop(observer.after(dispatch, &shown))
-}
-
-fn stop(action: Action) -> Option<String> {
-    match action {
-        Action::Stop(reason) => Some(reason),
-        // A program computes with what it has: no observer of an open model may change it.
-        Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) | Action::Replace(_) => None,
-    }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use opscope::clock::Ticks;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+use super::tensors::{Want, tensors_in};
 use super::threads::Call;
 use super::{TorchTap, looking, profiling};
 

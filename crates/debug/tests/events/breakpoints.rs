@@ -139,7 +139,7 @@ fn hits_are_counted_ignored_and_spent() {
 #[test]
 fn the_error_of_a_condition_stays_as_long_as_the_condition() {
     let scene = scene();
-    let id = scene.set("log", Some("value(\"nowhere\") > 0")).id;
+    let id = scene.set("log", Some("absmax(value(\"nowhere\")) > 0")).id;
     assert!(scene.stops(0, PLAIN).is_empty());
     let change = |change| scene.attachment.change_breakpoint(id, change).unwrap().condition_error;
     let off = change(BreakpointChange { enabled: Some(false), ..BreakpointChange::default() });

@@ -364,6 +364,8 @@ impl KernelCost {
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::NameId;
+
     use super::*;
 
     #[test]
