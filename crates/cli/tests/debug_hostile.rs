@@ -105,19 +105,19 @@ fn lie(kind: &str, request: &Value, has_told: &mut bool) -> (Option<Value>, Stri
         "run": 7, "operator": 3, "name": NASTY, "op_type": NASTY, "kernel": 0, "moment": "before",
     });
     let tensor = json!({
-        "reference": NASTY, "value": NASTY, "holds": NASTY, "dtype": NASTY, "shape": [1], "readable": true,
+        "reference": NASTY, "value": NASTY, "holds": NASTY, "dtype": "float32", "shape": [1], "readable": true,
         "constant": true, "replaced": false,
     });
     let fused = json!({ "operator": 3, "name": NASTY, "op_type": NASTY, "exact": true });
-    let value = json!({ "name": NASTY, "dtype": NASTY, "shape": [NASTY], "producer": "input", "consumers": [] });
+    let value = json!({ "name": NASTY, "dtype": "float32", "shape": [NASTY], "producer": "input", "consumers": [] });
     let row = json!({
         "index": 3, "name": NASTY, "op_type": NASTY, "fate": "fused", "kernel": 0, "into": NASTY, "exact": true,
         "inputs": [NASTY], "outputs": [NASTY],
     });
     let model = json!({ "model": 1, "name": NASTY, "path": NASTY, "fidelity": "exact", "operators": 4 });
     let summary = json!({
-        "dtype": NASTY, "shape": [1], "count": 1, "nan": 0, "positive_infinite": 0, "negative_infinite": 0, "zeros": 0,
-        "min": 1.0, "max": 1.0, "mean": 1.0, "std": 0.0, "l2": 1.0, "xxh3": NASTY,
+        "dtype": "float32", "shape": [1], "count": 1, "nan": 0, "positive_infinite": 0, "negative_infinite": 0, "zeros": 0,
+        "min": 1.0, "max": 1.0, "mean": 1.0, "std": 0.0, "l2": 1.0, "xxh3": "0123456789abcdef",
     });
     let breakpoint = json!({
         "id": 1, "spec": { "target": "*", "condition": NASTY }, "moment": "before", "hits": 0, "trouble": NASTY,
@@ -171,7 +171,7 @@ fn lie(kind: &str, request: &Value, has_told: &mut bool) -> (Option<Value>, Stri
         }),
         "models" => json!({ "models": [model] }),
         "model" => json!({
-            "model": 1, "name": NASTY, "path": NASTY, "xxh3": NASTY, "producer": NASTY, "opsets": {}, "operators": 4,
+            "model": 1, "name": NASTY, "path": NASTY, "xxh3": "0123456789abcdef", "producer": NASTY, "opsets": {}, "operators": 4,
             "initializers": 0, "inputs": [value], "outputs": [value],
         }),
         "operators" if request["offset"] == 0 => json!({ "total": 1, "operators": [row] }),

@@ -8,12 +8,12 @@ use opscope_text::{
 };
 
 #[test]
-fn sizes_change_their_unit_at_each_power_of_1024() {
+fn sizes_change_their_unit_where_they_round_to_a_power_of_1024() {
     for (bytes, shown) in [
         (1, "1 B"),
         (1023, "1023 B"),
         (1 << 10, "1.0 KiB"),
-        ((1 << 20) - 1, "1024.0 KiB"),
+        ((1 << 20) - 1, "1.0 MiB"),
         (1 << 20, "1.0 MiB"),
         (3 << 29, "1.5 GiB"),
         (1 << 30, "1.0 GiB"),

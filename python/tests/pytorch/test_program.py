@@ -113,7 +113,7 @@ def test_wrong_use_is_refused_before_anything_runs(tmp_path):
     for words, message in [
         (["dump", "--steps", "3..1"], "no range of steps"),
         (["dump", "--level", "layer"], "invalid choice"),
-        (["profile"], "invalid choice"),
+        (["view"], "invalid choice"),
     ]:
         ended = opscope(tmp_path, *words)
         assert ended.returncode == 2 and message in ended.stderr

@@ -92,7 +92,7 @@ fn times_are_at_a_summary_at_a_recording_and_at_a_directory_with_recordings_and_
 /// A summary of runs of these milliseconds, with an operator of this median and its interval in nanoseconds.
 fn summary(times: &[f64], median: f64, interval: [f64; 2]) -> Value {
     json!({
-        "schema": "opscope.summary/1", "opscope": "opscope 0.1.0", "model": { "path": "m.onnx", "xxh3": "00" },
+        "schema": "opscope.summary/1", "opscope": "opscope 0.1.0", "model": { "path": "m.onnx", "xxh3": "00000000deadbeef" },
         "engine": { "name": "paper", "version": "1", "fidelity": "optimised", "threads": 1, "concurrent_runs": 1 },
         "machine": {}, "complete": true, "npu_compute_time_list": times,
         "profile": { "account": { "operators": [{

@@ -118,7 +118,7 @@ fn the_first_that_is_not_finite_is_that_of_the_first_run_and_operator() {
 #[test]
 fn an_input_of_the_model_is_given_and_an_operator_whose_inputs_are_there_has_no_suspects() {
     let mut with_inputs = manifest();
-    with_inputs["inputs"] = json!([[{ "name": "x", "dtype": "float32", "shape": [2, 3], "xxh3": "00" }]]);
+    with_inputs["inputs"] = json!([[{ "name": "x", "dtype": "float32", "shape": [2, 3], "xxh3": "00000000deadbeef" }]]);
     let taken = tensor(0, (0, "/one"), "input", "x", json!({ "nan": 1 }));
     let is_given =
         |manifest: &Value| read_with(std::slice::from_ref(&taken), manifest).first_bad.map(|bad| bad.is_given);
