@@ -137,7 +137,7 @@ impl StoredDump {
 }
 
 fn is_same(one: &StoredTensor, other: &StoredTensor) -> bool {
-    let hash = |tensor: &StoredTensor| tensor.noted.as_ref().map(|noted| noted.xxh3.clone());
+    let hash = |tensor: &StoredTensor| tensor.noted.as_ref().map(|noted| noted.xxh3);
     one.shape == other.shape && hash(one) == hash(other)
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum NamesLine {
     /// The plan of an open model, whose kernels are found while it runs.
     OpenPlan { plan: usize, fidelity: Fidelity },
     /// The next kernel of the plan of an open model, with the operator that it stands for.
-    Found { plan: usize, operator: NamedOperator, kernel: NamedKernel },
+    Found { plan: usize, operator: Box<NamedOperator>, kernel: Box<NamedKernel> },
     /// A counter: its name and the unit of its values (`%`, `bytes`, ...), which may be empty.
     Counter { counter: u32, name: String, unit: String },
     /// A marker of the user's code.
@@ -223,7 +223,7 @@ impl Names {
                 Ok(NamesLine::Found { plan, operator, kernel }) if open.contains_key(&plan) => {
                     let of = |_| Some(OperatorNames::of_recording(&operator));
                     let kernels = &mut names.plans[plan];
-                    kernels.push(KernelNames::resolve(plan, kernels.len(), kernel, of));
+                    kernels.push(KernelNames::resolve(plan, kernels.len(), *kernel, of));
                     open.entry(plan).or_default().push(operator.name);
                 }
                 Ok(NamesLine::Counter { counter, name, unit }) => {

@@ -109,7 +109,7 @@ impl DumpFacts {
             path: path.to_owned(),
             about: about(&dump),
             model: dump.manifest.as_ref().map(|manifest| manifest.model.path.clone()),
-            model_hash: dump.manifest.as_ref().map(|manifest| manifest.model.xxh3.clone()),
+            model_hash: dump.manifest.as_ref().map(|manifest| manifest.model.xxh3),
             tensors: dump.tensors.len(),
             bytes: dump.tensors.iter().fold(0, |sum: u64, tensor| sum.saturating_add(tensor.bytes)),
             problems: problems(&dump),

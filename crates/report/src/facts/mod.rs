@@ -92,11 +92,11 @@ impl RunFacts {
             ..Self::default()
         };
         if let Some(dump) = &facts.dump {
-            (facts.model, facts.model_hash) = (dump.model.clone(), dump.model_hash.clone());
+            (facts.model, facts.model_hash) = (dump.model.clone(), dump.model_hash);
         }
         if let Some(recording) = &recording {
             let model = &recording.manifest().model;
-            (facts.model, facts.model_hash) = (Some(model.path.clone()), Some(model.xxh3.clone()));
+            (facts.model, facts.model_hash) = (Some(model.path.clone()), Some(model.xxh3));
             facts.notes = recording.manifest().notes.clone();
             facts.add(recording)?;
         }
@@ -166,7 +166,7 @@ impl RunFacts {
         }
         self.problems.extend(summary.incomplete_because.iter().map(|reason| format!("summary: {reason}")));
         self.model.get_or_insert_with(|| summary.model.path.clone());
-        self.model_hash.get_or_insert_with(|| summary.model.xxh3.clone());
+        self.model_hash.get_or_insert(summary.model.xxh3);
         if self.notes.is_empty() {
             self.notes = summary.notes.clone();
         }

@@ -151,7 +151,7 @@ impl DirectorySink {
         let mut line = line.with_statistics(&statistics);
         if let Some(open) = current.file {
             if open.raw {
-                let (dtype, value) = (line.dtype.clone(), line.value.clone());
+                let (dtype, value) = (line.dtype, line.value.clone());
                 self.manifest.manifest.raw.push(RawEntry { file: open.path.clone(), dtype, value });
             }
             line.file = Some(open.path);

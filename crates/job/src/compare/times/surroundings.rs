@@ -15,7 +15,7 @@ impl Surroundings {
     pub fn of_recording(recording: &Recording) -> Self {
         let manifest = recording.manifest();
         let mut known = Self::default();
-        known.add("model file", &manifest.model.xxh3);
+        known.add("model file", manifest.model.xxh3);
         known.engine(&manifest.engine);
         known.add("processor", &manifest.host.cpu);
         known.add("processors", manifest.host.processors);
@@ -34,7 +34,7 @@ impl Surroundings {
 
     pub fn of_summary(summary: &SummaryFile) -> Self {
         let mut known = Self::default();
-        known.add("model file", &summary.model.xxh3);
+        known.add("model file", summary.model.xxh3);
         known.engine(&summary.engine);
         for input in &summary.inputs {
             known.add(format!("input {}", input.name), format!("{} {:?}", input.dtype, input.shape));

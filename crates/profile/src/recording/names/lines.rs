@@ -22,8 +22,8 @@ impl NamesLine {
 
     /// Creates the line of a kernel of an open model.
     pub(crate) fn found(plan: usize, dispatch: &Dispatch<'_>) -> Self {
-        let operator = NamedOperator::of(dispatch.operator(), dispatch.graph);
-        Self::Found { plan, operator, kernel: NamedKernel::of(dispatch.kernel) }
+        let operator = Box::new(NamedOperator::of(dispatch.operator(), dispatch.graph));
+        Self::Found { plan, operator, kernel: Box::new(NamedKernel::of(dispatch.kernel)) }
     }
 
     /// Creates the line of a plan. The costs of the kernels are computed here, where types and shapes are known.
