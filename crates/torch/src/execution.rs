@@ -58,7 +58,7 @@ pub enum Shown<'a> {
         /// The memory of its device that it lies in.
         region: Range<usize>,
     },
-    /// A device computes its statistics, which come with [`Program::resolve`].
+    /// A device computes its statistics, which come with [`Program::resolve`](crate::Program::resolve).
     Deferred {
         /// Its type and shape.
         tensor: TensorType,
