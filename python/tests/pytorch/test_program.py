@@ -126,7 +126,7 @@ def test_wrong_use_is_refused_before_anything_runs(tmp_path):
     ended = opscope(tmp_path, "dump", "--output-dirname", "mine")
     assert ended.returncode == 2 and "exists" in ended.stderr
     ended = opscope(tmp_path, "dump", "--output-dirname", "mine", "--overwrite")
-    assert ended.returncode == 2 and "is no dump" in ended.stderr
+    assert ended.returncode == 2 and "is neither a dump nor a recording" in ended.stderr
 
 
 def test_a_dump_is_overwritten_only_when_asked(tmp_path):
