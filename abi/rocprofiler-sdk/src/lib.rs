@@ -27,7 +27,8 @@
 //! | `phase` | how far initialization and finalization are |
 //! | `exit` | the exit of the process, before which tools are finalized |
 //! | `kinds` | kinds of services and their operations: numbers and names |
-//! | `handles`, `stored_records`, `thread` | ids; how buffers store records; the state of a thread |
+//! | `handles`, `stored_records`, `thread` | ids of objects; how buffers store records; the state of a thread |
+//! | `ids` | internal correlation ids |
 //! | `layout` | the structures that tools read and write |
 //! | `border` | statuses, pointers, calls of tools |
 
@@ -41,6 +42,7 @@ mod contexts;
 mod correlation;
 mod exit;
 mod handles;
+mod ids;
 mod kinds;
 #[allow(unsafe_code, reason = "it says what structs consist of")]
 mod layout;

@@ -2,18 +2,18 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use opscope_border::system;
 use opscope_trace::{ForkRoom, HeldLocks};
+
+use crate::ids::Ids;
 
 /// The state of a thread. It has no destructor, so it exists even while the thread is being torn down.
 pub struct Thread {
     /// Its number in the operating system; 0 until that is first needed.
     id: Cell<u64>,
-    /// The next internal correlation id of the thread's block, and the end of that block.
-    next: Cell<u64>,
-    end: Cell<u64>,
+    /// The internal correlation ids of its calls.
+    pub ids: Ids,
     /// The internal id of the call that the thread is in; 0 outside of any.
     pub call: Cell<u64>,
     /// How many callbacks of tools the thread is in.
@@ -22,17 +22,11 @@ pub struct Thread {
     pub is_delivering: Cell<bool>,
 }
 
-/// How many correlation ids a thread takes at once, so that threads do not share a counter at each call.
-const BLOCK: u64 = 1024;
-
-static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
-
 thread_local! {
     static THREAD: Thread = const {
         Thread {
             id: Cell::new(0),
-            next: Cell::new(0),
-            end: Cell::new(0),
+            ids: Ids::new(),
             call: Cell::new(0),
             callbacks: Cell::new(0),
             is_delivering: Cell::new(false),
@@ -94,44 +88,6 @@ impl Thread {
         forget_after_fork();
         let id = system::thread_id();
         self.id.set(id);
-        id
-    }
-
-    /// Returns an internal correlation id that was not used in this process before: above 0.
-    #[inline(always)]
-    pub fn next_correlation(&self) -> u64 {
-        let id = self.take_next();
-        // It is not below the end if a signal handler took the last one after this thread had checked.
-        if id >= self.end.get() { self.next_block() } else { id }
-    }
-
-    /// Takes a number in a way that a signal handler which interrupts it cannot take the same one.
-    #[inline(always)]
-    #[allow(unsafe_code, reason = "a cell that a signal handler uses, too, is changed by one instruction")]
-    fn take_next(&self) -> u64 {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let mut id = 1;
-            // SAFETY: the cell belongs to this thread. A signal arrives before or after the instruction.
-            unsafe { std::arch::asm!("xadd [{}], {}", in(reg) self.next.as_ptr(), inout(reg) id, options(nostack)) };
-            id
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            // SAFETY: the cell belongs to this thread, and is only accessed as an atomic while this runs.
-            unsafe { AtomicU64::from_ptr(self.next.as_ptr()) }.fetch_add(1, Ordering::Relaxed)
-        }
-    }
-
-    #[cold]
-    fn next_block(&self) -> u64 {
-        let id = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
-        // A signal handler that runs in between finds the block used up, and takes another one.
-        self.end.set(0);
-        compiler_fence(Ordering::SeqCst);
-        self.next.set(id + 1);
-        compiler_fence(Ordering::SeqCst);
-        self.end.set(id + BLOCK);
         id
     }
 }

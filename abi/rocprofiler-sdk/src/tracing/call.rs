@@ -55,7 +55,7 @@ pub fn traced<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
 #[inline(always)]
 fn traced_into<R>(route: &Route, service: &Buffered, call: ApiCall, function: impl FnOnce() -> R) -> R {
     thread::with_current(|thread| {
-        let internal = thread.next_correlation();
+        let internal = thread.ids.next();
         let ancestor = thread.call.replace(internal);
         let start = Ticks::now();
         let result = function();

@@ -62,8 +62,7 @@ impl Event {
     /// Begins an event, if `wants` holds for the route of any started context.
     pub fn begin(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
         let mut event = Self::uncorrelated(domain, wants)?;
-        (event.internal, event.ancestor) =
-            thread::with_current(|thread| (thread.next_correlation(), thread.call.get()));
+        (event.internal, event.ancestor) = thread::with_current(|thread| (thread.ids.next(), thread.call.get()));
         Some(event)
     }
 

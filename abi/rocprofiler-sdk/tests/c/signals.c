@@ -40,7 +40,8 @@ static void take(rocprofiler_context_id_t from, rocprofiler_buffer_id_t of, rocp
         const rocprofiler_buffer_tracing_marker_api_record_t *record =
             (const rocprofiler_buffer_tracing_marker_api_record_t *)headers[i]->payload;
         uint64_t id = record->correlation_id.internal;
-        CHECK(id < MOST_IDS && (ids[id / 8] >> id % 8 & 1) == 0);
+        CHECK(id < MOST_IDS);
+        CHECK((ids[id / 8] >> id % 8 & 1) == 0);
         ids[id / 8] = (uint8_t)(ids[id / 8] | 1 << id % 8);
         CHECK(record->correlation_id.external.value == 5);
     }
