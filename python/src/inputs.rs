@@ -6,7 +6,7 @@ use opscope::tensor::{DType, Tensor};
 use opscope::text::did_you_mean;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
 use crate::border::{dlpack, interface};
 use crate::failure::input;
@@ -18,6 +18,9 @@ pub fn tensors(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>>
         let value = graph.value(id);
         tensor(object, &value.name, value.dtype)
     };
+    if let Ok(named) = given.cast::<PyDict>() {
+        return of_dict(graph, named);
+    }
     if let Ok(mapping) = given.cast::<PyMapping>() {
         for key in mapping.keys()?.iter() {
             let name: String = key.extract()?;
@@ -28,7 +31,7 @@ pub fn tensors(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>>
         let get = |&id: &ValueId| {
             let name = &graph.value(id).name;
             if !mapping.contains(name)? {
-                return Err(input(format!("input '{name}' is missing; the model takes {}", signature(graph))));
+                return Err(missing(graph, name));
             }
             of(id, &mapping.get_item(name)?)
         };
@@ -47,6 +50,21 @@ pub fn tensors(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>>
     graph.inputs.iter().zip(&in_order).map(|(&id, object)| of(id, object)).collect()
 }
 
+/// Takes the inputs from a dict, without a text of Python's for each name.
+fn of_dict(graph: &Graph, named: &Bound<'_, PyDict>) -> PyResult<Vec<Tensor>> {
+    let mut objects = vec![None; graph.inputs.len()];
+    for (key, object) in named {
+        let name = key.cast::<PyString>()?.to_str()?;
+        let slot = graph.inputs.iter().position(|&id| graph.value(id).name == name);
+        objects[slot.ok_or_else(|| unknown(graph, name))?] = Some(object);
+    }
+    let tensor = |(&id, object): (&ValueId, Option<Bound<'_, PyAny>>)| {
+        let value = graph.value(id);
+        tensor(&object.ok_or_else(|| missing(graph, &value.name))?, &value.name, value.dtype)
+    };
+    graph.inputs.iter().zip(objects).map(tensor).collect()
+}
+
 /// Returns whether the first element of a list, at any depth, is a number.
 fn is_nested_number(list: &Bound<'_, PyAny>) -> PyResult<bool> {
     let mut first = list.clone();
@@ -61,6 +79,10 @@ fn is_nested_number(list: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 fn is_number(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>()
+}
+
+fn missing(graph: &Graph, name: &str) -> PyErr {
+    input(format!("input '{name}' is missing; the model takes {}", signature(graph)))
 }
 
 fn unknown(graph: &Graph, name: &str) -> PyErr {

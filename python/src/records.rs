@@ -1,15 +1,18 @@
 //! Ranges and marks of a program's own code, and what was recorded while a block ran.
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opscope::profile::plan_names;
 use opscope::trace::{
     Buffer, BufferOptions, Context, DispatchRecord, Kind, MarkerOperation, MarkerRecord, Operations, Range, name_text,
+    wanted,
 };
 use opscope_sys::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
@@ -17,38 +20,79 @@ use crate::table::Table;
 
 /// A named range of the calling thread: `with opscope.range("load"): ...`. A recorder has it beside the model's
 /// operators.
-#[pyclass(module = "opscope", name = "range", unsendable)]
+#[pyclass(module = "opscope", name = "range", frozen)]
 pub struct NamedRange {
     /// Python's own text, which is not copied.
-    name: PyBackedStr,
-    open: Option<Range>,
-    /// The ranges around it, if the block is entered again within itself.
-    around: Vec<Range>,
+    name: Py<PyString>,
+    /// How many ranges it has in [`OPEN`]: more than one if its block is entered again within itself.
+    open: AtomicUsize,
+}
+
+thread_local! {
+    /// The ranges that the thread has begun while they were recorded, each with the address of its object. They are not
+    /// in the objects, which any thread may have.
+    static OPEN: RefCell<Vec<(usize, Range)>> = const { RefCell::new(Vec::new()) };
 }
 
 #[pymethods]
 impl NamedRange {
     #[new]
-    fn new(name: PyBackedStr) -> Self {
-        Self { name, open: None, around: Vec::new() }
+    fn new(name: &Bound<'_, PyString>) -> Self {
+        Self { name: name.clone().unbind(), open: AtomicUsize::new(0) }
     }
 
-    fn __enter__(mut this: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
-        let range = opscope::range(&this.name);
-        if let Some(around) = this.open.replace(range) {
-            this.around.push(around);
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        // While nothing is recorded, the name is not even looked at.
+        if wanted(Kind::Marker) {
+            let this = slf.get();
+            let range = opscope::range(this.name.bind(slf.py()).to_str()?);
+            OPEN.with_borrow_mut(|open| open.push((this.place(), range)));
+            this.open.fetch_add(1, Ordering::Relaxed);
         }
-        this
+        Ok(slf.clone())
     }
 
-    fn __exit__(&mut self, _kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) {
-        // The inner one ends before it is replaced.
-        drop(self.open.take());
-        self.open = self.around.pop();
+    fn __exit__(
+        &self,
+        _kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if self.open.load(Ordering::Relaxed) == 0 || self.end() {
+            return Ok(());
+        }
+        Err(PyRuntimeError::new_err("a range ends on the thread that began it"))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<opscope.range {:?}>", &*self.name)
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<opscope.range {:?}>", self.name.bind(py).to_str()?))
+    }
+}
+
+impl NamedRange {
+    /// What tells its ranges from those of others.
+    fn place(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Ends the innermost of its ranges that this thread has begun. Returns whether there is one.
+    fn end(&self) -> bool {
+        let ended = OPEN.try_with(|open| {
+            let mut open = open.borrow_mut();
+            let last = open.iter().rposition(|(place, _)| *place == self.place())?;
+            Some(open.remove(last).1)
+        });
+        let Ok(Some(range)) = ended else { return false };
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        drop(range);
+        true
+    }
+}
+
+impl Drop for NamedRange {
+    fn drop(&mut self) {
+        // Of blocks that were entered and never left.
+        while *self.open.get_mut() > 0 && self.end() {}
     }
 }
 

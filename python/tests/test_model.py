@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import opscope
 
@@ -147,3 +150,30 @@ def test_a_profile_is_saved_and_opened_and_shown(digits: opscope.Model, tmp_path
     assert temporary.is_dir()
     del profile
     assert not temporary.exists()
+
+
+def test_the_copy_of_an_input_becomes_the_output_where_an_operator_can_compute_in_place(tmp_path: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1 << 24]) for name in ("x", "y"))
+    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"], "negative")], "negative", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    (tmp_path / "negative.onnx").write_bytes(model.SerializeToString())
+    # In a process of its own, whose peak it is.
+    code = """
+import sys, numpy, opscope
+
+def peak():
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+
+model = opscope.load(sys.argv[1])
+given = numpy.ones(1 << 24, numpy.float32)
+model.run(given)
+open("/proc/self/clear_refs", "w").write("5")
+before = peak()
+y = numpy.asarray(model.run(given)["y"])
+above = peak() - before - y.nbytes
+assert y[0] == y[-1] == -1 and given[0] == given[-1] == 1
+print(above)
+"""
+    ended = subprocess.run([sys.executable, "-c", code, tmp_path / "negative.onnx"], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout) < 16 << 20

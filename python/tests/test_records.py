@@ -44,6 +44,35 @@ def test_nothing_is_recorded_outside_of_the_block() -> None:
         recorder.__enter__()
 
 
+def test_a_range_may_be_entered_within_itself_and_ends_where_it_began() -> None:
+    again = opscope.range("again")
+    with opscope.record() as recorder:
+        with again, again:
+            opscope.mark("inside")
+        abandoned = opscope.range("abandoned").__enter__()
+        del abandoned
+        entered = opscope.range("entered").__enter__()
+        said = []
+
+        def leave() -> None:
+            with pytest.raises(RuntimeError) as refused:
+                entered.__exit__(None, None, None)
+            said.append(str(refused.value))
+
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+        assert said == ["a range ends on the thread that began it"]
+        entered.__exit__(None, None, None)
+        # It was left before.
+        entered.__exit__(None, None, None)
+    names = recorder.table["name"]
+    assert sorted(names) == ["abandoned", "again", "again", "entered", "inside"]
+    assert repr(again) == '<opscope.range "again">'
+    with pytest.raises(TypeError):
+        opscope.range(1)  # type: ignore[arg-type]
+
+
 def test_records_come_from_all_threads_and_the_most_are_kept() -> None:
     with opscope.record(capacity=50) as recorder:
 

@@ -151,6 +151,22 @@ pub trait Plan: Send + Sync {
         inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
     ) -> Result<Box<dyn DeviceTensors>, EngineError>;
+
+    /// Runs once, as [`run`](Self::run) does, on inputs that were uploaded for this run alone. An engine may compute in
+    /// place of them, and free them when the last operator has taken them. `given` is what they were uploaded from.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    fn run_once(
+        &self,
+        run: RunId,
+        uploaded: Box<dyn DeviceTensors>,
+        given: &[Tensor],
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let _ = given;
+        self.run(run, &*uploaded, observer)
+    }
 }
 
 impl LoadOptions {

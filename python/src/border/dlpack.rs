@@ -12,7 +12,9 @@ use std::sync::Arc;
 use opscope::tensor::{DType, Tensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
 use super::Lent;
@@ -119,30 +121,47 @@ pub fn dtype_of(code: u8, bits: u8, lanes: u16) -> Option<DType> {
 /// `None` for an object without it, or one that refuses to lend its memory by it.
 pub fn import(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>> {
     let py = object.py();
-    let Some(method) = object.getattr_opt("__dlpack__")? else { return Ok(None) };
-    if let Some(device) = object.getattr_opt("__dlpack_device__")? {
-        let (kind, id): (i32, i32) = device.call0()?.extract()?;
-        if !READABLE.contains(&kind) {
-            return Err(input(format!(
-                "input '{name}' is in the memory of a device ({kind}, {id}); copy it to the processor's first, as by .cpu()"
-            )));
-        }
-    }
-    let arguments = PyDict::new(py);
-    arguments.set_item("max_version", (VERSION.major, VERSION.minor))?;
-    let capsule = match method.call((), Some(&arguments)) {
+    let Some(method) = object.getattr_opt(intern!(py, "__dlpack__"))? else { return Ok(None) };
+    let capsule = match method.call((), Some(newest_version(py)?)) {
         // What was made before version 1.0 does not know the argument.
         Err(error) if error.is_instance_of::<PyTypeError>(py) => method.call0(),
         other => other,
     };
     let capsule = match capsule {
-        // numpy refuses arrays that are not to be written, and types that DLPack lacks; torch what has a gradient.
-        Err(error) if error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyRuntimeError>(py) => {
-            return Ok(None);
+        Ok(capsule) => capsule,
+        Err(error) => {
+            // What lies on a device may want to know more than it is asked here.
+            if let Some(device) = object.getattr_opt(intern!(py, "__dlpack_device__"))? {
+                let (kind, id) = device.call0()?.extract()?;
+                check_readable(Device { kind, id }, name)?;
+            }
+            // numpy refuses arrays that are not to be written, and types that DLPack lacks; torch what has a gradient.
+            let is_refused = error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyRuntimeError>(py);
+            return if is_refused { Ok(None) } else { Err(error) };
         }
-        other => other?,
     };
     take(capsule.cast::<PyCapsule>()?, name).map(Some)
+}
+
+/// The arguments of `__dlpack__`, which are the same for all.
+fn newest_version(py: Python<'_>) -> PyResult<&Bound<'_, PyDict>> {
+    static ARGUMENTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let arguments = ARGUMENTS.get_or_try_init(py, || {
+        let arguments = PyDict::new(py);
+        arguments.set_item("max_version", (VERSION.major, VERSION.minor))?;
+        Ok::<_, PyErr>(arguments.unbind())
+    });
+    Ok(arguments?.bind(py))
+}
+
+fn check_readable(device: Device, name: &str) -> PyResult<()> {
+    let Device { kind, id } = device;
+    if READABLE.contains(&kind) {
+        return Ok(());
+    }
+    Err(input(format!(
+        "input '{name}' is in the memory of a device ({kind}, {id}); copy it to the processor's first, as by .cpu()"
+    )))
 }
 
 /// What a capsule gave, until it is needed no more.
@@ -218,14 +237,15 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Tensor> {
         false => Given::Old(pointer.cast()),
     };
     let tensor = given.tensor();
+    check_readable(tensor.device, name)?;
     let DataType { code, bits, lanes } = tensor.dtype;
     let dtype = dtype_of(code, bits, lanes).ok_or_else(|| {
         input(format!("input '{name}' is of a type that no model takes: DLPack's {code} with {bits} bits"))
     })?;
     let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
-    let numbers = |pointer: *mut i64| -> Option<Vec<i64>> {
-        // SAFETY: DLPack has `ndim` numbers there, unless the pointer is null.
-        (!pointer.is_null()).then(|| unsafe { std::slice::from_raw_parts(pointer, ndim) }.to_vec())
+    let numbers = |pointer: *mut i64| -> Option<&[i64]> {
+        // SAFETY: DLPack has `ndim` numbers there, unless the pointer is null, and they live until `given` is dropped.
+        (!pointer.is_null()).then(|| unsafe { std::slice::from_raw_parts(pointer, ndim) })
     };
     let shape = numbers(tensor.shape).unwrap_or_default();
     let wrong_shape = || input(format!("input '{name}' has the shape {shape:?}, which no tensor has"));
@@ -238,7 +258,7 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Tensor> {
     let length = dtype.bytes_of(elements).ok_or_else(wrong_shape)?;
     let address = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize).cast_const();
     let strides = numbers(tensor.strides);
-    let is_whole = strides.as_deref().is_none_or(|strides| is_contiguous(&shape, strides, 1));
+    let is_whole = strides.is_none_or(|strides| is_contiguous(&shape, strides, 1));
     let tensor = match dtype.size() {
         None if !is_whole || given.flags() & SUBBYTE_TYPE_PADDED != 0 => {
             return Err(input(format!(
@@ -246,7 +266,7 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Tensor> {
             )));
         }
         Some(size) if !is_whole => {
-            let strides: Vec<i64> = strides.iter().flatten().map(|stride| stride * size as i64).collect();
+            let strides: Vec<i64> = strides.into_iter().flatten().map(|stride| stride * size as i64).collect();
             // SAFETY: DLPack says that the elements lie there, and the tensor is kept until they are copied.
             let bytes = unsafe { gather(address, &shape, &strides, size) };
             Tensor::new(dtype, shape, bytes)

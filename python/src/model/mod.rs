@@ -21,7 +21,7 @@ use opscope_sys::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 pub use self::benchmark::Benchmark;
 pub use self::dump::DumpStream;
@@ -46,6 +46,8 @@ pub struct Model {
     other: Mutex<Option<Arc<Session>>>,
     engine: EngineSpec,
     path: PathBuf,
+    /// The names of the outputs, as every run needs them.
+    output_names: Vec<Py<PyString>>,
     /// The process that loaded it.
     process: u32,
 }
@@ -113,8 +115,10 @@ pub fn load_model(
         };
         Ok::<_, Failure>(session)
     })?;
+    let graph = session.graph();
+    let output_names = graph.outputs.iter().map(|&id| PyString::new(py, &graph.value(id).name).unbind()).collect();
     let (other, process) = (Mutex::default(), std::process::id());
-    Ok(Model { session: Arc::new(session), other, engine: spec, path, process })
+    Ok(Model { session: Arc::new(session), other, engine: spec, path, output_names, process })
 }
 
 impl Model {
@@ -252,9 +256,9 @@ impl Model {
         // The inputs are dropped behind it, with the interpreter: what lends them may need it.
         let outputs = py.detach(|| outputs_in_place(self.session.compute(&tensors, &[])?))?;
         let named = PyDict::new(py);
-        for (&id, tensor) in self.graph().outputs.iter().zip(outputs) {
+        for ((&id, text), tensor) in self.graph().outputs.iter().zip(&self.output_names).zip(outputs) {
             let name = &self.graph().value(id).name;
-            named.set_item(name, TensorObject::named(tensor, name).into_pyobject(py)?)?;
+            named.set_item(text.bind(py), TensorObject::named(tensor, name).into_pyobject(py)?)?;
         }
         Ok(named)
     }

@@ -5,6 +5,7 @@ pub(crate) mod memory;
 pub(crate) mod observed_run;
 pub(crate) mod preparation;
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::num::NonZeroUsize;
@@ -270,9 +271,7 @@ impl Plan for TractPlan {
                 });
             }
         }
-        let free = inputs.iter().zip(&self.inputs).filter(|(_, expected)| expected.baked.is_none());
-        let imported = guard::load(&self.graph, || import_all(free.map(|(tensor, _)| tensor)))?;
-        Ok(Box::new(TractTensors(imported)))
+        Ok(Box::new(TractTensors(self.import(inputs)?)))
     }
 
     fn run(
@@ -281,21 +280,62 @@ impl Plan for TractPlan {
         inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
     ) -> Result<Box<dyn DeviceTensors>, EngineError> {
-        let Some(TractTensors(inputs)) = inputs.as_any().downcast_ref() else {
-            let error = EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() };
-            observer.finished(Err(&error));
-            return Err(error);
-        };
+        match inputs.as_any().downcast_ref() {
+            Some(TractTensors(inputs)) => self.execute(run, inputs.clone(), || Some(inputs.clone()), observer),
+            None => Err(foreign(observer)),
+        }
+    }
+
+    fn run_once(
+        &self,
+        run: RunId,
+        uploaded: Box<dyn DeviceTensors>,
+        given: &[Tensor],
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let uploaded: Box<dyn Any> = uploaded;
+        match uploaded.downcast::<TractTensors>() {
+            Ok(uploaded) => {
+                let TractTensors(inputs) = *uploaded;
+                self.execute(run, inputs, || self.import(given).ok(), observer)
+            }
+            Err(_) => Err(foreign(observer)),
+        }
+    }
+}
+
+fn foreign(observer: &dyn RunObserver) -> EngineError {
+    let error = EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() };
+    observer.finished(Err(&error));
+    error
+}
+
+impl TractPlan {
+    /// Returns copies for tract of the inputs that are no part of the plan.
+    fn import(&self, inputs: &[Tensor]) -> Result<TVec<TValue>, EngineError> {
+        let free = inputs.iter().zip(&self.inputs).filter(|(_, expected)| expected.baked.is_none());
+        guard::load(&self.graph, || import_all(free.map(|(tensor, _)| tensor)))
+    }
+
+    /// Runs once. Operators compute in place of inputs that nothing else has. `again` returns the inputs for another
+    /// run, which finds the place of a failure.
+    fn execute(
+        &self,
+        run: RunId,
+        inputs: TVec<TValue>,
+        again: impl FnOnce() -> Option<TVec<TValue>>,
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let interest = observer.interest();
         let last = Cell::new(usize::MAX);
         let start = Ticks::now();
         let outcome = guard::catch(|| {
             let mut state = self.take_state()?;
             let outputs = if interest.is_nothing() {
-                state.run(inputs.clone())?
+                state.run(inputs)?
             } else {
-                let memory = interest.memory.then(|| RefCell::new(HeldMemory::new(self, observer, inputs)));
-                let memory = memory.as_ref();
+                let memory = interest.memory.then(|| RefCell::new(HeldMemory::new(self, observer, &inputs)));
+                let (inputs, memory) = (&inputs, memory.as_ref());
                 ObservedRun { plan: self, run, observer, interest: &interest, inputs, last: &last, memory }
                     .execute(&mut state)?
             };
@@ -312,13 +352,13 @@ impl Plan for TractPlan {
             Ok(Err(error)) => {
                 // tract renames an operator with bodies, so its errors do not always name their origin.
                 if interest.is_nothing() && guard::explain(&error, &self.graph).0.is_none() {
-                    last.set(self.place_of_failure(inputs));
+                    last.set(again().map_or(usize::MAX, |inputs| self.place_of_failure(&inputs)));
                 }
                 Err(self.failed(&error, last.get()))
             }
             Err(reason) => {
                 if interest.is_nothing() {
-                    last.set(self.place_of_failure(inputs));
+                    last.set(again().map_or(usize::MAX, |inputs| self.place_of_failure(&inputs)));
                 }
                 Err(EngineError::Panic { node: self.operator_at(last.get()), reason })
             }

@@ -47,7 +47,7 @@ pub(crate) fn compute(
     let (resident, upload) = timed(|| plan.upload(inputs));
     let resident = resident.inspect_err(|error| observer.finished(Err(error)))?;
     observer.uploaded(&*resident, upload.0, upload.1);
-    let (outputs, compute) = timed(|| plan.run(run, &*resident, observer));
+    let (outputs, compute) = timed(|| plan.run_once(run, resident, inputs, observer));
     Ok((outputs?, upload, compute))
 }
 
