@@ -104,7 +104,7 @@ def test_a_signal_ends_it_and_what_was_measured_is_kept(
 def test_a_terminal_sees_how_far_it_is_and_a_pipe_does_not(models: Path) -> None:
     words = [*PYTHON, "benchmark", str(models / "digits_cnn.onnx"), "--duration", "1"]
     leader, follower = pty.openpty()
-    child = subprocess.Popen(words, stdin=follower, stdout=follower, stderr=follower)
+    child = subprocess.Popen(words, stdin=follower, stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm"})
     os.close(follower)
     seen = b""
     # The read fails when the last one who has the terminal ends.
