@@ -1,6 +1,7 @@
 """An independent judge: a dispatch mode of its own, in Python, that keeps what every operator computed."""
 
 import torch
+from dumps import executions
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -36,6 +37,27 @@ class Judge(TorchDispatchMode):
         if tensors:
             self.seen.append((name, [copied(tensor) for tensor in tensors]))
         return result
+
+
+def differences(root, judge):
+    """Says where a dump of operators is not what the judge has seen."""
+    seen = executions(root)
+    names = [execution[0].op_type for execution in seen]
+    expected = [name for name, _ in judge.seen]
+    if names != expected:
+        place = next((place for place, pair in enumerate(zip(names, expected)) if pair[0] != pair[1]), min(len(names), len(expected)))
+        return [f"{len(names)} operators instead of {len(expected)}, others from {place} on: {names[place:][:1]}, not {expected[place:][:1]}"]
+    found = []
+    for execution, (operator, tensors) in zip(seen, judge.seen):
+        if len(execution) != len(tensors):
+            found.append(f"{execution[0].operator}: {len(execution)} tensors instead of {len(tensors)}")
+        for line, tensor in zip(execution, tensors):
+            if operator == "aten.mkldnn_rnn_layer.default" and line.slot == 3:
+                continue  # Its workspace, of which it writes only a part.
+            array = line.array()
+            if array.shape != tensor.shape or array.tobytes() != tensor.tobytes():
+                found.append(f"{line.operator}: another value")
+    return found
 
 
 def copied(tensor):
