@@ -594,7 +594,15 @@ class TorchTap:
 
     supports_higher_order_operators: Final[bool]
     def __new__(
-        cls, script: tuple[Path, int], version: str, *, level: str, backward: bool, steps: str | None, reduces_all: bool = False
+        cls,
+        script: tuple[Path, int],
+        version: str,
+        *,
+        level: str,
+        backward: bool,
+        steps: str | None,
+        compiled: str,
+        reduces_all: bool = False,
     ) -> Self: ...
     @classmethod
     def is_infra_mode(cls) -> bool: ...

@@ -13,7 +13,7 @@ from opscope.torch._session import DumpResult, ProfileResult, Session, end_step
 __all__ = ["DumpResult", "ProfileResult", "dump", "profile", "step", "watch"]
 
 Level = Literal["module", "op"]
-Compiled = Literal["eager", "outside"]
+Compiled = Literal["eager", "interpret", "outside"]
 
 
 @contextmanager
@@ -32,7 +32,8 @@ def dump(
     `level` is `module`, the outputs of modules, or `op`, those of every operator. With `backward`, gradients as well: of the outputs of
     modules, or what every operator of autograd and of optimizers computes. `select` are names or patterns of operators and modules, such
     as `layers.[0-3]*`. `steps` such as `0..2` are the steps that are looked at. With `statistics`, only the statistics of the tensors are
-    written. What `torch.compile` compiled runs uncompiled within the block, unless `compiled` is `outside`.
+    written. What `torch.compile` compiled runs as it is written within the block. With `compiled="interpret"` the graph that it captured is
+    executed operator by operator instead, and with `outside` it is left as it is, and only what it takes and returns is looked at.
 
     The result says after the block whether the dump is complete, and what is missing.
     """
@@ -63,7 +64,7 @@ def profile(
     """Records when the modules of the block are executed, or with `level="op"` every operator, in a new directory: a recording as those
     of models, which `opscope inspect`, `opscope compare` and `opscope.open` read. Its runs are steps.
 
-    What `torch.compile` compiled runs uncompiled within the block, unless `compiled` is `outside`, which times it as a whole.
+    What `torch.compile` compiled runs as it is written within the block, or as `compiled` says for `dump`; `outside` times it as a whole.
     """
     session = Session(level=level, backward=True, steps=steps, compiled=compiled)
     Path(directory).parent.mkdir(parents=True, exist_ok=True)

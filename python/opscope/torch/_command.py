@@ -81,9 +81,10 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         command.add_argument("--steps", metavar="A..B", help="only the steps from A up to, but not including, B")
         command.add_argument(
             "--compiled",
-            choices=["eager", "outside"],
+            choices=["eager", "interpret", "outside"],
             default="eager",
-            help="run what torch.compile compiled as it is written (default), or leave it compiled and look at its outside",
+            help="run what torch.compile compiled as it is written (default), execute the graph that it captured operator by operator "
+            "(with --level op), or leave it compiled and look at its outside",
         )
     words = list(words)
     place = words.index("--") if "--" in words else len(words)

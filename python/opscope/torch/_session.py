@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from opscope import _opscope
 from opscope._errors import InputError
 from opscope.torch._device_clock import clock_of
 
-__all__ = ["DumpResult", "ProfileResult", "Session", "end_step"]
+__all__ = ["DumpResult", "ProfileResult", "Session", "end_step", "interpreting"]
 
 
 @dataclass
@@ -50,6 +51,13 @@ _TWICE = "Using `torch.compile\\(module\\)` when there are global hooks"
 # The class around a module that torch.compile has compiled. Run as it is written, it only calls that module.
 _WRAPPER = "OptimizedModule"
 
+
+class _Captured(threading.local):
+    """The modules whose captured graphs are being executed on this thread."""
+
+    modules: list[Any] = []
+
+
 # The sessions that are attached. A fork detaches those of its parent.
 _attached: weakref.WeakSet[Session] = weakref.WeakSet()
 
@@ -58,11 +66,19 @@ class Session:
     """A tap and what calls it."""
 
     def __init__(self, *, level: str, backward: bool, steps: str | None, compiled: str, reduces_all: bool = False) -> None:
-        if compiled not in ("eager", "outside"):
-            raise InputError(f"compiled is eager or outside, not '{compiled}'")
+        if compiled not in ("eager", "interpret", "outside"):
+            raise InputError(f"compiled is eager, interpret or outside, not '{compiled}'")
+        if compiled == "interpret" and level != "op":
+            raise InputError("what torch.compile has captured consists of operators: to interpret it, the level must be op")
         script = Path(getattr(sys.modules.get("__main__"), "__file__", None) or "(interactive)")
         self.tap = _opscope.TorchTap(
-            (script, _hash(script)), torch.__version__, level=level, backward=backward, steps=steps, reduces_all=reduces_all
+            (script, _hash(script)),
+            torch.__version__,
+            level=level,
+            backward=backward,
+            steps=steps,
+            compiled=compiled,
+            reduces_all=reduces_all,
         )
         self.result: Any = DumpResult()
         self._profiles = False
@@ -72,6 +88,7 @@ class Session:
         self._handles: list[Any] = []
         self._stance: Any = None
         self._told: set[int] = set()
+        self._captured = _Captured()
 
     def profile(self, directory: Path, tools: Sequence[Path] = ()) -> None:
         """Records when modules or operators are executed. Consumers that are found get it as well, and may run these tools."""
@@ -96,8 +113,7 @@ class Session:
         def after(module: Any, args: Any, *rest: Any) -> None:
             if is_compiling():
                 return
-            if type(module).__name__ != _WRAPPER or self._compiled != "eager":
-                tap.leave(module, rest[-1] if rest else None)
+            self.leave(module, rest[-1] if rest else None)
 
         self._handles = [
             register_module_forward_pre_hook(before),
@@ -105,8 +121,8 @@ class Session:
             register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: tap.optimizer(optimizer)),
             register_optimizer_step_post_hook(lambda optimizer, args, kwargs: tap.optimizer(None)),
         ]
-        if self._compiled == "eager":
-            self._enter_eager()
+        if self._compiled != "outside":
+            self._enter_stance()
         # It would tell the program that hooks see a compiled module twice. These do not.
         warnings.filterwarnings("ignore", message=_TWICE)
         _attached.add(self)
@@ -117,16 +133,46 @@ class Session:
 
     def enter(self, module: Any, args: tuple[Any, ...]) -> None:
         """Enters the call of a module with these arguments."""
-        if _is_compiled(module) and self._compiled == "outside" and id(module) not in self._told:
-            self._told.add(id(module))
-            name = type(getattr(module, "_orig_mod", module)).__name__
-            self.tap.not_seen("compiled modules", f"{name} was compiled by torch.compile, and its inside was not looked at")
-        if type(module).__name__ == _WRAPPER and self._compiled == "eager":
-            return
+        if self._compiled == "outside" and _is_compiled(module):
+            self._tell(module, "was compiled by torch.compile, and its inside was not looked at")
+        if type(module).__name__ == _WRAPPER and self._compiled != "outside":
+            if self._compiled == "eager":
+                # It only calls that module, whose own hooks are called then.
+                return
+            module = module._orig_mod
+            self._captured.modules = [*self._captured.modules, module]
         if self._profiles and not self._has_clock:
             self._find_clock()
         if self.tap.enter(module, args):
             self._push()
+
+    def leave(self, module: Any, output: Any) -> None:
+        """Leaves the call of a module, which has returned this."""
+        if type(module).__name__ == _WRAPPER and self._compiled != "outside":
+            if self._compiled == "eager":
+                return
+            module = module._orig_mod
+            self._captured.modules = self._captured.modules[:-1]
+        self.tap.leave(module, output)
+
+    def enter_captured(self, module: Any) -> None:
+        """Enters the call of a module in a graph, unless it is the one that was captured, whose call was entered outside."""
+        if module not in self._captured.modules[-1:]:
+            self.enter(module, ())
+
+    def leave_captured(self, module: Any) -> None:
+        """Leaves the call of a module in a graph."""
+        if module not in self._captured.modules[-1:]:
+            self.leave(module, None)
+
+    def tell_of_unseen_call(self, module: Any) -> None:
+        """Says that a module was called without its hooks."""
+        self._tell(module, "was compiled in place, by Module.compile: what it computes itself is named script; torch.compile(module) has its name")
+
+    def _tell(self, module: Any, what: str) -> None:
+        if id(module) not in self._told:
+            self._told.add(id(module))
+            self.tap.not_seen("compiled modules", f"{type(getattr(module, '_orig_mod', module)).__name__} {what}")
 
     def detach(self) -> None:
         """Looks no more. What is in the middle of a call goes on as it is."""
@@ -171,11 +217,17 @@ class Session:
         if depth and torch._C._get_dispatch_stack_at(depth - 1) is self.tap:
             torch._C._pop_torch_dispatch_stack(None)
 
-    def _enter_eager(self) -> None:
+    def _enter_stance(self) -> None:
         set_stance = getattr(torch.compiler, "set_stance", None)
-        if set_stance is not None:
+        if set_stance is None:
+            return
+        if self._compiled == "interpret":
+            from opscope.torch._interpreted import interpret
+
+            self._stance = set_stance("default", force_backend=interpret)
+        else:
             self._stance = set_stance("force_eager")
-            self._stance.__enter__()
+        self._stance.__enter__()
 
 
 def end_step() -> None:
@@ -184,6 +236,11 @@ def end_step() -> None:
         return
     for session in list(_attached):
         session.tap.step()
+
+
+def interpreting() -> list[Session]:
+    """The sessions that look into what `torch.compile` has captured."""
+    return [session for session in _attached if session._compiled == "interpret"]
 
 
 def _is_compiled(module: Any) -> bool:

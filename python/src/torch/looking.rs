@@ -331,6 +331,7 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
     let coverage = Coverage {
         level: if tap.looks_at_operators { "op" } else { "module" }.to_owned(),
         backward: tap.looks_backward,
+        compiled: tap.compiled.clone(),
         seen: executions,
         modules_called: state.modules.calls(),
         modules_not_called: not_called,

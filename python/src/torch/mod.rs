@@ -62,6 +62,8 @@ pub struct TorchTap {
     /// Whether operators are looked at, and not only modules.
     looks_at_operators: bool,
     looks_backward: bool,
+    /// How what `torch.compile` compiled is executed: `eager`, `interpret` or `outside`.
+    compiled: String,
     /// Set in the child of a fork, and when the tap was closed: nothing is looked at any more.
     is_dead: AtomicBool,
     /// Whether the times of operators are wanted.
@@ -147,7 +149,7 @@ impl TorchTap {
     /// `reduces_all` is for tests: it computes statistics as those of tensors on devices. `level` is `module` or `op`.
     /// `script` is the file of the program, with the hash of its bytes.
     #[new]
-    #[pyo3(signature = (script, version, *, level, backward, steps, reduces_all=false))]
+    #[pyo3(signature = (script, version, *, level, backward, steps, compiled, reduces_all=false))]
     fn new(
         py: Python<'_>,
         script: (PathBuf, u64),
@@ -155,6 +157,7 @@ impl TorchTap {
         level: &str,
         backward: bool,
         steps: Option<&str>,
+        compiled: String,
         reduces_all: bool,
     ) -> PyResult<Self> {
         let (path, hash) = script;
@@ -169,6 +172,7 @@ impl TorchTap {
         Ok(Self {
             looks_at_operators,
             looks_backward: backward,
+            compiled,
             is_dead: AtomicBool::new(false),
             is_profiled: AtomicBool::new(false),
             reader: Reader::new(py, reduces_all)?,

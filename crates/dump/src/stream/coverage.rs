@@ -10,6 +10,10 @@ pub struct Coverage {
     pub level: String,
     /// Whether the backward pass was looked at.
     pub backward: bool,
+    /// How what a compiler had compiled was executed: `eager`, as it is written; `interpret`, operator by operator of
+    /// what was captured; or `outside`, as it was compiled, which was not looked into.
+    #[serde(default)]
+    pub compiled: String,
     /// The number of executions of operators or modules that were seen.
     pub seen: u64,
     /// The number of modules that were called.
