@@ -17,7 +17,7 @@ from opscope.torch import _session
 __all__ = ["interpret"]
 
 # How the graph names a module: as an attribute of a local or global variable of the function that was compiled. Parts that are numbered
-# have another form before PyTorch 2.10.
+# have another form in older releases of PyTorch.
 _PATH = re.compile(r"([LG])\['(\w+)'\](?:\.(.+))?")
 _NUMBERED = re.compile(r"\._modules\['([^']+)'\]")
 _FRAME = re.compile(r'File "(.+)", line (\d+), in ')
@@ -35,20 +35,22 @@ def interpret(graph: torch.fx.GraphModule, _inputs: Sequence[Any]) -> Callable[.
             return graph.forward(*args)
         execution = _Execution(graph, codes, sessions, sys._getframe(1))
         try:
-            return execution.run(*args)
+            return execution.interpreter.run(*args)
         finally:
             execution.within([])
 
     return run
 
 
-class _Execution(torch.fx.Interpreter):
+class _Execution:
     """One execution of a graph, within the modules and on the lines that its nodes come from."""
 
     def __init__(
         self, graph: torch.fx.GraphModule, codes: dict[torch.fx.Node, list[CodeType]], sessions: list[_session.Session], frame: FrameType
     ) -> None:
-        super().__init__(graph)
+        self.interpreter = torch.fx.Interpreter(graph)
+        self._run_node = self.interpreter.run_node
+        self.interpreter.run_node = self._run_node_in_place
         self._codes = codes
         self._sessions = sessions
         # The function that was compiled, or one that it calls.
@@ -57,11 +59,11 @@ class _Execution(torch.fx.Interpreter):
         self._open: list[tuple[str, Any]] = []
         self._tell_of_unseen_calls()
 
-    def run_node(self, n: torch.fx.Node) -> Any:
-        if n.op in ("placeholder", "output"):
-            return super().run_node(n)
-        self.within([(key, path) for key, (path, _) in n.meta.get("nn_module_stack", {}).items()])
-        return _on_lines(self._codes[n], lambda: super(_Execution, self).run_node(n))
+    def _run_node_in_place(self, node: torch.fx.Node) -> Any:
+        if node.op in ("placeholder", "output"):
+            return self._run_node(node)
+        self.within([(key, path) for key, (path, _) in node.meta.get("nn_module_stack", {}).items()])
+        return _on_lines(self._codes[node], lambda: self._run_node(node))
 
     def within(self, wanted: list[tuple[str, str]]) -> None:
         """Leaves the modules that are not among these, and enters those that are missing."""
@@ -83,8 +85,10 @@ class _Execution(torch.fx.Interpreter):
     def _module(self, path: str) -> Any:
         """The module that the graph calls so, or `None` if it cannot be told."""
         match = _PATH.fullmatch(_NUMBERED.sub(r".\1", path))
-        for frame in self._frames() if match is not None else ():
-            where, name, rest = match.groups()
+        if match is None:
+            return None
+        where, name, rest = match.groups()
+        for frame in self._frames():
             root = (frame.f_locals if where == "L" else frame.f_globals).get(name)
             # PyTorch's own functions around the program's have a `self`, too.
             if isinstance(root, torch.nn.Module):
@@ -126,7 +130,7 @@ def _code(file: str, line: int) -> CodeType:
 def _on_lines(codes: list[CodeType], call: Callable[[], Any]) -> Any:
     """Calls something on these lines, each of which calls the next."""
     results: list[Any] = []
-    last = lambda: results.append(call())
+    last: Callable[[], Any] = lambda: results.append(call())
     for code in reversed(codes):
         last = functools.partial(exec, code, {_CALL: last})
     last()
