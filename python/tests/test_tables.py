@@ -13,6 +13,7 @@ import opscope
 def test_a_table_is_its_columns(digits: opscope.Model) -> None:
     table = digits.operators
     assert len(table) == 16 == len(table.rows())
+    assert list(table) == table.rows()
     assert table.rows()[0] == {name: table[name][0] for name in table.column_names}
     assert table["operator"][0] == "/conv1/Conv"
     with pytest.raises(KeyError, match="no column 'kind'; it has operator"):

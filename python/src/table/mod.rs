@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyIterator, PyList};
 
 pub use self::html::{document, fact, table as html_table};
 use crate::border::arrow;
@@ -57,6 +57,11 @@ impl Table {
             Ok(dict)
         };
         (0..self.columns.rows()).map(row).collect()
+    }
+
+    /// The rows, one after the other.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.rows(py)?)?.try_iter()
     }
 
     #[pyo3(signature = (requested_schema=None))]
