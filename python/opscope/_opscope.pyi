@@ -94,6 +94,9 @@ class Recorder:
     def table(self) -> Table:
         """A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine was started, and
         the thread."""
+    def take(self) -> Table:
+        """Takes the records out that have come until now, which makes room for as many: a program that runs on and on looks at them now
+        and then. Inside of the block, what any thread has recorded before the call is among them."""
     @property
     def dropped(self) -> int:
         """How many records were dropped."""

@@ -184,16 +184,18 @@ impl Recorder {
     /// was started, and the thread.
     #[getter]
     fn table(&self) -> Table {
-        let Rows { rows, .. } = &*self.rows.lock();
-        let columns = Columns::of(rows.len())
-            .texts("kind", rows.iter().map(|row| Some(row.kind)))
-            .texts("name", rows.iter().map(|row| Some(&row.name)))
-            .texts("op_type", rows.iter().map(|row| row.op_type.as_ref()))
-            .integers("start_ns", rows.iter().map(|row| Some(row.start)))
-            .integers("end_ns", rows.iter().map(|row| Some(row.end)))
-            .integers("thread", rows.iter().map(|row| Some(row.thread)))
-            .integers("run", rows.iter().map(|row| row.run));
-        columns.into()
+        table_of(&self.rows.lock().rows)
+    }
+
+    /// Takes the records out that have come until now, which makes room for as many: a program that runs on and on
+    /// looks at them now and then. Inside of the block, what any thread has recorded before the call is among them.
+    fn take(&self, py: Python<'_>) -> PyResult<Table> {
+        let buffer = self.at_work.lock().as_ref().map(|at_work| at_work.buffer.clone());
+        if let Some(buffer) = buffer {
+            py.detach(|| buffer.flush()).map_err(Failure::any)?;
+        }
+        let rows = std::mem::take(&mut self.rows.lock().rows);
+        Ok(table_of(&rows))
     }
 
     /// How many records were dropped.
@@ -205,6 +207,18 @@ impl Recorder {
     fn __len__(&self) -> usize {
         self.rows.lock().rows.len()
     }
+}
+
+fn table_of(rows: &[Row]) -> Table {
+    let columns = Columns::of(rows.len())
+        .texts("kind", rows.iter().map(|row| Some(row.kind)))
+        .texts("name", rows.iter().map(|row| Some(&row.name)))
+        .texts("op_type", rows.iter().map(|row| row.op_type.as_ref()))
+        .integers("start_ns", rows.iter().map(|row| Some(row.start)))
+        .integers("end_ns", rows.iter().map(|row| Some(row.end)))
+        .integers("thread", rows.iter().map(|row| Some(row.thread)))
+        .integers("run", rows.iter().map(|row| row.run));
+    columns.into()
 }
 
 impl AtWork {

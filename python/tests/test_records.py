@@ -73,6 +73,25 @@ def test_a_range_may_be_entered_within_itself_and_ends_where_it_began() -> None:
         opscope.range(1)  # type: ignore[arg-type]
 
 
+def test_records_are_taken_out_while_more_come_and_make_room(digits: opscope.Model, image: np.ndarray) -> None:
+    with opscope.record(capacity=40) as recorder:
+        taken = []
+        for number in range(5):
+            with opscope.range(f"request {number}"):
+                digits.run([image])
+            opscope.mark("done")
+            taken.append(recorder.take())
+        assert len(recorder) == 0
+        opscope.mark("last")
+    assert [[name for name, kind in zip(table["name"], table["kind"]) if kind == "range"] for table in taken] == [
+        [f"request {number}"] for number in range(5)
+    ]
+    assert all("mark" in table["kind"] and "operator" in table["kind"] for table in taken)
+    assert recorder.dropped == 0
+    assert recorder.take()["name"] == ["last"]
+    assert len(recorder.take()) == 0
+
+
 def test_records_come_from_all_threads_and_the_most_are_kept() -> None:
     with opscope.record(capacity=50) as recorder:
 

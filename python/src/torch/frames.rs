@@ -16,7 +16,8 @@ pub struct Frames {
     /// The file of each code object, if it is the program's. The code objects are kept, so that no other gets their
     /// address.
     codes: HashMap<usize, (Py<PyAny>, Option<String>)>,
-    lines: HashMap<(usize, u32), Arc<SourceLine>>,
+    /// The line of each instruction, by the code object. Where an instruction is, is known at once; its line is not.
+    lines: HashMap<(usize, i32), Arc<SourceLine>>,
 }
 
 impl Frames {
@@ -42,8 +43,14 @@ impl Frames {
             let code = frame.getattr(intern!(py, "f_code")).ok()?;
             let address = code.as_ptr() as usize;
             if self.is_program(&code) {
+                let instruction: i32 = frame.getattr(intern!(py, "f_lasti")).ok()?.extract().ok()?;
+                if let Some(known) = self.lines.get(&(address, instruction)) {
+                    return Some(Arc::clone(known));
+                }
                 let line: u32 = frame.getattr(intern!(py, "f_lineno")).ok()?.extract().ok()?;
-                return Some(self.source(py, address, line));
+                let source = Arc::new(self.source(py, address, line));
+                self.lines.insert((address, instruction), Arc::clone(&source));
+                return Some(source);
             }
             frame = frame.getattr(intern!(py, "f_back")).ok()?;
             if frame.is_none() {
@@ -61,17 +68,12 @@ impl Frames {
         file.is_some()
     }
 
-    fn source(&mut self, py: Python<'_>, code: usize, line: u32) -> Arc<SourceLine> {
-        if let Some(known) = self.lines.get(&(code, line)) {
-            return Arc::clone(known);
-        }
+    fn source(&self, py: Python<'_>, code: usize, line: u32) -> SourceLine {
         let file = self.codes.get(&code).and_then(|(_, file)| file.clone()).unwrap_or_default();
         let text = self.linecache.bind(py).call_method1("getline", (&file, line));
         let text: Option<String> = text.and_then(|text| text.extract()).ok();
         let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let source = Arc::new(SourceLine { file, line, code: text });
-        self.lines.insert((code, line), Arc::clone(&source));
-        source
+        SourceLine { file, line, code: text }
     }
 }
 

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use super::autograd::Node;
 use super::operators::{Facts, Skipped};
 use super::profiling;
-use super::tensors::{Found, Want, tensors_in, tensors_of};
+use super::tensors::{Found, Reader, Want, tensors_in, tensors_of};
 use super::threads::{Call, Relation};
 use super::timing::Mark;
 use super::{Inside, State, TorchTap, finding};
@@ -73,18 +73,20 @@ pub fn operator<'py>(
         });
         return Ok(());
     }
-    let mut taken: Vec<Bound<'py, PyAny>> = Vec::new();
-    let mut take =
-        |object: &Bound<'py, PyAny>| tensors_of(&tap.reader, object, &mut |tensor| taken.push(tensor.clone()));
-    args.iter().for_each(|argument| take(&argument));
-    kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
-    let written: Vec<usize> =
-        (0..taken.len()).filter(|&slot| outputs.iter().any(|output| output.is(&taken[slot]))).collect();
     let want = state.want();
-    let computed: Vec<Found<'_>> = outputs.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
-    // A watch looks at the inputs only once it has found something.
-    let is_suspect = state.watch.is_some() && !computed.iter().all(Found::is_unread);
-    let want = if is_suspect { Want::All } else { Want::Place };
+    let mut computed: Vec<Found<'_>> = outputs.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
+    // A watch looks at the inputs, and at outputs beside the one that is not finite, only once it has found something.
+    if want == Want::NonFinite {
+        if computed.iter().all(Found::is_unread) {
+            let taken = if facts.writes() { taken_by(&tap.reader, args, kwargs) } else { Vec::new() };
+            let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
+            return show(state, py, &place, &[], &slots_of(&outputs, &taken), &shown);
+        }
+        computed = outputs.iter().map(|tensor| tap.reader.read(tensor, Want::All)).collect();
+    }
+    let taken = taken_by(&tap.reader, args, kwargs);
+    let written = slots_of(&outputs, &taken);
+    let want = if want == Want::NonFinite { Want::All } else { Want::Place };
     let found: Vec<Found<'_>> = taken.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
     let mut inputs = Vec::with_capacity(found.len());
     for (tensor, found) in taken.iter().zip(&found) {
@@ -97,6 +99,24 @@ pub fn operator<'py>(
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
     show(state, py, &place, &inputs, &written, &shown)?;
     keep_reductions(tap, state, py, &computed)
+}
+
+/// Returns the tensors that an operator took.
+fn taken_by<'py>(
+    reader: &Reader,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Vec<Bound<'py, PyAny>> {
+    let mut taken: Vec<Bound<'py, PyAny>> = Vec::new();
+    let mut take = |object: &Bound<'py, PyAny>| tensors_of(reader, object, &mut |tensor| taken.push(tensor.clone()));
+    args.iter().for_each(|argument| take(&argument));
+    kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
+    taken
+}
+
+/// Returns the slots of those that an operator took which are among its outputs: it has written to them.
+fn slots_of(outputs: &[Bound<'_, PyAny>], taken: &[Bound<'_, PyAny>]) -> Vec<usize> {
+    (0..taken.len()).filter(|&slot| outputs.iter().any(|output| output.is(&taken[slot]))).collect()
 }
 
 /// Keeps what a device computes or copies until the end of the step. Very much is fetched earlier.

@@ -103,6 +103,11 @@ impl Facts {
         outputs
     }
 
+    /// Returns whether it writes to an argument.
+    pub fn writes(&self) -> bool {
+        !self.writes.is_empty()
+    }
+
     /// Returns whether a result is a view.
     pub fn gives_views(&self) -> bool {
         self.views.contains(&true)

@@ -31,12 +31,12 @@ pub struct Found<'py> {
     data: Result<Data<'py>, Lacking>,
 }
 
-/// How much of a tensor is read that the processor cannot read where it lies.
+/// How much of a tensor is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Want {
-    /// Where it lies.
+    /// Where it lies, and its elements if the processor can read them there.
     Place,
-    /// Its elements, if one of them is not finite. The device looks for that.
+    /// Its elements, if one of them is not finite. What the processor cannot read, the device looks at.
     NonFinite,
     /// Its statistics, which its device computes.
     Reduced,
@@ -110,7 +110,10 @@ impl Reader {
         let is_turned = needs_resolving(object, dtype);
         if is_readable && !is_turned {
             let (shape, strides) = (memory.shape, memory.strides);
-            return Ok(Ok(Data { readable: object.clone(), address: memory.address, dtype, shape, strides, extent }));
+            let data = Data { readable: object.clone(), address: memory.address, dtype, shape, strides, extent };
+            let is_unwanted = want == Want::NonFinite
+                && data.strided().is_ok_and(|tensor| opscope_torch::non_finite(&tensor.view()).is_none());
+            return Ok(if is_unwanted { Err(Lacking::NotAsked) } else { Ok(data) });
         }
         let is_unwanted = match want {
             Want::Place => true,
@@ -171,7 +174,7 @@ impl Found<'_> {
         }
     }
 
-    /// Whether a device has looked at it and found only finite elements.
+    /// Whether someone has looked at it and found only finite elements.
     pub fn is_unread(&self) -> bool {
         matches!(self.data, Err(Lacking::NotAsked))
     }
@@ -191,9 +194,14 @@ impl Found<'_> {
             Lacking::NotAsked | Lacking::Reduced(..) => Cow::Borrowed("its elements were not asked for"),
             Lacking::Reason(reason) => Cow::Borrowed(reason.as_str()),
         })?;
-        let bytes = bytes(&data.readable, data.address, data.extent);
-        let strided = Strided::new(data.dtype, data.shape.clone(), data.strides.clone(), bytes);
-        strided.map_err(|error| Cow::Owned(error.to_string()))
+        data.strided().map_err(Cow::Owned)
+    }
+}
+
+impl Data<'_> {
+    fn strided(&self) -> Result<Strided<'_>, String> {
+        let bytes = bytes(&self.readable, self.address, self.extent);
+        Strided::new(self.dtype, self.shape.clone(), self.strides.clone(), bytes).map_err(|error| error.to_string())
     }
 }
 

@@ -193,6 +193,15 @@ def test_masks_of_infinities_are_no_finding_unless_asked_for():
     assert (finding.op_type, finding.found) == ("aten.masked_fill.Scalar", "infinity")
 
 
+def test_an_output_beside_a_right_one_is_found():
+    parts = [torch.ones(3), -torch.ones(3)]
+    finding = found_in(lambda: torch._foreach_sqrt(parts))
+    assert finding.op_type == "aten._foreach_sqrt.default" and "output 1" in str(finding)
+    finding = found_in(lambda: torch._foreach_sqrt_(parts))
+    assert finding.op_type == "aten._foreach_sqrt_.default" and "output 1" in str(finding)
+    assert [each["written"] for each in finding.inputs] == [True, True]
+
+
 def test_the_first_infinity_of_the_step_is_told():
     def plant(x):
         y = (x.abs() + 1).exp() * 1e38 * 1e38
