@@ -39,7 +39,7 @@ def dump(
     """
     session = Session(level=level, backward=backward, steps=steps, compiled=compiled)
     Path(directory).parent.mkdir(parents=True, exist_ok=True)
-    session.tap.dump(Path(directory), statistics, [select] if isinstance(select, str) else list(select))
+    session.dump(Path(directory), statistics, [select] if isinstance(select, str) else list(select))
     yield from _run(session)
 
 

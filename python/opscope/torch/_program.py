@@ -64,7 +64,7 @@ class Program:
             if profiles:
                 self.session.profile(directory, [Path(tool) for tool in wanted["tools"]])
             else:
-                self.session.tap.dump(directory, wanted["statistics"], wanted["select"])
+                self.session.dump(directory, wanted["statistics"], wanted["select"])
             self.note("directory", {"directory": str(directory)})
         self.session.attach()
         atexit.register(self.end)

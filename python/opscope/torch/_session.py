@@ -77,7 +77,6 @@ class Session:
             level=level,
             backward=backward,
             steps=steps,
-            compiled=compiled,
             reduces_all=reduces_all,
         )
         self.result: Any = DumpResult()
@@ -89,6 +88,10 @@ class Session:
         self._stance: Any = None
         self._told: set[int] = set()
         self._captured = _Captured()
+
+    def dump(self, directory: Path, statistics: bool, select: list[str]) -> None:
+        """Writes what is computed into a directory."""
+        self.tap.dump(directory, statistics, select, self._compiled)
 
     def profile(self, directory: Path, tools: Sequence[Path] = ()) -> None:
         """Records when modules or operators are executed. Consumers that are found get it as well, and may run these tools."""

@@ -348,10 +348,11 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
             ));
         }
     }
+    let Some(dump) = state.dump.take() else { return Ok(None) };
     let coverage = Coverage {
         level: if tap.looks_at_operators { "op" } else { "module" }.to_owned(),
         backward: tap.looks_backward,
-        compiled: tap.compiled.clone(),
+        compiled: dump.compiled.clone(),
         seen: executions,
         modules_called: state.modules.calls(),
         modules_not_called: not_called,
@@ -359,7 +360,6 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
         skipped: state.skipped.clone(),
         not_seen: state.not_seen.clone(),
     };
-    let Some(dump) = state.dump.take() else { return Ok(None) };
     if executions == 0 {
         state.problem("nothing was executed in the steps that were asked for".to_owned());
     }

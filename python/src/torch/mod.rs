@@ -62,8 +62,6 @@ pub struct TorchTap {
     /// Whether operators are looked at, and not only modules.
     looks_at_operators: bool,
     looks_backward: bool,
-    /// How what `torch.compile` compiled is executed: `eager`, `interpret` or `outside`.
-    compiled: String,
     /// Set in the child of a fork, and when the tap was closed: nothing is looked at any more.
     is_dead: AtomicBool,
     /// Whether the times of operators are wanted.
@@ -149,7 +147,7 @@ impl TorchTap {
     /// `reduces_all` is for tests: it computes statistics as those of tensors on devices. `level` is `module` or `op`.
     /// `script` is the file of the program, with the hash of its bytes.
     #[new]
-    #[pyo3(signature = (script, version, *, level, backward, steps, compiled, reduces_all=false))]
+    #[pyo3(signature = (script, version, *, level, backward, steps, reduces_all=false))]
     fn new(
         py: Python<'_>,
         script: (PathBuf, u64),
@@ -157,7 +155,6 @@ impl TorchTap {
         level: &str,
         backward: bool,
         steps: Option<&str>,
-        compiled: String,
         reduces_all: bool,
     ) -> PyResult<Self> {
         let (path, hash) = script;
@@ -172,7 +169,6 @@ impl TorchTap {
         Ok(Self {
             looks_at_operators,
             looks_backward: backward,
-            compiled,
             is_dead: AtomicBool::new(false),
             is_profiled: AtomicBool::new(false),
             reader: Reader::new(py, reduces_all)?,
@@ -202,11 +198,12 @@ impl TorchTap {
         })
     }
 
-    /// Writes a dump into a directory that does not exist yet.
-    fn dump(&self, directory: PathBuf, statistics: bool, select: Vec<String>) -> PyResult<()> {
+    /// Writes a dump into a directory that does not exist yet. `compiled` is how what `torch.compile` compiled is
+    /// executed: `eager`, `interpret` or `outside`.
+    fn dump(&self, directory: PathBuf, statistics: bool, select: Vec<String>, compiled: String) -> PyResult<()> {
         let mut state = self.lock();
         let State { program, version, watch, .. } = &mut *state;
-        let dump = ProgramDump::create(program, &directory, version, statistics, &select)?;
+        let dump = ProgramDump::create(program, &directory, version, statistics, &select, compiled)?;
         if statistics && watch.is_none() {
             program.set_summarises();
         }

@@ -24,6 +24,8 @@ pub struct ProgramDump {
     directory: PathBuf,
     patterns: Vec<Pattern>,
     statistics: bool,
+    /// How what `torch.compile` compiled is executed.
+    pub compiled: String,
 }
 
 impl ProgramDump {
@@ -34,6 +36,7 @@ impl ProgramDump {
         version: &str,
         statistics: bool,
         select: &[String],
+        compiled: String,
     ) -> Result<Self, Failure> {
         let patterns = select.iter().map(|text| Pattern::parse(text).map_err(Failure::input));
         let patterns = patterns.collect::<Result<Vec<_>, _>>()?;
@@ -68,7 +71,7 @@ impl ProgramDump {
             }
             inputs.add_input(entry);
         }));
-        Ok(Self { dumper, directory: directory.to_owned(), patterns, statistics })
+        Ok(Self { dumper, directory: directory.to_owned(), patterns, statistics, compiled })
     }
 
     /// Closes the dump. Returns what is to be told of it.

@@ -203,7 +203,7 @@ def fetch(reductions):
 _reductions.fetch = fetch
 network = torch.nn.Linear(2, 2)
 session = Session(level="op", backward=False, steps=None, compiled="eager", reduces_all=True)
-session.tap.dump({str(tmp_path / "dump")!r}, True, [])
+session.dump({str(tmp_path / "dump")!r}, True, [])
 session.attach()
 for _ in range(3):
     network(torch.ones(1, 2))
@@ -230,7 +230,7 @@ def test_statistics_that_a_device_would_compute_are_those_of_the_processor(tmp_p
         network, inputs = NETS[name]()
         root = tmp_path / str(reduces_all)
         session = Session(level=level, backward=True, steps=None, compiled="eager", reduces_all=reduces_all)
-        session.tap.dump(root, True, [])
+        session.dump(root, True, [])
         session.attach()
         train(network, inputs, steps=2)
         session.detach()
