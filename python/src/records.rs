@@ -29,39 +29,37 @@ pub struct NamedRange {
 }
 
 thread_local! {
-    /// The ranges that the thread has begun while they were recorded, each with the address of its object. They are not
-    /// in the objects, which any thread may have.
-    static OPEN: RefCell<Vec<(usize, Range)>> = const { RefCell::new(Vec::new()) };
+    /// The ranges that the thread has begun, each with the address of its object: those that are recorded, and those
+    /// within one of the same object. They are not in the objects, which any thread may have.
+    static OPEN: RefCell<Vec<(usize, Option<Range>)>> = const { RefCell::new(Vec::new()) };
 }
 
 #[pymethods]
 impl NamedRange {
     #[new]
-    fn new(name: &Bound<'_, PyString>) -> Self {
-        Self { name: name.clone().unbind(), open: AtomicUsize::new(0) }
+    fn new(name: &Bound<'_, PyString>) -> PyResult<Self> {
+        // A text that is none fails here, and not where it is recorded.
+        name.to_str()?;
+        Ok(Self { name: name.clone().unbind(), open: AtomicUsize::new(0) })
     }
 
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         // While nothing is recorded, the name is not even looked at.
-        if wanted(Kind::Marker) {
-            let this = slf.get();
-            let range = opscope::range(this.name.bind(slf.py()).to_str()?);
+        let (this, is_wanted) = (slf.get(), wanted(Kind::Marker));
+        if is_wanted || this.open.load(Ordering::Relaxed) > 0 {
+            let name = this.name.bind(slf.py()).to_str()?;
+            let range = is_wanted.then(|| opscope::range(name));
             OPEN.with_borrow_mut(|open| open.push((this.place(), range)));
             this.open.fetch_add(1, Ordering::Relaxed);
         }
         Ok(slf.clone())
     }
 
-    fn __exit__(
-        &self,
-        _kind: &Bound<'_, PyAny>,
-        _error: &Bound<'_, PyAny>,
-        _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        if self.open.load(Ordering::Relaxed) == 0 || self.end() {
-            return Ok(());
+    /// Ends the range that this thread has begun. There is none if nothing was recorded then.
+    fn __exit__(&self, _kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) {
+        if self.open.load(Ordering::Relaxed) > 0 {
+            self.end();
         }
-        Err(PyRuntimeError::new_err("a range ends on the thread that began it"))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -191,8 +189,12 @@ impl Recorder {
     /// looks at them now and then. Inside of the block, what any thread has recorded before the call is among them.
     fn take(&self, py: Python<'_>) -> PyResult<Table> {
         let buffer = self.at_work.lock().as_ref().map(|at_work| at_work.buffer.clone());
-        if let Some(buffer) = buffer {
-            py.detach(|| buffer.flush()).map_err(Failure::any)?;
+        // What the end of the block, on another thread, has destroyed meanwhile was delivered before.
+        if let Some(buffer) = buffer
+            && let Err(error) = py.detach(|| buffer.flush())
+            && self.at_work.lock().is_some()
+        {
+            return Err(Failure::any(error).into());
         }
         let rows = std::mem::take(&mut self.rows.lock().rows);
         Ok(table_of(&rows))

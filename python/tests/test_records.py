@@ -52,25 +52,51 @@ def test_a_range_may_be_entered_within_itself_and_ends_where_it_began() -> None:
         abandoned = opscope.range("abandoned").__enter__()
         del abandoned
         entered = opscope.range("entered").__enter__()
-        said = []
-
-        def leave() -> None:
-            with pytest.raises(RuntimeError) as refused:
-                entered.__exit__(None, None, None)
-            said.append(str(refused.value))
-
-        thread = threading.Thread(target=leave)
+        # A thread ends only what it has begun.
+        thread = threading.Thread(target=lambda: entered.__exit__(None, None, None))
         thread.start()
         thread.join()
-        assert said == ["a range ends on the thread that began it"]
+        assert sorted(recorder.take()["name"]) == ["abandoned", "again", "again", "inside"]
         entered.__exit__(None, None, None)
         # It was left before.
         entered.__exit__(None, None, None)
     names = recorder.table["name"]
-    assert sorted(names) == ["abandoned", "again", "again", "entered", "inside"]
+    assert names == ["entered"]
     assert repr(again) == '<opscope.range "again">'
     with pytest.raises(TypeError):
         opscope.range(1)  # type: ignore[arg-type]
+    with pytest.raises(UnicodeEncodeError):
+        opscope.range("\ud800")
+
+
+def test_a_range_that_was_entered_before_the_recorder_or_is_left_after_it_ends_nothing_else() -> None:
+    shared = opscope.range("shared")
+    shared.__enter__()
+    with opscope.record() as recorder:
+        within = threading.Event()
+        go_on = threading.Event()
+
+        def other() -> None:
+            with shared:
+                within.set()
+                go_on.wait()
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        within.wait()
+        shared.__exit__(None, None, None)
+        assert len(recorder.take()) == 0
+        go_on.set()
+        thread.join()
+        assert recorder.take()["name"] == ["shared"]
+        shared.__enter__()
+    # Nothing is recorded here, and what is left is the inner one.
+    shared.__enter__()
+    with opscope.record() as recorder:
+        shared.__exit__(None, None, None)
+        assert len(recorder.take()) == 0
+        shared.__exit__(None, None, None)
+    assert recorder.table["name"] == ["shared"]
 
 
 def test_records_are_taken_out_while_more_come_and_make_room(digits: opscope.Model, image: np.ndarray) -> None:

@@ -35,22 +35,25 @@ def interpret(graph: torch.fx.GraphModule, _inputs: Sequence[Any]) -> Callable[.
             return graph.forward(*args)
         execution = _Execution(graph, codes, sessions, sys._getframe(1))
         try:
-            return execution.interpreter.run(*args)
-        finally:
-            execution.within([])
+            result = execution.run(*args)
+        except BaseException:
+            execution.within([], has_failed=True)
+            raise
+        execution.within([])
+        return result
 
     return run
 
 
-class _Execution:
+class _Execution(torch.fx.Interpreter):  # type: ignore[misc]
     """One execution of a graph, within the modules and on the lines that its nodes come from."""
 
     def __init__(
         self, graph: torch.fx.GraphModule, codes: dict[torch.fx.Node, list[CodeType]], sessions: list[_session.Session], frame: FrameType
     ) -> None:
-        self.interpreter = torch.fx.Interpreter(graph)
-        self._run_node = self.interpreter.run_node
-        self.interpreter.run_node = self._run_node_in_place
+        super().__init__(graph)
+        # What the program raises is the program's. Its traceback has the lines anyway.
+        self.extra_traceback = False
         self._codes = codes
         self._sessions = sessions
         # The function that was compiled, or one that it calls.
@@ -59,13 +62,15 @@ class _Execution:
         self._open: list[tuple[str, Any]] = []
         self._tell_of_unseen_calls()
 
-    def _run_node_in_place(self, node: torch.fx.Node) -> Any:
-        if node.op in ("placeholder", "output"):
-            return self._run_node(node)
-        self.within([(key, path) for key, (path, _) in node.meta.get("nn_module_stack", {}).items()])
-        return _on_lines(self._codes[node], lambda: self._run_node(node))
+    def run_node(self, n: torch.fx.Node) -> Any:
+        """Executes a node in its module and on its line."""
+        run = super().run_node
+        if n.op in ("placeholder", "output"):
+            return run(n)
+        self.within([(key, path) for key, (path, _) in n.meta.get("nn_module_stack", {}).items()])
+        return _on_lines(self._codes[n], lambda: run(n))
 
-    def within(self, wanted: list[tuple[str, str]]) -> None:
+    def within(self, wanted: list[tuple[str, str]], *, has_failed: bool = False) -> None:
         """Leaves the modules that are not among these, and enters those that are missing."""
         same = 0
         while same < min(len(wanted), len(self._open)) and wanted[same][0] == self._open[same][0]:
@@ -73,10 +78,12 @@ class _Execution:
         while len(self._open) > same:
             _, module = self._open.pop()
             for session in self._sessions:
-                session.leave_captured(module)
+                session.leave_captured(module, has_failed)
         for key, path in wanted[same:]:
             module = self._module(path)
             if module is None:
+                for session in self._sessions:
+                    session.tell_of_unknown_module(path)
                 break
             for session in self._sessions:
                 session.enter_captured(module)

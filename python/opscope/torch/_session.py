@@ -70,6 +70,8 @@ class Session:
             raise InputError(f"compiled is eager, interpret or outside, not '{compiled}'")
         if compiled == "interpret" and level != "op":
             raise InputError("what torch.compile has captured consists of operators: to interpret it, the level must be op")
+        if compiled == "interpret" and not hasattr(torch.compiler, "set_stance"):
+            raise InputError(f"to interpret what torch.compile has captured, PyTorch must be 2.6 or later, and is {torch.__version__}")
         script = Path(getattr(sys.modules.get("__main__"), "__file__", None) or "(interactive)")
         self.tap = _opscope.TorchTap(
             (script, _hash(script)),
@@ -87,6 +89,7 @@ class Session:
         self._handles: list[Any] = []
         self._stance: Any = None
         self._told: set[int] = set()
+        self._unknown: set[str] = set()
         self._captured = _Captured()
 
     def dump(self, directory: Path, statistics: bool, select: list[str]) -> None:
@@ -163,14 +166,20 @@ class Session:
         if module not in self._captured.modules[-1:]:
             self.enter(module, ())
 
-    def leave_captured(self, module: Any) -> None:
-        """Leaves the call of a module in a graph."""
+    def leave_captured(self, module: Any, has_failed: bool) -> None:
+        """Leaves the call of a module in a graph. What it returns is not known there."""
         if module not in self._captured.modules[-1:]:
-            self.leave(module, None)
+            self.leave(module, None if has_failed else ())
 
     def tell_of_unseen_call(self, module: Any) -> None:
         """Says that a module was called without its hooks."""
         self._tell(module, "was compiled in place, by Module.compile: what it computes itself is named script; torch.compile(module) has its name")
+
+    def tell_of_unknown_module(self, path: str) -> None:
+        """Says that a module of a graph was not found in the program."""
+        if path not in self._unknown:
+            self._unknown.add(path)
+            self.tap.not_seen("modules of captured graphs", f"{path} was not found: its operators are named after what is around it")
 
     def _tell(self, module: Any, what: str) -> None:
         if id(module) not in self._told:

@@ -1,5 +1,8 @@
 """What `torch.compile` has captured, executed operator by operator."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from dumps import lines, manifest
@@ -127,6 +130,46 @@ def test_a_watch_names_the_line_and_module_of_a_captured_operator():
     assert (finding.operator, finding.module, finding.code) == ("1/aten.div.Tensor", "1", "return y / y")
     # Nothing is left behind in what is not watched.
     assert compiled(torch.ones(2, 4)).isnan().all()
+
+
+def test_an_exception_of_the_program_is_its_own_and_one_that_is_handled_ends_no_module(tmp_path):
+    class Raises(nn.Module):
+        def forward(self, x, size):
+            return self.layer(x).view(size)
+
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+    network, x = Raises(), torch.ones(2, 4)
+    compiled = torch.compile(network, backend="eager")
+    with ot.dump(tmp_path / "dump", level="op", compiled="interpret") as result:
+        try:
+            raise ValueError("it is tried again")
+        except ValueError:
+            compiled(x, 8)
+    assert result.complete, result.errors
+
+    def failing(x):
+        return network.layer(x).index_select(0, torch.tensor([7]))
+
+    with pytest.raises(IndexError) as written:
+        failing(x)
+    with pytest.raises(IndexError) as raised, ot.dump(tmp_path / "failed", level="op", compiled="interpret"):
+        torch.compile(failing, backend="eager")(x)
+    assert str(raised.value) == str(written.value)
+
+
+def test_what_a_graph_has_computed_is_freed_at_once(tmp_path):
+    compiled = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), backend="eager")
+    gc.disable()
+    try:
+        with torch.no_grad(), ot.dump(tmp_path / "dump", level="op", compiled="interpret"):
+            compiled(torch.ones(2, 4))
+            freed = weakref.ref(compiled(torch.ones(2, 4)))
+            assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_modules_alone_are_not_interpreted(tmp_path):
