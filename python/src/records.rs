@@ -38,7 +38,7 @@ thread_local! {
 impl NamedRange {
     #[new]
     fn new(name: &Bound<'_, PyString>) -> PyResult<Self> {
-        // A text that is none fails here, and not where it is recorded.
+        // A lone surrogate is refused here, and not when a recorder is at work.
         name.to_str()?;
         Ok(Self { name: name.clone().unbind(), open: AtomicUsize::new(0) })
     }

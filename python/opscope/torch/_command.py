@@ -92,6 +92,8 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     program = words[place + 1 :]
     if not program:
         parser.error("no program is given; it comes after --, as in: opscope torch dump -- python train.py")
+    if options.compiled == "interpret" and getattr(options, "level", "op") != "op":
+        parser.error("--compiled interpret looks at operators; add --level op")
     if options.steps is not None and not _is_range(options.steps):
         parser.error(f"'{options.steps}' is no range of steps; right is, for example, 2..5 for the steps 2, 3 and 4")
     return options, program

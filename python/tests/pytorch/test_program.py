@@ -113,6 +113,7 @@ def test_wrong_use_is_refused_before_anything_runs(tmp_path):
     for words, message in [
         (["dump", "--steps", "3..1"], "no range of steps"),
         (["dump", "--level", "layer"], "invalid choice"),
+        (["dump", "--compiled", "interpret"], "--compiled interpret looks at operators; add --level op"),
         (["view"], "invalid choice"),
     ]:
         ended = opscope(tmp_path, *words)
