@@ -1,4 +1,4 @@
-//! Values at the ends of what keys take, what the messages say, and what a section without a list means.
+//! Tests of the smallest and largest values of keys, of the texts of messages, and of a section without a list.
 
 use std::path::{Path, PathBuf};
 

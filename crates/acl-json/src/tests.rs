@@ -341,7 +341,7 @@ fn what_is_not_json_is_refused_with_line_and_column() {
         let problems = parse(&nested(levels)).unwrap_err();
         assert!(problems[0].to_string().contains("nested too deep"), "{}", problems[0]);
     }
-    // As with the vendor, objects and arrays count apart.
+    // As in the vendor's library, objects and arrays are counted separately.
     let both = |objects: usize, arrays: usize| {
         format!(r#"{}{}{}{}"#, r#"{"a": "#.repeat(objects), "[".repeat(arrays), "]".repeat(arrays), "}".repeat(objects))
     };
@@ -400,7 +400,7 @@ fn a_model_is_known_by_its_files_name_up_to_the_first_dot_and_by_its_graphs_name
     assert_eq!(check(r#"[{"model_name": "digits_cnn"}]"#), Ok(vec![]));
     assert_eq!(check(r#"[{"model_name": "main_graph"}]"#), Ok(vec![]));
     assert_eq!(check("[{}]"), Ok(vec![]));
-    // A range may be of one operator.
+    // A range may contain a single operator.
     let range = r#"[{"model_name": "digits_cnn", "opname_range": [{"begin": "/relu/Relu", "end": "/relu/Relu"}]}]"#;
     assert_eq!(check(range), Ok(vec![]));
     let problems = check(r#"[{"model_name": "digits_cnn.onnx"}]"#).unwrap_err();
@@ -480,7 +480,7 @@ fn likely_json(depth: u32) -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Whatever is in the file, reading ends with a configuration or with a problem at least, and checking it never panics.
+/// Reading any file returns a configuration or at least one problem, and checking it never panics.
 fn ends_well(text: &str) {
     match parse(text) {
         Ok(config) => {
