@@ -11,8 +11,8 @@ pub struct ClockPair {
 
 /// How ticks become time: two [`ClockPair`]s and the straight line through them.
 ///
-/// Each pair is accurate to some ten nanoseconds. The error of the rate is that divided by the time between the pairs,
-/// so take the second one as late as possible.
+/// Each pair is accurate to some ten nanoseconds. The error of the rate is this error divided by the time between the
+/// pairs, so take the second one as late as possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
     start: ClockPair,

@@ -8,8 +8,7 @@ use opscope_sys::{Condvar, Mutex, MutexGuard};
 /// A clock that stands still until it is advanced: for tests and simulated time. Clones are handles of the same clock.
 ///
 /// A test passes [`Clock::manual`](crate::Clock::manual) to the code under test, and waits until a thread waits for a
-/// moment. Then nothing is due. What has not happened by then would not have happened, however long the test had
-/// waited.
+/// moment. At that point nothing is due: what has not happened yet would not happen even if the test waited longer.
 #[derive(Clone)]
 pub struct ManualClock {
     shared: Arc<Shared>,
