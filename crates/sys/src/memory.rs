@@ -46,8 +46,8 @@ pub fn peak() -> u64 {
     field(&text("/proc/self/status"), "VmHWM:").unwrap_or(0)
 }
 
-/// Makes [`peak`] start again from what this process uses now. If the system cannot do that, it stays the peak of the
-/// whole process.
+/// Restarts [`peak`] at the memory that this process uses now. If the system cannot do that, `peak` stays the largest
+/// memory that the process has ever used.
 pub fn reset_peak() {
     // Documented in proc_pid_clear_refs(5): 5 resets the peak of the resident set.
     let _ = fs::write("/proc/self/clear_refs", "5");
