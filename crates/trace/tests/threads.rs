@@ -346,7 +346,7 @@ fn callbacks_that_wait_for_each_other_do_not_hang() {
         emit(first, 0, 0).expect("there is room");
         // The other one may be destroyed already.
         let _ = emit(second, 0, 0);
-        // Either ends in a destroyed buffer, for the callbacks keep each other full.
+        // This ends when one of the buffers is destroyed, because the callbacks keep filling each other's buffer.
         while first.emit_bytes(OURS, 1, &[1]).is_ok() && second.emit_bytes(OURS, 1, &[1]).is_ok() {}
         let _ = (first.destroy(), second.destroy());
     }

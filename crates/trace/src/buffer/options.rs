@@ -19,7 +19,7 @@ pub struct BufferOptions {
     pub policy: Policy,
     /// The interval after which records below the watermark are delivered, too.
     pub interval: Option<Duration>,
-    /// Whether a flush, and the end of the buffer, call the callback even if no record waits, if records were dropped
+    /// Whether a flush and the end of the buffer also call the callback if no record waits but records were dropped
     /// since the last call. The batch is empty in that case.
     pub reports_drops: bool,
     /// The thread that calls the callback. By default all buffers share one.

@@ -102,7 +102,7 @@ fn an_interval_that_is_changed_begins_when_it_is_set_and_one_that_is_ended_never
     clock.advance(MILLISECOND);
     clock.await_waits(1);
     assert_eq!(batches.try_recv(), Ok(1));
-    // The same interval again does not begin anew.
+    // Setting the same interval again does not restart it.
     emit(&buffer);
     clock.advance(MILLISECOND * 30);
     buffer.set_interval(Some(MILLISECOND * 50)).expect("it is not destroyed");

@@ -64,7 +64,8 @@ impl SharedBuffer {
         payload: &[u8],
     ) -> Result<(), TraceError> {
         self.check_length(payload.len())?;
-        // The thread is inside even while it waits for space: a handler that emits meanwhile would find none either.
+        // The thread counts as inside of the call even while it waits for space, because a handler that emits meanwhile
+        // would not find space either.
         let _inside = Inside::enter();
         // A thread has no writer while it is being torn down. Its record goes into the shared chunk.
         let own = thread_writers::own_writer(self);

@@ -136,7 +136,7 @@ impl BufferState {
         self.destroyed = true;
     }
 
-    /// Makes a flush call the callback even if no record waits, if records were dropped since the last call.
+    /// Makes a flush also call the callback if no record waits but records were dropped since the last call.
     pub(crate) fn report_drops(&mut self) {
         self.reported_drops = Some(0);
     }
