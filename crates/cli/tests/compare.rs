@@ -553,7 +553,7 @@ fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
             );
         }
     }
-    // If an input of the model differs, that is found if the dump has the input.
+    // An input of the model that differs is found if the dump has that input.
     let other = ["dump/digits_cnn.onnx-all", "--dym-shape", "image:8,1,8,8", "--json"];
     let ended = place.compare(&[&[&*model("digits_cnn.onnx")], &other[..]].concat());
     assert_eq!((ended.code, &ended.json()["first_divergence"]["blame"]), (Some(4), &"inputs".into()));

@@ -145,7 +145,7 @@ fn the_older_measurement_is_the_baseline_in_either_order_unless_another_one_is_c
 fn an_interval_around_a_threshold_cannot_tell_and_ends_with_3_and_a_duration() {
     let place = Workplace::new();
     record(&place, "digits_cnn.onnx", "a", &["--loop", "3"]);
-    // Runs of 200 ms, so that all count; those of the second swing around a change of 8 %.
+    // Runs of 200 ms, so that each counts as an independent one. Those of the second summary vary around +8 %.
     for (name, middle, swing) in [("first", 200.0, 0.1), ("second", 216.0, 3.0)] {
         let mut json = place.json("out_a/a_summary.json");
         let millis = |run: u64| middle + swing * ((run * 37 % 60) as f64 - 29.5);

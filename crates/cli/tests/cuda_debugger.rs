@@ -44,7 +44,8 @@ fn the_loops_of_all_generations_run_over_a_real_model_in_another_process() {
         assert_eq!(count("CTX_PUSH") >= 3, generation != "30", "{printed:?}");
         assert_eq!(count("CTX_DESTROY context 1") == 1, generation != "30", "{printed:?}");
         assert_eq!(count("ATTACH_COMPLETE") == 1, generation >= "50", "{printed:?}");
-        // A client that ends may miss the last ones: nothing orders them with the events of the other queue.
+        // A client that ends may miss the last events of this queue, because they are not ordered with those of the
+        // other queue.
         assert_eq!(count("async KERNEL_FINISHED") >= 30, generation >= "50", "{printed:?}");
         assert_eq!(count("ELF_IMAGE_UNLOADED") == 1, generation == "60", "{printed:?}");
     }

@@ -170,7 +170,7 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
     terminal.until(PROMPT);
     running.signal(Signal::STOP);
     terminal.types("wait\r");
-    // The end of the line is shown when Ctrl-C is a signal again, not a key.
+    // Once the end of the line is shown, Ctrl-C is a signal again, not a key.
     terminal.until("wait");
     terminal.until("\n");
     assert_eq!(terminal.types_until_it_ends(CTRL_C, "^C").code(), Some(130));

@@ -64,7 +64,7 @@ fn wait(mut child: Child) -> Ended {
     Ended { code: child.wait().unwrap().code(), stdout, stderr }
 }
 
-/// Waits until this file of a running command has so many bytes.
+/// Waits until this file of a running command has this many bytes.
 fn wait_for_bytes(place: &Workplace, command: &mut Child, file: &str, bytes: u64) {
     while place.path(file).metadata().map_or(0, |file| file.len()) < bytes {
         assert!(command.try_wait().unwrap().is_none(), "it ended before {file} grew");

@@ -6,7 +6,7 @@ use opscope::tensor::{Tensor, npy};
 use process::onnx::{self, node};
 use process::{Ended, Workplace, end, engine, model};
 
-/// Runs a benchmark in a terminal of so many columns, or in a pipe.
+/// Runs a benchmark in a terminal of this many columns, or in a pipe.
 fn screen(place: &Workplace, columns: Option<usize>, arguments: &[&str]) -> Vec<String> {
     let mut command = place.command(&[&["benchmark"], arguments].concat());
     command.env_remove("COLUMNS").env("LC_ALL", "C.UTF-8");

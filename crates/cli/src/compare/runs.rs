@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::terminal::Messages;
 
 /// Replaces each run by the part of it that is compared. Of two runs, that is the tensors of their dumps, or else their
-/// times; of one run, whatever the other side is. Other paths stay unchanged.
+/// times. If only one side is a run, it is the part of the same kind as the other side. Other paths stay unchanged.
 pub(super) fn resolve(sides: Sides<'_>, arguments: &CompareArguments) -> Result<(PathBuf, PathBuf), Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     let Sides { compared, baseline, .. } = sides;

@@ -180,7 +180,8 @@ fn failure(error: CompareError, arguments: &CompareArguments, sides: Sides<'_>) 
     }
 }
 
-/// Makes the dump of a program the reference of a model that was exported from it, which is what may be wrong.
+/// Puts the model first if a dump of a program and a model are compared: the model was exported from the program and
+/// may be wrong, so the dump is the reference.
 fn model_first(sides: Sides<'_>) -> Result<Sides<'_>, Failure> {
     if is_model(sides.compared) || !is_model(sides.baseline) {
         return Ok(sides);
@@ -307,7 +308,7 @@ fn inputs(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) ->
     found.map_err(Failure::wrong_use)
 }
 
-/// What a tolerance begins with that is a dump.
+/// The prefix of a tolerance that names a dump.
 const NOISE: &str = "noise:";
 
 /// Reads `noise:DUMP` or `noise:DUMP,FACTOR`.

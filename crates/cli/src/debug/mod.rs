@@ -89,7 +89,8 @@ pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, 
     Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the events that the client subscribes to, to show these, including the ends of the process's own runs.
+/// Returns the events that the client subscribes to so that it can show these. If the process runs a model of its own
+/// (`own`), they include the ends of runs.
 fn subscribed(shown: EventSet, own: bool) -> EventSet {
     if own { shown.with(EventName::RunPopped) } else { shown }
 }

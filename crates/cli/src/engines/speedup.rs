@@ -29,8 +29,8 @@ const SCHEMA: &str = "opscope.faster/1";
 const LONGEST: u64 = 1 << 16;
 
 /// Returns a sentence if ONNX Runtime is found and is faster with the same inputs. `inputs` are the options that gave
-/// the job its inputs. Also returns `None` if that is unknown: results are stored beside those of verifications, and
-/// nothing is measured if none can be stored.
+/// the job its inputs. Also returns `None` if it is not known which one is faster: results are stored beside those of
+/// verifications, and nothing is measured if they cannot be stored.
 pub fn faster(report: &Report, job: &Job, inputs: &[String]) -> Option<String> {
     let [measured] = &report.measurements[..] else { return None };
     let ours = measured.compute.median;

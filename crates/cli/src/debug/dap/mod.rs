@@ -75,7 +75,7 @@ pub fn run(_: &DapArguments) -> Result<Exit, Failure> {
         }
     };
     if let Err(failure) = &outcome {
-        // Printed before the session ends: if it has a model of its own, that ends the process.
+        // This is printed first, because the end of a session with its own model ends the process.
         eprintln!("error: {failure}");
     }
     let exit = outcome.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);

@@ -70,7 +70,7 @@ impl<W: Write> Session<W> {
     /// Returns an error if the editor cannot be written to.
     pub fn request(&mut self, message: Value) -> Result<Next> {
         let Ok(request) = serde_json::from_value::<Request>(message) else {
-            // An answer to a request of ours, of which there are none.
+            // This is an answer to a request, but the adapter sends no requests.
             return Ok(Next::Continue);
         };
         let outcome = self.perform(&request);

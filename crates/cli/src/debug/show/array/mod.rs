@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(floats(&[0.1, 0.25]), "[0.1  0.25]");
         assert_eq!(floats(&[1.0 / 3.0, 100.0]), "[  0.33333334 100.        ]");
         assert_eq!(floats(&[1e-5, 2.0]), "[1.e-05 2.e+00]");
-        // Digits that tell no two floats apart are those of the float, not zeros.
+        // Digits beyond those that distinguish the float are those of its exact value, not zeros.
         assert_eq!(floats(&[0.103_644_04, 1.2345e-5, 0.101148605]), "[1.03644043e-01 1.23450000e-05 1.01148605e-01]");
         assert_eq!(floats(&[-0.462_890_63, 0.5]), "[-0.46289062  0.5       ]");
         let wrapped = "[-0.115321  -0.115321  -0.115321  -0.115321  -0.115321  -0.115321\n  1.2345678]";
