@@ -47,8 +47,8 @@ pub struct BreakpointInfo {
     pub hits: u64,
     /// Its operators in the models that are loaded.
     pub locations: Vec<BreakpointLocation>,
-    /// Why an evaluation of the condition failed, the last time that one did. It counts as a condition that does not
-    /// hold.
+    /// Why the condition could not be evaluated, the last time that this happened. A failed evaluation counts as a
+    /// condition that does not hold.
     #[serde(default)]
     #[serde(rename = "trouble")]
     pub condition_error: Option<String>,

@@ -191,9 +191,9 @@ impl Registry {
         (self.breakpoints.values().cloned().collect(), self.models.sites())
     }
 
-    /// Requests active runs, or one of them, to stop at their next operator, and returns how many requests were made.
-    /// If the request is for all runs and none is active, the next one stops, and one more run stops for each run that
-    /// ends before its next operator.
+    /// Asks active runs, or one of them, to stop at their next operator, and returns how many were asked. If the
+    /// request is for all runs and none is active, the next one stops, and one more run stops for each run that ends
+    /// before its next operator.
     pub fn pause(&mut self, only: Option<RunId>, stopped: &[StoppedRun]) -> usize {
         let mut active =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();

@@ -82,7 +82,7 @@ fn a_connection_that_no_program_accepts_is_given_up_after_a_second() {
     let path = directory.path().join("socket");
     let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
     bind(&listener, &SocketAddrUnix::new(&path).unwrap()).unwrap();
-    // The system lets this many connections wait, and one more.
+    // The system queues one more connection than this number.
     listen(&listener, 0).unwrap();
     let _first = UnixStream::connect(&path).unwrap();
     // The system measures this time, so there is no clock to advance.

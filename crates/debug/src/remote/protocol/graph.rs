@@ -148,7 +148,7 @@ pub struct BacktraceFrame {
     /// Its position in the program that the file was exported from, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<CodeOrigin>,
-    /// The output that the frame before has used; `None` in the first frame.
+    /// The output of this operator that the operator of the preceding frame took; `None` in the first frame.
     pub value: Option<String>,
 }
 

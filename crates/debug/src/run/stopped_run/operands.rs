@@ -7,7 +7,7 @@ use opscope_onnx::{Graph, ValueId};
 
 /// Returns whether an operand is the engine's own: a constant that stands for no input of the operators in the file,
 /// such as the zero if a Relu is computed as a maximum. Operands in another form, such as packed weights, are not
-/// values of the file either, but there are no more of them than inputs that are missing among the operands.
+/// values of the file either, but there are at most as many of them as there are inputs without an operand.
 pub(super) fn is_engines_own(kernel: &Kernel, graph: &Graph, slot: usize) -> bool {
     let is_nameless = |input: &&KernelInput| input.value.is_none() && input.constant;
     if !kernel.inputs.get(slot).is_some_and(|operand| is_nameless(&operand)) {
