@@ -12,7 +12,7 @@ use crate::StoredTensor;
 /// compared.
 const ELEMENTS: usize = 64 << 10;
 
-/// Compares what two tensors have in common that differ in their first dimension, the batch.
+/// Compares the samples that both tensors have. They differ only in their first dimension, the batch.
 pub(super) fn first_samples(
     tensor: &StoredTensor,
     reference: &StoredTensor,
@@ -29,7 +29,7 @@ pub(super) fn first_samples(
     compared(tensor, reference, tensor.elements()?.min(reference.elements()?), criteria)
 }
 
-/// Compares the elements of two tensors that have as many.
+/// Compares the elements of two tensors that have the same number of elements.
 pub(super) fn difference(tensor: &StoredTensor, reference: &StoredTensor, criteria: &Criteria) -> io::Result<Outcome> {
     let unknown = || io::Error::other("the type of its elements is not known");
     let types = (tensor.dtype.ok_or_else(unknown)?, reference.dtype.ok_or_else(unknown)?);

@@ -50,7 +50,7 @@ pub enum MatchedBy {
     Structure,
     /// Both are what a module computes last.
     ModuleEnd,
-    /// One is what a program computed, the other what a model that was exported from it does.
+    /// One was computed by a program, and the other by a model that was exported from it.
     Export,
     /// Each side is a single file.
     SingleFile,
@@ -141,7 +141,8 @@ impl Matcher {
         Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by, quantised, folded }
     }
 
-    /// Returns the tensor of the reference that the mapping names, if it says anything of this one.
+    /// Returns the tensor of the reference that the mapping names. Returns `None` if the mapping has no entry for this
+    /// tensor, and `Some(None)` if the reference lacks the tensor that the entry names.
     pub fn mapped(&self, place: &StoredOrigin) -> Option<Option<(usize, MatchedBy)>> {
         let mapped = place.value.as_deref().and_then(|value| self.mapping.of(value));
         let name = mapped.or_else(|| self.mapping.of(&operator_label(place)?))?;

@@ -48,8 +48,8 @@ pub struct CompareOptions {
     pub tolerances: Tolerances,
     /// A run in a wider type by which tensors are judged, instead of by a distance.
     pub noise: Option<Noise>,
-    /// Whether one side may have run with a smaller batch: of tensors that differ only in their first dimension, what
-    /// both have is compared.
+    /// Whether one side may have run with a smaller batch. If tensors differ only in their first dimension, the samples
+    /// that both have are compared.
     pub first_samples: bool,
     /// Pairs of names that belong together although they are different.
     pub mapping: Mapping,
@@ -91,7 +91,7 @@ pub struct Comparison {
     pub fused: Vec<StoredOrigin>,
     /// Tensors of one side that the other side does not compute, because only one of them is quantised.
     pub quantised_only: Vec<StoredOrigin>,
-    /// Of an exported model: values that the program does not compute like this, but what is computed from them was
+    /// Values of an exported model that the program does not compute in this form. What is computed from them was
     /// compared.
     pub only_in_export: Vec<StoredOrigin>,
     /// Tensors of the program that the exported model does not compute.

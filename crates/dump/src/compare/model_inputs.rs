@@ -39,7 +39,7 @@ impl ModelInputs<'_> {
         let mut runs: Vec<&Row> = rows.iter().collect();
         runs.sort_by_key(|row| (row.place.run, row.reference.run));
         if let Some(first) = runs.first().filter(|row| row.place.phase.is_some()).map(|row| row.place.run) {
-            // What later steps of a program are given, such as parameters, comes from the steps before.
+            // Inputs of later steps of a program, such as parameters, come from earlier steps.
             runs.retain(|row| row.place.run == first);
         }
         runs.dedup_by_key(|row| (row.place.run, row.reference.run));

@@ -7,23 +7,23 @@ use super::programs::{self, ModuleMap};
 use super::{MatchedBy, Outcome, Row, elements};
 use crate::{StoredDump, StoredTensor};
 
-/// A tolerance that comes from rounding: both sides are compared with a run in a wider type, and a value differs if its
-/// error there is more than so many times the other side's.
+/// A tolerance that comes from rounding: both sides are compared with a run in a wider type. A value differs if its
+/// error there is more than [`factor`](Self::factor) times that of the other side.
 #[derive(Debug, Clone)]
 pub struct Noise {
     /// The run in a wider type.
     pub wider: Arc<StoredDump>,
-    /// How many times the other side's error is accepted.
+    /// The multiple of the other side's error that is accepted.
     pub factor: f64,
 }
 
 impl Noise {
-    /// How many times the other side's error is accepted if nothing else is said. Errors of rounding in another order
-    /// differ by less.
+    /// The default factor. Errors of rounding in another order differ by less.
     pub const FACTOR: f64 = 8.0;
 }
 
-/// The error of rounding numbers once, as a share of their root mean square and of the distance of the type's numbers.
+/// The error of rounding numbers once, divided by their root mean square and by the relative distance between
+/// neighbouring numbers of the type.
 const ONE_ROUNDING: f64 = 0.3;
 
 /// Compares tensors with a run in a wider type.
@@ -32,7 +32,7 @@ pub(super) struct NoiseJudge<'a> {
     criteria: &'a Criteria,
     /// For each tensor of both sides, its partner in the wider run.
     partners: [Vec<Option<(usize, MatchedBy)>>; 2],
-    /// The distance of the numbers of the coarsest type of each side, relative to them.
+    /// For each side, the distance between neighbouring numbers of its coarsest type, relative to the numbers.
     steps: [f64; 2],
 }
 
@@ -56,7 +56,8 @@ impl<'a> NoiseJudge<'a> {
             return false;
         };
         let [step, other_step] = self.steps;
-        // The side of the coarser type may be as much further off as its numbers are.
+        // If this side has the coarser type, its error may be larger by the ratio of the distances between the types'
+        // numbers.
         let scaled = theirs.rmse * (step / other_step).max(1.0);
         let least = ONE_ROUNDING * step * root_mean_square(&ours);
         let is_near = ours.rmse <= self.noise.factor * scaled.max(least);
@@ -83,7 +84,8 @@ fn root_mean_square(difference: &Difference) -> f64 {
     }
 }
 
-/// Returns the distance of the numbers of the coarsest floating-point type of a dump, relative to the numbers.
+/// Returns the distance between neighbouring numbers of the coarsest floating-point type of a dump, relative to the
+/// numbers.
 fn step(dump: &StoredDump) -> f64 {
     let steps = dump.tensors.iter().filter_map(|tensor| tensor.dtype).filter_map(|dtype| match dtype {
         DType::Bf16 => Some(2f64.powi(-7)),

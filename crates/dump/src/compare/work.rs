@@ -96,7 +96,7 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
     )
 }
 
-/// Returns the graph that was exported from the program that the reference is a dump of, if that is what is compared.
+/// Returns the graph of the export, if an exported model is compared with a dump of its program.
 fn exported<'o>(tensors: &StoredDump, reference: &StoredDump, options: &'o CompareOptions) -> Option<&'o Graph> {
     let is_export = reference.is_program() && !tensors.is_program();
     options.graph.as_deref().filter(|_| is_export && options.match_by == MatchBy::Name)

@@ -43,7 +43,7 @@ impl StoredDump {
     }
 
     /// Returns what the modules of a program were given in the first step of the dump, in the order in which they took
-    /// it, without parameters and buffers. What the dump has only hashes of is missing.
+    /// it, without parameters and buffers. Tensors of which the dump has only hashes are missing.
     pub fn program_inputs(&self) -> Vec<ProgramInput<'_>> {
         let step = self.first_step();
         let arguments = self.arguments(step);
@@ -105,7 +105,7 @@ impl<'d> ProgramInput<'d> {
         has_data.then_some(input)
     }
 
-    /// Reads it.
+    /// Reads the tensor.
     ///
     /// # Errors
     /// Returns an error if its file cannot be read, or has something else in it.

@@ -22,7 +22,7 @@ pub struct Shards {
 
 #[derive(Debug, Clone, Copy)]
 enum Joining {
-    /// One behind the other, in this dimension; a negative one counts from the last.
+    /// The parts follow each other in this dimension; a negative number counts from the last dimension.
     Dim(i64),
     /// Each rank has an addend.
     Sum,
@@ -48,7 +48,7 @@ impl FromStr for Shards {
             }
             (None, None) => return Err(wrong("they have neither ':dim=' nor ':sum'")),
         };
-        // The pattern is for the last parts of a module's path, and an operator behind it.
+        // The pattern matches the last parts of a module's path and, after a `/`, an operator.
         let end = if pattern.contains('/') { r"(?:$|[/@#.])" } else { "(?:$|[/@#])" };
         let pattern = Regex::new(&format!(r"(?:^|\.)(?:{pattern}){end}"));
         Ok(Self { pattern: pattern.map_err(|error| wrong(&error.to_string()))?, how })
@@ -56,7 +56,7 @@ impl FromStr for Shards {
 }
 
 impl Shards {
-    /// Joins the parts of an output of an operator; `None` if this is not about it.
+    /// Joins the parts of an output of an operator; `None` if this rule does not apply to it.
     fn join(&self, first: &StoredTensor, others: &[&StoredTensor]) -> Option<io::Result<StoredTensor>> {
         if !self.pattern.is_match(first.place.operator.as_deref()?) {
             return None;
@@ -92,8 +92,9 @@ impl StoredDump {
         ranks
     }
 
-    /// Joins the dumps of ranks: tensors of which each rank has a part become one, and those that all have are kept once.
-    /// Those that differ between the ranks although nothing says how to join them are left out, which is a problem.
+    /// Joins the dumps of ranks: tensors of which each rank has a part become one, and those that all have are kept
+    /// once. Tensors that differ between the ranks although nothing says how to join them are omitted, and reported as
+    /// a problem.
     pub fn joined(path: &Path, ranks: Vec<StoredDump>, shards: &[Shards]) -> Self {
         let mut all = ranks.into_iter();
         let Some(mut first) = all.next() else { return Self::default() };

@@ -10,8 +10,8 @@ pub struct Coverage {
     pub level: String,
     /// Whether the backward pass was looked at.
     pub backward: bool,
-    /// How what a compiler had compiled was executed: `eager`, as it is written; `interpret`, operator by operator of
-    /// what was captured; or `outside`, as it was compiled, which was not looked into.
+    /// How compiled code was executed: `eager`, as it was written; `interpret`, one captured operator after the other;
+    /// or `outside`, as it was compiled, without being watched.
     #[serde(default)]
     pub compiled: String,
     /// The number of executions of operators or modules that were seen.

@@ -1,4 +1,4 @@
-//! What an operator was computed from, where values in between have no partner on the other side.
+//! Finds the values that an operator was computed from, past values that have no partner on the other side.
 
 use std::collections::{HashMap, HashSet};
 

@@ -329,8 +329,8 @@ fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
     (0..rows.len()).filter(captured).map(of_row).collect()
 }
 
-/// Returns the inputs of a row's operator by the names that the dump has of them. A value that was written several
-/// times has the state of the last time before the operator.
+/// Returns the inputs of a row's operator by their names in the dump. For a value that was written several times, this
+/// is its last state before the operator.
 fn named_inputs(rows: &[Row], row: usize, given: &impl Fn(&str) -> Verdict) -> Vec<InputRow> {
     let place = &rows[row].place;
     let named = place.inputs.iter().enumerate();

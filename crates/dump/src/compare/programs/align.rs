@@ -8,7 +8,7 @@ pub(super) fn align<L, R>(left: &[L], right: &[R], weight: impl Fn(&L, &R) -> u3
     if rows.checked_mul(columns)? > MOST_CELLS {
         return None;
     }
-    // The best sum of what is behind each pair of positions.
+    // The best sum for the items from each pair of positions on.
     let mut best = vec![0u32; rows * columns];
     for i in (0..left.len()).rev() {
         for j in (0..right.len()).rev() {

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use super::place::Call;
 use crate::StoredDump;
 
-/// What modules are called in the reference: rules that are applied one after the other.
+/// The names of modules in the reference, as rules that are applied one after the other.
 ///
 /// A rule matches a whole path, or the beginning of one up to a dot: `model\.layers\.(\d+)=transformer.h.$1` turns
 /// `model.layers.3.mlp` into `transformer.h.3.mlp`.
@@ -32,11 +32,11 @@ pub struct WrongMap {
     reason: String,
 }
 
-/// The group of what follows the pattern.
+/// The name of the group that matches what follows the pattern.
 const REST: &str = "opscope_rest";
 
 impl ModuleMap {
-    /// Adds a rule, which is applied to what the rules before it give.
+    /// Adds a rule, which is applied to the result of the earlier ones.
     pub fn push(&mut self, rule: ModuleMap) {
         self.rules.extend(rule.rules);
     }
@@ -46,7 +46,7 @@ impl ModuleMap {
         self.rules.is_empty()
     }
 
-    /// Adds the rule that a module with exactly this name, and what is in it, has another name.
+    /// Adds a rule that renames the module with exactly this name, and everything in it.
     pub(super) fn rename(&mut self, name: &str, other: &str) {
         let text = format!("{}={}", escaped(name), other.replace('$', "$$"));
         if let Ok(rule) = text.parse() {

@@ -9,9 +9,9 @@ use crate::{StoredDump, StoredTensor};
 /// The partner of each tensor in the reference, and how it was found.
 type Partners = Vec<Option<(usize, MatchedBy)>>;
 
-/// Pairs the tensors of two programs: call of a module by call, and in each by operator and shape in the order of
-/// execution. Where nothing that is computed last in a module has a partner, the results of the modules are paired.
-/// Names are those of the first program, and `map` gives those of the second one.
+/// Pairs the tensors of two programs, one call of a module after the other, and within a call by operator and shape in
+/// the order of execution. Then the last tensors that both programs computed in a module are paired, if neither has a
+/// partner. Names are those of the first program, and `map` gives those of the second one.
 pub fn pairs(tensors: &StoredDump, reference: &StoredDump, map: &ModuleMap) -> Partners {
     let map = with_root(map.clone(), tensors, reference);
     let ours: Vec<Option<Call>> = calls(tensors)
@@ -51,7 +51,8 @@ fn calls(dump: &StoredDump) -> Vec<Option<Call>> {
     dump.tensors.iter().map(|tensor| Call::of(&tensor.place)).collect()
 }
 
-/// Adds that the outermost modules belong together, which are named after their classes, if each side has one.
+/// Adds the rule that the outermost modules, which are named after their classes, belong together, if each side has
+/// one.
 fn with_root(mut map: ModuleMap, tensors: &StoredDump, reference: &StoredDump) -> ModuleMap {
     let [ours, theirs] = [tensors, reference].map(roots);
     if let ([ours], [theirs]) = (&ours.into_iter().collect::<Vec<_>>()[..], &theirs.into_iter().collect::<Vec<_>>()[..])
@@ -126,8 +127,8 @@ fn has_same_data(ours: &StoredTensor, theirs: &StoredTensor) -> bool {
     ours.dtype == theirs.dtype && hashes.is_some_and(|(one, other)| one.is_some() && one == other)
 }
 
-/// Returns how well two tensors of a module's call belong together: by the operator, then the shape, then its form, and
-/// of several by the data.
+/// Returns how well two tensors of a module's call belong together. Their operators must be the same. Equal shapes
+/// count most, then equal data, then the same form of the operator.
 fn weight(ours: &StoredTensor, theirs: &StoredTensor) -> u32 {
     let (one, other) = (&ours.place, &theirs.place);
     let (Some(op), Some(other_op)) = (&one.op_type, &other.op_type) else { return 0 };
@@ -162,7 +163,8 @@ fn module_ends(ours: &[Option<Call>], theirs: &[Option<Call>]) -> Vec<(usize, us
 /// A module, the step and the phase.
 type End<'c> = (&'c str, Option<u64>, &'c str);
 
-/// Returns the last tensor of each module or what is in it; `None` if it was called several times.
+/// Returns the last tensor of each module, including those of the modules in it; `None` if the module was called
+/// several times.
 fn ends(calls: &[Option<Call>]) -> BTreeMap<End<'_>, Option<usize>> {
     let mut ends: BTreeMap<End<'_>, Option<usize>> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate() {
@@ -226,7 +228,7 @@ mod tests {
             tensor("a", "aten.mm.default", 0, &[2]),
         ];
         assert_eq!(found(ours.clone(), theirs, &[]), [Some((1, Structure)), Some((2, Value))]);
-        // What writes in place is the same operator.
+        // An operator that writes in place counts as the same operator.
         let in_place = vec![tensor("a", "aten.mul_.Tensor", 0, &[9])];
         assert_eq!(found(ours, in_place, &[]), [Some((0, Structure)), None]);
     }

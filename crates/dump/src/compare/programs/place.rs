@@ -28,8 +28,8 @@ impl Call {
     }
 }
 
-/// Returns the name of an operator without its overload, and of one that writes in place that of the other form:
-/// `aten.relu` of `aten.relu_.default`.
+/// Returns the name of an operator without its overload, and without the underscore of an operator that writes in
+/// place: `aten.relu` for `aten.relu_.default`.
 pub(super) fn base(op_type: &str) -> &str {
     let mut dots = op_type.match_indices('.').map(|(at, _)| at);
     let name = match (dots.next(), dots.next()) {

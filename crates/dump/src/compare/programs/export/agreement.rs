@@ -5,7 +5,7 @@ use crate::compare::criteria::Criteria;
 use crate::compare::{Outcome, Summary, elements};
 use crate::{IndexStatistics, StoredDump, StoredTensor};
 
-/// Which tensors of two dumps have the same numbers, in whatever shape.
+/// Finds which tensors of two dumps have the same numbers, in any shape.
 pub(in crate::compare) struct Agreement<'a> {
     tensors: &'a StoredDump,
     reference: &'a StoredDump,
@@ -19,13 +19,13 @@ pub(in crate::compare) struct Agreement<'a> {
 const NEAR: f64 = 0.02;
 
 impl<'a> Agreement<'a> {
-    /// Prepares the comparison. This reads what has no statistics yet.
+    /// Prepares the comparison. This reads the tensors that have no statistics yet.
     pub fn new(tensors: &'a StoredDump, reference: &'a StoredDump, criteria: &'a Criteria) -> Self {
         let known = [tensors, reference].map(|dump| dump.tensors.iter().map(statistics).collect());
         Self { tensors, reference, criteria, known, found: RefCell::default() }
     }
 
-    /// Returns whether two tensors have as many elements, and the same ones within the tolerance.
+    /// Returns whether two tensors have the same number of elements, and the same elements within the tolerance.
     pub fn of(&self, index: usize, other: usize) -> bool {
         if !self.is_near(index, other) {
             return false;
@@ -44,7 +44,7 @@ impl<'a> Agreement<'a> {
         agrees
     }
 
-    /// Returns whether two tensors have as many elements.
+    /// Returns whether two tensors have the same number of elements.
     pub fn is_of_size(&self, index: usize, other: usize) -> bool {
         count(&self.tensors.tensors[index]) == count(&self.reference.tensors[other])
     }

@@ -1,5 +1,5 @@
-/// For operators that an exporter keeps whole, the operators of the dispatcher that compute their results, the last of
-/// their groups.
+/// For each operator that an exporter keeps whole, the operators of the dispatcher that may compute its result, as the
+/// last of those that it consists of.
 const COMPOSITES: &[(&str, &[&str])] = &[
     ("linear", &["addmm", "mm", "bmm", "baddbmm", "_unsafe_view", "add"]),
     ("matmul", &["bmm", "mm", "mv", "dot", "_unsafe_view", "mul"]),

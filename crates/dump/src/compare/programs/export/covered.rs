@@ -23,12 +23,13 @@ pub(in crate::compare) struct Covered {
 struct Below {
     agrees: bool,
     differs: bool,
-    /// It is given out of the model without having been compared.
+    /// Whether an output of the model is computed from it with no compared value in between.
     is_open: bool,
 }
 
-/// Takes out what was not compared itself, but what the results depend on: values within operators that agree, values
-/// that are only moved, constants. A pair that differs while all that is computed from it agrees is no pair.
+/// Moves out of the lists what was not compared itself although results depend on it: values within operators that
+/// agree, values that are only moved, and constants. A pair that differs although everything that is computed from it
+/// agrees is not a real pair, and is moved, too.
 pub(in crate::compare) fn covered(
     rows: &mut Vec<Row>,
     only_in_export: &mut Vec<StoredOrigin>,
@@ -90,7 +91,7 @@ fn random(graph: &Graph) -> Vec<bool> {
     random
 }
 
-/// Returns, for each value, what of that which is computed from it was compared first.
+/// Returns, for each value, the verdicts on the first compared values that are computed from it.
 fn below(graph: &Graph, verdicts: &HashMap<ValueId, Verdict>) -> Vec<Below> {
     let mut below = vec![Below::default(); graph.all_values().count()];
     for output in &graph.outputs {

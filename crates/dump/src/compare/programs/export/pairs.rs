@@ -11,7 +11,8 @@ use crate::compare::programs::align::align;
 use crate::compare::programs::place::{Call, base};
 use crate::{StoredDump, StoredOrigin};
 
-/// The weights of a pair: tensors that agree, the operators of which are the same or known to give the same.
+/// The weights that add up for a pair: its tensors agree, its operators are known to give the same result, and they are
+/// the same operator.
 const AGREE: u32 = 8;
 const KNOWN: u32 = 2;
 const SAME: u32 = 1;
@@ -113,7 +114,8 @@ fn likeness(results: &Results<'_>, name: &str, one: &StoredOrigin, other: &Store
     if is_known && one.slot == other.slot { KNOWN + if is_same { SAME } else { 0 } } else { 0 }
 }
 
-/// Returns whether a tensor has enough different elements that another one agrees with it only if it is the same.
+/// Returns whether a tensor has several floating-point elements, so that another tensor is unlikely to agree with it by
+/// chance.
 fn is_informative(export: &StoredDump, index: usize) -> bool {
     let tensor = &export.tensors[index];
     let is_float = tensor.dtype.is_some_and(|dtype| dtype.is_float());

@@ -52,7 +52,7 @@ fn module(operator: &Operator) -> String {
     let mut path: Vec<String> = Vec::new();
     for part in path_of_operator(&operator.name, None) {
         let part = part.trim_matches('/').to_owned();
-        // A module in a list that is called itself: `/layers/layers.0`.
+        // The path of a module in a list repeats the name of the list: `/layers/layers.0`.
         if path
             .last()
             .is_some_and(|around| part.strip_prefix(around.as_str()).is_some_and(|rest| rest.starts_with('.')))
