@@ -52,7 +52,7 @@ impl ProgramValues {
     /// Copies a tensor of the program.
     ///
     /// # Errors
-    /// Returns what it is instead, if it is no tensor of numbers in the main memory.
+    /// Returns an error that says what the value is, if it is not a tensor of numbers in main memory.
     ///
     /// # Safety
     /// The value is alive, and nothing writes to it meanwhile.
@@ -65,7 +65,7 @@ impl ProgramValues {
     /// Calls `look` with a view of a tensor of the program.
     ///
     /// # Errors
-    /// Returns what it is instead, if it is no tensor in the main memory.
+    /// Returns an error that says what the value is, if it is not a tensor in main memory.
     ///
     /// # Safety
     /// The value is alive, and nothing writes to it meanwhile.
@@ -86,7 +86,7 @@ impl ProgramValues {
         }
     }
 
-    /// Returns the addresses of a tensor's bytes. `None` for what is no tensor of numbers in the main memory.
+    /// Returns the addresses of a tensor's bytes; `None` if the value is not a tensor of numbers in main memory.
     ///
     /// # Safety
     /// The value is null or alive.
@@ -102,7 +102,7 @@ impl ProgramValues {
     /// Keeps a tensor of the program whose handle the program may release.
     ///
     /// # Errors
-    /// Returns what it is instead, if it is no tensor of numbers in the main memory.
+    /// Returns an error that says what the value is, if it is not a tensor of numbers in main memory.
     ///
     /// # Safety
     /// The value is alive.
@@ -118,8 +118,8 @@ impl ProgramValues {
         }
     }
 
-    /// Returns the outputs of a binding with their names, in the order in which they were bound. An output for which the
-    /// program has made no room is no tensor until a run has made it.
+    /// Returns the outputs of a binding with their names, in the order in which they were bound. An output for which
+    /// the program has allocated no memory is not a tensor until a run has computed it.
     ///
     /// # Errors
     /// Returns the library's reason.
@@ -131,7 +131,7 @@ impl ProgramValues {
         let (mut allocator, mut values, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
         let (mut texts, mut lengths, mut named) = (ptr::null_mut(), ptr::null_mut(), 0);
         // SAFETY: the binding is valid, and the results may be written. The caller owns the values and the three lists,
-        // which are freed by the allocator that made them. The texts lie one behind the other.
+        // which are freed by the allocator that made them. The texts follow one another.
         unsafe {
             call!(api, GetAllocatorWithDefaultOptions(&mut allocator))?;
             call!(api, GetBoundOutputValues(binding, allocator, &mut values, &mut count))?;
@@ -163,7 +163,7 @@ impl ProgramValues {
     }
 }
 
-/// A value that the library has handed out once more.
+/// A handle of one of the program's values, in addition to the program's own.
 pub struct ProgramValue(Value);
 
 impl ProgramValue {
@@ -176,7 +176,7 @@ impl ProgramValue {
 /// A tensor of the program that lives at least as long as this.
 pub struct KeptValue {
     api: Api,
-    /// A sequence of the tensor alone: the library has no other handle that shares the memory of one.
+    /// A sequence with only this tensor: the library has no other handle that shares the memory of a tensor.
     sequence: Value,
     place: Range<usize>,
 }

@@ -1,4 +1,4 @@
-//! What the library, or what prepares something for it, says instead of doing what was asked.
+//! The reasons that the library, or code that prepares something for it, gives for not doing what was requested.
 
 use std::fmt;
 

@@ -114,8 +114,8 @@ impl Setup {
     }
 }
 
-/// Returns the options of a session beside one of the program: as those, except that it leaves no files and prints
-/// nothing. An exact session is not optimised, and its taps are called in the order of the operators.
+/// Returns the options of a session beside one of the program: the same options, except that the session leaves no
+/// files and prints nothing. An exact session is not optimised, and its taps are called in the order of the operators.
 fn as_the_program(given: &SessionOptions, exact: bool) -> Result<SessionOptions, Refusal> {
     let mut options = given.copied()?;
     options.silence()?;

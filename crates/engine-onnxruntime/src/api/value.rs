@@ -38,8 +38,8 @@ impl Value {
         NonNull::new(raw).map(|raw| Self { api, raw, lent: None })
     }
 
-    /// Lends the memory of a tensor to the library for runs that only read their inputs. What the library could not
-    /// read where it is, is copied.
+    /// Lends the memory of a tensor to the library for runs that only read their inputs. A tensor that the library
+    /// cannot read in place is copied.
     pub fn lent(api: Api, tensor: &Tensor) -> Result<Self, Refusal> {
         if !can_be_lent(tensor) {
             return Self::copied(api, tensor);

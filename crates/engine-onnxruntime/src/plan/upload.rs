@@ -15,8 +15,8 @@ impl Expected {
         Self(inputs.iter().map(|input| input.shape().to_vec()).collect())
     }
 
-    /// Copies inputs of these types and shapes into the library's memory. For runs whose observer may replace values,
-    /// which may be done in place.
+    /// Copies inputs of these types and shapes into the library's memory. This is for runs whose observer may replace
+    /// values, possibly in place.
     pub fn copy(&self, api: Api, graph: &Graph, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
         self.upload(graph, inputs, |input| Value::copied(api, input))
     }

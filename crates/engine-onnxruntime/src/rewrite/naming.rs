@@ -57,7 +57,7 @@ fn rename(
         let head = TensorHead::decode(tensor.clone()).map_err(|error| error.to_string())?;
         let name = names::of_weight(&head.name);
         if name != head.name {
-            // Of a field that occurs twice, the last one counts.
+            // If a field occurs twice, the last one counts.
             let renamed = TensorHead { name: name.clone(), ..TensorHead::default() };
             *tensor = [&tensor[..], &renamed.encode_to_vec()].concat().into();
         }

@@ -58,7 +58,8 @@ fn an_input_lives_as_long_as_it_is_lent() {
     assert_eq!(outputs.view(0).shape(), [1, 10]);
 }
 
-/// An output that is an input has memory of its own: whoever lent the input may write to it after the run.
+/// An output that is an input has memory of its own, because the caller that lent the input may write to it after the
+/// run.
 #[test]
 fn no_output_has_the_memory_of_an_input() {
     let Some(engine) = engine() else { return };
