@@ -63,7 +63,7 @@ fn two_runs_are_named_by_their_models_engines_and_fidelities_and_differ_by_their
         let row = other.rows.iter().find(|row| row.place.value.as_deref() == Some(name)).unwrap();
         row.difference().unwrap().max_absolute
     };
-    // 2 + 0 and 2 + 4, which the Relu hands on.
+    // 2 + 0 and 2 + 4, which the Relu passes on.
     assert_eq!((apart("sum"), apart("y")), (4.0, 4.0));
     assert!(!other.is_same());
 }

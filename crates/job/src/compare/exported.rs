@@ -43,11 +43,11 @@ pub enum ProgramInputError {
     },
 }
 
-/// Returns the inputs of a model of what the program was given in the first step of a dump. They are matched by type and
-/// shape, and in their order where several are alike.
+/// Returns the inputs of a model, taken from what the program was given in the first step of a dump. They are matched
+/// by type and shape; those of the same type and shape are matched in their order.
 ///
 /// # Errors
-/// Returns an error if nothing fits an input, or too much, or it cannot be read.
+/// Returns an error if no tensor fits an input, if too many do, or if one cannot be read.
 pub fn program_inputs(graph: &Graph, dump: &StoredDump) -> Result<Vec<Tensor>, ProgramInputError> {
     let given = dump.program_inputs();
     let values: Vec<&Value> = graph.inputs.iter().map(|&input| graph.value(input)).collect();

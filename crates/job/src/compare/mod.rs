@@ -97,12 +97,13 @@ pub enum CompareError {
 /// How many bytes of the reference's tensors are kept in memory; the rest is kept in an unnamed file.
 const KEPT_IN_MEMORY: u64 = 128 << 20;
 
-/// Runs a model with each set of inputs and compares every tensor with the reference's. The inputs were found for `given`, a
-/// model with the same inputs. The tensors of one set are kept at a time; of each tensor, the worst comparison is.
+/// Runs a model with each set of inputs and compares every tensor with the reference's. The inputs were found for
+/// `given`, a model with the same inputs. Only the tensors of one set are kept at a time. For each tensor, the worst
+/// comparison is kept.
 ///
 /// # Errors
-/// Returns an error if a model cannot be loaded or run, a set of inputs cannot be read, the reference does not tell runs
-/// apart and there are several sets, or there is no room for the tensors of the reference.
+/// Returns an error if a model cannot be loaded or run, a set of inputs cannot be read, the reference does not
+/// distinguish runs and there are several sets, or there is no space for the tensors of the reference.
 pub fn compare_runs(
     run: &RunSpec,
     reference: &Reference,
@@ -174,8 +175,8 @@ fn compare_with_dump(
     Ok(with_fused(comparer.comparison(&ours.spec.label()), &HashSet::new(), &ran.hidden))
 }
 
-/// Runs a model that was exported from a program, and compares what it computes with the dump of that. Which values
-/// belong together depends on all of them.
+/// Runs a model that was exported from a program, and compares its values with the program's dump. All values are
+/// needed to find out which ones belong together.
 fn compare_with_program(
     ours: &mut Runner<'_>,
     id: RunId,
@@ -205,7 +206,8 @@ fn compare_with_kept(
     Ok(comparison)
 }
 
-/// Sets apart the tensors that one side does not have because the other one's plan does not show these values.
+/// Moves the tensors that only one side has, because the plan of the other side does not show these values, to a list
+/// of their own.
 fn with_fused(mut comparison: Comparison, theirs: &HashSet<String>, ours: &HashSet<String>) -> Comparison {
     let is_in = |hidden: &HashSet<String>, place: &mut StoredOrigin| {
         place.value.as_ref().is_some_and(|name| hidden.contains(name))
@@ -244,7 +246,7 @@ impl RunSpec {
     }
 }
 
-/// Runs a model with one set of inputs after the other. It is loaded for the first.
+/// Runs a model with one set of inputs after the other. The model is loaded for the first set.
 struct Runner<'s> {
     spec: &'s RunSpec,
     session: Option<Session>,
@@ -316,7 +318,7 @@ impl<'s> Runner<'s> {
         dumper.add_plan(&**session.model(), &*plan)?;
         dumper.set_inputs(id, InputEntry::of(graph, &inputs));
         let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity: spec.fidelity };
-        // Consumers know the engine's own kernels, which show nothing then.
+        // If the engine shows no values, `plan` has kernels that consumers do not know, so they are not notified.
         let observer = if shows_values { session.observe(&info, &[&dumper]) } else { dumper.observe(&info) };
         let outcome = plan.run(id, &*resident, &*observer);
         drop(observer);
@@ -330,7 +332,8 @@ impl<'s> Runner<'s> {
     }
 }
 
-/// The inputs, cast to the types that a model takes: two models may use floating-point types of different sizes.
+/// Returns the inputs, cast to the types that a model takes: two models may use floating-point types of different
+/// sizes.
 fn fitted(inputs: &[Tensor], graph: &Graph) -> Vec<Tensor> {
     let fitted = |(slot, tensor): (usize, &Tensor)| {
         let wanted = graph.inputs.get(slot).and_then(|&input| graph.value(input).dtype);
@@ -339,8 +342,8 @@ fn fitted(inputs: &[Tensor], graph: &Graph) -> Vec<Tensor> {
     inputs.iter().enumerate().map(fitted).collect()
 }
 
-/// The values that operators compute and no kernel of the plan does, because it fuses operators or executes a body as a part
-/// of the operator around it.
+/// Returns the values that operators compute but no kernel of the plan does, because the plan fuses operators or
+/// executes a body as a part of the operator around it.
 fn hidden(graph: &Graph, plan: &dyn Plan, fidelity: Fidelity) -> HashSet<ValueId> {
     let kernels = plan.kernels();
     let shows_bodies =
@@ -354,7 +357,7 @@ fn hidden(graph: &Graph, plan: &dyn Plan, fidelity: Fidelity) -> HashSet<ValueId
     given.filter(|value| !shown.contains(value)).chain(inner).collect()
 }
 
-/// The operators and slots of values, to be left out of a selection.
+/// Returns the operators and slots of values, to exclude them from a selection.
 fn blacklist(graph: &Graph, values: &HashSet<ValueId>) -> Vec<BlacklistEntry> {
     let entry = |operator: &Operator| {
         let outputs = operator.outputs.iter().enumerate();
@@ -373,7 +376,8 @@ mod tests {
 
     use super::*;
 
-    /// The names of what plans of these kernels do not show of `x -> a -> b`, where the operator of `b` has a body with a value.
+    /// Returns the names of the values of `x -> a -> b` that plans of these kernels do not show. The operator of `b`
+    /// has a body with a value.
     fn hidden_of(groups: &[&[&str]], fidelity: Fidelity) -> Vec<String> {
         let graph = GraphBuilder::new("body")
             .input("x", &[4])

@@ -1,4 +1,4 @@
-//! A plan whose values are hidden, as one that shows the outputs of the model.
+//! Wraps a plan whose values are hidden, so that the outputs of the model can be observed.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -5,8 +5,8 @@ use super::error::TimesError;
 use super::measurement::Times;
 
 impl TimesComparison {
-    /// Compares two measurements. The older one is the baseline. If nothing says which one is older, the second is: what is
-    /// compared comes first, as everywhere.
+    /// Compares two measurements. The older one is the baseline. If nothing says which one is older, the second one is,
+    /// because what is compared comes first everywhere.
     ///
     /// # Errors
     /// Returns an error if one is a recording and the other a summary, or if they have no operator in common.
@@ -40,7 +40,7 @@ fn age(a: &Side, b: &Side) -> Option<String> {
     Some(format!("{} {relation} B", shown_age(a.abs_diff(b) as f64 / 1e9)))
 }
 
-/// Returns a distance in time in the largest unit that leaves at least two of it.
+/// Returns a length of time in the largest unit of which it has at least two.
 fn shown_age(seconds: f64) -> String {
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds")];
     match units.into_iter().find(|(unit, _)| seconds >= 2.0 * unit) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::json_path;
 
-/// What this version gives.
+/// The schema that this version writes.
 pub(super) const SCHEMA: &str = "opscope.times/1";
 
 /// How long two measurements took: B against A, the baseline. Times are nanoseconds; every one is the median over runs.
@@ -33,12 +33,12 @@ pub struct TimesComparison {
     pub run: Change,
     /// The part of a run in which no operator is executed. `None` without times of operators.
     pub outside: Option<Change>,
-    /// The operators, the largest difference first. Operators that one side fuses otherwise than the other one are in one row:
+    /// The operators, the largest difference first. Operators that the two sides fuse differently are in one row:
     /// together they did the same work.
     pub operators: Vec<OperatorChange>,
     /// All operators of a type together, the largest difference first.
     pub op_types: Vec<TypeChange>,
-    /// What thresholds say; empty if none was asked for.
+    /// The judgements of the thresholds; empty if there are none.
     pub judgements: Vec<Judgement>,
 }
 
@@ -78,7 +78,7 @@ pub struct Side {
     pub xxh3: Digest,
     /// What ran it.
     pub engine: EngineInfo,
-    /// Whether everything is there that was asked for.
+    /// Whether everything that was requested is there.
     pub complete: bool,
     /// How many runs were measured.
     pub runs: u64,
@@ -120,15 +120,16 @@ pub struct Change {
     pub percent_interval: Option<(f64, f64)>,
 }
 
-/// What a threshold says of a comparison.
+/// The result of comparing a change with a threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
     /// The threshold, as it is written.
     pub threshold: String,
-    /// Whether the whole confidence interval lies above the threshold, or none of it. `None` if that cannot be told: the
-    /// threshold lies inside of the interval, or there is none.
+    /// Whether the threshold is exceeded: `true` if the whole confidence interval lies above it, `false` if no part of
+    /// it does. `None` if that cannot be decided, because the threshold lies inside the interval or there is no
+    /// interval.
     pub exceeded: Option<bool>,
-    /// Where it cannot be told: for how many seconds both sides should be measured.
+    /// If that cannot be decided, the number of seconds for which both sides should be measured.
     pub measure_seconds: Option<u64>,
     /// What it is for: `run`, `operator NAME` or `type NAME`.
     pub of: String,
@@ -136,14 +137,14 @@ pub struct Judgement {
     pub change: Change,
 }
 
-/// How the time of an operator changed, or of several operators that are fused otherwise.
+/// How the time of an operator changed, or of several operators that the two sides fuse differently.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorChange {
     /// The operators' names in the file, the one that costs the most first; the engine's name for a kernel that it added.
     pub operators: Vec<String>,
     /// The type of the first one.
     pub op_type: String,
-    /// Whether this is no operator of the file, but a kernel that an engine added.
+    /// Whether this is not an operator of the file, but a kernel that an engine added.
     pub added: bool,
     /// Which side executes it, and how.
     pub presence: Presence,
@@ -161,7 +162,7 @@ pub struct OperatorChange {
 pub enum Presence {
     /// Both, in kernels of the same operators.
     Both,
-    /// Both, but kernels are made of other operators.
+    /// Both, but in kernels of different operators.
     FusedOtherwise,
     /// Only B.
     New,
@@ -174,7 +175,7 @@ pub enum Presence {
 pub struct TypeChange {
     /// The type; what the engine executes, if it added the kernels.
     pub op_type: String,
-    /// Whether these are no operators of the file, but kernels that an engine added.
+    /// Whether these are not operators of the file, but kernels that an engine added.
     pub added: bool,
     /// The times.
     pub change: Change,
@@ -238,7 +239,7 @@ impl Change {
 }
 
 impl Presence {
-    /// Returns how it is called in tables; empty for [`Both`](Self::Both).
+    /// Returns its label in tables; empty for [`Both`](Self::Both).
     pub fn label(self) -> &'static str {
         match self {
             Self::Both => "",

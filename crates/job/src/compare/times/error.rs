@@ -4,7 +4,7 @@ use opscope_profile::ProfileError;
 
 use super::summary_file::SummaryError;
 
-/// Why a path is no measurement.
+/// Why a path is not a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoMeasurement {
@@ -17,7 +17,7 @@ pub enum NoMeasurement {
     /// A file that is too large for a summary.
     #[error(transparent)]
     TooLarge(std::io::Error),
-    /// A file that is no right summary.
+    /// A file that is not a valid summary.
     #[error(transparent)]
     Summary(#[from] SummaryError),
 }
@@ -31,7 +31,7 @@ pub enum TimesError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A recording could not be read.

@@ -24,9 +24,10 @@ pub struct Times {
     /// Nanoseconds of each run in which no operator was executed.
     pub(super) outside: Vec<f64>,
     pub(super) operators: Vec<Executed>,
-    /// All operators of each type together, where that is not the sum of their times: in a summary.
+    /// The times of all operators of each type together, if they are not the sums of the operators' times, as in a
+    /// summary.
     pub(super) op_types: Vec<TypeMedian>,
-    /// How many runs stand for one in the times of runs.
+    /// How many runs each entry in the times of runs stands for.
     pub(super) every: u64,
 }
 
@@ -181,7 +182,7 @@ impl Times {
         &self.side
     }
 
-    /// Returns how messages call it.
+    /// Returns its description for messages.
     pub(super) fn described(&self) -> String {
         let kind = match self.side.kind {
             MeasurementKind::Recording => "recording",
@@ -195,8 +196,9 @@ impl Times {
         MedianEstimate::of_runs(times, &self.runs, self.every)
     }
 
-    /// Estimates the median of what some operators took together, in the runs that executed any of them. Where only their medians
-    /// are known, it is their sum. That is another number where they are executed in different runs, so it has no interval.
+    /// Estimates the median of what some operators took together, in the runs that executed any of them. If only their
+    /// medians are known, the estimate is the sum of the medians. That is not the median of the sum if the operators
+    /// are executed in different runs, so it has no interval.
     pub(super) fn estimate_of(&self, operators: &[&Executed]) -> Option<MedianEstimate> {
         let mut runs = Vec::new();
         let mut medians = Vec::new();
@@ -231,7 +233,8 @@ impl Executed {
         self.kernels.iter().flatten().map(String::as_str)
     }
 
-    /// Returns whether only its median is known: in summaries of earlier versions, and where an operator was executed seldom.
+    /// Returns whether only its median is known: in summaries of earlier versions, and where an operator was rarely
+    /// executed.
     pub(super) fn lacks_interval(&self) -> bool {
         matches!(self.times, ExecutedTimes::Median(MedianEstimate { interval: None, .. }))
     }

@@ -76,7 +76,7 @@ impl TimesComparison {
             |a_times: &[f64], b_times: &[f64]| Change::between(a.estimate(a_times), b.estimate(b_times), slowdown);
         let run = both(&a.runs, &b.runs).ok_or(TimesError::NoRuns)?;
         let (mut operators, mut op_types) = (Vec::new(), Vec::new());
-        // An operator is not gone because the other measurement knows nothing of operators.
+        // If only one measurement has times of operators, all of them would count as new or gone.
         if a.operators.is_empty() == b.operators.is_empty() {
             operators = pairing::operators(a, b, slowdown);
             operators.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));

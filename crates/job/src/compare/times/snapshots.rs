@@ -1,4 +1,4 @@
-//! A comparison with every kind of row, as text, JSON and CSV, compared with ones that were looked at.
+//! A comparison with every kind of row, as text, JSON and CSV, compared with reviewed ones.
 
 use std::collections::BTreeSet;
 

@@ -104,7 +104,7 @@ const SCHEMA: &str = "opscope.summary/1";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SummaryError {
-    /// The text.
+    /// The text is not JSON.
     #[error("it is no JSON: {0}")]
     Json(serde_json::Error),
     /// It has the schema of something else.
@@ -119,7 +119,7 @@ pub enum SummaryError {
     /// A time, in milliseconds, that no run takes.
     #[error("one of its times is {0} ms")]
     Time(f64),
-    /// An operator's or a type's.
+    /// The median of an operator or a type lies outside of its interval.
     #[error("the median time of {0:?} lies outside of its interval")]
     Median(String),
 }

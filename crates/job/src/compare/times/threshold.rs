@@ -62,8 +62,8 @@ const SHORTEST: f64 = 5.0;
 const LONGEST: f64 = 120.0;
 
 impl Threshold {
-    /// Returns whether the whole interval of a change in percent lies above the threshold, or none of it; `None` if a part
-    /// does.
+    /// Returns `true` if the whole interval of a change in percent lies above the threshold, `false` if no part of it
+    /// does, and `None` if only a part does.
     fn is_below(&self, (low, high): (f64, f64)) -> Option<bool> {
         match () {
             () if low > self.percent => Some(true),
@@ -89,7 +89,7 @@ impl Threshold {
 }
 
 impl TimesComparison {
-    /// Adds what thresholds say.
+    /// Adds the judgements of thresholds.
     ///
     /// # Errors
     /// Returns an error if nothing has the name of one of them.
