@@ -85,7 +85,7 @@ impl OpenModel {
         self.operators.iter().map(|operator| &**operator)
     }
 
-    /// Returns the operators that were found after so many others.
+    /// Returns the operators that were found after the first `count`.
     pub fn operators_after(&self, count: usize) -> &[Arc<OpenOperator>] {
         self.operators.get(count..).unwrap_or_default()
     }
