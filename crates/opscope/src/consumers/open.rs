@@ -16,7 +16,7 @@ use super::observer::with_path;
 ///
 /// The kernels of an open model are found while it runs, and consumers get plans all of whose kernels are known. So
 /// they get a run when it has ended, with the times at which its kernels were executed. A plan has all kernels that
-/// were found so far; once more were found, the next run has a new plan.
+/// were found so far; when more kernels are found, the next run has a new plan.
 pub struct OpenConsumers {
     engine: String,
     version: String,
@@ -47,7 +47,7 @@ struct Executed {
 }
 
 impl OpenConsumers {
-    /// Creates the instrument for a program that this engine runs, such as `torch` in its version.
+    /// Creates the instrument for a program that this engine runs, such as `torch`, in this version.
     pub fn new(engine: &str, version: &str) -> Self {
         Self { engine: engine.to_owned(), version: version.to_owned(), state: Mutex::default() }
     }
