@@ -170,7 +170,7 @@ pub(crate) struct Names {
     pub plans: Vec<Vec<KernelNames>>,
     /// The operators of the graph of every plan. Those in bodies follow those of the main graph.
     pub operators: Vec<Arc<[String]>>,
-    /// The plans of open models: a run executes as many kernels as it does.
+    /// The plans of open models, whose runs may execute any number of kernels.
     pub open: HashSet<u64>,
     pub counters: BTreeMap<u32, CounterNames>,
     pub markers: BTreeMap<u32, String>,
