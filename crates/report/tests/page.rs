@@ -370,8 +370,8 @@ fn runs_have_the_numbers_of_the_recording_everywhere() {
     let charts = html.split("id=\"r1-latency\"").nth(1).expect("charts");
     assert!(charts.contains("&quot;run 0: ") && charts.contains("&quot;run 29: ") && !charts.contains("run 30: "));
     assert!(charts.contains("Their numbers are those of the recording."));
-    // The first run takes 500 ticks, and for each of its 40 kernels 1100 ticks and those that depend on the kernel's
-    // number.
+    // The first run takes 500 ticks, and for each of its 40 kernels 1100 ticks plus a number that depends on the
+    // kernel's number.
     let ticks: u64 = 500 + (0..40).map(|index: u64| 1_100 + (index * 7_919) % 5_000).sum::<u64>();
     let recording = Recording::open(root.path().join("recording")).expect("a recording");
     let nanos = recording.calibration().nanos(Ticks::from_raw(0), Ticks::from_raw(ticks));
