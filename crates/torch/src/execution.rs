@@ -6,8 +6,8 @@ use opscope_tensor::{Statistics, TensorView};
 
 use crate::{Place, Strided};
 
-/// Called with an input of the current step, a tensor that none of its operators has computed, the first time that it
-/// is taken.
+/// Called with each input of the current step when it is taken for the first time. An input is a tensor that no
+/// operator of the step has computed.
 pub type GivenInputs = Box<dyn FnMut(&GivenInput<'_>) + Send>;
 
 /// An input of a step.
@@ -101,7 +101,7 @@ pub(crate) fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs:
             observer.not_shown(dispatch, slot, reason);
         }
     }
-    // Those before the first hidden one have their slots. What comes after it is reported by its reason.
+    // Outputs before the first hidden one are shown with their slots. Each output after it is reported with a reason.
     let shown: Vec<TensorView<'_>> = outputs.iter().map_while(Shown::view).collect();
     for (slot, output) in outputs.iter().enumerate().skip(shown.len()) {
         if matches!(output, Shown::Tensor { .. }) {

@@ -12,7 +12,7 @@
 //! | `stems` | the names of what is executed, counted in each step |
 //! | `producers` | which value a tensor in memory is |
 //! | `place` | where an operator is executed: module, phase, source line; its name |
-//! | `strided` | tensors whose elements do not lie one behind the other |
+//! | `strided` | tensors whose elements are not contiguous in memory |
 //! | `nonfinite` | whether a tensor has a NaN or an infinite element |
 
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
 use opscope_tensor::{DType, Statistics, TensorView};
 
-/// What a tensor has that is no number.
+/// The non-finite elements of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     /// Infinite elements, and no NaN.
@@ -9,7 +9,7 @@ pub enum Found {
     Nan,
 }
 
-/// Returns whether a tensor has a NaN or an infinite element. `None` if all are numbers, or cannot be others.
+/// Returns which non-finite elements a tensor has; `None` if all are finite, or if its type has no others.
 pub fn non_finite(tensor: &TensorView<'_>) -> Option<Found> {
     let exponents: fn(&[u8]) -> bool = match tensor.dtype() {
         DType::F32 | DType::Complex64 => any::<4>,
@@ -19,7 +19,7 @@ pub fn non_finite(tensor: &TensorView<'_>) -> Option<Found> {
         DType::F8E4M3Fn | DType::F8E4M3FnUz | DType::F8E5M2 | DType::F8E5M2FnUz => |_| true,
         _ => return None,
     };
-    // In most tensors nothing is found.
+    // Most tensors have no such element, so their statistics are not computed.
     let is_suspect = tensor.bytes().map_or_else(|| any_piece(tensor, exponents), exponents);
     let statistics = is_suspect.then(|| Statistics::of(tensor).ok())??;
     match (statistics.nan, statistics.positive_infinite + statistics.negative_infinite) {
@@ -41,7 +41,7 @@ fn any_piece(view: &TensorView<'_>, exponents: fn(&[u8]) -> bool) -> bool {
     })
 }
 
-/// Elements of a block are all looked at before the next decision, so that the loop is one of vectors.
+/// All elements of a block are checked before the next branch, so that the compiler turns the loop into vectors.
 const BLOCK: usize = 4096;
 
 fn any<const SIZE: usize>(bytes: &[u8]) -> bool {

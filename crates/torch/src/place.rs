@@ -93,7 +93,7 @@ impl Place {
         name
     }
 
-    /// Returns the name of the operator that is the given one of its stem, from 0.
+    /// Returns the name of the operator with this ordinal among those of its stem, counted from 0.
     pub fn name(stem: &str, ordinal: u32) -> String {
         if ordinal == 0 { stem.to_owned() } else { format!("{stem}#{ordinal}") }
     }

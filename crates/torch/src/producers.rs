@@ -12,14 +12,15 @@ pub(crate) struct Producers {
 }
 
 impl Producers {
-    /// Enters that a value was written to a region. A region of which it covers only a part keeps its value.
+    /// Notes that a value was written to a region. A known region that contains this one gets the value as a whole.
+    /// Other known regions that overlap with this one are forgotten.
     pub fn wrote(&mut self, region: Range<usize>, value: &Arc<str>) {
         if region.is_empty() {
             return;
         }
         let before = self.regions.range(..=region.start).next_back();
         if let Some((&start, (end, known))) = before.filter(|(_, (end, _))| *end >= region.end) {
-            // It lies in a larger one: what takes the larger one takes the new value.
+            // It lies in a larger region: an operator that takes the larger region takes the new value.
             let whole = start..*end;
             if whole != region && known == value {
                 return;

@@ -25,7 +25,7 @@ pub struct Program {
     steps: Steps,
     observers: Option<Vec<Observer>>,
     begun: Ticks,
-    /// When the last operator ended whose time was taken.
+    /// When the last operator whose time was taken ended.
     last: Ticks,
     stems: Stems,
     producers: Producers,
@@ -36,10 +36,10 @@ pub struct Program {
     summarises: bool,
 }
 
-/// How many outputs wait for the end of the step, at most, if their statistics are known.
+/// How many outputs may wait for the end of the step before they are shown, if the statistics of all of them are known.
 const MOST_DEFERRED: usize = 1 << 13;
 
-/// An instrument, and how many of the operators that were found it was shown.
+/// An instrument, and how many of the operators that were found have been shown to it.
 struct Attached {
     instrument: Arc<dyn Instrument>,
     shown: usize,
@@ -103,7 +103,7 @@ impl Program {
         self.instruments.clear();
     }
 
-    /// Enters that the instruments want only the statistics of what is computed. These are computed at once, and shown
+    /// Notes that the instruments want only the statistics of what is computed. These are computed at once, and shown
     /// together when the step ends, so that no thread is woken for each.
     pub fn set_summarises(&mut self) {
         self.summarises = true;
@@ -145,14 +145,14 @@ impl Program {
         operators.any(|found| patterns.iter().any(|pattern| pattern.matches_operator(found.operator())))
     }
 
-    /// Enters the call of an outermost module. This may end a step.
+    /// Notes the call of an outermost module. This may end a step.
     pub fn root_called(&mut self, module: usize) {
         if self.steps.called(module) {
             self.end_run(Ok(()));
         }
     }
 
-    /// Enters that an optimizer has changed parameters.
+    /// Notes that an optimizer has changed parameters.
     pub fn optimized(&mut self) {
         self.steps.optimized();
     }
@@ -193,7 +193,7 @@ impl Program {
         Some(self.operator(place, &name, number, &[], &[], 0))
     }
 
-    /// Enters when an operator was executed. `path` are the calls of modules that it is part of, outermost first.
+    /// Reports when an operator was executed. `path` is the calls of modules that it is part of, outermost first.
     pub fn timed(&mut self, operator: &OpenOperator, path: &[Iteration], start: Ticks, end: Ticks) {
         self.last = self.last.max(end);
         for Observer { interest, observer } in self.observers.iter().flatten() {
@@ -203,7 +203,7 @@ impl Program {
         }
     }
 
-    /// Enters that the times of so many executions are not known.
+    /// Reports that the times of this many executions are not known.
     pub fn untimed(&self, executions: u64) {
         for Observer { observer, .. } in self.observers.iter().flatten() {
             observer.untimed(executions);
@@ -344,7 +344,7 @@ impl Program {
         self.steps.would_begin(module)
     }
 
-    /// Enters an argument of the call of an outermost module.
+    /// Notes an argument of the call of an outermost module.
     pub fn given(&mut self, module: &str, slot: usize, argument: &Taken<'_>) {
         if !self.is_wanted() {
             return;
@@ -354,13 +354,13 @@ impl Program {
             None => drop(self.give(module, slot, argument)),
             Some(known) => {
                 self.give(module, slot, argument);
-                // Operators outside of modules have computed it, or it was given before.
+                // An operator outside of modules has computed it, or it was given before. It keeps that name.
                 self.producers.wrote(argument.region.clone(), &known);
             }
         }
     }
 
-    /// Enters that the program has made a view of a parameter, by which operators may take it.
+    /// Notes that the program has made a view of a parameter, through which operators may take it.
     pub fn viewed(&mut self, parameter: &Taken<'_>) {
         if self.is_wanted() && self.producers.at(parameter.region.start).is_none() {
             self.begin_run(Ticks::now());
@@ -381,7 +381,7 @@ impl Program {
         names
     }
 
-    /// Enters an input of the step, and returns its name.
+    /// Adds an input of the step, and returns its name.
     fn give(&mut self, operator: &str, slot: usize, input: &Taken<'_>) -> Arc<str> {
         let name = input.parameter.clone().unwrap_or_else(|| Arc::from(format!("{operator}:input{slot}")));
         if let Some(given) = &mut self.given {
@@ -399,7 +399,7 @@ impl Program {
         let info = OpenRunInfo { id: RunId(self.steps.current()), header: self.model.header() };
         let observers = self.instruments.iter().map(|attached| {
             let observer = Arc::clone(&attached.instrument).observe_open(&info);
-            // It had one when it was added.
+            // `add` has checked that the instrument makes observers.
             let observer = observer.unwrap_or_else(|| Arc::new(NoObserver));
             Observer { interest: observer.interest(), observer }
         });

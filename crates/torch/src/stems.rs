@@ -5,7 +5,7 @@ use crate::{ModulePath, Phase, Place};
 
 /// The names of what is executed: stems, and how often each was executed in the current step.
 ///
-/// A place that was met before is found by the addresses of its parts, so that its name is not put together again.
+/// A place that was met before is found by the addresses of its parts, so that its name is not built again.
 #[derive(Default)]
 pub(crate) struct Stems {
     by_place: HashMap<Key, Met>,

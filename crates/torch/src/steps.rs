@@ -83,7 +83,7 @@ impl Steps {
         self.step
     }
 
-    /// Enters the call of an outermost module, which is known by its address. Returns whether a new step begins.
+    /// Notes the call of an outermost module, which is known by its address. Returns whether a new step begins.
     pub fn called(&mut self, module: usize) -> bool {
         let begins = self.would_begin(module);
         if begins {
@@ -98,7 +98,7 @@ impl Steps {
         !self.is_manual && (self.has_optimized || self.called.contains(&module))
     }
 
-    /// Enters that an optimizer has changed parameters.
+    /// Notes that an optimizer has changed parameters.
     pub fn optimized(&mut self) {
         self.has_optimized = true;
     }

@@ -15,13 +15,14 @@ pub struct Strided<'a> {
 }
 
 impl<'a> Strided<'a> {
-    /// Returns the number of bytes from the first element to the end of the last one, or `None` if that is no number.
+    /// Returns the number of bytes from the first element to the end of the last one, or `None` if that number is too
+    /// large or the elements have no size.
     pub fn extent(dtype: DType, shape: &[usize], strides: &[usize]) -> Option<usize> {
         if shape.contains(&0) {
             return Some(0);
         }
         let Some(size) = dtype.size() else {
-            // Elements that share bytes lie one behind the other.
+            // Elements that share bytes must be contiguous.
             return dtype.bytes_of(shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))?);
         };
         let furthest = shape
@@ -34,7 +35,7 @@ impl<'a> Strided<'a> {
     /// Creates a tensor. `strides` are in elements, and `bytes` are those of its [extent](Self::extent).
     ///
     /// # Errors
-    /// Returns an error if the number of bytes is another one, or its elements share bytes and have strides.
+    /// Returns an error if there are more or fewer bytes, or if elements that share bytes are not contiguous.
     pub fn new(dtype: DType, shape: Vec<usize>, strides: Vec<usize>, bytes: &'a [u8]) -> Result<Self, TensorError> {
         let extent = Self::extent(dtype, &shape, &strides).unwrap_or(usize::MAX);
         if extent != bytes.len() || (dtype.size().is_none() && !is_contiguous(&shape, &strides)) {
@@ -104,8 +105,8 @@ impl RemoteTensor for Strided<'_> {
 }
 
 impl Strided<'_> {
-    /// Returns how many whole rows of a transposed matrix begin here, in which the elements below each other are
-    /// neighbours in memory; at most as many as these elements.
+    /// Returns how many whole rows of a transposed matrix begin here, but at most as many as `elements` fill. In such a
+    /// matrix, elements below each other are neighbours in memory.
     fn turned_rows(&self, row: usize, column: usize, elements: usize) -> usize {
         let (Some((&inner, outer)), Some((&step, steps))) = (self.shape.split_last(), self.strides.split_last()) else {
             return 0;
@@ -145,8 +146,8 @@ fn copy_strided(into: &mut [u8], from: &[u8], size: usize, step: usize) {
     }
 }
 
-/// Copies rows of a transposed matrix, whose columns lie `step` elements apart. A few columns at once: their elements
-/// share cache lines with those of the next rows.
+/// Copies rows of a transposed matrix, whose columns lie `step` elements apart. It copies a few columns at a time,
+/// because their elements share cache lines with those of the next rows.
 fn copy_turned(into: &mut [u8], from: &[u8], size: usize, rows: usize, step: usize) {
     const COLUMNS: usize = 16;
 
@@ -172,7 +173,7 @@ fn copy_turned(into: &mut [u8], from: &[u8], size: usize, rows: usize, step: usi
     }
 }
 
-/// Returns whether elements lie one behind the other.
+/// Returns whether the elements are contiguous.
 fn is_contiguous(shape: &[usize], strides: &[usize]) -> bool {
     if shape.contains(&0) {
         return true;
@@ -196,7 +197,7 @@ mod tests {
         let view = strided.view();
         let mut whole = vec![0; view.byte_len().unwrap()];
         view.read(0..whole.len(), &mut whole).unwrap();
-        // Pieces of any size are the same.
+        // The size of the pieces makes no difference.
         let size = dtype.size().unwrap();
         for length in [size, 3 * size] {
             for (index, expected) in whole.chunks(length).enumerate() {

@@ -97,7 +97,7 @@ impl Watch {
 }
 
 impl Finding {
-    /// Returns whether an input has what was found, so that the operator only handed it on.
+    /// Returns whether an input has what was found, so that the operator only passed it on.
     pub fn came_in(&self) -> bool {
         let has = |input: &FindingInput| match self.found {
             Found::Nan => input.statistics.nan > 0,
