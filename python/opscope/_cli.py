@@ -24,7 +24,7 @@ def main() -> int:
         return _command.main(sys.argv[2:])
     from opscope import _opscope
 
-    # Python's handler only notes Ctrl-C, so that nothing would end while the command runs.
+    # Python's handler only sets a flag on Ctrl-C, so the command would not end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     found = library()
     if found is not None:

@@ -27,7 +27,7 @@ pub enum Values {
     Numbers(Vec<f64>),
     /// A bit for each row, the lowest first.
     Truths(Vec<u8>),
-    /// The texts one behind the other. A text begins where the one before it ends; the first end is 0.
+    /// The texts, without gaps. A text begins where the previous one ends; the first end is 0.
     Texts {
         ends: Vec<i32>,
         text: Vec<u8>,
@@ -35,7 +35,7 @@ pub enum Values {
 }
 
 impl Columns {
-    /// Creates a table of so many rows, without columns.
+    /// Creates a table with this many rows and no columns.
     pub fn of(rows: usize) -> Self {
         Self { rows, columns: Vec::new() }
     }
@@ -48,7 +48,7 @@ impl Columns {
         &self.columns
     }
 
-    /// Adds a column of texts. It has as many as the table has rows, and so with the others.
+    /// Adds a column of texts, one for each row of the table. The functions below do the same for other types.
     #[must_use]
     pub fn texts<T: AsRef<str>>(self, name: &'static str, rows: impl IntoIterator<Item = Option<T>>) -> Self {
         let (mut ends, mut text, mut valid) = (vec![0], Vec::new(), Vec::new());
@@ -97,7 +97,7 @@ impl Column {
         self.validity.as_ref().is_none_or(|bits| bit(bits, row))
     }
 
-    /// Returns a value as an object of Python's; `None` for a row without one.
+    /// Returns a value as a Python object; `None` for a row without one.
     pub fn value<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
         if !self.has(row) {
             return Ok(py.None().into_bound(py));
@@ -113,7 +113,7 @@ impl Column {
     /// Returns a text of a column of texts.
     pub fn text(&self, row: usize) -> &str {
         let Values::Texts { ends, text } = &self.values else { return "" };
-        // Texts are whole: each end is that of one.
+        // Each end is the end of a whole text, so the bytes between two ends are UTF-8.
         std::str::from_utf8(&text[ends[row] as usize..ends[row + 1] as usize]).unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
 
-/// The exit code of a program of Rust's that panics.
+/// The exit code of a Rust program that panics.
 const PANICKED: u8 = 101;
 
 /// Runs the command with these words, the program's name first, and returns its exit code. `launcher` are the words that start it in

@@ -28,7 +28,7 @@ pub struct Failure {
 enum Class {
     /// Anything else.
     Any,
-    /// A file is no model that can run.
+    /// A file is not a model that can run.
     Model,
     /// An engine is not there, or a run failed.
     Engine,
@@ -94,7 +94,7 @@ impl From<Failure> for PyErr {
             let class = py.import("opscope._errors").and_then(|errors| errors.getattr(failure.class.name()));
             match class.and_then(|class| class.cast_into::<PyType>().map_err(PyErr::from)) {
                 Ok(class) => PyErr::from_type(class, failure.message),
-                // The package is not whole, or the interpreter ends.
+                // The package is incomplete, or the interpreter is shutting down.
                 Err(_) => PyException::new_err(failure.message),
             }
         })

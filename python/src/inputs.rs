@@ -12,7 +12,7 @@ use crate::border::{dlpack, interface};
 use crate::failure::input;
 use crate::tensor::TensorObject;
 
-/// Returns the tensors for a model's inputs, by slot. Arrays are not copied where their elements lie one behind the other.
+/// Returns the tensors for a model's inputs, by slot. Arrays are not copied if their elements are contiguous.
 pub fn tensors(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
     let of = |id: ValueId, object: &Bound<'_, PyAny>| {
         let value = graph.value(id);
@@ -50,7 +50,7 @@ pub fn tensors(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>>
     graph.inputs.iter().zip(&in_order).map(|(&id, object)| of(id, object)).collect()
 }
 
-/// Takes the inputs from a dict, without a text of Python's for each name.
+/// Takes the inputs from a dict, without creating a Python string for each name.
 fn of_dict(graph: &Graph, named: &Bound<'_, PyDict>) -> PyResult<Vec<Tensor>> {
     let mut objects = vec![None; graph.inputs.len()];
     for (key, object) in named {

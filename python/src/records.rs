@@ -38,7 +38,7 @@ thread_local! {
 impl NamedRange {
     #[new]
     fn new(name: &Bound<'_, PyString>) -> PyResult<Self> {
-        // A lone surrogate is refused here, and not when a recorder is at work.
+        // A name with a lone surrogate is refused here, even if nothing is recorded.
         name.to_str()?;
         Ok(Self { name: name.clone().unbind(), open: AtomicUsize::new(0) })
     }
@@ -68,12 +68,12 @@ impl NamedRange {
 }
 
 impl NamedRange {
-    /// What tells its ranges from those of others.
+    /// Identifies its ranges among those of other objects.
     fn place(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Ends the innermost of its ranges that this thread has begun. Returns whether there is one.
+    /// Ends the innermost of its ranges that this thread has begun. Returns whether there was one.
     fn end(&self) -> bool {
         let ended = OPEN.try_with(|open| {
             let mut open = open.borrow_mut();
@@ -89,7 +89,7 @@ impl NamedRange {
 
 impl Drop for NamedRange {
     fn drop(&mut self) {
-        // Of blocks that were entered and never left.
+        // Ends the ranges of blocks that were entered and never left.
         while *self.open.get_mut() > 0 && self.end() {}
     }
 }
@@ -107,7 +107,7 @@ pub struct Recorder {
     at_work: Mutex<Option<AtWork>>,
 }
 
-/// While the block runs.
+/// What exists while the block runs.
 struct AtWork {
     context: Context,
     buffer: Buffer,
@@ -153,7 +153,7 @@ impl Recorder {
         if this.at_work.lock().is_some() {
             return Err(PyRuntimeError::new_err("the recorder is at work already"));
         }
-        // No lock is held while the interpreter is waited for.
+        // No lock is held while this thread waits for the interpreter.
         let begun = py.detach(|| AtWork::begin(rows)).map_err(Failure::any)?;
         *this.at_work.lock() = Some(begun);
         Ok(this)
@@ -189,7 +189,8 @@ impl Recorder {
     /// looks at them now and then. Inside of the block, what any thread has recorded before the call is among them.
     fn take(&self, py: Python<'_>) -> PyResult<Table> {
         let buffer = self.at_work.lock().as_ref().map(|at_work| at_work.buffer.clone());
-        // What the end of the block, on another thread, has destroyed meanwhile was delivered before.
+        // If another thread has ended the block meanwhile, the flush fails. The end of the block has delivered the
+        // records.
         if let Some(buffer) = buffer
             && let Err(error) = py.detach(|| buffer.flush())
             && self.at_work.lock().is_some()

@@ -37,7 +37,7 @@ impl Dump {
     }
 }
 
-/// Maps a tensor, or reads it where its file has another order.
+/// Maps a tensor, or reads it if its file stores the elements in another order.
 fn opened(stored: &StoredTensor) -> Result<TensorObject, Failure> {
     let place = stored.place.clone();
     let tensor = match (stored.native_file(), stored.dtype) {
@@ -131,7 +131,7 @@ impl Dump {
             if found.run.is_none() {
                 found.run = place.run;
             }
-            // What is the same in every run belongs to each.
+            // A tensor that is the same in every run belongs to each run.
             if place.run.is_some() && place.run != found.run {
                 continue;
             }

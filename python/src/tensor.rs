@@ -298,7 +298,7 @@ impl TensorObject {
     }
 }
 
-/// Gives each element of four bits a byte. Integers with a sign keep it.
+/// Unpacks elements of four bits into a byte each. Signed elements keep their sign.
 fn unpacked(tensor: &Tensor) -> Result<Tensor, Failure> {
     let bytes = tensor.bytes();
     let half = |at: usize| bytes[at / 2] >> (4 * (at % 2)) & 0xf;
@@ -326,10 +326,10 @@ impl AsRef<[u8]> for Output {
     }
 }
 
-/// Returns the outputs of a run where they are, as far as the engine has them as bytes of its own.
+/// Returns the outputs of a run, without a copy of those that the engine holds as bytes.
 ///
 /// # Errors
-/// Returns an error if an output has no form as bytes.
+/// Returns an error if an output has no representation in bytes.
 pub fn outputs_in_place(outputs: Box<dyn DeviceTensors>) -> Result<Vec<Tensor>, Failure> {
     let outputs: Arc<dyn DeviceTensors> = outputs.into();
     let output = |slot: usize| {

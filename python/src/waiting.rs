@@ -1,4 +1,4 @@
-//! Work that takes long, on a thread of its own: the interpreter goes on meanwhile, and Ctrl-C ends the wait.
+//! Work that takes long, on a thread of its own: the interpreter continues meanwhile, and Ctrl-C ends the wait.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::failure::Failure;
 
-/// How long a signal of Python's may wait.
+/// The longest time until a Python signal is noticed.
 const SIGNALS: Duration = Duration::from_millis(50);
 
 /// Waits for a message without the interpreter. Returns `None` if no sender is left.
@@ -40,7 +40,7 @@ pub fn in_background<T: Send + 'static>(
 ) -> PyResult<T> {
     let (done, results) = bounded(1);
     let work = move || {
-        // Nobody waits any more after a signal.
+        // After a signal, the receiver is gone.
         let _ = done.send(work());
     };
     let thread = thread::Builder::new().name("opscope-work".to_owned()).spawn(work);

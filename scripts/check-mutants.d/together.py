@@ -50,7 +50,8 @@ pub fn mutant_chosen() -> u32 {
     }
 }
 """
-# What can hold a brace that is none: comments, texts and letters. A lifetime has no second quotation mark.
+# What can hold a brace that is not part of the code: comments, texts and letters. A lifetime has no second quotation
+# mark.
 TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|b?r(\#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\(?:x..|u\{[^}]*\}|.)|[^'\\])'|[{}]""", re.DOTALL
 )

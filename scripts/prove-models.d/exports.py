@@ -142,7 +142,7 @@ class Norm(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A language model in the manner of today's: one step that reads `ids` after a cache, and gives the cache on."""
+    """A language model in the manner of today's: one step that reads `ids` after a cache, and passes the cache on."""
 
     def __init__(self):
         super().__init__()
@@ -292,7 +292,7 @@ def export(into, net, exporter, free, dtype):
                 options["external_data"] = False
                 options["verbose"] = False
             torch.onnx.export(model, tuple(feeds.values()), str(path), **options)
-    except Exception as error:  # what an exporter cannot is an outcome, too
+    except Exception as error:  # an exporter's failure is an outcome, too
         path.with_suffix(".refused").write_text(f"{type(error).__name__}: {error}")
         print(f"{path.stem}: refused by PyTorch: {str(error).strip().splitlines()[0]}")
         return

@@ -52,7 +52,7 @@ def outputs_of_node(model, node, values):
 
 
 def read_by(node):
-    """The names of the values that a node reads, those that its bodies take from around them among them."""
+    """The names of the values that a node reads, including those that its bodies take from the graph around them."""
     names = dict.fromkeys(name for name in node.input if name)
     for attribute in node.attribute:
         for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:

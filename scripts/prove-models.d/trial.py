@@ -121,7 +121,7 @@ def benchmark(opscope, path, proto, files, place, loops, expected, result):
 
 
 def weakened(run, given):
-    """The outputs for whose rounding alone a less optimised plan runs."""
+    """A line for each output because of which a less optimised plan runs, although it differs only by rounding."""
     wrong = run.summary.get("verification", {}).get("wrong", [])
     outputs = [output for form in wrong for output in form["outputs"] if "because" not in output]
     share = lambda output: output["largest"] / output["scale"] if "scale" in output else output["of_largest"]

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The words of a program's file: it reads this one first. Results are lines of the file RESULT.
+# The functions for a program's file, which sources this one first. Results are lines of the file RESULT.
 set -euo pipefail
 
 result() { printf '%s: %s\n' "$1" "${*:2}" >>"$RESULT"; }
@@ -47,7 +47,7 @@ run_into() {
     [ "$code" = 0 ] || { tail -40 "$output" >&2; fail "ended with $code: $*"; }
 }
 
-# Compiles files of C++17 at the same time as many as there are processors: compile DIRECTORY FLAGS... -- FILE...
+# Compiles C++17 files, as many at a time as there are processors: compile DIRECTORY FLAGS... -- FILE...
 # Objects have the names of the files.
 compile() {
     local directory=$1 flags=()

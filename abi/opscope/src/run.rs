@@ -46,7 +46,7 @@ pub fn opscope_session_run(
     let _call = use_engine()?;
     instruments.prepare(&loaded, &inputs)?;
     let computed = loaded.session.run(&inputs, &instruments.list())?;
-    // The list is made only if someone can free it.
+    // The list is made only if the caller can free it.
     if let Some(place) = outputs.given() {
         place.write(loaded.named(computed));
     }

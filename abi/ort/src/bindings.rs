@@ -1,4 +1,4 @@
-//! What the program has bound as inputs, by its bindings. The library does not say it.
+//! The inputs that the program has bound, by its bindings. The library cannot be asked for them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

@@ -1,5 +1,5 @@
-//! The libraries of ONNX Runtime that the process uses, and their own tables. A process usually has one; each has a
-//! slot, which is a constant of the functions that replace its own.
+//! The libraries of ONNX Runtime that the process uses, and their own tables. A process usually has one library. Each
+//! library has a slot, which is a constant parameter of the functions that replace the library's own.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use ort_sys::{OrtApi, OrtApiBase};
 
 use crate::messages::say;
 
-/// How many libraries of a process are stood in for.
+/// The most libraries of a process whose functions are replaced.
 pub const SLOTS: usize = 4;
 
 /// A library.
@@ -31,10 +31,10 @@ unsafe impl Sync for Interface {}
 
 static INTERFACES: [OnceLock<Interface>; SLOTS] = [const { OnceLock::new() }; SLOTS];
 
-/// The oldest version of the library with whose sessions an engine can run beside.
+/// The oldest version of the library that an engine can use to run models beside the program's sessions.
 const OLDEST: u32 = 18;
 
-/// Returns the slot of a library. `None` if it is left alone, which a line then says.
+/// Returns the slot of a library. If the library is left alone, returns `None`, and a line on stderr says why.
 ///
 /// # Safety
 /// `base` is what the function `OrtGetApiBase` of a loaded library has returned.

@@ -10,7 +10,7 @@ use crate::observed::Observed;
 /// The address of a session of the program, which identifies it.
 pub type SessionHandle = usize;
 
-/// A session that the program has made since something is asked for.
+/// A session that the program has made while the environment asks for something.
 #[derive(Clone)]
 pub enum Known {
     /// It is looked at.

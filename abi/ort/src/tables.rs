@@ -13,7 +13,7 @@ use crate::calls::Replacements;
 use crate::interface::{SLOTS, interface};
 use crate::messages::say;
 
-/// What stands in for what the library's `OrtGetApiBase` returns.
+/// What `OrtGetApiBase` returns to the program in place of the library's own struct, by slot.
 static BASES: [OrtApiBase; SLOTS] = [base::<0>(), base::<1>(), base::<2>(), base::<3>()];
 
 /// The functions that stand in for `OrtGetApiBase`, where the program looks it up in one library.
@@ -82,8 +82,8 @@ unsafe impl Sync for Copied {}
 impl Copied {
     /// Copies a table and replaces functions. Returns `None` if it is not in memory that is read-only.
     ///
-    /// How many functions it has is known for some versions only, so what follows it is copied as well. No program
-    /// reads that: it was compiled for an interface that the library has.
+    /// The number of functions in a table is known for some versions only, so the memory after the table is copied as
+    /// well. No program reads that part, because it was compiled for an interface that the library has.
     fn of(table: *const OrtApi, replacements: &Replacements) -> Option<Self> {
         const WORD: usize = size_of::<usize>();
         let readable = read_only_bytes_from(table.cast())? / WORD;

@@ -19,7 +19,7 @@ pub struct Wanted {
     pub non_finite: bool,
     /// Where a debugger can attach.
     pub debug_server: Option<Listen>,
-    /// The variable whose value makes no sense. Every session is then an error.
+    /// The variable whose value makes no sense. The creation of every session then fails.
     pub wrong: Option<String>,
 }
 

@@ -6,18 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How many ids a thread takes at once, so that threads do not share a counter at each call.
 const BLOCK: u64 = 1024;
 
-/// One in the number of a block. Below it is room for what is asked in vain of a block that is used up.
+/// The unit of a block's number. The bits below it count the ids that were requested from the block, including requests
+/// after it was used up.
 const NEXT: u64 = 1 << 16;
 
-/// The next block, of which nothing was asked yet.
+/// The next block that no thread has taken yet.
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(0);
 
-/// The ids of a thread: the number of its block and, below it, how many were asked of that block. They are one number,
-/// because a signal handler may take ids between any two instructions of this.
+/// The ids of a thread: the number of its block and, in the bits below it, how many ids were requested from that block.
+/// Both are in one word, because a signal handler may take ids between any two instructions.
 pub struct Ids(Cell<u64>);
 
 impl Ids {
-    /// Returns those of a thread that has no block yet.
+    /// Returns the state of a thread that has no block yet.
     pub const fn new() -> Self {
         Self(Cell::new(BLOCK))
     }
@@ -30,7 +31,7 @@ impl Ids {
         if place < BLOCK { block * BLOCK + place + 1 } else { self.next_block() }
     }
 
-    /// Takes a place in a way that a signal handler which interrupts it cannot take the same one.
+    /// Requests an id from the block. A signal handler that interrupts this never takes the same one.
     #[inline(always)]
     #[allow(unsafe_code, reason = "a cell that a signal handler uses, too, is changed by one instruction")]
     fn ask(&self) -> u64 {
@@ -67,12 +68,12 @@ mod tests {
 
     use super::*;
 
-    /// The flag of the processor after which each instruction is followed by a signal.
+    /// The processor's flag that raises a signal after each instruction.
     const TRAP_FLAG: i64 = 1 << 8;
 
     struct Stepped {
         ids: Ids,
-        /// After which instruction the handler takes an id, how many there were, and that id.
+        /// The instruction after which the handler takes an id, the number of instructions so far, and that id.
         wanted: Cell<usize>,
         instructions: Cell<usize>,
         taken: Cell<u64>,
@@ -131,7 +132,7 @@ mod tests {
                 let id = stepped.ids.next();
                 compiler_fence(Ordering::SeqCst);
                 let handler_ran = stepped.instructions.get() >= wanted;
-                // The handler takes one in any case, be it after the call.
+                // The handler takes an id in any case, if necessary after the call.
                 while stepped.taken.get() == 0 {
                     compiler_fence(Ordering::SeqCst);
                 }

@@ -107,7 +107,7 @@ def _is_range(text: str) -> bool:
 
 
 def _prepare(root: Path, overwrite: bool) -> str | None:
-    """Makes way for the dump. Returns what is wrong."""
+    """Removes what stands in the way of the dump. Returns the problem, if there is one."""
     if not root.exists():
         return None
     if not overwrite:
@@ -185,7 +185,7 @@ def _processes(notes: Path) -> list[Process]:
 
 
 def _finish(options: argparse.Namespace, root: Path | None, code: int, processes: list[Process]) -> int:
-    """Tells what was found, and returns the exit code: that of the program, unless it is 0."""
+    """Prints what was found, and returns the exit code: that of the program, unless it is 0."""
     own = 0
     looked = [process for process in processes if process.directory is not None or process.ended is not None]
     if not looked:
@@ -200,7 +200,7 @@ def _finish(options: argparse.Namespace, root: Path | None, code: int, processes
         own = FOUND
     if code < 0:
         _tell(f"the program was ended by {signal.Signals(-code).name}")
-        # The one who started this sees what they would see of the program.
+        # The command ends by the same signal, so that its caller sees what it would see of the program.
         if -code != signal.SIGKILL:
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

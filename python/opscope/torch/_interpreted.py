@@ -21,7 +21,7 @@ __all__ = ["interpret"]
 _PATH = re.compile(r"([LG])\['(\w+)'\](?:\.(.+))?")
 _NUMBERED = re.compile(r"\._modules\['([^']+)'\]")
 _FRAME = re.compile(r'File "(.+)", line (\d+), in ')
-# The name by which the code of a line calls what is to be executed there.
+# The name by which the code of a line calls the function that is executed there.
 _CALL = "__opscope_call__"
 
 
@@ -52,7 +52,8 @@ class _Execution(torch.fx.Interpreter):  # type: ignore[misc]
         self, graph: torch.fx.GraphModule, codes: dict[torch.fx.Node, list[CodeType]], sessions: list[_session.Session], frame: FrameType
     ) -> None:
         super().__init__(graph)
-        # What the program raises is the program's. Its traceback has the lines anyway.
+        # The program's exceptions stay unchanged: PyTorch would add the lines of the node to them, which their
+        # tracebacks have anyway.
         self.extra_traceback = False
         self._codes = codes
         self._sessions = sessions
@@ -90,7 +91,7 @@ class _Execution(torch.fx.Interpreter):  # type: ignore[misc]
             self._open.append((key, module))
 
     def _module(self, path: str) -> Any:
-        """The module that the graph calls so, or `None` if it cannot be told."""
+        """The module to which the graph gives this name, or `None` if it is not found."""
         match = _PATH.fullmatch(_NUMBERED.sub(r".\1", path))
         if match is None:
             return None

@@ -38,7 +38,7 @@ class Program:
         self.handle.remove()
         try:
             self.begin()
-        except BaseException as error:  # The program goes on without us.
+        except BaseException as error:  # The program continues without opscope.
             self.session = None
             self.note("ended", {"errors": [f"it could not be watched: {error}"], "complete": False})
             print(f"opscope: this program is not watched: {error}", file=sys.stderr)

@@ -15,7 +15,7 @@ COPIED = 1 << 20
 
 
 class Copy(NamedTuple):
-    """A copy in the processor's memory, which the device writes while the program goes on."""
+    """A copy in the processor's memory, which the device writes while the program continues."""
 
     tensor: Any
     device: Any

@@ -110,7 +110,7 @@ class Session:
 
         tap, is_compiling = self.tap, torch.compiler.is_compiling
 
-        # Dynamo traces these two into what it compiles: the first line keeps everything else out of it.
+        # Dynamo traces these two functions into the code that it compiles. The first line of each keeps the rest out.
         def before(module: Any, args: Any) -> None:
             if is_compiling():
                 return
@@ -129,7 +129,7 @@ class Session:
         ]
         if self._compiled != "outside":
             self._enter_stance()
-        # It would tell the program that hooks see a compiled module twice. These do not.
+        # PyTorch would warn the program that hooks see a compiled module twice. These do not.
         warnings.filterwarnings("ignore", message=_TWICE)
         _attached.add(self)
         if self._profiles:
@@ -187,7 +187,7 @@ class Session:
             self.tap.not_seen("compiled modules", f"{type(getattr(module, '_orig_mod', module)).__name__} {what}")
 
     def detach(self) -> None:
-        """Looks no more. What is in the middle of a call goes on as it is."""
+        """Stops looking. Calls in progress continue unchanged."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()

@@ -2,8 +2,8 @@
 //! what is handed over points into the table and keeps it.
 //!
 //! The structures and their rules: <https://arrow.apache.org/docs/format/CDataInterface.html> and
-//! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>. Whoever gets a structure calls its `release` once, and
-//! may move the structure before.
+//! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>. The receiver of a structure
+//! calls its `release` once, and may move the structure first.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -119,7 +119,8 @@ unsafe extern "C" fn release_stream(stream: *mut ArrowArrayStream) {
 }
 
 unsafe extern "C" fn drop_stream(capsule: *mut ffi::PyObject) {
-    // SAFETY: Python calls this once with the capsule. Whoever moved the stream out has set its `release` to null.
+    // SAFETY: Python calls this once with the capsule. A consumer that moved the stream out has set its `release` to
+    // null.
     unsafe {
         let stream = ffi::PyCapsule_GetPointer(capsule, STREAM.as_ptr()).cast::<ArrowArrayStream>();
         if let Some(release) = (*stream).release {

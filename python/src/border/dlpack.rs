@@ -1,9 +1,9 @@
-//! Tensors in both directions, by DLPack 1.1 and by what was before it: the layouts of `dlpack.h`, in capsules of
-//! Python.
+//! Tensors in both directions, by DLPack 1.1 and by its versions before 1.0: the layouts of `dlpack.h`, in Python
+//! capsules.
 //!
-//! A capsule is named `dltensor`, or `dltensor_versioned` from version 1.0 on. Whoever takes the tensor out of it
-//! renames it to `used_...` and calls the deleter when it needs the memory no more. A capsule that was not used calls
-//! the deleter itself.
+//! A capsule is named `dltensor`, or `dltensor_versioned` from version 1.0 on. A consumer that takes the tensor out of
+//! it renames it to `used_...`, and calls the deleter when it no longer needs the memory. A capsule that was not used
+//! calls the deleter itself.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::{self, NonNull};
@@ -43,7 +43,7 @@ pub(super) struct DlTensor {
     pub(super) ndim: i32,
     pub(super) dtype: DataType,
     pub(super) shape: *mut i64,
-    /// In elements; null for elements one behind the other.
+    /// In elements; null means that the elements are contiguous.
     pub(super) strides: *mut i64,
     pub(super) byte_offset: u64,
 }
@@ -81,7 +81,7 @@ const IS_COPIED: u64 = 1 << 1;
 /// Set where elements of less than a byte have a byte each.
 const SUBBYTE_TYPE_PADDED: u64 = 1 << 2;
 
-/// Devices whose memory the processor reads: its own, and what is pinned for CUDA, for ROCm, or managed.
+/// Devices whose memory the processor reads: its own, and memory that is pinned for CUDA or ROCm, or managed.
 pub const READABLE: [i32; 4] = [1, 3, 11, 13];
 /// The processor.
 pub const CPU: (i32, i32) = (1, 0);
@@ -117,25 +117,26 @@ pub fn dtype_of(code: u8, bits: u8, lanes: u16) -> Option<DType> {
     TYPES.iter().find(|row| lanes == 1 && (row.1, row.2) == (code, bits)).map(|row| row.0)
 }
 
-/// Takes a tensor from an object with `__dlpack__`, without a copy where its elements lie one behind the other. Returns
-/// `None` for an object without it, or one that refuses to lend its memory by it.
+/// Takes a tensor from an object with `__dlpack__`, without a copy if its elements are contiguous. Returns `None` for
+/// an object without the method, or one that refuses to lend its memory by it.
 pub fn import(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>> {
     let py = object.py();
     let Some(method) = object.getattr_opt(intern!(py, "__dlpack__"))? else { return Ok(None) };
     let capsule = match method.call((), Some(newest_version(py)?)) {
-        // What was made before version 1.0 does not know the argument.
+        // Producers older than version 1.0 do not know the argument.
         Err(error) if error.is_instance_of::<PyTypeError>(py) => method.call0(),
         other => other,
     };
     let capsule = match capsule {
         Ok(capsule) => capsule,
         Err(error) => {
-            // What lies on a device may want to know more than it is asked here.
+            // A tensor on a device may have failed because it needs more arguments, so the device is checked first.
             if let Some(device) = object.getattr_opt(intern!(py, "__dlpack_device__"))? {
                 let (kind, id) = device.call0()?.extract()?;
                 check_readable(Device { kind, id }, name)?;
             }
-            // numpy refuses arrays that are not to be written, and types that DLPack lacks; torch what has a gradient.
+            // numpy refuses read-only arrays, and types that DLPack lacks. torch refuses tensors that require a
+            // gradient.
             let is_refused = error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyRuntimeError>(py);
             return if is_refused { Ok(None) } else { Err(error) };
         }
@@ -164,13 +165,13 @@ fn check_readable(device: Device, name: &str) -> PyResult<()> {
     )))
 }
 
-/// What a capsule gave, until it is needed no more.
+/// The tensor that a capsule held, kept until it is no longer needed.
 enum Given {
     Old(NonNull<Managed>),
     Versioned(NonNull<ManagedVersioned>),
 }
 
-// SAFETY: whoever lends a tensor by DLPack allows it to be read and deleted on any thread.
+// SAFETY: a producer that lends a tensor by DLPack allows it to be read and deleted on any thread.
 unsafe impl Send for Given {}
 // SAFETY: as above.
 unsafe impl Sync for Given {}
@@ -196,7 +197,7 @@ impl Given {
 
 impl Drop for Given {
     fn drop(&mut self) {
-        // The deleter may drop an object of Python's. When the interpreter is gone, so is that.
+        // The deleter may drop a Python object. Once the interpreter is gone, that object is gone as well.
         let _ = Python::try_attach(|_| match self {
             // SAFETY: this owns the structure, and its deleter is called once.
             Self::Old(managed) => unsafe {
@@ -272,8 +273,8 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Tensor> {
             Tensor::new(dtype, shape, bytes)
         }
         _ => {
-            // SAFETY: DLPack says that the elements lie there until the deleter is called. Whoever passes an array to a
-            // run must not write to it meanwhile.
+            // SAFETY: DLPack says that the elements lie there until the deleter is called. A program that passes an
+            // array to a run must not write to it meanwhile.
             let lent = unsafe { Lent::new(address, length, given) };
             Tensor::from_owner(dtype, shape, Arc::new(lent))
         }
@@ -288,8 +289,8 @@ struct Exported {
     strides: Vec<i64>,
 }
 
-/// Returns a capsule of the tensor, whose memory stays where it is. `versioned` says whether the one who asked knows
-/// version 1.0; `copied` whether the tensor is a copy that was made for it, which it may write to.
+/// Returns a capsule of the tensor, whose memory stays where it is. `versioned` says whether the consumer knows version
+/// 1.0, and `copied` whether the tensor is a copy that was made for the consumer, which may write to it.
 pub fn export<'py>(py: Python<'py>, tensor: &Tensor, versioned: bool, copied: bool) -> PyResult<Bound<'py, PyAny>> {
     let lacking = || Failure::input(format!("DLPack has no type {}", tensor.dtype()));
     let &(_, code, bits) = TYPES.iter().find(|row| row.0 == tensor.dtype()).ok_or_else(lacking)?;

@@ -1,5 +1,5 @@
-//! Tensors of PyTorch's where they lie, by the table of functions that DLPack 1.2 describes, or by the tensor's own
-//! methods.
+//! PyTorch's tensors, read where they lie: through the table of functions that DLPack 1.2 describes, or through the
+//! tensor's own methods.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -46,7 +46,7 @@ pub struct Memory {
 }
 
 impl Exchange {
-    /// Finds the table of a class of tensors. Returns `None` if it has none: before PyTorch 2.10.
+    /// Finds the table of a class of tensors. Returns `None` if the class has none, as before PyTorch 2.10.
     pub fn of(class: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let Some(capsule) = class.getattr_opt("__dlpack_c_exchange_api__")? else { return Ok(None) };
         let Ok(capsule) = capsule.cast::<PyCapsule>() else { return Ok(None) };

@@ -10,7 +10,7 @@ use super::Lent;
 use super::strided::{gather, is_contiguous};
 use crate::failure::input;
 
-/// Takes an array without a copy where its elements lie one behind the other. Returns `None` for an object without the interface.
+/// Takes an array without a copy if its elements are contiguous. Returns `None` for an object without the interface.
 pub fn import(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>> {
     let Some(interface) = object.getattr_opt("__array_interface__")? else { return Ok(None) };
     let interface = interface.cast_into::<PyDict>()?;
@@ -37,7 +37,8 @@ pub fn import(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>>
             Tensor::new(dtype, shape, bytes)
         }
         None => {
-            // SAFETY: as above, and the object is kept. Whoever passes an array to a run must not write to it meanwhile.
+            // SAFETY: as above, and the object is kept. A program that passes an array to a run must not write to it
+            // meanwhile.
             let lent = unsafe { Lent::new(address, length, object.clone().unbind()) };
             Tensor::from_owner(dtype, shape, Arc::new(lent))
         }
@@ -45,8 +46,8 @@ pub fn import(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>>
     tensor.map(Some).map_err(|error| input(format!("input '{name}': {error}")))
 }
 
-/// Returns the type of an array whose type is of the package `ml_dtypes`: the interface tells only how many bytes such elements have. Those
-/// of less than a byte are not taken, because they have a byte each.
+/// Returns the element type of an array whose type is from the package `ml_dtypes`: the interface gives only the size
+/// of such an element. Types smaller than a byte are not taken, because such arrays use a byte for each element.
 fn narrow(object: &Bound<'_, PyAny>, typestr: &str) -> Option<DType> {
     let name: String =
         object.getattr("dtype").and_then(|dtype| dtype.getattr("name")).and_then(|name| name.extract()).ok()?;

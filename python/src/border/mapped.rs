@@ -36,8 +36,8 @@ pub fn tensor(path: &Path, offset: u64, dtype: DType, shape: Vec<usize>, bytes: 
         return Tensor::new(dtype, shape, Vec::new()).map_err(io::Error::other);
     }
     let part = usize::try_from(offset).map_err(io::Error::other)?..usize::try_from(end).map_err(io::Error::other)?;
-    // SAFETY: dumps are written once, under another name, and then renamed. A program that changes or cuts the file of a dump
-    // meanwhile changes what is read, as with every mapped file.
+    // SAFETY: dumps are written once, under another name, and then renamed. A program that changes or truncates the
+    // file of a dump meanwhile changes what is read, as with every mapped file.
     let map = unsafe { MmapOptions::new().len(part.end).map(&file)? };
     Tensor::from_owner(dtype, shape, Arc::new(Mapped { map, part })).map_err(io::Error::other)
 }

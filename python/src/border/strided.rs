@@ -1,6 +1,6 @@
 //! Elements that lie anywhere, such as those of a transposed array.
 
-/// Returns whether these strides, in units of elements or of bytes as `unit` says, are those of elements one behind the other.
+/// Returns whether these strides, in units of elements or of bytes as `unit` says, are those of contiguous elements.
 pub fn is_contiguous(shape: &[usize], strides: &[i64], unit: usize) -> bool {
     if shape.contains(&0) {
         return true;

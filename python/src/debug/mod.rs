@@ -25,7 +25,7 @@ use crate::inputs;
 use crate::tensor::{TensorObject, outputs_in_place};
 use crate::waiting::receive;
 
-/// How long a stopped run waits for the one who looks at it: as long as that takes.
+/// How long a stopped run waits for its debugger: in practice, without a limit.
 const LEASE: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A debugger of one run of a model. It is a context manager: at its end the run is aborted if it is not over.
@@ -39,7 +39,7 @@ pub struct DebugSession {
     attached: Mutex<Option<Attached>>,
 }
 
-/// While the context is entered.
+/// What exists while the context is entered.
 struct Attached {
     client: Arc<Attachment>,
     debugger: Debugger,
@@ -50,7 +50,7 @@ struct Attached {
 #[derive(Default)]
 enum State {
     NotStarted,
-    /// Another thread of Python's is about to change it. No lock is held while the interpreter is waited for.
+    /// Another Python thread is about to change the state. No lock is held while a thread waits for the interpreter.
     #[default]
     Busy,
     Running(JoinHandle<()>),
@@ -72,7 +72,7 @@ impl DebugSession {
         let debugger =
             Debugger::new().map_err(|error| Failure::debug(format!("the debugger cannot be made: {error}")))?;
         session.check(&debugger).map_err(Failure::engine)?;
-        // The end of the run, and a notification.
+        // One place is for the end of the run, the other for a notification.
         let (waker, wakes) = bounded(2);
         Ok(Self { session, inputs, wakes, waker, state: Mutex::new(State::NotStarted), attached: Mutex::default() })
     }
@@ -182,7 +182,7 @@ impl DebugSession {
             }
             match receive(py, &self.wakes)? {
                 Some(Wake::Event) => drop(self.take_stop(py, &client)?),
-                // That it was aborted is no news.
+                // An aborted run ends with an error, which is expected here.
                 Some(Wake::End(end)) => drop(self.end(py, end)),
                 None => return Ok(()),
             }
@@ -201,7 +201,7 @@ impl DebugSession {
             let model = session.shown_to(&debugger);
             let options = AttachOptions { name: "Python".to_owned(), lease: LEASE, ..AttachOptions::default() };
             let client = Arc::new(debugger.attach(options)?);
-            // What happened before: nothing waits for it.
+            // These events report what happened before the client attached; no thread waits at them.
             while client.next_event(Queue::Sync)?.is_some() {}
             // A wake that is there already is enough.
             client.set_notification_callback(Some(Box::new(move || drop(waker.try_send(Wake::Event)))))?;
@@ -222,7 +222,8 @@ impl DebugSession {
         let attached = self.attached.lock().take();
         py.detach(|| {
             if let Some(Attached { client, debugger, _model }) = attached {
-                // In this order: what leaves tells nobody who would have to answer.
+                // The client is detached first: otherwise dropping the model would notify it, and wait for its
+                // acknowledgement.
                 drop(client.detach());
                 drop((client, _model, debugger));
             }
@@ -268,7 +269,7 @@ impl DebugSession {
             let (session, inputs, waker) = (Arc::clone(&self.session), self.inputs.clone(), self.waker.clone());
             let work = move || {
                 let end = session.compute(&inputs, &[&debugger]).map_err(Failure::from);
-                // If the debugger is gone, nobody asks.
+                // The receiver is gone if the debugger was dropped.
                 let _ = waker.send(Wake::End(end));
             };
             let thread = thread::Builder::new().name("opscope-debuggee".to_owned()).spawn(work);
@@ -342,7 +343,7 @@ impl DebugSession {
 
 impl Drop for DebugSession {
     fn drop(&mut self) {
-        // Without the client the run continues to its end. A model that leaves tells nobody then.
+        // Without the client, the run continues to its end, and dropping the model waits for no acknowledgement.
         if let Some(Attached { client, .. }) = self.attached.get_mut() {
             let _ = client.detach();
         }

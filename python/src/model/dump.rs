@@ -108,7 +108,7 @@ struct Ended {
 impl DumpStream {
     /// Starts the run on a thread of its own.
     pub fn start(session: Arc<Session>, inputs: Vec<Tensor>, selection: Selection) -> Result<Self, Failure> {
-        // One tensor waits here, one is filled, and one is in the hands of whoever iterates.
+        // One tensor waits here, one is being filled, and one belongs to the iterating thread.
         let (sender, messages) = bounded(1);
         let work = move || {
             let sink = Box::new(ToIterator { sender: sender.clone(), bytes: Vec::new() });
@@ -123,7 +123,7 @@ impl DumpStream {
                 Some(error) => Err(error.into()),
                 None => Ok(report),
             });
-            // If the iteration has ended, nobody asks.
+            // The receiver is gone if the iteration has ended.
             let _ = sender.send(Message::End(end));
         };
         let started = thread::Builder::new().name("opscope-dump".to_owned()).spawn(work);
@@ -201,7 +201,7 @@ impl DumpStream {
     }
 }
 
-/// Hands whole tensors to whoever iterates.
+/// Passes whole tensors to the iterator.
 struct ToIterator {
     sender: Sender<Message>,
     bytes: Vec<u8>,

@@ -42,7 +42,7 @@ const MOST_THREADS: usize = 1024;
 pub struct Model {
     /// What the user loaded.
     session: Arc<Session>,
-    /// The same at the other fidelity, loaded when it is first needed.
+    /// The same model at the other fidelity, loaded when it is first needed.
     other: Mutex<Option<Arc<Session>>>,
     engine: EngineSpec,
     path: PathBuf,
@@ -136,7 +136,7 @@ impl Model {
         Ok(Arc::clone(other.insert(Arc::new(loaded))))
     }
 
-    /// The threads of an operator are not copied by a fork.
+    /// Checks that this is not a forked process, because a fork does not copy the threads of an operator.
     fn check_process(&self) -> Result<(), Failure> {
         let threads = self.session.threads().get();
         if threads > 1 && std::process::id() != self.process {
@@ -253,7 +253,8 @@ impl Model {
     fn run<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         self.check_process()?;
         let tensors = inputs::tensors(self.graph(), inputs)?;
-        // The inputs are dropped behind it, with the interpreter: what lends them may need it.
+        // The inputs are dropped after this, with the interpreter attached: the objects that lend their memory may need
+        // it.
         let outputs = py.detach(|| outputs_in_place(self.session.compute(&tensors, &[])?))?;
         let named = PyDict::new(py);
         for ((&id, text), tensor) in self.graph().outputs.iter().zip(&self.output_names).zip(outputs) {
@@ -378,13 +379,13 @@ fn texts(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
     }
 }
 
-/// Checks that a number of seconds is one.
+/// Converts a number of seconds, which must be valid for a duration.
 fn seconds(name: &str, seconds: f64) -> PyResult<std::time::Duration> {
     std::time::Duration::try_from_secs_f64(seconds)
         .map_err(|_| PyValueError::new_err(format!("{name} is a number of seconds above 0, not {seconds}")))
 }
 
-/// A pair as Python has it.
+/// Returns a pair as a Python tuple.
 fn pair<'py>(py: Python<'py>, numbers: (f64, f64)) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, [numbers.0, numbers.1])
 }

@@ -20,7 +20,7 @@ use crate::waiting::in_background;
 #[pyclass(module = "opscope", frozen)]
 pub struct Profile {
     directory: PathBuf,
-    /// Removed with this.
+    /// The temporary directory of a profile that was just taken. It is removed with this object.
     _temporary: Option<TempDir>,
     account: Account,
     problems: Vec<String>,
@@ -156,7 +156,7 @@ impl Profile {
     }
 }
 
-/// Copies a directory of files and directories.
+/// Copies a directory with everything in it.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {

@@ -7,7 +7,7 @@ use crate::columns::{Column, Columns, Values, bit};
 /// The rows that a notebook shows of a table.
 const SHOWN: usize = 30;
 
-/// Returns a table as HTML. Of a long one, its beginning.
+/// Returns a table as HTML; of a long table, only the first rows.
 pub fn table(columns: &Columns) -> String {
     let is_number = |column: &Column| !matches!(column.values, Values::Texts { .. });
     let align = |column: &Column| if is_number(column) { "right" } else { "left" };

@@ -70,7 +70,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // A wish, which the interface allows not to grant.
+        // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
         arrow::stream(py, &self.columns)
     }

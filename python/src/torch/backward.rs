@@ -34,12 +34,12 @@ struct Open {
 }
 
 impl Backward {
-    /// Returns the levels of those that have begun.
+    /// Returns the levels of the calls that have begun.
     pub fn levels(&self) -> impl Iterator<Item = Iteration> {
         self.open.iter().map(|open| open.timed.level())
     }
 
-    /// Returns those that end because the gradients of another call begin, innermost first.
+    /// Returns the calls that end because the gradients of another call begin, innermost first.
     fn interrupted_by(&mut self, call: &Hooked) -> Vec<Open> {
         let is_related = |open: &Open| call.is_in(&open.call) || open.call.is_in(call);
         let kept = self.open.iter().position(|open| !is_related(open)).unwrap_or(self.open.len());
@@ -154,7 +154,7 @@ impl State {
         }
         let is_first = backward.open.is_empty() && backward.ended.is_empty();
         let ended = backward.interrupted_by(call);
-        // An output of a module may be one of a module in it, whose hook was called before.
+        // An output of a module may also be an output of a module inside it, whose hook was called first.
         let place = backward.open.iter().position(|open| open.call.is_in(call)).unwrap_or(backward.open.len());
         let inner = backward.open.get(place).map(|open| open.timed.start().clone());
         let mark = profile.mark(py)?;
@@ -193,11 +193,11 @@ impl State {
         self.end_calls(py, ended, &mark)
     }
 
-    /// Enters calls that have ended, innermost first.
+    /// Records that calls have ended, innermost first.
     fn end_calls(&mut self, py: Python<'_>, ended: Vec<Open>, mark: &Mark) -> PyResult<()> {
         let outer: Vec<Iteration> = ended.iter().rev().map(|open| open.timed.level()).collect();
         for (place, open) in ended.iter().enumerate() {
-            // Those around it that have ended with it.
+            // The calls around it that have ended with it.
             let around = &outer[..outer.len() - 1 - place];
             self.end_timed_in(py, &open.timed, around, mark, true)?;
         }

@@ -13,7 +13,7 @@ use super::threads::Call;
 use super::{TorchTap, looking, profiling};
 
 impl TorchTap {
-    /// Enters that a module is called. Returns its call if it is timed.
+    /// Notes that a module is called. Returns its call if it is timed.
     pub(super) fn enter_call(
         &self,
         py: Python<'_>,

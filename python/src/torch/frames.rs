@@ -16,7 +16,7 @@ pub struct Frames {
     /// The file of each code object, if it is the program's. The code objects are kept, so that no other gets their
     /// address.
     codes: HashMap<usize, (Py<PyAny>, Option<String>)>,
-    /// The line of each instruction, by the code object. Where an instruction is, is known at once; its line is not.
+    /// The line of each instruction, by its code object and its offset. The offset is cheap to read; the line is not.
     lines: HashMap<(usize, i32), Arc<SourceLine>>,
 }
 

@@ -114,12 +114,12 @@ fn taken_by<'py>(
     taken
 }
 
-/// Returns the slots of those that an operator took which are among its outputs: it has written to them.
+/// Returns the slots of the inputs that are also outputs, because the operator has written to them.
 fn slots_of(outputs: &[Bound<'_, PyAny>], taken: &[Bound<'_, PyAny>]) -> Vec<usize> {
     (0..taken.len()).filter(|&slot| outputs.iter().any(|output| output.is(&taken[slot]))).collect()
 }
 
-/// Keeps what a device computes or copies until the end of the step. Very much is fetched earlier.
+/// Keeps what a device computes or copies until the end of the step. Large amounts are fetched earlier.
 fn keep_reductions(tap: &TorchTap, state: &mut State, py: Python<'_>, computed: &[Found<'_>]) -> PyResult<()> {
     for found in computed {
         if let Some(reduction) = found.reduction() {
@@ -138,7 +138,7 @@ const MOST_PLACES: usize = 1 << 18;
 const MOST_REDUCTIONS: usize = 1 << 14;
 const MOST_BYTES: usize = 64 << 20;
 
-/// As many bytes as a copy has at most: `COPIED` in `opscope.torch._reductions`.
+/// The most bytes that a copy has: `COPIED` in `opscope.torch._reductions`.
 const LARGEST_COPY: usize = 1 << 20;
 
 /// Fetches the statistics that devices have computed, and computes those of copies.
@@ -164,7 +164,7 @@ pub fn fetch(tap: &TorchTap, state: &mut State, py: Python<'_>) -> PyResult<()> 
     Ok(())
 }
 
-/// The statistics of a tensor, of what a device has computed.
+/// Returns the statistics of a tensor from what a device has computed.
 fn statistics([nan, plus, minus, zeros, min, max, sum, norm]: [f64; 8], count: u64) -> Statistics {
     let [nan, positive_infinite, negative_infinite, zeros] = [nan, plus, minus, zeros].map(|number| number as u64);
     let finite = count.saturating_sub(nan + positive_infinite + negative_infinite);
@@ -178,14 +178,14 @@ fn statistics([nan, plus, minus, zeros, min, max, sum, norm]: [f64; 8], count: u
         min: of_finite(min),
         max: of_finite(max),
         mean: of_finite(sum / finite as f64),
-        // Of sums it would be inexact where the elements are close together.
+        // Computed from sums, it would be inexact if the elements are close together.
         std: None,
         l2: of_finite(norm),
         xxh3: opscope::tensor::Digest(0),
     }
 }
 
-/// Enters that an operator has taken a parameter.
+/// Notes that an operator has taken a parameter.
 fn note_read(state: &mut State, owner: &Arc<ModulePath>, phase: Phase) {
     let is_inside = state.threads.current().stack.iter().any(|call| Arc::ptr_eq(&call.path, owner));
     if !is_inside && phase == Phase::Forward {

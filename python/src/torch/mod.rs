@@ -68,7 +68,8 @@ pub struct TorchTap {
     is_profiled: AtomicBool,
     reader: Reader,
     autograd: Autograd,
-    /// `torch.Tensor` and `torch.nn.Parameter`, and what a class without a dispatch function of its own has.
+    /// `torch.Tensor` and `torch.nn.Parameter`, and the dispatch function that PyTorch gives to classes without their
+    /// own.
     plain: [Py<PyAny>; 2],
     no_dispatch: Py<PyAny>,
     state: Mutex<State>,
@@ -417,15 +418,15 @@ impl TorchTap {
         if self.is_dead.load(Ordering::Relaxed) { None } else { Inside::enter() }
     }
 
-    /// What is called while the lock is held may let other threads of Python's run, so a thread that waits for it does
-    /// not hold the interpreter.
+    /// Locks the state. A call that is made while the lock is held may let other Python threads run. So a thread that
+    /// waits for the lock does not hold the interpreter.
     fn lock(&self) -> MutexGuard<'_, State> {
         Python::attach(|py| self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl State {
-    /// Enters why the dump is not complete.
+    /// Notes why the dump is not complete.
     fn problem(&mut self, problem: String) {
         if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&problem) {
             self.problems.push(problem);

@@ -41,7 +41,7 @@ const USED_BY_ATTENTION: &str = "NonDynamicallyQuantizableLinear";
 const CONTAINERS: [&str; 2] = ["ModuleList", "ModuleDict"];
 
 impl Modules {
-    /// Enters the call of a module. Returns its path and its class. `around` is the module whose call it is in.
+    /// Notes the call of a module. Returns its path and its class. `around` is the module whose call it is in.
     pub fn called(
         &mut self,
         module: &Bound<'_, PyAny>,
@@ -136,7 +136,7 @@ impl Modules {
         self.parameter_of(tensor).map(|known| (Arc::clone(&known.name), Arc::clone(&known.module)))
     }
 
-    /// Enters that an operator has read a parameter of a module that is not being called.
+    /// Notes that an operator has read a parameter of a module that is not being called.
     pub fn read_without_call(&mut self, owner: &ModulePath) {
         if self.callable.contains(&owner.name) && !self.called.contains(&owner.name) {
             self.read.insert(owner.name.clone());

@@ -81,7 +81,7 @@ impl ProgramProfile {
         Ok(Timed { operator, start: self.mark(py)? })
     }
 
-    /// Enters an execution that has ended. It was executed by the device if it `is_on_device`.
+    /// Records an execution that has ended. It was executed by the device if it `is_on_device`.
     pub fn end(
         &mut self,
         py: Python<'_>,
@@ -189,12 +189,12 @@ impl State {
         profile.begin(py, operator).map(Some)
     }
 
-    /// Enters that what was timed has ended within what the current thread is executing now.
+    /// Records that what was timed has ended within what the current thread is executing now.
     fn end_timed(&mut self, py: Python<'_>, timed: &Timed, end: &Mark, is_on_device: bool) -> PyResult<()> {
         self.end_timed_in(py, timed, &[], end, is_on_device)
     }
 
-    /// As [`end_timed`](Self::end_timed), within `around` in addition.
+    /// Does the same as [`end_timed`](Self::end_timed), within `around` in addition.
     pub fn end_timed_in(
         &mut self,
         py: Python<'_>,
@@ -219,7 +219,7 @@ pub fn enter_module(state: &mut State, py: Python<'_>, call: &Call) -> PyResult<
     state.begin_timed(py, &place)
 }
 
-/// Enters that the call of a module has ended.
+/// Records that the call of a module has ended.
 pub fn leave_module(tap: &TorchTap, py: Python<'_>, call: &Call, output: &Bound<'_, PyAny>) -> PyResult<()> {
     let mut state = tap.lock();
     let (Some(profile), Some(timed)) = (&mut state.profile, &call.timed) else { return Ok(()) };
@@ -228,7 +228,7 @@ pub fn leave_module(tap: &TorchTap, py: Python<'_>, call: &Call, output: &Bound<
     state.end_timed(py, timed, &end, is_on_device)
 }
 
-/// Enters that an optimizer begins or ends its step.
+/// Records that an optimizer begins or ends its step.
 pub fn optimizer(state: &mut State, py: Python<'_>, module: Option<&Arc<ModulePath>>) -> PyResult<()> {
     let Some(module) = module else {
         let Some(timed) = state.threads.current().optimizing.take() else { return Ok(()) };
@@ -244,7 +244,7 @@ pub fn optimizer(state: &mut State, py: Python<'_>, module: Option<&Arc<ModulePa
     Ok(())
 }
 
-/// Enters an operator that was executed.
+/// Records an operator that was executed.
 pub fn operator(
     state: &mut State,
     py: Python<'_>,

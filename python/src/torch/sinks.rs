@@ -1,4 +1,4 @@
-//! Where the tensors of a program go: a dump, and what is told of it in the end.
+//! Where the tensors of a program go: a dump, and the summary that its end returns.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -74,7 +74,7 @@ impl ProgramDump {
         Ok(Self { dumper, directory: directory.to_owned(), patterns, statistics, compiled })
     }
 
-    /// Closes the dump. Returns what is to be told of it.
+    /// Closes the dump. Returns its summary.
     pub fn close<'py>(
         &self,
         py: Python<'py>,

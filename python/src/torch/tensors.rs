@@ -36,7 +36,7 @@ pub struct Found<'py> {
 pub enum Want {
     /// Where it lies, and its elements if the processor can read them there.
     Place,
-    /// Its elements, if one of them is not finite. What the processor cannot read, the device looks at.
+    /// Its elements, if one of them is not finite. If the processor cannot read them, the device checks them.
     NonFinite,
     /// Its statistics, which its device computes.
     Reduced,
@@ -174,7 +174,7 @@ impl Found<'_> {
         }
     }
 
-    /// Whether someone has looked at it and found only finite elements.
+    /// Returns whether it has no elements here because all of them are finite, or because only its place was wanted.
     pub fn is_unread(&self) -> bool {
         matches!(self.data, Err(Lacking::NotAsked))
     }

@@ -86,7 +86,7 @@ impl Call {
 }
 
 impl State {
-    /// Enters the number that the next autograd node gets. Returns the number of the node that was made since the last
+    /// Notes the number that the next autograd node gets. Returns the number of the node that was made since the last
     /// operator.
     pub fn made_node(&mut self, next: u64) -> Option<u64> {
         let is_new = next != self.next_node;
@@ -104,7 +104,7 @@ impl State {
         }
     }
 
-    /// Ends the call of a module, and those in it that ended without a word.
+    /// Ends the call of a module, and the calls in it whose end was not reported.
     pub fn leave(&mut self, module: usize) -> Option<Call> {
         let place = self.stack.iter().rposition(|call| call.module == module)?;
         self.stack.truncate(place + 1);

@@ -40,7 +40,7 @@ impl Hooked {
 }
 
 impl Mark {
-    /// Returns whether it is one of the device's clock, too.
+    /// Returns whether the moment is on the device's clock as well.
     pub fn is_on_device_clock(&self) -> bool {
         self.event.is_some()
     }

@@ -203,7 +203,7 @@ ACL_FUNC_VISIBILITY aclError aclmdlQuerySizeFromMem(const void* model,
                                                     size_t*     workSize,
                                                     size_t*     weightSize);
 
-// attrValue points at the value; of a pointer attribute, at the pointer.
+// attrValue points to the value; for a pointer attribute, to the pointer.
 ACL_FUNC_VISIBILITY aclmdlConfigHandle* aclmdlCreateConfigHandle();
 ACL_FUNC_VISIBILITY aclError            aclmdlDestroyConfigHandle(aclmdlConfigHandle* handle);
 ACL_FUNC_VISIBILITY aclError            aclmdlSetConfigOpt(aclmdlConfigHandle* handle,
@@ -249,7 +249,8 @@ ACL_FUNC_VISIBILITY aclError aclmdlGetInputDimsRange(const aclmdlDesc*  modelDes
                                                      size_t             index,
                                                      aclmdlIODimsRange* dimsRange);
 
-// Returns the name behind one that aclmdlIODims cannot hold, or NULL.
+// Returns the full name of an input or output. aclmdlIODims has a substitute for a name that is too
+// long. NULL for a wrong name.
 ACL_FUNC_VISIBILITY const char* aclmdlGetTensorRealName(const aclmdlDesc* modelDesc,
                                                         const char*       name);
 
@@ -270,7 +271,9 @@ ACL_FUNC_VISIBILITY aclError    aclmdlGetOutputIndexByName(const aclmdlDesc* mod
                                                            const char*       name,
                                                            size_t*           index);
 
-// Gears are fixed choices of a shape. An .onnx file has none: the counts are 0.
+// Gears are fixed choices of a shape. The user sets them for an .onnx file by
+// OPSCOPE_ACL_DYNAMIC_BATCH, OPSCOPE_ACL_DYNAMIC_IMAGE_SIZE or OPSCOPE_ACL_DYNAMIC_DIMS. Otherwise
+// the counts are 0.
 ACL_FUNC_VISIBILITY aclError aclmdlGetDynamicBatch(const aclmdlDesc* modelDesc, aclmdlBatch* batch);
 ACL_FUNC_VISIBILITY aclError aclmdlGetDynamicHW(const aclmdlDesc* modelDesc,
                                                 size_t            index,
@@ -284,8 +287,8 @@ ACL_FUNC_VISIBILITY aclError aclmdlGetInputDynamicDims(const aclmdlDesc* modelDe
                                                        aclmdlIODims*     dims,
                                                        size_t            gearCount);
 
-// Choose a gear: ACL_ERROR_MODEL_NOT_DYNAMIC, since no model has one. aclmdlSetDatasetTensorDesc sets
-// the shape of a run.
+// Choose a gear for runs with a dataset: ACL_ERROR_MODEL_NOT_DYNAMIC if the model has no gears of
+// this kind. aclmdlSetDatasetTensorDesc sets the shape of a run without gears.
 ACL_FUNC_VISIBILITY aclError aclmdlSetDynamicBatchSize(uint32_t       modelId,
                                                        aclmdlDataset* dataset,
                                                        size_t         index,

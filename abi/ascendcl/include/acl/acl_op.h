@@ -1,5 +1,5 @@
-// Single operators. They are not executed here: of their functions, those that programs call beside models are
-// declared, and answer 200006.
+// Single operators. They are not executed here. Only the functions that programs call beside models are declared, and
+// they return 200006.
 #ifndef ACL_ACL_OP_H
 #define ACL_ACL_OP_H
 

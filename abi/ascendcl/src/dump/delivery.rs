@@ -25,7 +25,7 @@ enum Destination {
         subscribers: Option<u64>,
     },
     Disk,
-    /// Nobody receives the file.
+    /// The file is discarded.
     Nowhere,
     /// A chunk was lost, so the rest of the file is lost, too.
     Lost,

@@ -64,7 +64,7 @@ int main(void)
     OK(aclrtCreateStream(&a));
     OK(aclrtCreateStream(&b));
 
-    /* Nobody is subscribed. */
+    /* No thread is subscribed. */
     IS(aclrtProcessReport(10), 107012);
     IS(aclrtLaunchCallback(note, NULL, ACL_CALLBACK_BLOCK, a), 107015);
     IS(aclrtUnSubscribeReport(me, a), 107012);

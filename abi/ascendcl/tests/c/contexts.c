@@ -114,7 +114,7 @@ static void device(void)
     OK(aclrtResetDevice(0));
 }
 
-/* The same twice: nothing is left of the first time. */
+/* Does the same twice: nothing remains of the first time. */
 static void runs(void)
 {
     aclrtContext contexts[2], context;

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
         side(desc, 1, aclmdlGetNumInputs(desc));
         side(desc, 0, aclmdlGetNumOutputs(desc));
 
-        /* Gears there are none. */
+        /* There are no gears. */
         aclmdlBatch batch;
         aclmdlHW hw;
         size_t gears = 99;

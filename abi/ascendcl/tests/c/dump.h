@@ -54,7 +54,7 @@ static inline void dumps_go_to(const char *directory)
     setvbuf(dumps.names, NULL, _IONBF, 0);
 }
 
-/* Says whether a callback is registered: before it may be called, and when it may not be any more. */
+/* Sets whether a callback is registered: 1 before it can be called, and 0 once it can no longer be called. */
 static inline void dumps_are_registered(int are)
 {
     pthread_mutex_lock(&dumps.lock);

@@ -174,7 +174,7 @@ static int asks(void)
     aclrtRunMode mode;
     aclmdlDesc *desc = aclmdlCreateDesc();
     acldumpGetPath(DATA_DUMP);
-    /* The thread of the callback has a context when it was given one, as every thread. */
+    /* Like every thread, that of the callback has a context only if one was made current in it. */
     if (aclrtGetDevice(&device_id) == 0) {
         CHECK(device_id == 0);
         OK(aclrtMemcpy(copy, 4, bytes, 4, ACL_MEMCPY_HOST_TO_HOST));
@@ -188,7 +188,7 @@ static int asks(void)
     CHECK(aclDataTypeSize(ACL_FLOAT) == 4);
     OK(aclmdlGetDesc(desc, models[0].id));
     CHECK(aclmdlGetNumInputs(desc) == 1 && aclmdlGetInputSizeByIndex(desc, 0) > 0);
-    /* While the first run is going on, these are the ones that the model has. */
+    /* During the first run, these are the declared dimensions. */
     OK(aclmdlGetCurOutputDims(desc, 0, &dims));
     OK(aclmdlDestroyDesc(desc));
     return 0;
@@ -220,7 +220,7 @@ static void perform_all(const char *steps)
     free(copy);
 }
 
-/* Steps that are left to the end of the process. */
+/* Steps that are executed at the end of the process. */
 static const char *at_exit;
 
 static void finish(void)
@@ -376,7 +376,7 @@ static void perform(const char *step)
         *value++ = 0;
     snprintf(name, sizeof(name), "%s", copy);
     aclGetRecentErrMsg();
-    /* What the next call of the callback does is needed until then. */
+    /* The steps of "inside" must stay valid until the next call of the callback. */
     code = take_step(name, strcmp(name, "inside") == 0 ? (char *)strchr(step, '=') + 1 : value);
     message = aclGetRecentErrMsg();
     if (code != 0 || message != NULL)

@@ -103,7 +103,8 @@ int main(void)
     OK(aclrtSynchronizeStream(a));
     OK(aclrtEventGetTimestamp(event, &first));
 
-    /* Destroyed while it is waited for; a stream that is ended by force lets those that wait go on. */
+    /* An event is destroyed while a stream waits for it. A stream that is ended by force releases those that wait for
+     * it. */
     gate_init(&dropped);
     OK(aclrtCreateStream(&c));
     OK(aclrtLaunchHostFunc(c, gate_wait, &dropped));

@@ -23,7 +23,7 @@ static void queue(aclrtStream stream, void *filled, aclrtEvent event)
     OK(aclrtRecordEvent(event, stream));
     OK(aclrtFree(from));
     gate_open(&held);
-    /* Nobody waits for ever for a mark that is skipped. */
+    /* A wait for a skipped event does not last for ever. */
     OK(aclrtSynchronizeEvent(event));
     IS(aclrtSynchronizeStream(stream), ACL_ERROR_RT_PARAM_INVALID);
     CHECK(held.passed == 1);

@@ -49,7 +49,7 @@ static void close_model(void)
     OK(aclmdlDestroyDesc(desc));
 }
 
-/* Returns a dataset of an input and of the choice's, as programs make it from the description. */
+/* Returns a dataset of an input and of the input for the choice, with the sizes that the description gives. */
 static aclmdlDataset *inputs_of(const void *from)
 {
     size_t size = aclmdlGetInputSizeByIndex(desc, 0), choice_size = aclmdlGetInputSizeByIndex(desc, choice);

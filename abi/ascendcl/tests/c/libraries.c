@@ -37,7 +37,7 @@ int main(int argc, char **argv)
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         CHECK(library != NULL);
         first = first == NULL ? library : first;
-        /* One object: so there is one state. */
+        /* All names lead to one object, so there is one state. */
         CHECK(library == first);
         for (size_t function = 0; function < 4; function++)
             CHECK(dlsym(library, functions[function]) == dlsym(first, functions[function]));

@@ -241,7 +241,8 @@ static void execute(const char *path)
     OK(aclmdlExecute(model, input, output));
     CHECK(memcmp(before + 10, scores + 10, 2 * sizeof(float)) == 0 && scores[0] != before[0]);
 
-    /* Of device memory the allocation counts: a size may lack the padding, and may not exceed the allocation. */
+    /* For device memory, the allocation counts: a buffer's size may lack the padding, and may not exceed the
+     * allocation. */
     void *memory = device(NULL, 10 * sizeof(float));
     OK(aclUpdateDataBuffer(out, memory, 1));
     OK(aclmdlExecute(model, input, output));
@@ -269,7 +270,7 @@ static void execute(const char *path)
     IS(aclrtSynchronizeStream(stream), ACL_ERROR_RT_MODEL_EXECUTE);
     OK(aclUpdateDataBuffer(in, image, sizeof image));
 
-    /* A shape that a static model does not have, and gears that there are none of. */
+    /* A shape that a static model does not have, and gears, which it does not have either. */
     int64_t two[4] = {2, 1, 8, 8};
     aclTensorDesc *shape = aclCreateTensorDesc(ACL_FLOAT, 4, two, ACL_FORMAT_NCHW);
     OK(aclmdlSetDatasetTensorDesc(input, shape, 0));

@@ -10,7 +10,7 @@
 
 enum { FILES = 256, LENGTH_OF_CHUNK = 4120, DATA = 4116 };
 
-/* A file of the dump, as its chunks make it up. */
+/* A file of the dump, put together from its chunks. */
 typedef struct dumped
 {
     char name[ACL_DUMP_MAX_FILE_PATH_LENGTH];
@@ -167,7 +167,7 @@ static void close_device(void)
     OK(aclFinalize());
 }
 
-/* Returns whether the working directory has the directory of a dump, which a time is the name of. */
+/* Returns whether the working directory has the directory of a dump, whose name is a time. */
 static int has_dump(void)
 {
     DIR *directory = opendir(".");

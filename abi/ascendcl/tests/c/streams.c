@@ -13,7 +13,7 @@ static void note(void *data)
 static int codes[4];
 static aclrtStream own, free_one;
 
-/* A host function: its own stream, and all others, are refused, not waited for. */
+/* A host function. Waiting for its own stream, or for all streams, is refused. */
 static void waits(void *data)
 {
     int32_t device = 7;
@@ -84,7 +84,7 @@ int main(void)
         CHECK(seen[i] == (int)i);
     }
 
-    /* Streams do not wait for each other; times to wait. */
+    /* Streams do not wait for each other. Waits have timeouts. */
     gate_init(&held);
     OK(aclrtLaunchHostFunc(streams[0], gate_wait, &held));
     OK(aclrtLaunchHostFunc(streams[1], note, NULL));

@@ -90,7 +90,7 @@ int main(void)
     ANSWERS(CUDBG_SUCCESS, api->resumeDevice(0));
     ANSWERS(CUDBG_SUCCESS, api->setKernelLaunchNotificationMode(CUDBG_KNL_LAUNCH_NOTIFY_DEFER));
 
-    // Without launches there are the ends of the two runs. A notification was made for what came before this mode, too.
+    // Launches are no longer reported, but the ends of the two runs are. An earlier notification may still be waiting.
     for (int left = 2; left;) {
         CUDBGEvent event = next();
         left -= event.kind == CUDBG_EVENT_CTX_POP;

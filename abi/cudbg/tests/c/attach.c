@@ -53,7 +53,7 @@ int main(void)
     get_table(13, 4, 193);
     ANSWERS(CUDBG_SUCCESS, api->setNotifyNewEventCallback(on_event, NULL));
     ANSWERS(CUDBG_SUCCESS, api->initialize());
-    // Nothing was there.
+    // There was no model before.
     CHECK(only(CUDBG_EVENT_ATTACH_COMPLETE).kind == CUDBG_EVENT_ATTACH_COMPLETE);
     printf("attached\n");
     fflush(stdout);

@@ -146,7 +146,7 @@ static void arguments(int is_13)
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->getNextAsyncEvent55(NULL));
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->setKernelLaunchNotificationMode((CUDBGKernelLaunchNotifyMode)2));
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, api->getNumDevices(NULL));
-    // No such debugger, and none for which a traced process is named.
+    // Debuggers that do not exist, and one without a traced process.
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, cudbgMain(0, 0, 0, 0, 0, -1, -1, 0, 0));
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, cudbgMain(-1, 0, 0, 0, 0, -1, -1, 0, 0));
     ANSWERS(CUDBG_ERROR_INVALID_ARGS, cudbgMain(1, 193, 1, 0, 0, -1, -1, 0, 0));

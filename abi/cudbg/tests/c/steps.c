@@ -1,6 +1,6 @@
 // A client that receives every launch as an event, and steps from instruction to instruction. A step brings a run to
-// its next operator even before the launch there is acknowledged. The launch is reported once, and keeps the run until
-// then when the device runs again.
+// its next operator even before the launch there is acknowledged. The launch is reported once. When the device runs
+// again, the run waits until the launch is acknowledged.
 #include "check.h"
 
 static uint64_t entry;

@@ -48,7 +48,7 @@ fn readelf_finds_nothing_wrong_in_either_image() {
             continue;
         };
         let said = String::from_utf8_lossy(&output.stderr);
-        // It does not know how files for CUDA are relocated, which concerns the second one.
+        // readelf does not know how files for CUDA are relocated. Only the second image has relocations.
         let known = |line: &&str| line.contains("reloc type") && path == &paths[1];
         let said: Vec<_> = said.lines().filter(|line| !known(line)).collect();
         assert!(said.is_empty(), "{said:?}");
@@ -82,7 +82,7 @@ fn gdb_stops_exactly_at_an_operator_and_shows_its_line() {
     let last = graph.operators.len() - 1;
     let address = format!("{:#x}", addresses::operator(graph.model, last as u32, Moment::Before));
     let mut command = Command::new("gdb");
-    // It has no CUDA device, and would cut addresses to 32 bits without an architecture of 64.
+    // gdb supports no CUDA device. Unless its architecture has 64 bits, it would cut addresses to 32 bits.
     command
         .args(["--batch", "--nx", "-ex", "set architecture i386:x86-64", "-ex"])
         .arg(format!("file {}", path.display()));

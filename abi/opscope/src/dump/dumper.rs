@@ -162,7 +162,7 @@ fn directory_sink(loaded: &LoadedSession, directory: &Path, format: &str) -> Res
 fn give(report: &DumpReport, to: Out<'_, opscope_dump_report_t>) -> Result<(), Failure> {
     let report = ReportForC::new(report);
     let incomplete = (!report.is_complete()).then(|| Failure::new(OPSCOPE_ERROR_INCOMPLETE, report.incomplete()));
-    // It is kept only if someone can free it.
+    // The report is kept only if the caller can free it.
     if let Some(place) = to.given() {
         place.write(insert(report));
     }

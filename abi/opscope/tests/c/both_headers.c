@@ -1,4 +1,4 @@
-/* A program that includes both headers: one that runs models, and is fed as well. */
+/* A program that includes both headers: it runs models, and is a consumer as well. */
 #include "opscope.h"
 #include "opscope_producer.h"
 

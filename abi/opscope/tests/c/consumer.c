@@ -1,4 +1,4 @@
-/* A consumer: a library that counts the dispatches of each operator of the program that it is fed by. */
+/* A consumer: a library that counts the dispatches of each operator of the program that feeds it. */
 #include "opscope_producer.h"
 
 #include <stdio.h>

@@ -101,7 +101,8 @@ int main(int argc, char **argv)
     OK(opscope_buffer_destroy(buffer));
     CHECK(delivered == 1);
 
-    /* dlopen finds the same library; dlclose leaves it, since its threads and its callers' would not survive. */
+    /* dlopen finds the same library. dlclose does not unload it, because its threads and its callers would not survive
+     * that. */
     void *library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
     CHECK(library != NULL);
     void *symbol = dlsym(library, "opscope_version");

@@ -34,7 +34,8 @@ static int digit(opscope_session_t session, const float *pixels)
     return best;
 }
 
-/* Objects are numbered as they are made. A run whose outputs nobody takes makes none, which nobody could free. */
+/* Objects are numbered as they are made. A run without a place for its outputs makes no list, which the caller could
+ * not free. */
 static void leave_outputs(opscope_session_t session, const float *pixels)
 {
     const opscope_tensor_t input = input_of(pixels);

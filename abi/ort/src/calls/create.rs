@@ -85,7 +85,7 @@ pub unsafe extern "system" fn release_session<const SLOT: usize>(session: *mut O
     unsafe { own!(SLOT, ReleaseSession(session)) }
 }
 
-/// What the program passes to make a session, and where the session is then.
+/// What the program passes to make a session, and the place that the session is written to.
 struct Made {
     env: *const OrtEnv,
     options: *const OrtSessionOptions,

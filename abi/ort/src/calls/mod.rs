@@ -1,5 +1,5 @@
 //! The functions of the library that are replaced. Each calls the library's own function with what the program has
-//! passed, and looks at what is needed beside that.
+//! passed, and observes the call if necessary.
 
 mod create;
 mod options;
@@ -71,7 +71,7 @@ fn table(slot: usize) -> *const OrtApi {
     interface(slot).map_or(ptr::null(), |known| known.table())
 }
 
-/// Does something beside a call of the program, which must not be ended by a panic.
+/// Does work beside a call of the program. A panic of the work does not end the program.
 fn beside<R>(what: &str, work: impl FnOnce() -> R) -> Option<R> {
     let done = catch_unwind(AssertUnwindSafe(work));
     if done.is_err() {

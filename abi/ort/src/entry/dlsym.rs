@@ -1,5 +1,6 @@
 //! `dlsym`, for programs that open the library and look its function up. Everything else that is looked up goes to the
-//! system's function, by a jump: its caller decides where some names are searched, so it has to be the program.
+//! system's function, by a jump. The system's function must see the program as its caller, because the caller decides
+//! where some names are searched.
 
 use std::arch::global_asm;
 use std::ffi::{CStr, c_char, c_void};
@@ -46,11 +47,11 @@ global_asm!(
     system = sym system::SYSTEM,
 );
 
-/// Returns what a program gets that looks up a name. Null lets the system's function look it up.
+/// Returns the address for a program that looks up a name; null if the system's function must look it up.
 extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     let is_of_library = handle != libc::RTLD_DEFAULT && handle != libc::RTLD_NEXT;
     if !system::is_there() {
-        // There is nothing to jump to. No C library is like that.
+        // Without the system's function there is nothing to jump to. Every C library has it.
         std::process::abort();
     }
     // SAFETY: a program passes a name that ends with NUL, as the system's function requires.

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_void};
 #[cfg(target_arch = "x86_64")]
 pub use stood_in_for::{SYSTEM, is_there};
 
-/// Calls the system's function. What it finds does not depend on this library, except for the scope behind it.
+/// Calls the system's function. The caller is this library, so `RTLD_NEXT` means the scope after this library.
 pub fn lookup(handle: *mut c_void, name: &CStr) -> *mut c_void {
     #[cfg(target_arch = "x86_64")]
     return stood_in_for::lookup(handle, name);

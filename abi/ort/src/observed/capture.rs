@@ -1,4 +1,4 @@
-//! Recordings and dumps of a model, of its own runs on the inputs of the program.
+//! Recordings and dumps of a model. They are made in additional runs on the program's inputs.
 
 use std::fs::create_dir_all;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const RUNS: u64 = 100;
 /// How many runs without times are before and after them, to see what taking times costs.
 const UNTIMED: u64 = 5;
 
-/// How long the program waits for a recording at most: a run that has begun ends, and fewer are recorded.
+/// The longest time that the program waits for a recording. After it, the run in progress is the last one.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// The most recordings or dumps of one name.
@@ -55,7 +55,7 @@ impl Observed {
             |path: &Path| DirectorySink::create(path, Contents::Tensors, &info).map_err(|error| error.to_string());
         let (path, sink) = free(directory, self.stem(), create)?;
         let dumper = Dumper::new();
-        // A program that is killed leaves every tensor that was computed.
+        // Every tensor that was computed is in the dump, even if the program is killed.
         let request = Request { delivery: Some(Delivery::Direct), ..Request::default() };
         dumper.subscribe(Box::new(sink), request).map_err(|error| error.to_string())?;
         dumper.add_plan(model.loaded(), &*plan).map_err(|error| error.to_string())?;
@@ -110,7 +110,8 @@ fn export(path: &Path) -> Result<(), String> {
 
 /// Creates something in a directory that does not exist, below this one: `name`, or `name-2` if that is taken.
 fn free<T>(below: &Path, name: &str, create: impl Fn(&Path) -> Result<T, String>) -> Result<(PathBuf, T), String> {
-    // Sessions of several threads want the same name, and what one has begun is not to be taken for a failure of another.
+    // Sessions on several threads may want the same name. The lock keeps one of them from failing because another has
+    // just begun the directory.
     static TAKING: Mutex<()> = Mutex::new(());
     let _taking = TAKING.lock();
     create_dir_all(below).map_err(|error| format!("{} cannot be made: {error}", below.display()))?;

@@ -23,7 +23,7 @@ use crate::messages::say;
 use crate::model::Model;
 use crate::variables::wanted;
 
-/// Where the program has its model from.
+/// Where the program's model comes from.
 pub enum ModelSource {
     /// A file.
     File(PathBuf),

@@ -42,7 +42,7 @@ impl Observed {
     }
 }
 
-/// Reads the events of a run. It ends where it is found.
+/// Reads and acknowledges the events of a run. Ends the run once the operator is found.
 fn acknowledge(client: &Weak<Attachment>, found: &Mutex<Option<String>>) {
     let Some(client) = client.upgrade() else { return };
     while let Ok(Some(event)) = client.next_event(Queue::Sync) {

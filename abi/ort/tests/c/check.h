@@ -61,7 +61,7 @@ typedef struct {
     OrtSession *session;
 } Opened;
 
-/* Finds the library, and makes an environment and options for so many threads; 0 are the library's own number. */
+/* Finds the library, and makes an environment, and options for this many threads; 0 means the library's default. */
 static inline Opened opened(const char *path, int threads)
 {
     const OrtApiBase *base = library(path);

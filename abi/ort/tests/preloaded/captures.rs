@@ -143,7 +143,7 @@ fn a_directory_that_cannot_be_made_is_a_line_and_the_program_continues() {
 fn a_model_that_opscope_cannot_read_is_left_alone_and_a_line_says_so() {
     let Some(library) = onnxruntime() else { return };
     let place = tempfile::tempdir().expect("a directory");
-    // A file of this name is refused as a converter's, whatever it has.
+    // A file with this name is refused as one of a converter, whatever it contains.
     let path = place.path().join("digits.om");
     fs::copy(model("digits_cnn.onnx"), &path).expect("a copy");
     let program = library.program("sessions.c", Way::Opened);

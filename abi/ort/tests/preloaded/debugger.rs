@@ -60,7 +60,7 @@ fn a_debugger_attaches_stops_looks_changes_and_leaves_and_the_program_computes_a
         assert_eq!(client.models().unwrap().len(), 1);
         let image = client.whole_tensor(event.sequence, "input[0]").unwrap();
         assert_eq!(image.shape(), [8, 10]);
-        // The program's call gives what the debugger has made of it.
+        // The program's call returns what was computed from the replaced tensor.
         let zeros = opscope_tensor::Tensor::from_f32(vec![8, 10], &[0.0; 80]).unwrap();
         client.replace(event.sequence, "input[0]", &zeros).unwrap();
         client.acknowledge(event.sequence, Resume::Continue).unwrap();

@@ -74,7 +74,7 @@ impl Installed {
     }
 }
 
-/// What a program has with the library preloaded.
+/// Returns the program with the library preloaded.
 pub fn preloaded(program: Program) -> Program {
     let file = Library::Ort.files().join("libopscope_ort.so");
     program.with("LD_PRELOAD", file.to_str().expect("UTF-8"))

@@ -69,7 +69,7 @@ static void check_watermarks(void)
     CHECK(page.batches[0] == 512 && page.drop_count == 0);
 }
 
-/* Of 4096 bytes 4088 are in use, and records of 16 bytes come. */
+/* 4088 of 4096 bytes are in use when records of 16 bytes are emitted. */
 static void check_dropping(kept_t *kept)
 {
     emit(kept, 0, FULL, 8);

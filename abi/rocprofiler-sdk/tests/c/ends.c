@@ -1,7 +1,7 @@
 /*
  * The process ends while a tool is active. The argument says when: "initialization", and then the tool is not
- * finalized; "fork", when its finalization creates a child that exits, which waits for nobody; or "hang", when another
- * thread is in a finalization that never returns, for which the exit waits once.
+ * finalized; "fork", when its finalization creates a child that exits, and that exit does not wait; or "hang", when
+ * another thread is in a finalization that never returns, for which the exit waits once.
  */
 static void make(void);
 static void finish(void);

@@ -217,7 +217,8 @@ static void check_open_ranges(void)
     finalizes = 1;
     roctxMarkA("ends the first tool");
     CHECK(tools[0].is_finalized && finalized() == 0);
-    /* A range is asked for before its callbacks, so these do not come any more. */
+    /* The id of a range is requested before its callbacks. A tool that is finalized in the request is not called
+     * back. */
     CHECK(tools[0].requests == before.requests + is("request"));
     CHECK(tools[0].enters == before.enters + !is("request") && tools[0].exits == before.exits);
     roctxRangePop();

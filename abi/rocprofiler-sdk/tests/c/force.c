@@ -91,7 +91,7 @@ int main(int count, char **arguments)
     ANSWERS(ERROR_CONFIGURATION_LOCKED, rocprofiler_force_configure(configure));
     ANSWERS(ERROR_CONFIGURATION_LOCKED, rocprofiler_force_configure(NULL));
     CHECK(configured == 1);
-    /* Another's id finalizes nobody; its own does so once. */
+    /* The id of another tool finalizes nothing. The tool's own id finalizes it once. */
     const rocprofiler_client_id_t unknown = {sizeof unknown, "unknown", 1};
     finalize_client(unknown);
     CHECK(finalized_ == 0 && finalized() == 0);

@@ -311,7 +311,7 @@ static void check_ranges(void)
     CHECK(roctxRangePop() == 1);
     uint64_t inner_ended = now();
     CHECK(roctxRangePop() == 0);
-    /* Nothing is open: neither does anything. */
+    /* No range is open, so neither call does anything. */
     CHECK(roctxRangePop() == -1);
     roctxRangeStop(range);
     roctxRangeStop(987654321);

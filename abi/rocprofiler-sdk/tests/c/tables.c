@@ -59,7 +59,7 @@ static int enroll(const char *name, uint64_t instance, void *core_, void *contro
     return rocprofiler_set_api_table(name, 10000, instance, tables, count);
 }
 
-/* Runtimes whose calls are not traced go on with the functions that they have. */
+/* Runtimes whose calls are not traced keep the functions that they have. */
 static void check_others(void)
 {
     static const char *const others[] = {"hsa", "hip", "hip_compiler", "rccl", "rocdecode", "rocjpeg"};
@@ -99,7 +99,7 @@ int main(void)
     CHECK(enroll("roctx", 0, &first_core, &control, &names, 3) == 0);
     CHECK(initialized() == 1 && instances == 1);
     CHECK(first_core.roctxMarkA_fn != mark_of_first);
-    /* Nobody wants these, and the runtime does not have these. */
+    /* No context traces the first function, and the runtime's table ends before the second one. */
     CHECK(control.roctxProfilerPause_fn == NULL && names.roctxNameHsaAgent_fn == NULL);
     first_core.roctxMarkA_fn("traced");
     CHECK(marks[0] == 1 && calls == 2);

@@ -79,7 +79,7 @@ static void comes_by_itself(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Callbacks that never stop to emit by themselves do not keep a flush from returning. */
+/* Callbacks that never stop emitting do not keep a flush from returning. */
 static void on_batch_without_end(record_t begin, record_t end, rocprofiler_session_id_t session,
                                  rocprofiler_buffer_id_t buffer)
 {
@@ -104,7 +104,7 @@ int main(void)
         comes_by_itself();
         OK(rocprofiler_destroy_session(traced.session));
 
-        /* The first callbacks come of their own records. */
+        /* The records that the first callbacks emit cause further callbacks. */
         start(5, counts[i]);
         fill();
         if (counts[i] > 50)

@@ -1,7 +1,7 @@
 /*
  * Tools that an HSA runtime would load, and a program that attaches a producer. Compiled with NAME and PRIORITY this is
- * a tool: with TRACES one that records, with REFUSES one that does not load, with OTHER one that is none of this
- * library.
+ * a tool: with TRACES one that records, with REFUSES one that does not load, with OTHER one that belongs to
+ * another library.
  */
 #ifndef NAME
 

@@ -71,8 +71,8 @@ int main(void)
     OK(rocprofiler_initialize());
     traced_t traced = create_roctx(1 << 20, on_batch);
 
-    /* Set before the session begins. Not before the interval has passed,
-        as it counts from the first record at the earliest. */
+    /* The interval is set before the session begins. Nothing is delivered before it has passed: it counts from the
+     * first record at the earliest. */
     OK(set_interval(traced, 50));
     OK(rocprofiler_start_session(traced.session));
     double begin = seconds();

@@ -52,7 +52,7 @@ int main(void)
     session = traced.session;
     OK(rocprofiler_start_session(session));
     CHECK(looked > 0);
-    /* It was ended meanwhile, and is not listened for. */
+    /* The session was ended meanwhile, so the library does not listen for it. */
     FAILS(rocprofiler_terminate_session(session), SESSION_NOT_ACTIVE);
     mark();
     OK(flush(traced));

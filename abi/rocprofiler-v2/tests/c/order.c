@@ -63,7 +63,7 @@ int main(void)
             OK(flush(expected));
             delivered(10, 1);
         } else {
-            /* Neither: destroying delivers. */
+            /* There was neither a flush nor an end of the session: destroying the buffer delivers the records. */
             OK(rocprofiler_destroy_buffer(expected.session, expected.buffer));
             delivered(10, 1);
             mark(1);

@@ -1,4 +1,4 @@
-/* A tool that writes down every dispatch and every activity to the file that V2_LOG names: a line each, with fields
+/* A tool that writes every dispatch and every activity to the file that V2_LOG names: a line each, with fields
    as key=value between tabs. As a library that is preloaded it traces the whole process (PRELOADED); a program may
    also be compiled with it, and calls tool_begin and tool_end. */
 #include "../c/tool.h"

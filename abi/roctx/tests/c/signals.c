@@ -37,7 +37,7 @@ static void handle(int signal)
 
 int main(void)
 {
-    /* The first call finds the profiler, which is nothing for a handler. */
+    /* The first call searches for the profiler, which a signal handler must not do. */
     roctxMark("~");
     struct sigaction action;
     memset(&action, 0, sizeof action);

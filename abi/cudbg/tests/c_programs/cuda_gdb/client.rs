@@ -196,7 +196,7 @@ impl Session {
         [0, 4, 8].map(|at| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes")))
     }
 
-    /// Takes the events that wait in the sync queue: their kinds, and the bytes behind.
+    /// Takes the events that wait in the sync queue. Returns the kind of each, and the bytes after it.
     pub fn events(&mut self) -> Vec<(u32, Vec<u8>)> {
         let mut events = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Anything that comes over the pipes is answered, or ends the server. The server never stays when nobody needs it.
+//! Everything that comes over the pipes is answered, or ends the server. The server never outlives its session.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

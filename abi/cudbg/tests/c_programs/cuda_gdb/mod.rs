@@ -88,7 +88,7 @@ fn a_session_over_the_pipes_stops_looks_changes_steps_and_detaches() {
     assert_eq!(session.ask(command::GET_NUM_LANES, &numbers(&[0])), numbers(&[32]));
     assert_eq!(session.ask(command::GET_SM_TYPE, &numbers(&[0, 8])), b"sm_75\0\0\0");
     session.ask(command::SET_KERNEL_LAUNCH_NOTIFICATION_MODE, &numbers(&[1]));
-    // A debugger that has started the program is not told that it has attached.
+    // A debugger that has started the program receives no event that says that it has attached.
     let image = take_model(&mut session, &program, &[]);
     let (log, a) = (log_address(Moment::Before), symbol(&image, "a"));
     assert_eq!(symbol(&image, "log"), log);

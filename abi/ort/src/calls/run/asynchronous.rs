@@ -1,4 +1,4 @@
-//! Runs of which the program is told by a callback when they have ended.
+//! Runs that call a callback of the program when they have ended.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -65,7 +65,7 @@ impl Pending {
         beside("a run with a debugger", || fit(&self.observed, inputs())).flatten()
     }
 
-    /// Lets the library run, and looks at the outputs before the program is told.
+    /// Lets the library run, and looks at the outputs before the program is notified.
     ///
     /// # Safety
     /// The program's arguments are valid.
@@ -112,7 +112,7 @@ impl Pending {
         }
     }
 
-    /// Tells the program that the run has ended.
+    /// Notifies the program that the run has ended.
     ///
     /// # Safety
     /// The program's arguments are valid, and a status without an error is that of a run that has made the outputs.

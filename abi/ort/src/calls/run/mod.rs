@@ -73,7 +73,7 @@ fn observed(session: *const OrtSession) -> Option<Arc<Observed>> {
 enum Unfit {
     /// They are not those of the model.
     Names,
-    /// One is no tensor of numbers in the main memory.
+    /// One is not a tensor of numbers in the main memory.
     Value(String),
 }
 
@@ -112,13 +112,14 @@ fn capture(observed: &Observed, inputs: impl FnOnce() -> Result<Vec<Tensor>, Unf
     }
     beside("a profile or a dump", || match inputs() {
         Ok(inputs) => observed.capture(&inputs),
-        // What the library refuses needs no line.
+        // The library itself reports names that it refuses.
         Err(Unfit::Names) => {}
         Err(unfit @ Unfit::Value(_)) => observed.say_once(format_args!("nothing is captured: {unfit}")),
     });
 }
 
-/// Returns the inputs for a run with a debugger. `None`, and a line, if there is no such run with them.
+/// Returns the inputs for a run with a debugger. If they do not allow such a run, returns `None`, and writes a line
+/// about values that cannot be copied.
 fn fit(observed: &Observed, inputs: Result<Vec<Tensor>, Unfit>) -> Option<Vec<Tensor>> {
     match inputs {
         Ok(inputs) => Some(inputs),
@@ -244,7 +245,7 @@ unsafe fn non_finite(
     outputs: &[*mut OrtValue],
     inputs: impl FnOnce() -> Result<Vec<Tensor>, Unfit>,
 ) -> Option<String> {
-    // What is no tensor in the main memory is not looked at.
+    // Only tensors in the main memory are searched.
     // SAFETY: guaranteed by the caller.
     let is_non_finite = |output: &*mut OrtValue| unsafe { values.with_view(*output, has_non_finite) }.unwrap_or(false);
     let look = || {

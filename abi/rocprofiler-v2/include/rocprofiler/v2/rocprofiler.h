@@ -750,7 +750,7 @@ ROCPROFILER_API rocprofiler_status_t
 rocprofiler_flush_data(rocprofiler_session_id_t session_id,
                        rocprofiler_buffer_id_t  buffer_id) ROCPROFILER_VERSION_9_0;
 
-// Sets *next to the address behind the record.
+// Sets *next to the address after the record.
 ROCPROFILER_API rocprofiler_status_t
 rocprofiler_next_record(const rocprofiler_record_header_t*  record,
                         const rocprofiler_record_header_t** next,
