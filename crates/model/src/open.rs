@@ -1,10 +1,13 @@
 //! Models whose operators are found while they run, such as a program in PyTorch.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use opscope_onnx::{Attribute, CodeOrigin, Graph, Operator, OperatorId, Part, Producer, Source, Value, ValueId};
+use foldhash::{HashMap, HashMapExt};
+use opscope_onnx::{
+    Attribute, CodeOrigin, Graph, Operator, OperatorId, Part, Producer, Source, SourceLine, Value, ValueId,
+};
 
 use opscope_tensor::Digest;
 
@@ -91,27 +94,27 @@ impl OpenModel {
     }
 
     /// Returns the operator with this name, and adds it if it is new. Its outputs are named after it: `name` for the
-    /// first, `name:1` for the second. An operator that takes other values than before, or has another number of
-    /// outputs, keeps its ids of operator and kernel, and its values get new ones.
+    /// first, `name:1` for the second. An operator that takes other values than before, has another number of outputs or
+    /// is executed on another line of the program keeps its ids of operator and kernel. It is described anew, and its
+    /// values get new ids.
     pub fn operator(
         &mut self,
         name: &str,
         inputs: &[Option<Arc<str>>],
         outputs: usize,
+        source: Option<&SourceLine>,
         describe: impl FnOnce() -> Description,
     ) -> Arc<OpenOperator> {
         let known = self.by_name.get(name).copied();
         if let Some(known) = known.map(|index| &self.operators[index])
             && known.kernel.outputs.len() == outputs
             && known.inputs == inputs
+            && known.source() == source
         {
             return Arc::clone(known);
         }
-        let (index, description) = match known {
-            Some(index) => (index, self.operators[index].description()),
-            None => (self.operators.len(), describe()),
-        };
-        let added = Arc::new(self.part(index, name, inputs, outputs, description));
+        let index = known.unwrap_or(self.operators.len());
+        let added = Arc::new(self.part(index, name, inputs, outputs, describe()));
         match known {
             Some(index) => self.operators[index] = Arc::clone(&added),
             None => {
@@ -177,9 +180,8 @@ impl OpenOperator {
         &self.graph.operators[0]
     }
 
-    fn description(&self) -> Description {
-        let Operator { op_type, attributes, origin, .. } = self.operator().clone();
-        Description { op_type, attributes, origin }
+    fn source(&self) -> Option<&SourceLine> {
+        self.operator().origin.as_ref()?.source.as_ref()
     }
 }
 
@@ -200,9 +202,9 @@ mod tests {
     fn an_operator_keeps_its_ids_and_what_was_shown_stays() {
         let mut model = OpenModel::new("net", PathBuf::from("train.py"), Digest(7), "torch");
         let taken = [Some(Arc::from("x"))];
-        let first = model.operator("a", &[], 1, || described("Linear"));
-        let second = model.operator("b", &taken, 2, || described("Softmax"));
-        let again = model.operator("a", &[], 1, || panic!("it is known"));
+        let first = model.operator("a", &[], 1, None, || described("Linear"));
+        let second = model.operator("b", &taken, 2, None, || described("Softmax"));
+        let again = model.operator("a", &[], 1, None, || panic!("it is known"));
         assert!(Arc::ptr_eq(&first, &again));
         let (id, graph) = (second.operator().id, &second.graph);
         assert_eq!((id, second.kernel.id), (OperatorId::new(1), KernelId::new(1)));
@@ -215,10 +217,32 @@ mod tests {
         let ids: Vec<usize> = graph.values.iter().map(|value| value.id.index()).collect();
         assert_eq!(ids, [1, 2, 3], "they continue those of the part before");
 
-        let grown = model.operator("b", &taken, 3, || panic!("it is known"));
+        let grown = model.operator("b", &taken, 3, None, || described("Softmax"));
         assert_eq!((grown.operator().id, grown.kernel.outputs.len()), (id, 3));
         assert_eq!(grown.operator().op_type, "Softmax");
         assert_eq!(second.kernel.outputs.len(), 2);
         assert_eq!((model.len(), graph.source.xxh3), (2, Digest(7)));
+    }
+
+    #[test]
+    fn an_operator_is_on_the_line_where_it_was_executed_last() {
+        let mut model = OpenModel::new("net", PathBuf::from("train.py"), Digest(7), "torch");
+        let line = |line| SourceLine { file: "train.py".to_owned(), line, code: None };
+        let on = |model: &mut OpenModel, number: u32| {
+            let source = line(number);
+            let origin = CodeOrigin {
+                display_name: "a".to_owned(),
+                modules: Vec::new(),
+                source: Some(source.clone()),
+                traced: None,
+            };
+            let describe = || Description { origin: Some(origin), ..described("Add") };
+            model.operator("a", &[], 1, Some(&source), describe)
+        };
+        let first = on(&mut model, 3);
+        assert!(Arc::ptr_eq(&first, &on(&mut model, 3)));
+        let moved = on(&mut model, 8);
+        assert_eq!((first.source(), moved.source()), (Some(&line(3)), Some(&line(8))));
+        assert_eq!((moved.operator().id, model.len()), (first.operator().id, 1));
     }
 }

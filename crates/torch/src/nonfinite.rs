@@ -1,4 +1,4 @@
-use opscope_tensor::{DType, Statistics, TensorView};
+use opscope_tensor::{DType, Detail, Region, Scan, ScanQuery, Statistics, TensorView};
 
 /// The non-finite elements of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,17 +11,8 @@ pub enum Found {
 
 /// Returns which non-finite elements a tensor has; `None` if all are finite, or if its type has no others.
 pub fn non_finite(tensor: &TensorView<'_>) -> Option<Found> {
-    let exponents: fn(&[u8]) -> bool = match tensor.dtype() {
-        DType::F32 | DType::Complex64 => any::<4>,
-        DType::F64 | DType::Complex128 => any::<8>,
-        DType::Bf16 => any_bf16,
-        DType::F16 => any_f16,
-        DType::F8E4M3Fn | DType::F8E4M3FnUz | DType::F8E5M2 | DType::F8E5M2FnUz => |_| true,
-        _ => return None,
-    };
     // Most tensors have no such element, so their statistics are not computed.
-    let is_suspect = tensor.bytes().map_or_else(|| any_piece(tensor, exponents), exponents);
-    let statistics = is_suspect.then(|| Statistics::of(tensor).ok())??;
+    let statistics = is_suspect(tensor).then(|| Statistics::of(tensor).ok())??;
     match (statistics.nan, statistics.positive_infinite + statistics.negative_infinite) {
         (1.., _) => Some(Found::Nan),
         (0, 1..) => Some(Found::Infinity),
@@ -29,47 +20,29 @@ pub fn non_finite(tensor: &TensorView<'_>) -> Option<Found> {
     }
 }
 
-const PIECE: usize = 64 << 10;
-
-fn any_piece(view: &TensorView<'_>, exponents: fn(&[u8]) -> bool) -> bool {
-    let length = view.byte_len().unwrap_or(0);
-    let mut piece = vec![0; PIECE.min(length)];
-    (0..length).step_by(PIECE).any(|start| {
-        let end = (start + PIECE).min(length);
-        let piece = &mut piece[..end - start];
-        view.read(start..end, piece).is_err() || exponents(piece)
-    })
-}
-
-/// All elements of a block are checked before the next branch, so that the compiler turns the loop into vectors.
-const BLOCK: usize = 4096;
-
-fn any<const SIZE: usize>(bytes: &[u8]) -> bool {
-    bytes.chunks(BLOCK).any(|block| match SIZE {
-        4 => block
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .fold(false, |found, element| found | (u32::from_le_bytes(*element) & 0x7f80_0000 == 0x7f80_0000)),
-        _ => block.as_chunks::<8>().0.iter().fold(false, |found, element| {
-            found | (u64::from_le_bytes(*element) & 0x7ff0_0000_0000_0000 == 0x7ff0_0000_0000_0000)
-        }),
-    })
-}
-
-fn any_half(bytes: &[u8], exponent: u16) -> bool {
-    bytes.chunks(BLOCK).any(|block| {
-        let elements = block.as_chunks::<2>().0.iter();
-        elements.fold(false, |found, element| found | (u16::from_le_bytes(*element) & exponent == exponent))
-    })
-}
-
-fn any_bf16(bytes: &[u8]) -> bool {
-    any_half(bytes, 0x7f80)
-}
-
-fn any_f16(bytes: &[u8]) -> bool {
-    any_half(bytes, 0x7c00)
+/// Returns whether a number in a tensor, or a part of a complex one, is not finite.
+fn is_suspect(tensor: &TensorView<'_>) -> bool {
+    let (dtype, parts) = match tensor.dtype() {
+        DType::Complex64 => (DType::F32, 2),
+        DType::Complex128 => (DType::F64, 2),
+        other => (other, 1),
+    };
+    let query = ScanQuery { nan: Detail::Presence, infinite: Detail::Presence, ..ScanQuery::default() };
+    let Ok(mut scan) = Scan::new(dtype, tensor.elements() * parts, query) else { return false };
+    if scan.is_open() {
+        let read = match tensor.bytes() {
+            Some(bytes) => {
+                let _ = scan.update(bytes);
+                Ok(())
+            }
+            None => Region::whole(tensor.shape()).and_then(|all| all.pieces(tensor, |bytes| scan.update(bytes))),
+        };
+        if read.is_err() {
+            return true;
+        }
+    }
+    let found = scan.finish();
+    found.nan + found.infinite > 0
 }
 
 #[cfg(test)]

@@ -221,7 +221,8 @@ impl Program {
         outputs: usize,
     ) -> Arc<OpenOperator> {
         let before = self.model.len();
-        let operator = self.model.operator(name, inputs, outputs, || place.description(number, written));
+        let source = place.source.as_deref();
+        let operator = self.model.operator(name, inputs, outputs, source, || place.description(number, written));
         if self.model.len() > before {
             self.show_found();
         }
@@ -366,6 +367,11 @@ impl Program {
             self.begin_run(Ticks::now());
             self.give("", 0, parameter);
         }
+    }
+
+    /// Returns whether it is known which value of the current step lies at an address.
+    pub fn is_known(&self, address: usize) -> bool {
+        self.producers.at(address).is_some()
     }
 
     /// Returns the names of the values that an operator takes.

@@ -11,6 +11,22 @@ pub struct Autograd {
     queue_callback: Py<PyAny>,
 }
 
+/// What autograd does around an operator.
+pub enum Around<'py> {
+    /// Nothing: it is a forward pass, or an optimizer's step. The next node gets this number.
+    Forward {
+        /// The number.
+        next: u64,
+    },
+    /// It evaluates a node of its graph.
+    Backward {
+        /// The node.
+        node: Node<'py>,
+        /// Whether operators make nodes.
+        is_enabled: bool,
+    },
+}
+
 /// The node of autograd's graph that is being evaluated.
 pub enum Node<'py> {
     /// It adds a gradient to that of a parameter.
@@ -36,8 +52,16 @@ impl Autograd {
         })
     }
 
+    /// Returns what autograd does on this thread.
+    pub fn around<'py>(&self, py: Python<'py>) -> Around<'py> {
+        match self.node(py) {
+            None => Around::Forward { next: self.next_number(py) },
+            Some(node) => Around::Backward { node, is_enabled: self.is_enabled(py) },
+        }
+    }
+
     /// Returns the node that is being evaluated. `None` in a forward pass.
-    pub fn node<'py>(&self, py: Python<'py>) -> Option<Node<'py>> {
+    fn node<'py>(&self, py: Python<'py>) -> Option<Node<'py>> {
         let node = self.current_node.bind(py).call0().ok()?;
         if node.is_none() {
             return None;
@@ -58,7 +82,7 @@ impl Autograd {
     }
 
     /// Returns the number that the next node on this thread gets.
-    pub fn next_number(&self, py: Python<'_>) -> u64 {
+    fn next_number(&self, py: Python<'_>) -> u64 {
         self.next_number.bind(py).call0().and_then(|number| number.extract()).unwrap_or(0)
     }
 

@@ -1,8 +1,8 @@
 //! What is called: modules, and operators that classes of tensors have functions of their own for.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt};
 use opscope::clock::Ticks;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -59,13 +59,17 @@ impl TorchTap {
     /// Returns whether a class of tensors among these has a dispatch function of its own.
     pub(super) fn has_own_dispatch(&self, types: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = types.py();
-        let mut state = None;
+        let is_plain = |class: &Bound<'_, PyAny>| self.plain.iter().any(|plain| plain.is(class));
+        // PyTorch's dispatcher gives a tuple, operators of higher order a list.
+        if types.cast::<PyTuple>().is_ok_and(|types| types.iter_borrowed().all(|class| is_plain(&class))) {
+            return Ok(false);
+        }
+        let mut state = self.lock();
         for class in types.try_iter()? {
             let class = class?;
-            if self.plain.iter().any(|plain| plain.is(&class)) {
+            if is_plain(&class) {
                 continue;
             }
-            let state = state.get_or_insert_with(|| self.lock());
             let has_own = match state.classes.get(&(class.as_ptr() as usize)) {
                 Some((_, known)) => *known,
                 None => {

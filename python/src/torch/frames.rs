@@ -1,8 +1,8 @@
 //! The line of the program that is being executed.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt};
 use opscope::onnx::SourceLine;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -8,7 +8,7 @@ use opscope_torch::{Execution, ModulePath, Phase, Place, Shown, Taken};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::autograd::Node;
+use super::autograd::{Around, Node};
 use super::operators::{Facts, Skipped};
 use super::profiling;
 use super::tensors::{Found, Reader, Want, tensors_in, tensors_of};
@@ -20,23 +20,19 @@ use super::{Inside, State, TorchTap, finding};
 /// called, and `times` when it was executed, if only that is wanted.
 pub fn operator<'py>(
     tap: &TorchTap,
-    operator: &Bound<'py, PyAny>,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
+    facts: &Facts,
+    (args, kwargs): (&Bound<'py, PyTuple>, Option<&Bound<'py, PyDict>>),
     result: &Bound<'py, PyAny>,
-    next: u64,
+    around: Around<'py>,
     times: Option<(Mark, Mark)>,
 ) -> PyResult<()> {
-    let py = operator.py();
-    let node = tap.autograd.node(py);
-    let is_enabled = node.is_some() && tap.autograd.is_enabled(py);
-    let mut state = tap.lock();
-    let state = &mut *state;
-    let facts = state.operators.facts(operator)?;
+    let py = result.py();
     if facts.skipped == Some(Skipped::Marker) {
         return Ok(());
     }
-    let place = place(state, py, &facts, node, is_enabled, next);
+    let mut state = tap.lock();
+    let state = &mut *state;
+    let place = place(state, py, facts, around);
     if !state.program.is_wanted() {
         return Ok(());
     }
@@ -74,7 +70,11 @@ pub fn operator<'py>(
         return Ok(());
     }
     let want = state.want();
-    let mut computed: Vec<Found<'_>> = outputs.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
+    let read = |tensor, want| match facts.writes() {
+        true => tap.reader.read(tensor, want),
+        false => tap.reader.read_new(tensor, want),
+    };
+    let mut computed: Vec<Found<'_>> = outputs.iter().map(|tensor| read(tensor, want)).collect();
     // A watch looks at the inputs, and at outputs beside the one that is not finite, only once it has found something.
     if want == Want::NonFinite {
         if computed.iter().all(Found::is_unread) {
@@ -82,19 +82,27 @@ pub fn operator<'py>(
             let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
             return show(state, py, &place, &[], &slots_of(&outputs, &taken), &shown);
         }
-        computed = outputs.iter().map(|tensor| tap.reader.read(tensor, Want::All)).collect();
+        computed = outputs.iter().map(|tensor| read(tensor, Want::All)).collect();
     }
     let taken = taken_by(&tap.reader, args, kwargs);
     let written = slots_of(&outputs, &taken);
-    let want = if want == Want::NonFinite { Want::All } else { Want::Place };
-    let found: Vec<Found<'_>> = taken.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
+    // Of a value that is known, statistics need only where it lies. Whatever else is wanted of it, it has been read.
+    let known = |tensor| {
+        let found = (want == Want::Reduced).then(|| tap.reader.read_new(tensor, Want::Address));
+        found.filter(|found| state.program.is_known(found.address))
+    };
+    let take = |tensor| match known(tensor) {
+        Some(found) => (found, true),
+        None => (tap.reader.read(tensor, if want == Want::NonFinite { Want::All } else { Want::Place }), false),
+    };
+    let found: Vec<(Found<'_>, bool)> = taken.iter().map(take).collect();
     let mut inputs = Vec::with_capacity(found.len());
-    for (tensor, found) in taken.iter().zip(&found) {
+    for (tensor, (found, is_known)) in taken.iter().zip(&found) {
         let parameter = state.modules.parameter(tensor);
         if let Some((_, owner)) = &parameter {
             note_read(state, owner, place.phase);
         }
-        inputs.push(found.taken(parameter.map(|(name, _)| name)));
+        inputs.push(found.taken(parameter.filter(|_| !is_known).map(|(name, _)| name)));
     }
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
     show(state, py, &place, &inputs, &written, &shown)?;
@@ -211,58 +219,47 @@ fn show(
 }
 
 /// Returns where an operator is executed, and remembers its autograd node.
-fn place(
-    state: &mut State,
-    py: Python<'_>,
-    facts: &Facts,
-    node: Option<Node<'_>>,
-    is_enabled: bool,
-    next: u64,
-) -> Place {
+fn place(state: &mut State, py: Python<'_>, facts: &Facts, around: Around<'_>) -> Place {
     let thread = state.threads.current();
-    let call = thread.stack.last().cloned();
     let operator = Some(Arc::clone(&facts.name));
-    let is_recomputed = call.as_ref().is_some_and(|call| call.is_recomputed);
-    let of_call = |call: Option<Call>, phase, source| match call {
-        Some(Call { path, class, number, .. }) => {
-            Place { module: Some(path), call: number, phase, operator: operator.clone(), class, source }
-        }
-        None => Place { module: None, call: 0, phase, operator: operator.clone(), class: "".into(), source },
+    let outside = |phase, source| Place { module: None, call: 0, phase, operator: None, class: "".into(), source };
+    let of_call = |call: Option<&Call>, phase, source| match call {
+        Some(call) => Place { phase, ..call.place(source) },
+        None => outside(phase, source),
     };
-    match node {
-        Some(_) if is_recomputed || is_enabled => {
-            let source = state.frames.line(py);
-            of_call(call, Phase::Recompute, source)
+    let call = thread.stack.last();
+    let is_recomputed = call.is_some_and(|call| call.is_recomputed);
+    let place = match around {
+        Around::Backward { is_enabled, .. } if is_recomputed || is_enabled => {
+            of_call(call, Phase::Recompute, state.frames.line(py))
         }
-        Some(Node::Accumulate(variable)) => {
+        Around::Backward { node: Node::Accumulate(variable), .. } => {
             let owner = state.modules.parameter(&variable).map(|(_, owner)| owner);
-            Place { module: owner, call: 0, phase: Phase::Backward, operator, class: "".into(), source: None }
+            Place { module: owner, ..outside(Phase::Backward, None) }
         }
-        Some(Node::Numbered(number)) => match state.threads.relation(number) {
+        Around::Backward { node: Node::Numbered(number), .. } => match state.threads.relation(number) {
             Some(Relation { module, class, call, source }) => {
-                Place { module, call, phase: Phase::Backward, operator, class, source }
+                Place { module, call, phase: Phase::Backward, operator: None, class, source }
             }
-            None => {
-                let source = state.frames.line(py);
-                Place { module: None, call: 0, phase: Phase::Backward, operator, class: "".into(), source }
-            }
+            None => outside(Phase::Backward, state.frames.line(py)),
         },
-        None => {
-            let optimizer = thread.optimizer.clone();
-            let made = thread.made_node(next);
+        Around::Forward { next } => {
             let source = state.frames.line(py);
-            if let Some(module) = optimizer {
-                let (class, module) = (Arc::from(module.name.as_str()), Some(module));
-                return Place { module, call: 0, phase: Phase::Optimizer, operator, class, source };
+            let made = thread.made_node(next);
+            if let Some(module) = &thread.optimizer {
+                let class = Arc::from(module.name.as_str());
+                let module = Some(Arc::clone(module));
+                return Place { module, operator, class, ..outside(Phase::Optimizer, source) };
             }
-            let place = of_call(call, Phase::Forward, source);
+            let place = of_call(thread.stack.last(), Phase::Forward, source);
             if let Some(made) = made {
                 let Place { module, class, call, source, .. } = place.clone();
-                state.threads.current().relate(made, Relation { module, class, call, source });
+                thread.relate(made, Relation { module, class, call, source });
             }
             place
         }
-    }
+    };
+    Place { operator, ..place }
 }
 
 /// Shows the outputs of a module.

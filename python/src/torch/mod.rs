@@ -31,11 +31,12 @@ mod threads;
 mod timing;
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::{HashMap, HashMapExt};
 use opscope::consumers::{self, OpenConsumers};
 use opscope_torch::{ModulePath, NonFinite, Place, Program, StepRange, Watch};
 use pyo3::intern;
@@ -389,17 +390,18 @@ impl TorchTap {
             // The class runs its own operators, which come here.
             return Ok(py.NotImplemented().into_bound(py));
         }
-        let node = self.autograd.next_number(py);
+        let facts = self.lock().operators.facts(operator)?;
+        let around = self.autograd.around(py);
         let begun = self.mark(py)?;
         let result = {
             // Other modes and operators in Python that the operator calls are looked at as usual.
             IS_INSIDE.with(|is_inside| is_inside.set(false));
-            let result = operator.call(args, kwargs);
+            let result = facts.call(operator, args, kwargs);
             IS_INSIDE.with(|is_inside| is_inside.set(true));
             result?
         };
         let ended = if begun.is_some() { self.mark(py)? } else { None };
-        looking::operator(self, operator, args, kwargs, &result, node, begun.zip(ended))?;
+        looking::operator(self, &facts, (args, kwargs), &result, around, begun.zip(ended))?;
         Ok(result)
     }
 }

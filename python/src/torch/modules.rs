@@ -1,8 +1,9 @@
 //! The modules of a program, and their names.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt};
 use opscope::onnx::Module;
 use opscope_torch::ModulePath;
 use pyo3::prelude::*;

@@ -1,8 +1,8 @@
 //! What an operator of PyTorch's does to its arguments, by its schema.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -17,6 +17,8 @@ pub struct Operators {
 pub struct Facts {
     /// Its name, such as `aten.addmm.default`.
     pub name: Arc<str>,
+    /// The function of PyTorch's dispatcher that the operator only calls, if it is known to.
+    function: Option<Py<PyAny>>,
     /// Why its outputs are not captured.
     pub skipped: Option<Skipped>,
     /// The arguments that it writes to: their places and their names.
@@ -65,12 +67,24 @@ impl Facts {
             }
         }
         let short = name.split('.').nth(1).unwrap_or_default();
+        let function = function_of(operator, &name)?;
         let skipped = match name.split('.').next() {
             Some("profiler") => Some(Skipped::Marker),
             _ if short.starts_with("empty") || short.starts_with("new_empty") => Some(Skipped::Uninitialised),
             _ => None,
         };
-        Ok(Self { name: name.into(), skipped, writes, views })
+        Ok(Self { name: name.into(), function, skipped, writes, views })
+    }
+
+    /// Executes the operator.
+    pub fn call<'py>(
+        &self,
+        operator: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let function = self.function.as_ref().map_or(operator, |function| function.bind(operator.py()));
+        function.call(arguments, keywords)
     }
 
     /// Returns what an execution has computed: its results, without views, and the arguments that it has written to.
@@ -112,4 +126,14 @@ impl Facts {
     pub fn gives_views(&self) -> bool {
         self.views.contains(&true)
     }
+}
+
+/// Returns what the method `__call__` of an operator would call. Those of PyTorch's own do nothing else, and a call of
+/// theirs is a frame of the interpreter's more.
+fn function_of(operator: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+    let is_plain = name.starts_with("aten.") && operator.get_type().name()? == "OpOverload";
+    if !is_plain || operator.getattr_opt("_pyobj_dispatcher")?.is_some_and(|dispatcher| !dispatcher.is_none()) {
+        return Ok(None);
+    }
+    Ok(operator.getattr_opt("_op")?.map(Bound::unbind))
 }

@@ -34,6 +34,8 @@ pub struct Found<'py> {
 /// How much of a tensor is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Want {
+    /// Where it lies.
+    Address,
     /// Where it lies, and its elements if the processor can read them there.
     Place,
     /// Its elements, if one of them is not finite. If the processor cannot read them, the device checks them.
@@ -75,8 +77,18 @@ impl Reader {
         object.is_instance(self.tensor.bind(object.py())).unwrap_or(false)
     }
 
+    /// Reads a tensor that an operator has made. What is conjugated or negated lazily is a view, so this is not.
+    pub fn read_new<'py>(&self, object: &Bound<'py, PyAny>, want: Want) -> Found<'py> {
+        self.read_turned(object, want, false)
+    }
+
     /// Reads a tensor. One that the processor cannot read where it lies is copied, as far as it is wanted.
     pub fn read<'py>(&self, object: &Bound<'py, PyAny>, want: Want) -> Found<'py> {
+        self.read_turned(object, want, true)
+    }
+
+    /// Reads a tensor, whose elements in memory may be conjugated or negated.
+    fn read_turned<'py>(&self, object: &Bound<'py, PyAny>, want: Want, may_be_turned: bool) -> Found<'py> {
         let memory = match self.memory(object) {
             Ok(memory) => memory,
             Err(reason) => {
@@ -86,9 +98,11 @@ impl Reader {
         let address = memory.address;
         let dtype = dtype_of(memory.code, memory.bits, memory.lanes);
         let length = dtype.and_then(|dtype| Strided::extent(dtype, &memory.shape, &memory.strides)).unwrap_or(0);
-        let data = match self.describe(object, memory, want) {
-            Ok(data) => data,
-            Err(reason) => Err(Lacking::Reason(reason)),
+        let data = match want {
+            Want::Address => Err(Lacking::NotAsked),
+            _ => {
+                self.describe(object, memory, want, may_be_turned).unwrap_or_else(|reason| Err(Lacking::Reason(reason)))
+            }
         };
         Found { object: object.clone(), address, length, data }
     }
@@ -99,6 +113,7 @@ impl Reader {
         object: &Bound<'py, PyAny>,
         memory: Memory,
         want: Want,
+        may_be_turned: bool,
     ) -> Result<Result<Data<'py>, Lacking>, String> {
         let dtype = dtype_of(memory.code, memory.bits, memory.lanes);
         let dtype = dtype.ok_or_else(|| format!("elements of the type {} are not read", text_of(object, "dtype")))?;
@@ -107,7 +122,7 @@ impl Reader {
             return Err(format!("{} has no memory of its own", kind_of(object)));
         }
         let is_readable = READABLE.contains(&memory.device) && !(self.reduces_all && want == Want::Reduced);
-        let is_turned = needs_resolving(object, dtype);
+        let is_turned = may_be_turned && needs_resolving(object, dtype);
         if is_readable && !is_turned {
             let (shape, strides) = (memory.shape, memory.strides);
             let data = Data { readable: object.clone(), address: memory.address, dtype, shape, strides, extent };
@@ -116,7 +131,7 @@ impl Reader {
             return Ok(if is_unwanted { Err(Lacking::NotAsked) } else { Ok(data) });
         }
         let is_unwanted = match want {
-            Want::Place => true,
+            Want::Address | Want::Place => true,
             Want::NonFinite => !is_readable && is_finite(object),
             Want::Reduced | Want::All => false,
         };

@@ -1,10 +1,11 @@
 //! What the threads of a program are doing: the modules whose calls they are in, and the autograd nodes that they have
 //! made.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
+use foldhash::HashMap;
 use opscope::onnx::SourceLine;
 use opscope_torch::{ModulePath, Phase, Place};
 
@@ -29,8 +30,15 @@ pub struct State {
     pub has_mode: bool,
     /// The next number of an autograd node, when the last operator was executed.
     next_node: u64,
-    /// The forward operators, by the numbers of their autograd nodes.
-    relations: BTreeMap<u64, Relation>,
+    relations: Relations,
+}
+
+/// The forward operators, by the numbers of their autograd nodes: those of the last nodes of a thread.
+#[derive(Default)]
+struct Relations {
+    /// The number of the first one.
+    first: u64,
+    relations: VecDeque<Option<Relation>>,
 }
 
 /// The call of a module.
@@ -59,20 +67,24 @@ pub struct Relation {
     pub source: Option<Arc<SourceLine>>,
 }
 
-/// How many relations are kept on each thread: those of the last operators.
-const KEPT: usize = 1 << 20;
+/// How many autograd nodes are remembered on each thread.
+const MOST_NODES: usize = 1 << 20;
+
+thread_local! {
+    static THREAD: ThreadId = thread::current().id();
+}
 
 impl Threads {
     /// The current thread.
     pub fn current(&mut self) -> &mut State {
-        self.threads.entry(thread::current().id()).or_default()
+        self.threads.entry(THREAD.with(|thread| *thread)).or_default()
     }
 
     /// Returns the forward operator of an autograd node that was made on this thread, or else on any other: autograd
     /// has threads of its own for devices.
     pub fn relation(&self, node: u64) -> Option<Relation> {
-        let own = self.threads.get(&thread::current().id()).and_then(|state| state.relations.get(&node));
-        own.or_else(|| self.threads.values().find_map(|state| state.relations.get(&node))).cloned()
+        let own = self.threads.get(&THREAD.with(|thread| *thread)).and_then(|state| state.relations.get(node));
+        own.or_else(|| self.threads.values().find_map(|state| state.relations.get(node))).cloned()
     }
 }
 
@@ -96,12 +108,6 @@ impl State {
 
     pub fn relate(&mut self, node: u64, relation: Relation) {
         self.relations.insert(node, relation);
-        if self.relations.len() > KEPT {
-            let middle = self.relations.keys().nth(KEPT / 2).copied();
-            if let Some(middle) = middle {
-                self.relations = self.relations.split_off(&middle);
-            }
-        }
     }
 
     /// Ends the call of a module, and the calls in it whose end was not reported.
@@ -109,5 +115,33 @@ impl State {
         let place = self.stack.iter().rposition(|call| call.module == module)?;
         self.stack.truncate(place + 1);
         self.stack.pop()
+    }
+}
+
+impl Relations {
+    /// Enters the operator of a node. A thread numbers its nodes in ascending order, with gaps.
+    fn insert(&mut self, node: u64, relation: Relation) {
+        let place = node.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+        let is_near = |place: &usize| *place < self.relations.len() + MOST_NODES;
+        match place.filter(is_near) {
+            Some(place) if !self.relations.is_empty() => {
+                let length = self.relations.len().max(place + 1);
+                self.relations.resize(length, None);
+                self.relations[place] = Some(relation);
+            }
+            _ => {
+                self.relations.clear();
+                self.first = node;
+                self.relations.push_back(Some(relation));
+            }
+        }
+        let surplus = self.relations.len().saturating_sub(MOST_NODES);
+        self.relations.drain(..surplus);
+        self.first += surplus as u64;
+    }
+
+    fn get(&self, node: u64) -> Option<&Relation> {
+        let place = usize::try_from(node.checked_sub(self.first)?).ok()?;
+        self.relations.get(place)?.as_ref()
     }
 }

@@ -95,6 +95,24 @@ def test_a_forward_pass(case):
     assert finding.operator in str(finding) and finding.code in str(finding)
 
 
+def test_a_line_that_is_executed_in_one_step_only_is_named():
+    class Sometimes(nn.Module):
+        def forward(self, x, step):
+            if step == 2:
+                x = x + math.nan  # In the steps before, the operator of this name is in the next line.
+            return (x + 1).sum()
+
+    network = Sometimes()
+
+    def train():
+        for step in range(3):
+            network(torch.zeros(3), step)
+
+    finding = found_in(train)
+    assert (finding.operator, finding.step) == ("Sometimes/aten.add.Tensor", 2)
+    assert finding.code.startswith("x = x + math.nan")
+
+
 def test_a_parameter_with_nan_is_named():
     network, inputs = NETS["transformer"]()
     with torch.no_grad():

@@ -246,7 +246,8 @@ impl Queue {
     /// Frees the memory of the handled message, and waits for the next one. Returns `None` once the queue is closed and
     /// empty.
     pub fn take(&self, mut handled: Option<Message>) -> Option<Message> {
-        let mut has_watched = false;
+        // After a run, the next tensor may be long in coming, and waking the consumer once for a run costs little.
+        let mut has_watched = matches!(handled, Some(Message::RunEnded(_)));
         let mut state = self.state.lock();
         if let Some(message) = &mut handled {
             Self::free(message, &mut state);

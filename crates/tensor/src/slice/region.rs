@@ -63,7 +63,7 @@ impl Region {
     ///
     /// # Errors
     /// Returns an error if the shape has more elements than can be addressed.
-    pub(crate) fn whole(shape: &[usize]) -> Result<Self, TensorError> {
+    pub fn whole(shape: &[usize]) -> Result<Self, TensorError> {
         Self::new(&Slice::all(), shape).map_err(|_| TensorError::TooLarge(shape.to_vec()))
     }
 
