@@ -76,8 +76,8 @@ impl Memory {
                 return Err(Refused { node: name, reason }.into());
             }
             if let Some(proto) = proto.filter(|_| !sizes.is_known) {
-                let too_much = |reason| Refused { node: name, reason };
-                made.add(&proto.op_type, sizes.inputs, sizes.outputs).map_err(too_much)?;
+                made.add(&proto.op_type, sizes.inputs, sizes.outputs)
+                    .map_err(|error| Refused { node: name, reason: error.to_string() })?;
             }
         }
         budget::at(None)
