@@ -106,8 +106,8 @@ impl Memory {
         let inputs: TVec<InferenceFact> = inputs.into_iter().cloned().collect();
         let outputs: TVec<InferenceFact> = outputs.into_iter().cloned().collect();
 
-        if let Some(Err(reason)) = proto.map(|proto| attributes::check(proto, &inputs)) {
-            return Err(Refused { node: model.node(node).name.clone(), reason }.into());
+        if let Some(proto) = proto {
+            attributes::check(proto, &inputs)?;
         }
         check_numbers(model, node, &inputs)?;
         // A node whose rules reject it is left to tract, which then reports why.
