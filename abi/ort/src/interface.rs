@@ -51,7 +51,7 @@ pub unsafe fn slot_of(base: NonNull<OrtApiBase>) -> Option<usize> {
         return None;
     }
     let free = INTERFACES.iter().position(|place| place.get().is_none());
-    let free = free.ok_or_else(|| format!("a library of ONNX Runtime is left alone: {SLOTS} others are there"));
+    let free = free.ok_or(LeftAlone::TooMany);
     // SAFETY: guaranteed by the caller.
     let added = free.and_then(|slot| Ok((slot, unsafe { Interface::new(base) }?)));
     match added {
@@ -69,26 +69,39 @@ pub fn interface(slot: usize) -> Option<&'static Interface> {
     INTERFACES.get(slot)?.get()
 }
 
+/// Why a library is left alone.
+#[derive(Debug, thiserror::Error)]
+enum LeftAlone {
+    #[error("a library of ONNX Runtime is left alone: {SLOTS} others are there")]
+    TooMany,
+    #[error("{0} is left alone: 1.{OLDEST} or later of 1 is needed")]
+    Version(String),
+    #[error("{0} is left alone: it does not have the interface of its own version")]
+    NoInterface(String),
+    #[error("{0} is left alone: its file cannot be kept loaded")]
+    Unloadable(String),
+}
+
 impl Interface {
     /// # Safety
     /// `base` is what the function `OrtGetApiBase` of a loaded library has returned.
-    unsafe fn new(base: NonNull<OrtApiBase>) -> Result<Self, String> {
+    unsafe fn new(base: NonNull<OrtApiBase>) -> Result<Self, LeftAlone> {
         // SAFETY: guaranteed by the caller; the version is a static text.
         let (get_api, version) =
             unsafe { ((*base.as_ptr()).GetApi, CStr::from_ptr(((*base.as_ptr()).GetVersionString)())) };
         let version = version.to_string_lossy();
         let object = Object::at(base.as_ptr().cast()).unwrap_or_else(|| Object { base: 0, name: CString::default() });
         let path = Path::new(&*object.name.to_string_lossy()).to_owned();
-        let left_alone = |reason: &str| format!("ONNX Runtime {version} ({}) is left alone: {reason}", path.display());
+        let named = || format!("ONNX Runtime {version} ({})", path.display());
         let number: Option<u32> = version.split('.').nth(1).and_then(|minor| minor.parse().ok());
         let number = number.filter(|number| version.starts_with("1.") && *number >= OLDEST);
-        let number = number.ok_or_else(|| left_alone(&format!("1.{OLDEST} or later of 1 is needed")))?;
+        let number = number.ok_or_else(|| LeftAlone::Version(named()))?;
         // SAFETY: this is the library's own function.
         let table = NonNull::new(unsafe { get_api(number) }.cast_mut());
-        let table = table.ok_or_else(|| left_alone("it does not have the interface of its own version"))?;
+        let table = table.ok_or_else(|| LeftAlone::NoInterface(named()))?;
         // The tables must stay where they are.
         if !stays_loaded(&object.name) {
-            return Err(left_alone("its file cannot be kept loaded"));
+            return Err(LeftAlone::Unloadable(named()));
         }
         Ok(Self { base, path, table })
     }

@@ -33,14 +33,10 @@ pub struct Abandoned {
 /// # Errors
 /// Returns an error if there is no dump, or a file cannot be read, removed or written.
 pub fn close_abandoned(root: &Path, reason: &str) -> Result<Abandoned, DumpError> {
-    let wrong = |path: &Path, reason: String| DumpError::File { path: path.to_path_buf(), reason };
-    let failed = |path: &Path| {
-        let path = path.to_path_buf();
-        move |error: io::Error| wrong(&path, format!("it could not be closed: {error}"))
-    };
+    let failed = |path: &Path| DumpError::io(path, "it could not be closed");
     let root = &root.canonicalize().map_err(failed(root))?;
-    let manifest = manifest::read(root).map_err(|reason| wrong(root, reason))?;
-    let manifest = manifest.ok_or_else(|| wrong(root, format!("there is no {MANIFEST}")))?;
+    let manifest = manifest::read(root).map_err(|error| DumpError::file(root, error))?;
+    let manifest = manifest.ok_or_else(|| DumpError::file(root, format!("there is no {MANIFEST}")))?;
     let is_open = manifest.is_open();
     let files = walk::files(root)?;
     if is_open {

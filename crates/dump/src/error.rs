@@ -1,4 +1,6 @@
-use std::path::PathBuf;
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use opscope_onnx::PatternError;
 
@@ -6,13 +8,23 @@ use opscope_onnx::PatternError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DumpError {
-    /// A file or directory could not be created or read.
-    #[error("{}: {reason}", path.display())]
+    /// The system could not create, read or write a file or directory.
+    #[error("{}: {what}: {source}", path.display())]
+    Io {
+        /// Its path.
+        path: PathBuf,
+        /// What failed.
+        what: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A file or directory is not what it should be.
+    #[error("{}: {source}", path.display())]
     File {
         /// Its path.
         path: PathBuf,
-        /// What failed, and the system's error.
-        reason: String,
+        /// What is wrong with it.
+        source: Box<dyn Error + Send + Sync>,
     },
     /// A pattern for names is invalid.
     #[error(transparent)]
@@ -67,10 +79,45 @@ pub enum DumpError {
     Weight(#[from] opscope_onnx::OnnxError),
     /// The values that were computed at load could not be read.
     #[error("the values that the engine computed when it loaded the model could not be read: {0}")]
-    Constants(std::io::Error),
+    Constants(io::Error),
     /// No thread could be started.
     #[error("no thread could be started for the sink: {0}")]
-    Thread(std::io::Error),
+    Thread(io::Error),
+    /// A file of a dump could not be written.
+    #[error("{} could not be written: {source}", path.display())]
+    Write {
+        /// Its path.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A tensor could not be stored until the other tensors of its operator are there.
+    #[error("an operator's tensors wait for each other in {}, which cannot be written: {source}", directory.display())]
+    Store {
+        /// The directory for such tensors.
+        directory: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A tensor that was stored could not be read.
+    #[error("what waits for its operator's other tensors cannot be read: {0}")]
+    Stored(io::Error),
+    /// A [target](crate::ascend::ChunkTarget) refused a chunk of a file.
+    #[error(transparent)]
+    Target(Box<dyn Error + Send + Sync>),
+}
+
+impl DumpError {
+    /// Returns a function that makes the error of the system one of a file.
+    pub(crate) fn io(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, what, source }
+    }
+
+    /// Returns the error that a file is not what it should be.
+    pub(crate) fn file(path: &Path, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::File { path: path.to_path_buf(), source: source.into() }
+    }
 }
 
 fn there_is(nearest: &Option<String>) -> String {

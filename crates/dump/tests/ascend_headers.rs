@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use chain::chain_of;
 use opscope_dump::ascend::{AscendFile, AscendSink, ChunkTarget};
-use opscope_dump::{Answer, Dumper, Ending, Io, IoSelection, Origin, Piece, Request, Selection, Sink, Stream};
+use opscope_dump::{
+    Answer, DumpError, Dumper, Ending, Io, IoSelection, Origin, Piece, Request, Selection, Sink, Stream,
+};
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels, looping};
 use opscope_model::{Fidelity, RunId};
 use opscope_tensor::{DType, Tensor};
@@ -52,7 +54,7 @@ type Files = Vec<(PathBuf, Vec<u8>)>;
 struct Kept(Arc<Mutex<Files>>);
 
 impl ChunkTarget for Kept {
-    fn chunk(&mut self, path: &Path, bytes: &[u8], _last: bool) -> Result<(), String> {
+    fn chunk(&mut self, path: &Path, bytes: &[u8], _last: bool) -> Result<(), DumpError> {
         let mut files = self.0.lock().unwrap();
         match files.last_mut().filter(|(last, _)| last == path) {
             Some((_, content)) => content.extend(bytes),

@@ -10,6 +10,18 @@ pub struct GeneratedOutputs {
     factor: u32,
 }
 
+/// Operators would generate more memory than the limit, in mebibytes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "what is made of numbers in the file would take {made} MiB of memory up to here, and a run of a model of this size may make {most} MiB \
+     of that; a load budget of {needed} allows it"
+)]
+pub struct TooMuchGenerated {
+    made: u64,
+    most: u64,
+    needed: u64,
+}
+
 /// The operators whose attributes or small inputs determine the size of their outputs.
 const SIZED: [&str; 12] = [
     "CenterCropPad",
@@ -41,7 +53,7 @@ impl GeneratedOutputs {
     ///
     /// # Errors
     /// Returns an error that says by how much the limit is exceeded.
-    pub fn add(&mut self, op_type: &str, inputs: u64, outputs: u64) -> Result<(), String> {
+    pub fn add(&mut self, op_type: &str, inputs: u64, outputs: u64) -> Result<(), TooMuchGenerated> {
         if !SIZED.contains(&op_type) || outputs <= inputs.saturating_mul(GROWS) {
             return Ok(());
         }
@@ -50,11 +62,7 @@ impl GeneratedOutputs {
             return Ok(());
         }
         let needed = self.made.div_ceil((self.most / u64::from(self.factor)).max(1));
-        let (made, most) = (self.made >> 20, self.most >> 20);
-        Err(format!(
-            "what is made of numbers in the file would take {made} MiB of memory up to here, and a run of a model of this size may make \
-             {most} MiB of that; a load budget of {needed} allows it"
-        ))
+        Err(TooMuchGenerated { made: self.made >> 20, most: self.most >> 20, needed })
     }
 }
 
@@ -67,7 +75,7 @@ mod tests {
         let mut made = GeneratedOutputs::within(1 << 20, 1);
         assert_eq!(made.add("Pad", 4, 1 << 19), Ok(()));
         assert_eq!(made.add("RandomNormal", 0, 1 << 19), Ok(()));
-        let reason = made.add("Tile", 1, 65).unwrap_err();
+        let reason = made.add("Tile", 1, 65).unwrap_err().to_string();
         assert!(reason.contains("a load budget of 2 allows it"), "{reason}");
     }
 
@@ -82,7 +90,8 @@ mod tests {
     #[test]
     fn the_budget_that_is_named_allows_it() {
         for factor in [1, 3] {
-            let reason = GeneratedOutputs::within(u64::from(factor) << 30, factor).add("Pad", 4, 10 << 30).unwrap_err();
+            let error = GeneratedOutputs::within(u64::from(factor) << 30, factor).add("Pad", 4, 10 << 30).unwrap_err();
+            let reason = error.to_string();
             assert!(reason.ends_with("a load budget of 10 allows it"), "{reason}");
         }
         assert_eq!(GeneratedOutputs::within(10 << 30, 10).add("Pad", 4, 10 << 30), Ok(()));

@@ -46,7 +46,7 @@ pub use capabilities::{Capabilities, MissingCapability};
 pub use engine::{CLOCK_RESOLUTION, Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
 pub use error::EngineError;
 pub use fidelity::Fidelity;
-pub use generated_outputs::GeneratedOutputs;
+pub use generated_outputs::{GeneratedOutputs, TooMuchGenerated};
 pub use inputs::{check_inputs, resized_inputs};
 pub use iteration::{Iteration, LoopIteration};
 pub use kernel::{

@@ -51,13 +51,80 @@ pub enum OnnxError {
         reason: String,
     },
     /// A tensor's data in a separate file cannot be used.
-    #[error("the data of tensor '{tensor}' in {path:?} cannot be used: {reason}")]
+    #[error("the data of tensor '{tensor}' in {path:?} cannot be used: {source}")]
     ExternalData {
         /// The model file.
         path: PathBuf,
         /// The tensor.
         tensor: String,
         /// Why it cannot be used.
-        reason: String,
+        source: ExternalDataError,
     },
+}
+
+/// Why data in a file beside the model cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExternalDataError {
+    /// No location is given.
+    #[error("it is external, but no location is given")]
+    NoLocation,
+    /// The offset or the length is no number.
+    #[error("its {key} '{text}' is not a number of bytes")]
+    NotANumber {
+        /// `offset` or `length`.
+        key: &'static str,
+        /// What is given.
+        text: String,
+    },
+    /// The location leads out of the model's directory.
+    #[error("it lies at '{0}', which is outside of the model's directory")]
+    Outside(String),
+    /// The location is a link that leads out of the model's directory.
+    #[error("'{0}' is a link that leads out of the model's directory")]
+    LinkOutside(String),
+    /// A file or a directory could not be found or read.
+    #[error("{what}: {source}")]
+    Io {
+        /// The location in quotes, or what else could not be read.
+        what: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The location is not a regular file.
+    #[error("'{location}' is not a regular file but {kind}")]
+    NotAFile {
+        /// The location.
+        location: String,
+        /// What is there, such as `a directory`.
+        kind: &'static str,
+    },
+    /// The length is not that of the tensor.
+    #[error("its length is given as {given} bytes, its shape needs {needed}")]
+    Length {
+        /// The length in bytes that is given.
+        given: u64,
+        /// The tensor's size in bytes.
+        needed: u64,
+    },
+    /// The file ends before the tensor does.
+    #[error("it needs {needed} bytes from {offset} on, '{location}' has {found} bytes")]
+    TooShort {
+        /// The location.
+        location: String,
+        /// The tensor's size in bytes.
+        needed: u64,
+        /// Where the tensor begins.
+        offset: u64,
+        /// The size of the file in bytes.
+        found: u64,
+    },
+}
+
+impl ExternalDataError {
+    /// Returns a function that adds to the system's error what could not be read.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
 }

@@ -25,7 +25,7 @@ mod pattern;
 mod types;
 
 pub use cost::{CostGraph, GroupCost};
-pub use error::OnnxError;
+pub use error::{ExternalDataError, OnnxError};
 pub use graph::{
     Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Part, Producer, Source, SourceLine,
     TensorInfo, TracedCall, Value, ValueId, path_of_operator,

@@ -32,7 +32,7 @@ mod turn;
 
 pub use feed::{Copied, Direction, Fidelity, Interest, KernelFacts, LoadedModel, LoadedPlan};
 pub use feed::{MemoryOperation, ModelFacts, OperatorFacts, RunFeed};
-pub use find::{Exporter, attach, exporters, exports, is_same_object};
+pub use find::{Exporter, NoLibrary, attach, exporters, exports, is_same_object};
 pub use find::{LIBRARY_DIRECTORY, LIBRARY_NAMES, OfferedTool, Report, Search, SkipReason, Skipped, ToolRefusal};
 pub use kernels::{forget_plan, keep_text, kernel_name, kernel_number, kernels_lock, number_kernels};
 pub use layout::Iteration;

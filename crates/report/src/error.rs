@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -55,7 +56,7 @@ pub enum ReportError {
     },
     /// A chart cannot be drawn.
     #[error("a chart cannot be drawn: {0}")]
-    Chart(String),
+    Chart(Box<dyn Error + Send + Sync>),
     /// The page exists.
     #[error("{} exists and stays as it is; give --output another name", .0.display())]
     Exists(PathBuf),

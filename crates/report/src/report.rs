@@ -9,7 +9,7 @@ use opscope_profile::Manifest;
 use opscope_roofline::Roofline;
 
 use crate::ReportError;
-use crate::facts::{RunFacts, ValuesComparison};
+use crate::facts::{NotDrawn, RunFacts, ValuesComparison};
 use crate::page;
 use crate::source;
 
@@ -112,15 +112,13 @@ impl Report {
             }
             match found {
                 Ok(graph) if graph.operators.len() > left => {
-                    run.picture = Some(Err(format!(
-                        "The graph of this run is not drawn: pages show at most {MOST_DRAWN} operators."
-                    )));
+                    run.picture = Some(Err(NotDrawn::TooManyOperators(MOST_DRAWN)));
                 }
                 Ok(graph) => {
                     left -= graph.operators.len();
                     run.draw(&graph);
                 }
-                Err(reason) => run.picture = Some(Err(format!("The graph is not drawn: {reason}"))),
+                Err(reason) => run.picture = Some(Err(reason)),
             }
         }
         Ok(())
@@ -187,20 +185,12 @@ impl RunFacts {
     }
 }
 
-/// Reads the model that a run names. Returns an error as a sentence.
-fn model_of(run: &RunFacts) -> Result<Graph, String> {
-    const GIVE: &str = "--model FILE gives it";
-    let Some(path) = run.model.as_deref().filter(|model| !model.is_empty()) else {
-        return Err(format!("the run does not say which model it ran; {GIVE}."));
-    };
-    let Some(directory) = &run.started_in else {
-        return Err(format!("{path} is not found here; {GIVE}."));
-    };
-    match Graph::load(&directory.join(path)) {
-        Ok(graph) if run.is_of(&graph) => Ok(graph),
-        Ok(_) => Err(format!("{path} has changed since the run; {GIVE}.")),
-        Err(error) => Err(format!("{error}.")),
-    }
+/// Reads the model that a run names.
+fn model_of(run: &RunFacts) -> Result<Graph, NotDrawn> {
+    let path = run.model.as_deref().filter(|model| !model.is_empty()).ok_or(NotDrawn::NoModel)?;
+    let directory = run.started_in.as_ref().ok_or_else(|| NotDrawn::NotFound(path.to_owned()))?;
+    let graph = Graph::load(&directory.join(path))?;
+    if run.is_of(&graph) { Ok(graph) } else { Err(NotDrawn::Changed(path.to_owned())) }
 }
 
 /// Compares the times of two runs: of their recordings, or else of their summaries. Returns `None` if they do not both

@@ -148,7 +148,7 @@ impl Program {
     /// Notes the call of an outermost module. This may end a step.
     pub fn root_called(&mut self, module: usize) {
         if self.steps.called(module) {
-            self.end_run(Ok(()));
+            self.end_run();
         }
     }
 
@@ -160,14 +160,14 @@ impl Program {
     /// Ends the step because the program says so.
     pub fn end_step(&mut self) {
         self.steps.end();
-        self.end_run(Ok(()));
+        self.end_run();
     }
 
     /// Ends the current run, with the reason if it failed. A run whose times are taken has ended with the last of them:
     /// what the program does afterwards belongs to no step.
-    pub fn finish(&mut self, outcome: Result<(), String>) {
+    pub fn finish(&mut self, failure: Option<String>) {
         let end = if self.last > self.begun { self.last } else { Ticks::now() };
-        self.end_run_at(outcome, end);
+        self.end_run_at(failure, end);
     }
 
     /// Begins the run of the current step at this time, if the step is watched and it has not begun.
@@ -414,14 +414,14 @@ impl Program {
         self.show_found();
     }
 
-    fn end_run(&mut self, outcome: Result<(), String>) {
-        self.end_run_at(outcome, Ticks::now());
+    fn end_run(&mut self) {
+        self.end_run_at(None, Ticks::now());
     }
 
-    fn end_run_at(&mut self, outcome: Result<(), String>, end: Ticks) {
+    fn end_run_at(&mut self, failure: Option<String>, end: Ticks) {
         self.resolve([]);
+        let error = failure.map(|reason| EngineError::Run { node: None, reason });
         for Observer { observer, .. } in self.observers.take().into_iter().flatten() {
-            let error = outcome.as_ref().err().map(|reason| EngineError::Run { node: None, reason: reason.clone() });
             observer.finished(match &error {
                 Some(error) => Err(error),
                 None => Ok((self.begun, end)),

@@ -32,7 +32,7 @@ fn profiler(program: &mut Program, root: &Path) -> Arc<Profiler> {
 }
 
 fn finish(mut program: Program, profiler: Arc<Profiler>) {
-    program.finish(Ok(()));
+    program.finish(None);
     program.remove_instruments();
     let manifest = Arc::into_inner(profiler).expect("no run holds it").finish().unwrap();
     assert!(manifest.complete, "{:?}", manifest.incomplete_because);
@@ -101,7 +101,7 @@ fn a_step_that_was_not_ended_and_times_that_are_not_known_are_told() {
     let profiler = profiler(&mut program, &root);
     step(&mut program, "Net", "a");
     program.untimed(2);
-    program.finish(Err("ValueError: wrong".to_owned()));
+    program.finish(Some("ValueError: wrong".to_owned()));
     program.remove_instruments();
     let manifest = Arc::into_inner(profiler).unwrap().finish().unwrap();
     assert_eq!(manifest.incomplete_because, ["the engine lost the times of 2 dispatches"]);

@@ -70,7 +70,7 @@ fn a_dump_has_every_execution_with_its_name_its_step_and_what_it_took() {
         execute(&mut program, &place(Phase::Backward, "aten.neg.default"), 304, 200, &[4.0, 5.0]).unwrap();
         program.optimized();
     }
-    program.finish(Ok(()));
+    program.finish(None);
     dumper.set_coverage(&Coverage { level: "op".to_owned(), seen: program.executions(), ..Coverage::default() });
     assert!(dumper.finish().unwrap().is_complete());
     assert_eq!((program.executions(), program.operators()), (6, 3), "the last step is not wanted");
@@ -116,7 +116,7 @@ fn what_cannot_be_shown_is_missing_with_its_reason() {
         let place = place(Phase::Forward, operator);
         program.executed(&Execution { place: &place, inputs: &[], written: &[], outputs: &outputs }).unwrap();
     }
-    program.finish(Ok(()));
+    program.finish(None);
     let report = dumper.finish().unwrap();
     let [missing] = report.subscriptions[0].losses.named() else { panic!("only one was selected") };
     assert_eq!((missing.reason.as_str(), missing.origin.value_name()), ("it is sparse", "layers.1/aten.mul.Tensor"));

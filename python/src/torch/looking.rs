@@ -327,7 +327,7 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
     let mut state = tap.lock();
     let state = &mut *state;
     fetch(tap, state, py)?;
-    state.program.finish(error.map_or(Ok(()), Err));
+    state.program.finish(error);
     if let Some(profile) = state.profile.take() {
         if state.program.executions() == 0 {
             state.problem("nothing was executed in the steps that were asked for".to_owned());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use opscope::model::TensorType;
-use opscope::tensor::DType;
+use opscope::tensor::{DType, TensorError};
 use opscope_torch::{Shown, Strided, Taken};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -209,14 +209,14 @@ impl Found<'_> {
             Lacking::NotAsked | Lacking::Reduced(..) => Cow::Borrowed("its elements were not asked for"),
             Lacking::Reason(reason) => Cow::Borrowed(reason.as_str()),
         })?;
-        data.strided().map_err(Cow::Owned)
+        data.strided().map_err(|error| Cow::Owned(error.to_string()))
     }
 }
 
 impl Data<'_> {
-    fn strided(&self) -> Result<Strided<'_>, String> {
+    fn strided(&self) -> Result<Strided<'_>, TensorError> {
         let bytes = bytes(&self.readable, self.address, self.extent);
-        Strided::new(self.dtype, self.shape.clone(), self.strides.clone(), bytes).map_err(|error| error.to_string())
+        Strided::new(self.dtype, self.shape.clone(), self.strides.clone(), bytes)
     }
 }
 

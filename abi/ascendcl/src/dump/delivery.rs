@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::chunk::Chunk;
 use super::counts::Counts;
 use super::files::Files;
+use super::loss::Loss;
 use super::{slot, subscribers};
 
 /// Passes chunks to callbacks, or writes them to their files.
@@ -34,7 +35,7 @@ enum Destination {
 impl Delivery {
     /// Delivers a chunk. `to_disk` says whether it goes to its file if there is no callback. Returns what to count and,
     /// for the first lost chunk of a file, why it was lost.
-    pub fn deliver(&mut self, chunk: &Chunk, path: &Path, to_disk: bool) -> (Counts, Option<String>) {
+    pub fn deliver(&mut self, chunk: &Chunk, path: &Path, to_disk: bool) -> (Counts, Option<Loss>) {
         let begun = self.begun.remove(path);
         let (is_first, mut destination) = (begun.is_none(), begun.unwrap_or_else(|| Destination::now(to_disk)));
         let mut given = destination.give(chunk, path, &mut self.files);
@@ -44,17 +45,17 @@ impl Delivery {
             destination = Destination::now(to_disk);
             given = destination.give(chunk, path, &mut self.files);
         }
-        let (counts, reason) = match given {
+        let (counts, loss) = match given {
             Ok(()) if matches!(destination, Destination::Nowhere) => (Counts::new(), None),
             Ok(()) if matches!(destination, Destination::Lost) => (Counts { lost_chunks: 1, ..Counts::new() }, None),
             Ok(()) => {
                 let (files, bytes) = (chunk.is_last().into(), chunk.data().len() as u64);
                 (Counts { files, chunks: 1, bytes, ..Counts::new() }, None)
             }
-            Err(reason) => {
+            Err(loss) => {
                 destination = Destination::Lost;
                 self.files.give_up(path);
-                (Counts { incomplete_files: 1, lost_chunks: 1, ..Counts::new() }, Some(reason))
+                (Counts { incomplete_files: 1, lost_chunks: 1, ..Counts::new() }, Some(loss))
             }
         };
         if chunk.is_last() {
@@ -62,7 +63,7 @@ impl Delivery {
         } else {
             self.begun.insert(path.to_owned(), destination);
         }
-        (counts, reason)
+        (counts, loss)
     }
 
     /// Notes that a file gets no more chunks, although its last chunk is missing.
@@ -83,17 +84,17 @@ impl Destination {
         }
     }
 
-    fn give(&self, chunk: &Chunk, path: &Path, files: &mut Files) -> Result<(), String> {
+    fn give(&self, chunk: &Chunk, path: &Path, files: &mut Files) -> Result<(), Loss> {
         match self {
             Self::Callbacks { callback, subscribers } => {
                 let is_called = callback.is_some_and(|callback| slot::call_back(callback, chunk));
                 let is_subscribed = subscribers.is_some_and(|newest| subscribers::call_back(newest, chunk, path));
-                let gone = || format!("the callback was taken back before the end of {}", path.display());
+                let gone = || Loss::CallbackGone(path.to_owned());
                 (is_called || is_subscribed).then_some(()).ok_or_else(gone)
             }
             Self::Disk => {
                 let written = files.write(path, chunk.data(), chunk.is_last());
-                written.map_err(|error| format!("{} cannot be written: {error}", path.display()))
+                written.map_err(|source| Loss::Write { path: path.to_owned(), source })
             }
             Self::Nowhere | Self::Lost => Ok(()),
         }

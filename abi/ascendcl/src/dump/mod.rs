@@ -13,6 +13,7 @@ mod counts;
 mod delivery;
 mod exceptions;
 mod files;
+mod loss;
 mod model;
 mod queue;
 mod registration;

@@ -14,6 +14,7 @@ use opscope_sys::{Condvar, Mutex, MutexGuard};
 use super::chunk::Chunk;
 use super::counts::Counts;
 use super::delivery::Delivery;
+use super::loss::Loss;
 use super::{slot, subscribers};
 use crate::border::{note, say};
 use crate::forks::{count_forks, forks};
@@ -46,7 +47,7 @@ struct Queue {
     thread_waits: usize,
     counts: Counts,
     /// The reason for the first loss that was not reported to the program yet.
-    loss: Option<String>,
+    loss: Option<Loss>,
 }
 
 impl Queue {
@@ -127,7 +128,7 @@ pub fn opscope_acldump_set_queue_size(bytes: usize) {
 ///
 /// # Errors
 /// Returns the reason if the queue stays full for a minute without a delivery, or if there is no delivering thread.
-pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
+pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), Loss> {
     let mut queue = lock();
     start(&mut queue)?;
     let (mut delivered, mut deadline) = (queue.delivered, Instant::now() + PATIENCE);
@@ -142,7 +143,7 @@ pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
         if left.is_zero() {
             queue.counts.lost_chunks += 1;
             queue.push(QueuedItem::Broken(path));
-            return Err(format!("the callback took nothing for {} s", PATIENCE.as_secs()));
+            return Err(Loss::Patience(PATIENCE));
         }
         queue = CHANGED.wait_timeout(queue, left);
     }
@@ -204,7 +205,7 @@ pub fn counts() -> Counts {
     lock().counts
 }
 
-fn start(queue: &mut Queue) -> Result<(), String> {
+fn start(queue: &mut Queue) -> Result<(), Loss> {
     static AT_EXIT: Once = Once::new();
     if queue.thread.is_none() {
         // Without memory for this, the chunks that wait at the exit are lost.
@@ -212,7 +213,7 @@ fn start(queue: &mut Queue) -> Result<(), String> {
         // A run may wait for this work, so the work must not wait for a stream.
         let work = || as_callback(deliver_all);
         let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(work);
-        queue.thread = Some(spawned.map_err(|error| format!("no thread for the dump: {error}"))?.thread().id());
+        queue.thread = Some(spawned.map_err(Loss::Thread)?.thread().id());
     }
     Ok(())
 }

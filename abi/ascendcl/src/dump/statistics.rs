@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use opscope::dump::ascend::{ChunkTarget, FileName, data_type_name, directory};
-use opscope::dump::{Answer, Closed, Ending, Io, Piece, Sink, Stream};
+use opscope::dump::{Answer, Closed, DumpError, Ending, Io, Piece, Sink, Stream};
 use opscope::model::{Iteration, RunId};
 use opscope::onnx::OperatorId;
 use opscope::tensor::{Accumulator, Statistics};
@@ -120,7 +120,7 @@ impl<T: ChunkTarget> StatisticsSink<T> {
         Self { target, columns: Columns::of(chosen), counted: None, waiting: HashMap::new() }
     }
 
-    fn count(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
+    fn count(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), DumpError> {
         if let Some(counted) = &mut self.counted {
             counted.update(piece.bytes);
         }
@@ -143,7 +143,7 @@ impl<T: ChunkTarget> StatisticsSink<T> {
         self.waiting.remove(&key).map_or(Ok(()), |table| self.send(table))
     }
 
-    fn send(&mut self, mut table: Table) -> Result<(), String> {
+    fn send(&mut self, mut table: Table) -> Result<(), DumpError> {
         table.lines.sort_by_key(|line| line.0);
         let mut text = self.columns.header();
         text.extend(table.lines.into_iter().map(|line| line.1));
@@ -151,7 +151,7 @@ impl<T: ChunkTarget> StatisticsSink<T> {
     }
 
     /// Sends the tables of the operators that still miss a tensor.
-    fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), String> {
+    fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), DumpError> {
         let mut keys: Vec<Key> =
             self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).cloned().collect();
         keys.sort_unstable();
@@ -167,7 +167,7 @@ impl<T: ChunkTarget> Sink for StatisticsSink<T> {
     }
 
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
-        self.count(stream, piece).map_or_else(Answer::Stop, |()| Answer::Continue)
+        self.count(stream, piece).into()
     }
 
     fn broken(&mut self, _stream: &Stream, _reason: &str) {
@@ -175,13 +175,13 @@ impl<T: ChunkTarget> Sink for StatisticsSink<T> {
     }
 
     fn run_ended(&mut self, run: RunId) -> Answer {
-        self.send_all(Some(run)).map_or_else(Answer::Stop, |()| Answer::Continue)
+        self.send_all(Some(run)).into()
     }
 
     fn close(&mut self, ending: &Ending) -> Closed {
         let sent = if ending.stopped.is_none() { self.send_all(None) } else { Ok(()) };
         let mut closed = self.target.close(ending);
-        closed.errors.extend(sent.err());
+        closed.errors.extend(sent.err().map(|error| error.to_string()));
         closed
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use opscope::dump::ascend::{ChunkTarget, FileName};
-use opscope::dump::{Closed, Ending};
+use opscope::dump::{Closed, DumpError, Ending};
 
 use super::chunk::{Chunk, LONGEST_NAME};
+use super::loss::Loss;
 use super::queue;
 use super::statistics::STATISTICS;
 use crate::border::say;
@@ -28,12 +29,14 @@ pub struct ModelTarget {
 }
 
 impl ChunkTarget for ModelTarget {
-    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
+    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), DumpError> {
         let within = self.path(path);
         let path = self.directory.join(within);
-        let chunk = Chunk::new(&called(&path), bytes, last);
-        let chunk = chunk.ok_or_else(|| format!("there is no memory for a chunk of {}", path.display()))?;
-        queue::put(chunk, path, self.to_disk)
+        let put = match Chunk::new(&called(&path), bytes, last) {
+            Some(chunk) => queue::put(chunk, path, self.to_disk),
+            None => Err(Loss::Memory(path)),
+        };
+        put.map_err(|loss| DumpError::Target(loss.into()))
     }
 
     fn stream(&self) -> u64 {

@@ -53,6 +53,24 @@ pub struct Gear {
     pub outputs: Vec<Option<Vec<usize>>>,
 }
 
+/// Why gears are wrong.
+#[derive(Debug, thiserror::Error)]
+enum WrongGears {
+    #[error("it is written as '{}'", .0.example())]
+    Syntax(Kind),
+    #[error("there are {0} gears, and a model has 1 to {MOST}")]
+    Count(usize),
+    #[error(
+        "{}; input '{}' has the shape {}; OPSCOPE_ACL_INPUT_SHAPE fixes the others",
+        kind.condition(), input.name, input.shape()
+    )]
+    Free { kind: Kind, input: Port },
+    #[error("the inputs have {free} free dimensions, and a gear has {sizes} sizes")]
+    Sizes { free: usize, sizes: usize },
+    #[error("the gear {sizes:?} gives input '{input}' two sizes for one dimension")]
+    TwoSizes { sizes: Vec<usize>, input: String },
+}
+
 impl Gears {
     /// Returns the gears that the user sets for a graph; `None` if there are none, or the shapes of all inputs are
     /// fixed.
@@ -70,10 +88,10 @@ impl Gears {
             ));
         };
         let text = text.to_string_lossy();
-        Self::parse(graph, *kind, &text).map_err(|reason| wrong(variable, &format!("'{text}'"), &reason))
+        Self::parse(graph, *kind, &text).map_err(|error| wrong(variable, &format!("'{text}'"), &error.to_string()))
     }
 
-    fn parse(graph: &Graph, kind: Kind, text: &str) -> Result<Option<Self>, String> {
+    fn parse(graph: &Graph, kind: Kind, text: &str) -> Result<Option<Self>, WrongGears> {
         let (inputs, outputs) = (Port::of(graph, &graph.inputs), Port::of(graph, &graph.outputs));
         if inputs.iter().all(|input| input.fixed().is_some()) {
             return Ok(None);
@@ -81,7 +99,7 @@ impl Gears {
         inputs.iter().try_for_each(|input| kind.check(input))?;
         let gears = kind.split(text)?;
         if gears.is_empty() || gears.len() > MOST {
-            return Err(format!("there are {} gears, and a model has 1 to {MOST}", gears.len()));
+            return Err(WrongGears::Count(gears.len()));
         }
         let free = inputs.iter().map(|input| input.free_axes().len()).sum();
         let gear = |sizes| Gear::new(kind, sizes, free, &inputs, &outputs);
@@ -112,7 +130,7 @@ impl Gears {
 
 impl Kind {
     /// Checks that gears of this kind fix all free dimensions of an input.
-    fn check(self, input: &Port) -> Result<(), String> {
+    fn check(self, input: &Port) -> Result<(), WrongGears> {
         let (free, rank) = (input.free_axes(), input.dims.as_ref().map(Vec::len));
         let right = match self {
             _ if rank.is_none() => false,
@@ -121,16 +139,27 @@ impl Kind {
             Self::ImageSize => free == [2, 3] && rank == Some(4),
             Self::Dims => true,
         };
-        let wanted = match self {
+        if right { Ok(()) } else { Err(WrongGears::Free { kind: self, input: input.clone() }) }
+    }
+
+    /// Returns the condition that inputs have to meet.
+    fn condition(self) -> &'static str {
+        match self {
             Self::Batch => "only the first dimension of an input may be free",
             Self::ImageSize => "only the last two of four dimensions of an input may be free",
             Self::Dims => "the number of dimensions has to be known",
-        };
-        let shown = || format!("{wanted}; input '{}' has the shape {}", input.name, input.shape());
-        if right { Ok(()) } else { Err(format!("{}; OPSCOPE_ACL_INPUT_SHAPE fixes the others", shown())) }
+        }
     }
 
-    fn split(self, text: &str) -> Result<Vec<Vec<usize>>, String> {
+    fn example(self) -> &'static str {
+        match self {
+            Self::Batch => "1,2,4",
+            Self::ImageSize => "224,224;448,448",
+            Self::Dims => "1,16;8,64",
+        }
+    }
+
+    fn split(self, text: &str) -> Result<Vec<Vec<usize>>, WrongGears> {
         let number = |text: &str| text.trim().parse().ok().filter(|size| *size > 0);
         let numbers = |text: &str| text.split(',').map(number).collect::<Option<Vec<usize>>>();
         let parts = || text.split(';').filter(|part| !part.trim().is_empty());
@@ -139,21 +168,14 @@ impl Kind {
             Self::ImageSize => parts().map(|part| numbers(part).filter(|sizes| sizes.len() == 2)).collect(),
             Self::Dims => parts().map(numbers).collect(),
         };
-        gears.ok_or_else(|| {
-            let example = match self {
-                Self::Batch => "1,2,4",
-                Self::ImageSize => "224,224;448,448",
-                Self::Dims => "1,16;8,64",
-            };
-            format!("it is written as '{example}'")
-        })
+        gears.ok_or(WrongGears::Syntax(self))
     }
 }
 
 impl Gear {
-    fn new(kind: Kind, sizes: Vec<usize>, free: usize, inputs: &[Port], outputs: &[Port]) -> Result<Self, String> {
+    fn new(kind: Kind, sizes: Vec<usize>, free: usize, inputs: &[Port], outputs: &[Port]) -> Result<Self, WrongGears> {
         if kind == Kind::Dims && sizes.len() != free {
-            return Err(format!("the inputs have {free} free dimensions, and a gear has {} sizes", sizes.len()));
+            return Err(WrongGears::Sizes { free, sizes: sizes.len() });
         }
         let mut next = sizes.iter().copied();
         let mut shape = |input: &Port| {
@@ -172,7 +194,7 @@ impl Gear {
         for (input, shape) in inputs.iter().zip(&shapes) {
             // All dimensions with the same name have the same size.
             if input.fixed_with(&bound).is_some_and(|agreed| agreed != *shape) {
-                return Err(format!("the gear {sizes:?} gives input '{}' two sizes for one dimension", input.name));
+                return Err(WrongGears::TwoSizes { sizes, input: input.name.clone() });
             }
         }
         let outputs = outputs.iter().map(|output| output.fixed_with(&bound)).collect();
@@ -211,7 +233,7 @@ mod tests {
         graph
     }
 
-    fn parse(input: &[usize], output: &[usize], kind: Kind, text: &str) -> Result<Option<Gears>, String> {
+    fn parse(input: &[usize], output: &[usize], kind: Kind, text: &str) -> Result<Option<Gears>, WrongGears> {
         Gears::parse(&graph(input, output), kind, text)
     }
 
@@ -257,21 +279,21 @@ mod tests {
             (&[1, 3, 0, 0], Kind::ImageSize, ";", "there are 0 gears"),
             (&[0, 0], Kind::Dims, "1,2;3", "the inputs have 2 free dimensions, and a gear has 1 sizes"),
         ] {
-            let error = parse(input, &[1], kind, text).expect_err(text);
+            let error = parse(input, &[1], kind, text).expect_err(text).to_string();
             assert!(error.contains(reason), "{error}");
         }
         let many = vec!["1"; MOST + 1].join(",");
-        assert!(parse(&[0], &[1], Kind::Batch, &many).expect_err("too many").contains("129 gears"));
+        assert!(parse(&[0], &[1], Kind::Batch, &many).expect_err("too many").to_string().contains("129 gears"));
         assert!(parse(&[0], &[1], Kind::Batch, &many[2..]).is_ok());
 
         let mut shared = graph(&[0, 0], &[1]);
         let x = shared.inputs[0];
         shared.values[x.index()].shape = Some(vec![Dim::Symbol("n".to_owned()), Dim::Symbol("n".to_owned())]);
         assert!(Gears::parse(&shared, Kind::Dims, "2,2").is_ok());
-        let error = Gears::parse(&shared, Kind::Dims, "2,3").expect_err("two sizes");
+        let error = Gears::parse(&shared, Kind::Dims, "2,3").expect_err("two sizes").to_string();
         assert!(error.contains("two sizes for one dimension"), "{error}");
         shared.values[x.index()].shape = None;
-        let error = Gears::parse(&shared, Kind::Dims, "2,3").expect_err("no shape");
+        let error = Gears::parse(&shared, Kind::Dims, "2,3").expect_err("no shape").to_string();
         assert!(error.contains("the number of dimensions has to be known"), "{error}");
     }
 }

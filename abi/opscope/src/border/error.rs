@@ -152,7 +152,9 @@ impl From<DumpError> for Failure {
             DumpError::NoSuchOperator { .. } | DumpError::NothingSelected { .. } | DumpError::NoSuchRun { .. } => {
                 OPSCOPE_ERROR_NOT_FOUND
             }
-            DumpError::File { .. } | DumpError::Thread(_) | DumpError::Constants(_) => OPSCOPE_ERROR_SYSTEM,
+            DumpError::Io { .. } | DumpError::File { .. } | DumpError::Thread(_) | DumpError::Constants(_) => {
+                OPSCOPE_ERROR_SYSTEM
+            }
             DumpError::Weight(_) => OPSCOPE_ERROR_MODEL,
             _ => OPSCOPE_ERROR_INVALID_ARGUMENT,
         };

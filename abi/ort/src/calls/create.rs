@@ -13,7 +13,7 @@ use ort_sys::{OrtEnv, OrtErrorCode, OrtPrepackedWeightsContainer, OrtSession, Or
 use super::{beside, own};
 use crate::interface::interface;
 use crate::messages::say;
-use crate::observed::{ModelSource, Observed};
+use crate::observed::{Failure, ModelSource, Observed};
 use crate::sessions::{self, Known};
 use crate::threads;
 use crate::variables::wanted;
@@ -144,9 +144,9 @@ fn path_of(text: &CStr) -> PathBuf {
 
 /// # Safety
 /// The library has accepted the arguments.
-unsafe fn observe<const SLOT: usize>(made: &Made, model: Model) -> Result<Observed, String> {
-    let known = interface(SLOT).ok_or("its library is not known")?;
-    let env = NonNull::new(made.env.cast_mut()).ok_or("it has no environment")?;
+unsafe fn observe<const SLOT: usize>(made: &Made, model: Model) -> Result<Observed, Failure> {
+    let known = interface(SLOT).ok_or(Failure::UnknownLibrary)?;
+    let env = NonNull::new(made.env.cast_mut()).ok_or(Failure::NoEnvironment)?;
     let source = match model {
         Model::File(_) => ModelSource::File(name_of(model)),
         Model::Memory(data, length) => ModelSource::Memory {
@@ -158,11 +158,10 @@ unsafe fn observe<const SLOT: usize>(made: &Made, model: Model) -> Result<Observ
     };
     // SAFETY: the library's functions have returned both. The program keeps the environment until its sessions are
     // released, and models are dropped before that.
-    let library = unsafe { Library::of_program(known.base(), known.path.clone(), env) };
-    let library = library.map_err(|error| error.to_string())?;
+    let library = unsafe { Library::of_program(known.base(), known.path.clone(), env) }?;
     // SAFETY: the program keeps what options refer to as long as their sessions.
     let options = unsafe { ProgramOptions::copy_of(&library, made.options) }?;
-    Observed::new(source, library, options, threads::of(made.options.addr()))
+    Ok(Observed::new(source, library, options, threads::of(made.options.addr()))?)
 }
 
 /// Returns the directory of a model's external data, if the program has set it.

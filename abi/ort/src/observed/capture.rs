@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use opscope_dump::{Contents, Delivery, DirectorySink, Dumper, InputEntry, Request};
-use opscope_model::{Fidelity, Plan, RunId};
-use opscope_profile::{Call, Format, LoadMeter, Profiler, ProfilerOptions, Recording, RunKind, TimelineRuns};
+use opscope_model::{EngineError, Fidelity, Plan, RunId};
+use opscope_profile::{
+    Call, Format, LoadMeter, ProfileError, Profiler, ProfilerOptions, Recording, RunKind, TimelineRuns,
+};
 use opscope_sys::Mutex;
 use opscope_tensor::Tensor;
-use opscope_text::counted;
 
-use super::Observed;
+use super::{Failure, Observed};
 use crate::model::Model;
 
 /// How many runs a recording has.
@@ -28,53 +29,54 @@ const MOST: u32 = 100_000;
 
 impl Observed {
     /// Records runs in a directory of the model below this one. Returns its path.
-    pub(super) fn profile(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, String> {
+    pub(super) fn profile(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, Failure> {
         let model = self.load(Fidelity::Optimised)?;
-        let plan = model.plan(inputs).map_err(|error| error.to_string())?;
+        let plan = model.plan(inputs)?;
         let options = ProfilerOptions { survives_crash: true, ..ProfilerOptions::default() };
         let info = model.recording_info();
-        let create = |path: &Path| Profiler::create(path, &info, &options).map_err(|error| error.to_string());
+        let create = |path: &Path| Profiler::create(path, &info, &options);
         let (path, profiler) = free(directory, self.stem(), create)?;
         profiler.called(Call::Load, model.loading().0, model.loading().1);
         profiler.called(Call::Plan, plan.made().0, plan.made().1);
         profiler.note("the model ran beside a session of a program, on the inputs of the session's first run");
-        if let Err(reason) = record(&model, &*plan, &profiler, inputs) {
-            profiler.set_incomplete(&reason);
+        if let Err(error) = record(&model, &*plan, &profiler, inputs) {
+            profiler.set_incomplete(error.to_string());
         }
-        profiler.finish().map_err(|error| error.to_string())?;
-        export(&path).map_err(|reason| format!("{} could not be exported: {reason}", path.display()))?;
-        Ok(path)
+        profiler.finish()?;
+        match export(&path) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(Failure::Export { path, source }),
+        }
     }
 
     /// Writes the tensors of every operator into a directory of the model below this one. Returns its path.
-    pub(super) fn dump(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, String> {
+    pub(super) fn dump(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, Failure> {
         let model = self.load(Fidelity::Exact)?;
-        let plan = model.plan(inputs).map_err(|error| error.to_string())?;
+        let plan = model.plan(inputs)?;
         let info = model.dump_info();
-        let create =
-            |path: &Path| DirectorySink::create(path, Contents::Tensors, &info).map_err(|error| error.to_string());
+        let create = |path: &Path| DirectorySink::create(path, Contents::Tensors, &info);
         let (path, sink) = free(directory, self.stem(), create)?;
         let dumper = Dumper::new();
         // Every tensor that was computed is in the dump, even if the program is killed.
         let request = Request { delivery: Some(Delivery::Direct), ..Request::default() };
-        dumper.subscribe(Box::new(sink), request).map_err(|error| error.to_string())?;
-        dumper.add_plan(model.loaded(), &*plan).map_err(|error| error.to_string())?;
+        dumper.subscribe(Box::new(sink), request)?;
+        dumper.add_plan(model.loaded(), &*plan)?;
         dumper.set_inputs(RunId(0), InputEntry::of(&self.graph, inputs));
         let outcome = model.run_plan(&*plan, RunId(0), inputs, &dumper);
-        let report = dumper.finish().map_err(|error| error.to_string())?;
-        if let Err(error) = outcome {
-            return Err(format!("{error}; what was captured until then is in {}", path.display()));
+        let report = dumper.finish()?;
+        if let Err(source) = outcome {
+            return Err(Failure::Interrupted { source, path });
         }
         let missing: usize = report.subscriptions.iter().map(|one| one.losses.count() as usize).sum();
         match report.is_complete() {
             true => Ok(path),
-            false => Err(format!("{} missing from {}", counted(missing, "tensor"), path.display())),
+            false => Err(Failure::Missing { missing, path }),
         }
     }
 }
 
 /// Runs with a profiler.
-fn record(model: &Model, plan: &dyn Plan, profiler: &Profiler, inputs: &[Tensor]) -> Result<(), String> {
+fn record(model: &Model, plan: &dyn Plan, profiler: &Profiler, inputs: &[Tensor]) -> Result<(), EngineError> {
     let load = LoadMeter::begin();
     let began = Instant::now();
     let untimed = if model.takes_times_from_a_profile() { UNTIMED } else { 0 };
@@ -90,7 +92,7 @@ fn record(model: &Model, plan: &dyn Plan, profiler: &Profiler, inputs: &[Tensor]
             }
             let id = RunId(number);
             number += 1;
-            model.run_plan(plan, id, inputs, profiler).map_err(|error| error.to_string())?;
+            model.run_plan(plan, id, inputs, profiler)?;
             load.measure();
         }
     }
@@ -99,22 +101,26 @@ fn record(model: &Model, plan: &dyn Plan, profiler: &Profiler, inputs: &[Tensor]
 }
 
 /// Writes timelines and tables beside the records, as `opscope benchmark --profiler` does.
-fn export(path: &Path) -> Result<(), String> {
-    let recording = Recording::open(path).map_err(|error| error.to_string())?;
-    let excerpt = recording.excerpt(TimelineRuns::default()).map_err(|error| error.to_string())?;
+fn export(path: &Path) -> Result<(), ProfileError> {
+    let recording = Recording::open(path)?;
+    let excerpt = recording.excerpt(TimelineRuns::default())?;
     for format in Format::ALL {
-        excerpt.export(format, path).map_err(|error| error.to_string())?;
+        excerpt.export(format, path)?;
     }
     Ok(())
 }
 
 /// Creates something in a directory that does not exist, below this one: `name`, or `name-2` if that is taken.
-fn free<T>(below: &Path, name: &str, create: impl Fn(&Path) -> Result<T, String>) -> Result<(PathBuf, T), String> {
+fn free<T, E: Into<Failure>>(
+    below: &Path,
+    name: &str,
+    create: impl Fn(&Path) -> Result<T, E>,
+) -> Result<(PathBuf, T), Failure> {
     // Sessions on several threads may want the same name. The lock keeps one of them from failing because another has
     // just begun the directory.
     static TAKING: Mutex<()> = Mutex::new(());
     let _taking = TAKING.lock();
-    create_dir_all(below).map_err(|error| format!("{} cannot be made: {error}", below.display()))?;
+    create_dir_all(below).map_err(|source| Failure::Directory { path: below.to_owned(), source })?;
     for number in 1..=MOST {
         let path = below.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
         if path.symlink_metadata().is_ok() {
@@ -124,8 +130,8 @@ fn free<T>(below: &Path, name: &str, create: impl Fn(&Path) -> Result<T, String>
             Ok(created) => return Ok((path, created)),
             // Another process has taken the name meanwhile.
             Err(_) if number < MOST && path.join("manifest.json").exists() => {}
-            Err(reason) => return Err(reason),
+            Err(error) => return Err(error.into()),
         }
     }
-    Err(format!("{} has {MOST} directories of the name '{name}'", below.display()))
+    Err(Failure::NoName { path: below.to_owned(), most: MOST, name: name.to_owned() })
 }

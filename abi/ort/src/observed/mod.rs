@@ -1,6 +1,7 @@
 //! A session of the program, and what runs beside it: the same model, by the same library, with the same options.
 
 mod capture;
+mod failure;
 mod non_finite;
 
 use std::collections::BTreeSet;
@@ -12,11 +13,12 @@ use std::sync::{Arc, OnceLock};
 
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_engine_onnxruntime::{Library, OnnxRuntimeEngine, ProgramOptions};
-use opscope_model::{DeviceTensors, Engine, Fidelity, check_inputs, resized_inputs};
-use opscope_onnx::{Graph, ValueId};
+use opscope_model::{DeviceTensors, Engine, EngineError, Fidelity, check_inputs, resized_inputs};
+use opscope_onnx::{Graph, OnnxError, ValueId};
 use opscope_sys::Mutex;
 use opscope_tensor::Tensor;
 
+pub use self::failure::Failure;
 pub use self::non_finite::has_non_finite;
 use crate::debug_server;
 use crate::messages::say;
@@ -45,7 +47,7 @@ pub struct Observed {
     options: ProgramOptions,
     threads: NonZeroUsize,
     /// The model with taps, loaded when it is first needed.
-    exact: OnceLock<Result<Model, String>>,
+    exact: OnceLock<Result<Model, EngineError>>,
     /// Whether there is a profile or a dump to be made.
     has_to_capture: AtomicBool,
     /// The lines about it so far.
@@ -58,13 +60,13 @@ impl Observed {
     /// Reads the model of a session, which the library has just created.
     ///
     /// # Errors
-    /// Returns why it cannot be looked at.
+    /// Returns an error if the model cannot be read.
     pub fn new(
         source: ModelSource,
         library: Arc<Library>,
         options: ProgramOptions,
         threads: NonZeroUsize,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, OnnxError> {
         let (name, graph) = match source {
             // The program may change its working directory before external data is read.
             ModelSource::File(path) => {
@@ -75,7 +77,7 @@ impl Observed {
                 ("(memory)".to_owned(), Graph::from_bytes(&absolute(&path).unwrap_or(path), bytes.into()))
             }
         };
-        let graph = Arc::new(graph.map_err(|error| error.to_string())?);
+        let graph = Arc::new(graph?);
         let capabilities =
             OnnxRuntimeEngine::beside_program(Arc::clone(&library), options.clone()).capabilities(Fidelity::Exact);
         let wanted = wanted();
@@ -152,11 +154,11 @@ impl Observed {
     }
 
     /// Runs once with a debugger. Returns `None` if the model cannot run with one, which a line says.
-    pub fn debug(&self, inputs: &[Tensor], debugger: &Debugger) -> Option<Result<Box<dyn DeviceTensors>, String>> {
+    pub fn debug(&self, inputs: &[Tensor], debugger: &Debugger) -> Option<Result<Box<dyn DeviceTensors>, EngineError>> {
         match self.exact() {
             // Inputs that do not fit are the program's error, which its own session describes.
             Ok(model) if model.plan(inputs).is_err() => None,
-            Ok(model) => Some(model.run(inputs, debugger).map_err(|error| error.to_string())),
+            Ok(model) => Some(model.run(inputs, debugger)),
             Err(reason) => {
                 self.say_once(format_args!("a debugger does not see its runs: {reason}"));
                 None
@@ -165,14 +167,13 @@ impl Observed {
     }
 
     /// Returns the model with taps.
-    fn exact(&self) -> Result<&Model, &str> {
-        let loaded = self.exact.get_or_init(|| self.load(Fidelity::Exact));
-        loaded.as_ref().map_err(String::as_str)
+    fn exact(&self) -> Result<&Model, &EngineError> {
+        self.exact.get_or_init(|| self.load(Fidelity::Exact)).as_ref()
     }
 
-    fn load(&self, fidelity: Fidelity) -> Result<Model, String> {
+    fn load(&self, fidelity: Fidelity) -> Result<Model, EngineError> {
         let engine = OnnxRuntimeEngine::beside_program(Arc::clone(&self.library), self.options.clone());
-        Model::load(engine, &self.graph, fidelity, self.threads).map_err(|error| error.to_string())
+        Model::load(engine, &self.graph, fidelity, self.threads)
     }
 
     /// Returns the name that directories of the model have: that of its file.

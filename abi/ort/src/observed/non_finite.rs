@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
-use opscope_debug::{AttachOptions, Attachment, BreakpointSpec, Debugger, EventKind, Queue, Resume};
+use opscope_debug::{AttachOptions, Attachment, BreakpointSpec, DebugError, Debugger, EventKind, Queue, Resume};
 use opscope_sys::Mutex;
 use opscope_tensor::{ScanQuery, ScanResult, Tensor, TensorView};
 
-use super::Observed;
+use super::{Failure, Observed};
 
 /// Returns whether a tensor has NaN or infinite elements.
 pub fn has_non_finite(view: &TensorView<'_>) -> bool {
@@ -17,27 +17,27 @@ impl Observed {
     /// Runs once more and returns the operator that makes the first NaN or infinity of finite inputs, or why it is not
     /// known.
     pub fn first_non_finite(&self, inputs: &[Tensor]) -> String {
-        self.search(inputs).unwrap_or_else(|reason| format!("the operator is not known: {reason}"))
+        self.search(inputs).unwrap_or_else(|error| format!("the operator is not known: {error}"))
     }
 
-    fn search(&self, inputs: &[Tensor]) -> Result<String, String> {
-        let model = self.exact()?;
-        let debugger = Debugger::new().map_err(|error| error.to_string())?;
+    fn search(&self, inputs: &[Tensor]) -> Result<String, Failure> {
+        let model = self.exact().map_err(Clone::clone)?;
+        let debugger = Debugger::new()?;
         let options = AttachOptions { name: "libopscope_ort".to_owned(), ..AttachOptions::default() };
-        let client = Arc::new(debugger.attach(options).map_err(|error| error.to_string())?);
-        let place = BreakpointSpec::at("first nonfinite".parse().map_err(|error| format!("{error}"))?);
-        client.add_breakpoint(place).map_err(|error| error.to_string())?;
+        let client = Arc::new(debugger.attach(options)?);
+        let place = BreakpointSpec::at("first nonfinite".parse().map_err(DebugError::Target)?);
+        client.add_breakpoint(place)?;
         let found: Arc<Mutex<Option<String>>> = Arc::default();
         let (noted, events) = (Arc::clone(&found), Arc::downgrade(&client));
         let notify = Box::new(move || acknowledge(&events, &noted));
-        client.set_notification_callback(Some(notify)).map_err(|error| error.to_string())?;
+        client.set_notification_callback(Some(notify))?;
         let outcome = model.run(inputs, &debugger);
         let _ = client.detach();
         let found = found.lock().take();
         match (found, outcome) {
             (Some(place), _) => Ok(place),
             (None, Ok(_)) => Ok("no operator makes it of finite inputs".to_owned()),
-            (None, Err(error)) => Err(error.to_string()),
+            (None, Err(error)) => Err(error.into()),
         }
     }
 }

@@ -54,7 +54,7 @@ pub fn run(arguments: &EnginesArguments) -> Result<Exit, Failure> {
     words.extend(library.into_iter().flat_map(|path| ["--engine-library".into(), path.into()]));
     let answer = ask(words).unwrap_or_else(|reason| {
         let error = match Library::locate(library) {
-            Ok(path) => LibraryError::Unusable { path, reason },
+            Ok(path) => LibraryError::Unusable { path, reason: reason.to_string() },
             Err(error) => error,
         };
         let other = EngineFacts::unavailable(EngineName::OnnxRuntime, error.to_string());

@@ -2,7 +2,7 @@
 //! uses up the memory or ends the process, only the answer is missing.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{self, Read};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -20,11 +20,22 @@ const MOST: u64 = 1 << 20;
 /// The last line of a complete answer. It is missing if a library ends the process.
 pub const END: &str = "opscope has answered";
 
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    #[error("no process can be started: {0}")]
+    Start(#[from] io::Error),
+    #[error("it did not answer within {} s", .0.as_secs())]
+    TooLate(Duration),
+    #[error("the process that looked at it ended with {0}")]
+    Ended(ExitStatus),
+}
+
 /// Starts another opscope with this command line, and returns what it prints.
 ///
 /// # Errors
 /// Returns why there is no answer: how the process ended, or that none could be started.
-pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String, String> {
+pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String, NoAnswer> {
     ask_within(words, PATIENCE)
 }
 
@@ -32,24 +43,23 @@ pub fn ask<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<String
 ///
 /// # Errors
 /// As [`ask`].
-pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience: Duration) -> Result<String, String> {
-    let cannot = |error: std::io::Error| format!("no process can be started: {error}");
-    let mut command = again::command().map_err(cannot)?;
+pub fn ask_within<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>, patience: Duration) -> Result<String, NoAnswer> {
+    let mut command = again::command()?;
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(cannot)?;
+    let mut child = command.spawn()?;
     let most = Some(memory::available());
     let _ = prlimit(Pid::from_child(&child).into(), Resource::As, Rlimit { current: most, maximum: most });
-    let (printed, status) = end(&mut child, patience).map_err(cannot)?;
-    let Some(status) = status else { return Err(format!("it did not answer within {} s", patience.as_secs())) };
+    let (printed, status) = end(&mut child, patience)?;
+    let status = status.ok_or(NoAnswer::TooLate(patience))?;
     match printed.strip_suffix(END).filter(|_| status.success()) {
         Some(answer) => Ok(answer.to_owned()),
-        None => Err(format!("the process that looked at it ended with {status}")),
+        None => Err(NoAnswer::Ended(status)),
     }
 }
 
 /// Waits for a process. Returns its output and its exit status. A process that takes too long is killed, and its status
 /// is `None`.
-fn end(child: &mut Child, patience: Duration) -> std::io::Result<(String, Option<ExitStatus>)> {
+fn end(child: &mut Child, patience: Duration) -> io::Result<(String, Option<ExitStatus>)> {
     let stdout = child.stdout.take();
     let (done, ended) = mpsc::channel();
     thread::Builder::new().name("answer".to_owned()).spawn(move || {

@@ -88,6 +88,15 @@ struct Chosen {
     closed: bool,
 }
 
+/// Why a tensor that is wanted cannot be captured.
+#[derive(Debug, thiserror::Error)]
+enum NotCaptured {
+    #[error(transparent)]
+    Unreadable(#[from] TensorError),
+    #[error("its {0} bytes do not fit into the byte budget any more")]
+    OverBudget(u64),
+}
+
 impl Subscription {
     /// Creates a subscription that measures its patience by this clock.
     pub fn new(sink: Box<dyn Sink>, request: Request, clock: &Clock) -> Result<Self, DumpError> {
@@ -139,15 +148,12 @@ impl Subscription {
             self.lose(origin, &format!("the engine has it only in a form without bytes ({})", tensor.dtype()));
             return None;
         };
-        let has_non_finite = || {
-            let statistics = Statistics::of(tensor).map_err(|error| error.to_string())?;
-            Ok(statistics.has_non_finite())
-        };
+        let has_non_finite = || Ok(Statistics::of(tensor)?.has_non_finite());
         match self.choose(&mut chosen, bytes as u64, has_non_finite) {
             Ok(true) => {}
             Ok(false) => return None,
-            Err(reason) => {
-                self.lose(origin, &reason);
+            Err(error) => {
+                self.lose(origin, &error.to_string());
                 return None;
             }
         }
@@ -183,7 +189,7 @@ impl Subscription {
         match self.choose(&mut chosen, bytes as u64, || Ok(statistics.has_non_finite())) {
             Ok(true) => {}
             Ok(false) => return,
-            Err(reason) => return self.lose(origin, &reason),
+            Err(error) => return self.lose(origin, &error.to_string()),
         }
         let stream = Stream { origin, dtype, shape: tensor.shape.clone(), bytes: bytes as u64, siblings: 1 };
         match &self.route {
@@ -290,8 +296,8 @@ impl Subscription {
         &self,
         chosen: &mut Chosen,
         bytes: u64,
-        has_non_finite: impl FnOnce() -> Result<bool, String>,
-    ) -> Result<bool, String> {
+        has_non_finite: impl FnOnce() -> Result<bool, TensorError>,
+    ) -> Result<bool, NotCaptured> {
         if self.selection.first.is_some_and(|first| chosen.tensors >= first) {
             return Ok(false);
         }
@@ -299,7 +305,7 @@ impl Subscription {
             return Ok(false);
         }
         if self.selection.byte_budget.is_some_and(|budget| bytes > budget.saturating_sub(chosen.bytes)) {
-            return Err(format!("its {bytes} bytes do not fit into the byte budget any more"));
+            return Err(NotCaptured::OverBudget(bytes));
         }
         chosen.tensors += 1;
         chosen.bytes += bytes;

@@ -21,9 +21,8 @@ impl Mapping {
     /// # Errors
     /// Returns an error if the file cannot be read, a row does not have two columns, or a name is mapped twice.
     pub fn read(path: &Path) -> Result<Self, DumpError> {
-        let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
-        let text = opscope_files::read_text(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
-        Self::parse(&text).map_err(|error| wrong(error.to_string()))
+        let text = opscope_files::read_text(path, LARGEST).map_err(|error| DumpError::file(path, error))?;
+        Self::parse(&text).map_err(|error| DumpError::file(path, error))
     }
 
     /// Parses the text of a mapping file.

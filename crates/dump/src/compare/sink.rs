@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use opscope_sys::Mutex;
@@ -102,26 +102,26 @@ impl CompareSink {
         }
         match self.begin_pair(stream, &row.place, index) {
             Ok((criterion, against)) => Some(Current { row, criterion, against }),
-            Err(reason) => {
-                state.rows.push(Row { outcome: Outcome::Unreadable(reason), ..row });
+            Err(error) => {
+                state.rows.push(Row { outcome: Outcome::Unreadable(error.to_string()), ..row });
                 None
             }
         }
     }
 
-    fn begin_pair(&self, stream: &Stream, place: &StoredOrigin, index: usize) -> Result<(Criterion, Against), String> {
+    fn begin_pair(&self, stream: &Stream, place: &StoredOrigin, index: usize) -> io::Result<(Criterion, Against)> {
         let reference = &self.reference.tensors[index];
-        let dtype = reference.dtype.ok_or("the type of the reference's elements is not known")?;
+        let dtype =
+            reference.dtype.ok_or_else(|| io::Error::other("the type of the reference's elements is not known"))?;
         let criterion = self.criteria.of(place, &reference.place, (stream.dtype, dtype));
         let left = stream.shape.iter().product();
         if reference.is_summary() {
-            let accumulator = Accumulator::new(stream.dtype, left).map_err(|error| error.to_string())?;
-            let noted = reference.summary().map_err(|error| error.to_string())?;
-            return Ok((criterion, Against::Statistics(accumulator, noted)));
+            let accumulator = Accumulator::new(stream.dtype, left).map_err(io::Error::other)?;
+            return Ok((criterion, Against::Statistics(accumulator, reference.summary()?)));
         }
         let accumulator = DifferenceAccumulator::new(stream.dtype, dtype, left, criterion.tolerance.relative);
-        let data = reference.data().map_err(|error| error.to_string())?;
-        let accumulator = accumulator.map_err(|error| error.to_string())?;
+        let data = reference.data()?;
+        let accumulator = accumulator.map_err(io::Error::other)?;
         Ok((criterion, Against::Data { accumulator, data, left }))
     }
 

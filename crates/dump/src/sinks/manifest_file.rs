@@ -20,10 +20,7 @@ const RESERVED_BYTES: usize = 64 << 10;
 impl ManifestFile {
     /// Creates the dump's directory, with a manifest of an incomplete dump.
     pub fn create(root: &Path, info: &DumpInfo, contents: &str) -> Result<Self, DumpError> {
-        let failed = |name: &str, what: &str| {
-            let (path, what) = (root.join(name), what.to_owned());
-            move |error: io::Error| DumpError::File { path, reason: format!("{what}: {error}") }
-        };
+        let failed = |name: &str, what| DumpError::io(&root.join(name), what);
         create::root(root).map_err(failed("", "the dump's directory could not be made"))?;
         let file = Self { root: root.to_path_buf(), manifest: Manifest::begun(info, contents) };
         file.write().map_err(failed(MANIFEST, "the manifest could not be written"))?;

@@ -30,7 +30,7 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
         Ok(manifest) => dump.manifest = manifest.filter(|_| !dump.tensors.is_empty()),
         // A single file has no manifest.
         Err(_) if dump.tensors.is_empty() || !root.is_dir() => {}
-        Err(reason) => dump.problems.push(format!("{MANIFEST}: {reason}")),
+        Err(error) => dump.problems.push(format!("{MANIFEST}: {error}")),
     }
     let bytes = dump.tensors.iter().fold(0u64, |bytes, tensor| bytes.saturating_add(tensor.bytes));
     let count = dump.tensors.len() as u64;

@@ -18,25 +18,25 @@ const MOST_PROBLEMS: usize = 1000;
 /// Opens our own dump. An unusable line is a problem of the dump and not an error, because the process that wrote it
 /// may have been killed in the middle of a line.
 pub(super) fn open(root: &Path) -> Result<StoredDump, DumpError> {
-    let wrong = |path: &Path, reason: String| DumpError::File { path: path.to_path_buf(), reason };
+    const CANNOT_BE_READ: &str = "it cannot be read";
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Opscope, ..StoredDump::default() };
     match manifest::read(root) {
         Ok(Some(manifest)) => dump.manifest = Some(manifest),
         Ok(None) => {
             dump.problems.push(format!("{MANIFEST}: there is none, so nothing says whether the dump is complete"))
         }
-        Err(reason) => dump.problems.push(format!("{MANIFEST}: {reason}")),
+        Err(error) => dump.problems.push(format!("{MANIFEST}: {error}")),
     }
-    let root = root.canonicalize().map_err(|error| wrong(root, format!("it cannot be read: {error}")))?;
+    let root = root.canonicalize().map_err(DumpError::io(root, CANNOT_BE_READ))?;
     let index = root.join(INDEX);
-    let file = open_regular(&index).map_err(|error| wrong(&index, format!("it cannot be read: {error}")))?;
+    let file = open_regular(&index).map_err(DumpError::io(&index, CANNOT_BE_READ))?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     let (mut tensors, mut bytes) = (0, 0u64);
     for number in 1.. {
         line.clear();
         let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
-        let read = read.map_err(|error| wrong(&index, format!("it cannot be read: {error}")))?;
+        let read = read.map_err(DumpError::io(&index, CANNOT_BE_READ))?;
         let rest_is_unread = |reason: String| format!("{INDEX}, line {number}: {reason}; the rest is not read");
         if read == 0 {
             break;

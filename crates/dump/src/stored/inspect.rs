@@ -12,12 +12,12 @@ use crate::table::number::{finite, short};
 use crate::{DumpError, IndexStatistics, Io, StoredDump, StoredTensor};
 
 /// The contents of a dump.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Inspection {
     /// The dump.
     pub dump: StoredDump,
     /// The details of the data of each of its tensors, or why there are none.
-    pub tensors: Vec<Result<Details, String>>,
+    pub tensors: Vec<io::Result<Details>>,
 }
 
 /// Details of a tensor's data.
@@ -75,7 +75,7 @@ impl Inspection {
         let mut dump = StoredDump::open(path)?;
         let mut tensors = Vec::with_capacity(dump.tensors.len());
         for tensor in &dump.tensors {
-            let details = Details::of(tensor).map_err(|error| error.to_string());
+            let details = Details::of(tensor);
             dump.problems.extend(problem(tensor, details.as_ref()));
             tensors.push(details);
         }
@@ -98,7 +98,7 @@ impl Inspection {
     }
 
     /// Returns the tensors for which the dump has both the data and its hash.
-    fn with_hash(&self) -> impl Iterator<Item = (&StoredTensor, &Result<Details, String>)> {
+    fn with_hash(&self) -> impl Iterator<Item = (&StoredTensor, &io::Result<Details>)> {
         let all = self.dump.tensors.iter().zip(&self.tensors);
         all.filter(|(tensor, _)| tensor.noted.is_some() && tensor.file().is_some())
     }
@@ -163,7 +163,7 @@ impl Inspection {
 
     /// Returns the same as JSON.
     pub fn json(&self) -> Value {
-        let tensor = |(tensor, details): (&StoredTensor, &Result<Details, String>)| {
+        let tensor = |(tensor, details): (&StoredTensor, &io::Result<Details>)| {
             let place = &tensor.place;
             let mut json = json!({
                 "run": place.run,
@@ -176,7 +176,7 @@ impl Inspection {
                 "shape": tensor.shape,
                 "bytes": tensor.bytes,
                 "statistics": details.as_ref().ok().map(Details::json),
-                "problem": details.as_ref().err(),
+                "problem": details.as_ref().err().map(ToString::to_string),
             });
             if !place.iterations.is_empty() {
                 json["iterations"] = json!(place.iterations);
@@ -194,7 +194,7 @@ impl Inspection {
 }
 
 /// Returns the problem of a tensor's data, if there is one.
-fn problem(tensor: &StoredTensor, details: Result<&Details, &String>) -> Option<String> {
+fn problem(tensor: &StoredTensor, details: Result<&Details, &io::Error>) -> Option<String> {
     let file = tensor.file()?.display();
     match details {
         Err(error) => Some(format!("{file}: {error}")),
@@ -254,7 +254,7 @@ fn histogram_text(histogram: &Histogram) -> String {
     text
 }
 
-fn line(tensor: &StoredTensor, details: Result<&Details, &String>) -> Vec<String> {
+fn line(tensor: &StoredTensor, details: Result<&Details, &io::Error>) -> Vec<String> {
     let place = &tensor.place;
     let shape: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -278,7 +278,7 @@ fn line(tensor: &StoredTensor, details: Result<&Details, &String>) -> Vec<String
             line.extend([min, max, mean].map(|of| number(*of)));
             line.extend([nan, inf].map(ToString::to_string));
         }
-        (Err(problem), None) => line.push(problem.clone()),
+        (Err(problem), None) => line.push(problem.to_string()),
     }
     line
 }

@@ -1,4 +1,4 @@
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::StoredDump;
@@ -8,12 +8,11 @@ use crate::{MANIFEST, Manifest};
 const LARGEST: u64 = 256 << 20;
 
 /// Returns the manifest of a directory; `None` if there is none.
-pub(crate) fn read(root: &Path) -> Result<Option<Manifest>, String> {
-    let text = match opscope_files::read(&root.join(MANIFEST), LARGEST) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        text => text.map_err(|error| error.to_string())?,
-    };
-    serde_json::from_slice(&text).map(Some).map_err(|error| error.to_string())
+pub(crate) fn read(root: &Path) -> io::Result<Option<Manifest>> {
+    match opscope_files::read(&root.join(MANIFEST), LARGEST) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        text => Ok(serde_json::from_slice(&text?).map(Some)?),
+    }
 }
 
 /// Compares the counts in the manifest with the complete tensors that are there, and their bytes. `place` is where

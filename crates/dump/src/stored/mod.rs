@@ -127,8 +127,8 @@ impl StoredDump {
     /// # Errors
     /// Returns an error if there is no dump.
     pub fn open(path: &Path) -> Result<Self, DumpError> {
-        let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
-        let metadata = path.metadata().map_err(|error| wrong(format!("it cannot be read: {error}")))?;
+        let wrong = |reason: String| DumpError::file(path, reason);
+        let metadata = path.metadata().map_err(DumpError::io(path, "it cannot be read"))?;
         if !metadata.is_dir() && !metadata.is_file() {
             return Err(wrong("it is no directory and no regular file but a pipe or a device".into()));
         }

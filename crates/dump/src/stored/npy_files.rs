@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::npy;
+use opscope_tensor::npy::{self, NpyError};
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::Io;
@@ -12,14 +12,14 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "npy")) {
         match tensor(root, path) {
             Ok(tensor) => dump.tensors.push(tensor),
-            Err(reason) => dump.problems.push(format!("{}: {reason}", path.display())),
+            Err(error) => dump.problems.push(format!("{}: {error}", path.display())),
         }
     }
     dump
 }
 
-fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, String> {
-    let (header, _) = npy::open(path).map_err(|error| error.to_string())?;
+fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, NpyError> {
+    let (header, _) = npy::open(path)?;
     let bytes = header.data_bytes as u64;
     let location = match header.is_native() {
         true => Location::File(path.to_path_buf(), header.data_offset),

@@ -14,17 +14,17 @@ pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
     let mut found = Vec::new();
     let mut directories = vec![(root.to_path_buf(), 0)];
     while let Some((directory, depth)) = directories.pop() {
-        let wrong = |reason: String| DumpError::File { path: directory.clone(), reason };
-        for entry in fs::read_dir(&directory).map_err(|error| wrong(format!("it cannot be listed: {error}")))? {
-            let entry = entry.map_err(|error| wrong(format!("it cannot be listed: {error}")))?;
-            let kind = entry.file_type().map_err(|error| wrong(format!("it cannot be listed: {error}")))?;
+        let failed = || DumpError::io(&directory, "it cannot be listed");
+        for entry in fs::read_dir(&directory).map_err(failed())? {
+            let entry = entry.map_err(failed())?;
+            let kind = entry.file_type().map_err(failed())?;
             if kind.is_dir() && depth < DEEPEST {
                 directories.push((entry.path(), depth + 1));
             } else if kind.is_file() {
                 found.push(entry.path());
             }
             if found.len() > MOST_FILES {
-                return Err(wrong(format!("there are more than {MOST_FILES} files")));
+                return Err(DumpError::file(&directory, format!("there are more than {MOST_FILES} files")));
             }
         }
     }

@@ -4,7 +4,7 @@ use opscope_model::RunId;
 use opscope_tensor::Statistics;
 
 use super::outcome::Ending;
-use crate::{Delivery, Piece, Stream};
+use crate::{Delivery, DumpError, Piece, Stream};
 
 /// A destination of streams: files, statistics, a callback, a comparison. A closure that takes pieces is a sink:
 ///
@@ -81,6 +81,12 @@ pub enum Answer {
     Stop(String),
     /// Repeat the same call at once. After [`MOST_ATTEMPTS`] times this counts as a stop.
     Again,
+}
+
+impl From<Result<(), DumpError>> for Answer {
+    fn from(taken: Result<(), DumpError>) -> Self {
+        taken.map_or_else(|error| Self::Stop(error.to_string()), |()| Self::Continue)
+    }
 }
 
 /// How often one piece is offered to a sink that answers [`Answer::Again`].

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use opscope_dump::ascend::{AscendFile, AscendSink, Chunks, FileName, data_type, data_type_name, dtype};
-use opscope_dump::{Delivery, Dumper, IoSelection, Request, Selection};
+use opscope_dump::{Delivery, DumpError, Dumper, IoSelection, Request, Selection};
 use opscope_model::testing::FakePlan;
 use opscope_onnx::Pattern;
 use opscope_tensor::DType::{self, *};
@@ -89,7 +89,7 @@ fn a_name_has_255_bytes_at_most_and_is_32_digits_of_its_hash_otherwise() {
 /// The chunks that a target got: path, bytes, last.
 type ReceivedChunks = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
-type Target = Chunks<Box<dyn FnMut(&Path, &[u8], bool) -> Result<(), std::string::String> + Send>>;
+type Target = Chunks<Box<dyn FnMut(&Path, &[u8], bool) -> Result<(), DumpError> + Send>>;
 
 fn sink(chunk: usize) -> (ReceivedChunks, AscendSink<Target>) {
     let given = ReceivedChunks::default();

@@ -63,8 +63,10 @@ pub(super) fn check(
         };
         let inputs = sum(&mut operator.inputs.iter().flatten().copied(), u64::MAX);
         let outputs = sum(&mut operator.outputs.iter().flatten().copied(), 0);
-        let too_much = |reason| EngineError::OverBudget { node: Some(operator.name.clone()), reason };
-        made.add(&operator.op_type, inputs, outputs).map_err(too_much)?;
+        made.add(&operator.op_type, inputs, outputs).map_err(|error| EngineError::OverBudget {
+            node: Some(operator.name.clone()),
+            reason: error.to_string(),
+        })?;
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ impl ExternalFiles {
         let largest = names.values().max().copied().unwrap_or(0);
         let place = (largest > LARGEST_IN_MEMORY).then(|| FileDirectory::of(&graph.source.path, names.keys()));
         let map = |name: String| {
-            let path = data_file(&graph.source.path, &name)?;
+            let path = data_file(&graph.source.path, &name).map_err(|error| error.to_string())?;
             let file = open_regular(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             // SAFETY: as for every mapped file, no process may truncate it while it is used, because a read would then
             // end this process.

@@ -55,6 +55,12 @@ pub(crate) struct Budget {
     factor: u32,
 }
 
+/// A limit that loading has exceeded.
+enum Exceeded {
+    Time,
+    Memory { taken: u64 },
+}
+
 /// What the loading thread and the watching thread share.
 #[derive(Default)]
 struct Progress {
@@ -163,11 +169,11 @@ impl Budget {
         let thread = spawned.map_err(|error| failed(format!("no thread can be started: {error}")))?;
         let outcome = match self.watch(&answered, start, before) {
             Ok(outcome) => outcome,
-            Err(reason) => {
+            Err(exceeded) => {
                 let node = progress.place().map(|node| names::node_of_file(&node, graph));
                 progress.is_over.store(true, Ordering::Relaxed);
                 let _ = answered.recv_timeout(GRACE);
-                return Err(EngineError::OverBudget { node, reason });
+                return Err(EngineError::OverBudget { node, reason: self.reason(&exceeded) });
             }
         };
         let _ = thread.join();
@@ -178,26 +184,36 @@ impl Budget {
     ///
     /// # Errors
     /// Returns which limit was exceeded.
-    fn watch<T>(self, answered: &Receiver<T>, start: Instant, before: u64) -> Result<Option<T>, String> {
+    fn watch<T>(self, answered: &Receiver<T>, start: Instant, before: u64) -> Result<Option<T>, Exceeded> {
         loop {
             match answered.recv_timeout(LOOK) {
                 Ok(answer) => return Ok(Some(answer)),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let more = self.factor.saturating_mul(2);
             if start.elapsed() > self.time {
-                let seconds = self.time.as_secs();
-                return Err(format!(
-                    "it takes more than {seconds} seconds, which a model of this size should not; a load budget of {more} doubles that"
-                ));
+                return Err(Exceeded::Time);
             }
             let taken = memory::resident().saturating_sub(before);
             if taken > self.memory {
-                let (taken, memory) = (shown_size(taken), shown_size(self.memory));
-                return Err(format!(
-                    "it has taken {taken} of memory, and may take {memory}; a load budget of {more} doubles that"
-                ));
+                return Err(Exceeded::Memory { taken });
+            }
+        }
+    }
+
+    /// Returns the sentence about a limit that was exceeded.
+    fn reason(self, exceeded: &Exceeded) -> String {
+        let more = self.factor.saturating_mul(2);
+        match exceeded {
+            Exceeded::Time => {
+                let seconds = self.time.as_secs();
+                format!(
+                    "it takes more than {seconds} seconds, which a model of this size should not; a load budget of {more} doubles that"
+                )
+            }
+            Exceeded::Memory { taken } => {
+                let (taken, memory) = (shown_size(*taken), shown_size(self.memory));
+                format!("it has taken {taken} of memory, and may take {memory}; a load budget of {more} doubles that")
             }
         }
     }

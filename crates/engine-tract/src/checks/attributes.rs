@@ -3,13 +3,16 @@
 //! The engine's rules do not check numbers: they count up to an axis of 2^40, compute 2^64 - 1 as the rank of a scalar
 //! minus one, and read a number from an empty tensor.
 
+mod trees;
+
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::{AttributeProto, NodeProto};
 use tract_onnx::prelude::{DatumType, InferenceFact, Tensor};
 use tract_onnx::tract_hir::infer::Factoid;
+
+use crate::budget::guard::Refused;
 
 /// A requirement for an operator. Slots are those in the file.
 #[derive(Debug, Clone, Copy)]
@@ -201,16 +204,16 @@ fn required(op_type: &str) -> usize {
 /// Checks a node against what is known about its inputs: those in the file, in its order.
 ///
 /// # Errors
-/// Returns what is wrong, as a sentence.
-pub(crate) fn check(node: &NodeProto, inputs: &[InferenceFact]) -> Result<(), String> {
+/// Refuses the node, with what is wrong as a sentence.
+pub(crate) fn check(node: &NodeProto, inputs: &[InferenceFact]) -> Result<(), Refused> {
+    let checked = Node { node, inputs };
     if node.input.len() > MOST_INPUTS {
-        return Err(format!("it has {} inputs, and may have {MOST_INPUTS}", node.input.len()));
+        return checked.refuse(format!("it has {} inputs, and may have {MOST_INPUTS}", node.input.len()));
     }
     if let Some(slot) = node.input.iter().take(required(&node.op_type)).position(String::is_empty) {
-        return Err(format!("its input {slot} is left out, which {} needs", node.op_type));
+        return checked.refuse(format!("its input {slot} is left out, which {} needs", node.op_type));
     }
-    let node = Node { node, inputs };
-    rules(&node.node.op_type).iter().try_for_each(|rule| node.check(*rule))
+    rules(&node.op_type).iter().try_for_each(|rule| checked.check(*rule))
 }
 
 /// A node, and what is known about its inputs.
@@ -220,27 +223,33 @@ struct Node<'a> {
 }
 
 impl Node<'_> {
-    fn check(&self, rule: Rule) -> Result<(), String> {
+    fn refuse(&self, reason: String) -> Result<(), Refused> {
+        Err(Refused { node: self.node.name.clone(), reason })
+    }
+
+    fn check(&self, rule: Rule) -> Result<(), Refused> {
         match rule {
             AtLeast(slot, least) => match self.rank(slot) {
                 Some(rank) if rank < least => {
-                    Err(format!("its input {slot} has rank {rank} and needs at least {least}"))
+                    self.refuse(format!("its input {slot} has rank {rank} and needs at least {least}"))
                 }
                 _ => Ok(()),
             },
             Exactly(slot, wanted) => match self.rank(slot) {
-                Some(rank) if rank != wanted => Err(format!("its input {slot} has rank {rank} and needs {wanted}")),
+                Some(rank) if rank != wanted => {
+                    self.refuse(format!("its input {slot} has rank {rank} and needs {wanted}"))
+                }
                 _ => Ok(()),
             },
             Number(slot) => match self.dims(slot) {
                 Some(dims) if dims.iter().any(|dim| dim.is_some_and(|dim| dim != 1)) => {
-                    Err(format!("its input {slot} must be a single number"))
+                    self.refuse(format!("its input {slot} must be a single number"))
                 }
                 _ => Ok(()),
             },
             Whole(slot) => match self.fact(slot).and_then(|fact| fact.datum_type.concretize()) {
                 Some(datum) if !datum.is_integer() && datum != DatumType::TDim => {
-                    Err(format!("its input {slot} must hold whole numbers"))
+                    self.refuse(format!("its input {slot} must hold whole numbers"))
                 }
                 _ => Ok(()),
             },
@@ -267,61 +276,68 @@ impl Node<'_> {
     }
 
     /// Checks that numbers are axes of a tensor with this rank, each at most once.
-    fn check_axes(&self, numbers: Numbers, rank: Option<usize>) -> Result<(), String> {
+    fn check_axes(&self, numbers: Numbers, rank: Option<usize>) -> Result<(), Refused> {
         let (Some(axes), Some(rank)) = (self.numbers(numbers), rank) else { return Ok(()) };
         let rank = rank as i64;
         let mut taken = vec![false; rank as usize];
         for &axis in axes.iter() {
             if axis < -rank || axis >= rank {
-                return Err(format!("{} has the axis {axis}, and there are {rank} axes", self.called(numbers)));
+                return self.refuse(format!("{} has the axis {axis}, and there are {rank} axes", self.called(numbers)));
             }
             let place = &mut taken[axis.rem_euclid(rank) as usize];
             if std::mem::replace(place, true) {
-                return Err(format!("{} has the axis {axis} twice", self.called(numbers)));
+                return self.refuse(format!("{} has the axis {axis} twice", self.called(numbers)));
             }
         }
         Ok(())
     }
 
-    fn check_permutation(&self, numbers: Numbers) -> Result<(), String> {
+    fn check_permutation(&self, numbers: Numbers) -> Result<(), Refused> {
         let Some(axes) = self.numbers(numbers) else { return Ok(()) };
         let mut sorted = axes.to_vec();
         sorted.sort_unstable();
         if !sorted.iter().zip(0..).all(|(axis, place)| *axis == place) {
-            return Err(format!("{} is {}, which is no order of axes", self.called(numbers), shown(&axes)));
+            return self.refuse(format!("{} is {}, which is no order of axes", self.called(numbers), shown(&axes)));
         }
         match self.rank(0).filter(|rank| *rank != axes.len()) {
-            Some(rank) => {
-                Err(format!("{} is for rank {}, and its input has rank {rank}", self.called(numbers), axes.len()))
+            Some(rank) => self.refuse(format!(
+                "{} is for rank {}, and its input has rank {rank}",
+                self.called(numbers),
+                axes.len()
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn check_between(&self, numbers: Numbers, least: i64, most: i64) -> Result<(), Refused> {
+        let all = self.numbers(numbers).unwrap_or_default();
+        match all.iter().find(|number| !(least..=most).contains(*number)) {
+            Some(number) => {
+                self.refuse(format!("{} has {number}, and may be from {least} to {most}", self.called(numbers)))
             }
             None => Ok(()),
         }
     }
 
-    fn check_between(&self, numbers: Numbers, least: i64, most: i64) -> Result<(), String> {
-        let all = self.numbers(numbers).unwrap_or_default();
-        match all.iter().find(|number| !(least..=most).contains(*number)) {
-            Some(number) => Err(format!("{} has {number}, and may be from {least} to {most}", self.called(numbers))),
-            None => Ok(()),
-        }
-    }
-
-    fn check_count(&self, numbers: Numbers, each: usize) -> Result<(), String> {
+    fn check_count(&self, numbers: Numbers, each: usize) -> Result<(), Refused> {
         let (Some(numbers_given), Some(rank)) = (self.numbers(numbers), self.rank(0)) else { return Ok(()) };
         let (found, wanted) = (numbers_given.len(), rank.saturating_sub(2) * each);
         if found == wanted {
             return Ok(());
         }
-        Err(format!("{} has {found} numbers, and its input of rank {rank} needs {wanted}", self.called(numbers)))
+        self.refuse(format!(
+            "{} has {found} numbers, and its input of rank {rank} needs {wanted}",
+            self.called(numbers)
+        ))
     }
 
     /// Checks how many elements a step of the window takes, and that the padded input has at least as many.
-    fn check_window(&self, slot: usize) -> Result<(), String> {
+    fn check_window(&self, slot: usize) -> Result<(), Refused> {
         let Some(kernel) = self.numbers(Attribute("kernel_shape")) else { return Ok(()) };
         let elements = kernel.iter().try_fold(1i64, |all, size| all.checked_mul(*size));
         if elements.is_none_or(|elements| elements > LARGEST_WINDOW) {
             let kernel = shown(&kernel);
-            return Err(format!("kernel_shape is {kernel}, and may have {LARGEST_WINDOW} elements at most"));
+            return self.refuse(format!("kernel_shape is {kernel}, and may have {LARGEST_WINDOW} elements at most"));
         }
         // With one of these attributes, a step may extend beyond the end of the input.
         let reaches_over = |attribute: &AttributeProto| {
@@ -340,53 +356,13 @@ impl Node<'_> {
             let extent = (size - 1).saturating_mul(at(&dilations, axis, 1)).saturating_add(1);
             let padded = length + at(&pads, axis, 0) + at(&pads, axis + kernel.len(), 0);
             if extent > padded {
-                return Err(format!(
+                return self.refuse(format!(
                     "its kernel takes {extent} elements of axis {}, which has {padded} with its padding",
                     axis + 2
                 ));
             }
         }
         Ok(())
-    }
-
-    /// Checks the trees of an ensemble: the engine follows a tree's nodes without checking where they lead, and uses
-    /// their ids as positions.
-    fn check_trees(&self) -> Result<(), String> {
-        let list = |name: &'static str| self.numbers(Attribute(name)).unwrap_or_default();
-        let (trees, nodes, features) = (list("nodes_treeids"), list("nodes_nodeids"), list("nodes_featureids"));
-        let next = ["nodes_truenodeids", "nodes_falsenodeids"].map(list);
-        if [&trees, &features, &next[0], &next[1]].iter().any(|list| list.len() != nodes.len()) {
-            return Err(format!("its lists of nodes have different lengths; nodes_nodeids has {}", nodes.len()));
-        }
-        let modes = self.node.attribute.iter().find(|attribute| attribute.name == "nodes_modes");
-        let is_leaf = |place: usize| {
-            modes.and_then(|modes| modes.strings.get(place)).is_some_and(|mode| mode.as_slice() == b"LEAF")
-        };
-        let all: HashSet<(i64, i64)> = trees.iter().copied().zip(nodes.iter().copied()).collect();
-        let mut sizes: HashMap<i64, i64> = HashMap::new();
-        trees.iter().for_each(|tree| *sizes.entry(*tree).or_default() += 1);
-        let width = self.dims(0).and_then(|dims| dims.last().copied().flatten()).unwrap_or(i64::MAX);
-        let mut reached = HashSet::new();
-        for (place, (&tree, &node)) in trees.iter().zip(nodes.iter()).enumerate() {
-            if all.len() != nodes.len() || !(0..sizes[&tree]).contains(&node) {
-                return Err(format!("the nodes of tree {tree} are not numbered from 0 to {}", sizes[&tree] - 1));
-            }
-            if is_leaf(place) {
-                continue;
-            }
-            if !(0..width).contains(&features[place]) {
-                return Err(format!("node {node} of tree {tree} asks for feature {} of {width}", features[place]));
-            }
-            for next in next.iter().map(|next| next[place]) {
-                // A node that is reached at most once, and never from below, is in no cycle.
-                if next == 0 || !all.contains(&(tree, next)) || !reached.insert((tree, next)) {
-                    return Err(format!("node {node} of tree {tree} leads to {next}, which makes no tree"));
-                }
-            }
-        }
-        let labels = self.node.attribute.iter().filter(|attribute| attribute.name.starts_with("classlabels_"));
-        let labels = labels.map(|labels| labels.ints.len() + labels.strings.len()).sum::<usize>();
-        self.check_between(Attribute("class_ids"), 0, (labels as i64 - 1).max(0))
     }
 
     /// Returns what is known about an input.

@@ -76,8 +76,8 @@ impl Memory {
                 return Err(Refused { node: name, reason }.into());
             }
             if let Some(proto) = proto.filter(|_| !sizes.is_known) {
-                let too_much = |reason| Refused { node: name, reason };
-                made.add(&proto.op_type, sizes.inputs, sizes.outputs).map_err(too_much)?;
+                made.add(&proto.op_type, sizes.inputs, sizes.outputs)
+                    .map_err(|error| Refused { node: name, reason: error.to_string() })?;
             }
         }
         budget::at(None)
@@ -106,8 +106,8 @@ impl Memory {
         let inputs: TVec<InferenceFact> = inputs.into_iter().cloned().collect();
         let outputs: TVec<InferenceFact> = outputs.into_iter().cloned().collect();
 
-        if let Some(Err(reason)) = proto.map(|proto| attributes::check(proto, &inputs)) {
-            return Err(Refused { node: model.node(node).name.clone(), reason }.into());
+        if let Some(proto) = proto {
+            attributes::check(proto, &inputs)?;
         }
         check_numbers(model, node, &inputs)?;
         // A node whose rules reject it is left to tract, which then reports why.

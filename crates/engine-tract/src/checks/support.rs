@@ -85,9 +85,8 @@ fn check_node(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), Engi
         });
     }
     // Checks what is known without the inputs; the rest is checked once they are known.
-    if let Err(reason) = attributes::check(node, &[]) {
-        return Err(EngineError::Load { node: Some(name.to_owned()), reason });
-    }
+    attributes::check(node, &[])
+        .map_err(|refused| EngineError::Load { node: Some(name.to_owned()), reason: refused.reason })?;
     if node.op_type == "If" { Ok(()) } else { check_bodies(node, name, framework) }
 }
 

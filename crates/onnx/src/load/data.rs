@@ -35,9 +35,9 @@ fn check_tensor(source: &Source, tensor: &TensorProto) -> Result<(), OnnxError> 
         };
     };
     if tensor.data_location == DATA_IS_EXTERNAL {
-        return external::locate(&source.path, tensor, needed as u64)
-            .map(drop)
-            .map_err(|reason| OnnxError::ExternalData { path: source.path.clone(), tensor: name.clone(), reason });
+        return external::locate(&source.path, tensor, needed as u64).map(drop).map_err(|error| {
+            OnnxError::ExternalData { path: source.path.clone(), tensor: name.clone(), source: error }
+        });
     }
     let found = match tensor.raw_data.len() {
         0 => typed_bytes(tensor, dtype),

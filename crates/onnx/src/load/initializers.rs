@@ -8,7 +8,7 @@ use prost::Message;
 
 use super::external;
 use super::proto::{DATA_IS_EXTERNAL, GraphProto, ModelProto, TensorProto};
-use crate::{Graph, OnnxError, Operator, ValueId};
+use crate::{ExternalDataError, Graph, OnnxError, Operator, ValueId};
 
 impl Graph {
     /// Reads the initializers from the file one by one, including those of bodies, and passes each to `visit`.
@@ -72,16 +72,14 @@ impl Graph {
         }
         let elements = proto.dims.iter().map(|&dim| dim.max(0) as usize).product();
         let needed = dtype.bytes_of(elements).unwrap_or(0);
-        let unusable = |reason: String| OnnxError::ExternalData {
-            path: self.source.path.clone(),
-            tensor: proto.name.clone(),
-            reason,
-        };
+        let unusable =
+            |source| OnnxError::ExternalData { path: self.source.path.clone(), tensor: proto.name.clone(), source };
         let (file, offset) = external::locate(&self.source.path, proto, needed as u64).map_err(unusable)?;
         let mut bytes = vec![0; needed];
         open_regular(&file)
             .and_then(|file| file.read_exact_at(&mut bytes, offset))
-            .map_err(|error| unusable(format!("{}: {error}", file.display())))?;
+            .map_err(ExternalDataError::io(file.display().to_string()))
+            .map_err(unusable)?;
         Ok(bytes)
     }
 }

@@ -18,7 +18,7 @@ use crate::feed;
 use crate::layout::{OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, Runtime};
 use crate::turn::Turn;
 
-pub use elf::exports;
+pub use elf::{NoLibrary, exports};
 pub use exporters::{Exporter, exporters, is_same_object};
 pub use places::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Search};
 pub use report::{Report, SkipReason, Skipped};
@@ -138,7 +138,9 @@ impl Attaching {
         // dlopen uses a path with a slash as it is.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let loaded = match elf::exports(&path, ATTACH) {
-            Ok(true) => Object::load(&c_path(path.as_os_str())).map_err(SkipReason::NotLoaded),
+            Ok(true) => {
+                Object::load(&c_path(path.as_os_str())).ok_or_else(|| SkipReason::NotLoaded(objects::last_error()))
+            }
             Ok(false) => Err(SkipReason::NoConsumer),
             Err(error) => Err(SkipReason::Unreadable(error)),
         };

@@ -35,12 +35,12 @@ impl Object {
         NonNull::new(unsafe { libc::dlopen(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD) }).map(Self)
     }
 
-    /// Loads a library, which executes its constructors.
-    pub fn load(path: &CStr) -> Result<Self, String> {
+    /// Loads a library, which executes its constructors. If it returns `None`, [`last_error`] says why.
+    pub fn load(path: &CStr) -> Option<Self> {
         // SAFETY: the path is a C string. The library exports opscope_attach_producer, so it is intended to be loaded
         // here.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        NonNull::new(handle).map(Self).ok_or_else(last_error)
+        NonNull::new(handle).map(Self)
     }
 
     /// Returns the functions of a consumer if this object itself defines `attach`. The object is then never unloaded,
@@ -169,7 +169,8 @@ fn information(address: *const c_void) -> Option<libc::Dl_info> {
     (found != 0).then_some(information)
 }
 
-fn last_error() -> String {
+/// Returns why the loader refused the last call of this thread.
+pub(super) fn last_error() -> String {
     // SAFETY: dlerror has no preconditions.
     let error = unsafe { libc::dlerror() };
     if error.is_null() {

@@ -2,6 +2,7 @@ use std::ffi::c_int;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::elf::NoLibrary;
 use super::places::LIBRARY_DIRECTORY;
 use super::tools::OfferedTool;
 
@@ -39,7 +40,7 @@ pub enum SkipReason {
     NoConsumer,
     /// The file cannot be read as a library.
     #[error("it cannot be read: {0}")]
-    Unreadable(String),
+    Unreadable(NoLibrary),
     /// The system's loader refused it.
     #[error("it cannot be loaded: {0}")]
     NotLoaded(String),

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::elf;
+use super::elf::{self, NoLibrary};
 use super::objects::UseToolFunction;
 use crate::layout::{OPSCOPE_TOOL_TAKEN, OPSCOPE_TOOL_TOO_LATE};
 
@@ -15,7 +15,7 @@ pub struct OfferedTool {
 }
 
 /// The reason why no consumer loads a tool.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolRefusal {
     /// The file does not exist.
@@ -23,7 +23,7 @@ pub enum ToolRefusal {
     Missing,
     /// The file is not a shared library that this process could load.
     #[error("it is no shared library ({0})")]
-    NoLibrary(String),
+    NoLibrary(NoLibrary),
     /// No consumer runs tools.
     #[error("no library that runs tools was found")]
     NoConsumer,
@@ -46,7 +46,7 @@ pub(super) fn offer(tool: &Path, consumers: &[(&Path, UseToolFunction)]) -> Resu
         return Err(ToolRefusal::NoConsumer);
     }
     // With an absolute path, the loader does not search elsewhere.
-    let absolute = std::path::absolute(tool).map_err(|error| ToolRefusal::NoLibrary(error.to_string()))?;
+    let absolute = std::path::absolute(tool).map_err(|error| ToolRefusal::NoLibrary(error.into()))?;
     let mut too_late = None;
     for (path, use_tool) in consumers {
         match use_tool.call(&super::c_path(absolute.as_os_str())) {

@@ -12,7 +12,7 @@ use crate::units::{axis_duration, count, duration};
 /// Draws how many runs took how long.
 pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
     let (Some(first), Some(last)) = (latency.bars.first(), latency.bars.last()) else {
-        return Err(ReportError::Chart("there is no run".to_owned()));
+        return Err(ReportError::Chart("there is no run".into()));
     };
     let (from, to) = (first.from, last.to);
     let most = latency.bars.iter().map(|bar| bar.runs).max().unwrap_or(1).max(1);

@@ -9,7 +9,7 @@ mod roofline;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Display;
+use std::error::Error;
 use std::ops::Range;
 
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -98,14 +98,14 @@ impl Chart {
         title: impl Into<String>,
         description: String,
         hover: Vec<Spot>,
-        draw: impl Fn(&Area<'_>, Size) -> Result<(Range<i32>, Range<i32>), String>,
+        draw: impl Fn(&Area<'_>, Size) -> Result<(Range<i32>, Range<i32>), ReportError>,
     ) -> Result<Self, ReportError> {
         let drawing = |size: Size| -> Result<Drawing, ReportError> {
             let mut text = String::new();
             let (plot, rows) = {
                 let area = SVGBackend::with_string(&mut text, (size.width, size.height)).into_drawing_area();
-                let plot = draw(&area, size).map_err(ReportError::Chart)?;
-                area.present().map_err(chart_error).map_err(ReportError::Chart)?;
+                let plot = draw(&area, size)?;
+                area.present().map_err(chart_error)?;
                 plot
             };
             // The frame that plotters writes around it has a fixed size.
@@ -141,7 +141,7 @@ fn plane<'a, Y>(
     x: Range<f64>,
     y: Y,
     labels: &Labels<'_>,
-) -> Result<Plane<'a, Y::CoordDescType>, String>
+) -> Result<Plane<'a, Y::CoordDescType>, ReportError>
 where
     Y: AsRangedCoord<Value = f64>,
     Y::CoordDescType: ValueFormatter<f64>,
@@ -184,6 +184,6 @@ impl Size {
     }
 }
 
-fn chart_error(error: impl Display) -> String {
-    error.to_string()
+fn chart_error(error: impl Error + Send + Sync + 'static) -> ReportError {
+    ReportError::Chart(Box::new(error))
 }

@@ -21,6 +21,7 @@ pub(crate) use self::dump::{DumpFacts, FirstBad, ValueRow};
 #[cfg(test)]
 pub(crate) use self::latency::Bar;
 pub(crate) use self::latency::{Latency, LatencySum, Step};
+pub(crate) use self::model::NotDrawn;
 pub(crate) use self::operators::{OperatorRow, Operators, TypeRow};
 pub(crate) use self::surroundings::Surroundings;
 pub(crate) use self::timeline::{Lane, Slot, SlotContent, Timeline};
@@ -72,8 +73,8 @@ pub(crate) struct RunFacts {
     pub dump: Option<DumpFacts>,
     /// XXH3 (64 bit) of the model's file, 16 hexadecimal digits.
     pub model_hash: Option<Digest>,
-    /// The drawing of the model, or the reason why there is none, as a sentence; `None` if it was not requested.
-    pub picture: Option<Result<Picture, String>>,
+    /// The drawing of the model, or the reason why there is none; `None` if it was not requested.
+    pub picture: Option<Result<Picture, NotDrawn>>,
     /// How much the outputs of operators differ from another dump, by the operators' names.
     pub errors: HashMap<String, f64>,
 }

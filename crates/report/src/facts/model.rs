@@ -1,9 +1,24 @@
 //! The drawing of the model, with a run's facts about its operators.
 
-use opscope_onnx::Graph;
+use opscope_onnx::{Graph, OnnxError};
 
 use super::RunFacts;
 use crate::graph::{KnownTypes, Marks, ModelGraph, Picture};
+
+/// Why the graph of a run is not drawn.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotDrawn {
+    #[error("The graph of this run is not drawn: pages show at most {0} operators.")]
+    TooManyOperators(usize),
+    #[error("The graph is not drawn: the run does not say which model it ran; --model FILE gives it.")]
+    NoModel,
+    #[error("The graph is not drawn: {0} is not found here; --model FILE gives it.")]
+    NotFound(String),
+    #[error("The graph is not drawn: {0} has changed since the run; --model FILE gives it.")]
+    Changed(String),
+    #[error("The graph is not drawn: {0}.")]
+    Unreadable(#[from] OnnxError),
+}
 
 impl RunFacts {
     /// Draws the run's model.

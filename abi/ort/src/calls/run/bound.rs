@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
-use opscope_engine_onnxruntime::{ProgramOutputs, ProgramValue, ProgramValues};
+use opscope_engine_onnxruntime::{ProgramOutputs, ProgramValue, ProgramValues, Refusal};
+use opscope_model::EngineError;
 use opscope_tensor::Tensor;
 use ort_sys::{OrtIoBinding, OrtRunOptions, OrtSession, OrtStatusPtr, OrtValue};
 
@@ -80,7 +81,7 @@ pub unsafe extern "system" fn run_with_binding<const SLOT: usize>(
         }
         let kept = wanted().non_finite.then(|| beside("a look at outputs", || run.kept_inputs())).flatten();
         let debugged = match beside("a run with a debugger", || run.debug()).flatten() {
-            Some(Err(error)) => return values.error(&error),
+            Some(Err(error)) => return values.error(&error.to_string()),
             Some(Ok(outputs)) => Some(outputs),
             None => None,
         };
@@ -95,10 +96,10 @@ pub unsafe extern "system" fn run_with_binding<const SLOT: usize>(
             let Some(kept) = kept else { return Ok(()) };
             let outputs: Vec<_> = outputs.iter().map(|(_, output)| output.raw()).collect();
             let inputs = || kept.unwrap_or_else(|| run.inputs());
-            non_finite(&run.observed, values, &outputs, inputs).map_or(Ok(()), Err)
+            non_finite(&run.observed, values, &outputs, inputs).map_or(Ok(()), |sentence| Err(Refusal::from(sentence)))
         };
         match beside("a look at outputs", look) {
-            Some(Err(sentence)) => values.error(&sentence),
+            Some(Err(refusal)) => values.error(refusal.reason()),
             _ => status,
         }
     }
@@ -153,7 +154,7 @@ impl Run {
     }
 
     /// Runs the session with taps, so that the debugger can stop it. Returns `None` if no debugger is attached, or it cannot.
-    fn debug(&self) -> Option<Result<ProgramOutputs, String>> {
+    fn debug(&self) -> Option<Result<ProgramOutputs, EngineError>> {
         let debugger = debug_server::attached()?;
         let inputs = fit(&self.observed, self.inputs())?;
         match self.observed.debug(&inputs, debugger)? {
@@ -166,7 +167,7 @@ impl Run {
     ///
     /// # Safety
     /// Nothing else uses the bound outputs meanwhile.
-    unsafe fn write(&self, debugged: &ProgramOutputs, outputs: &[(String, ProgramValue)]) -> Result<(), String> {
+    unsafe fn write(&self, debugged: &ProgramOutputs, outputs: &[(String, ProgramValue)]) -> Result<(), Refusal> {
         let names = self.observed.output_names();
         for (name, output) in outputs {
             // The library refuses other names.

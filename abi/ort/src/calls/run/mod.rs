@@ -147,7 +147,7 @@ unsafe fn debug(
     let slots = unsafe { arguments.output_slots(observed)? };
     let outputs = match observed.debug(inputs, debugger)? {
         Ok(outputs) => outputs,
-        Err(error) => return Some(values.error(&error)),
+        Err(error) => return Some(values.error(&error.to_string())),
     };
     let mut outputs = ProgramOutputs::take(observed.library(), outputs)?;
     // First into the program's own tensors, because that can fail.
@@ -155,8 +155,8 @@ unsafe fn debug(
     let targets: Vec<_> = unsafe { arguments.outputs() }.iter().copied().enumerate().collect();
     for (index, target) in targets.iter().filter(|(_, target)| !target.is_null()) {
         // SAFETY: the program has made the value for the output of this run.
-        if let Err(sentence) = unsafe { write(observed, &outputs, slots[*index], *target) } {
-            return Some(values.error(&sentence));
+        if let Err(refusal) = unsafe { write(observed, &outputs, slots[*index], *target) } {
+            return Some(values.error(refusal.reason()));
         }
     }
     for (index, _) in targets.iter().filter(|(_, target)| target.is_null()) {
@@ -176,10 +176,12 @@ unsafe fn write(
     outputs: &ProgramOutputs,
     slot: usize,
     target: *mut OrtValue,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     // SAFETY: guaranteed by the caller.
     let written = unsafe { outputs.write_into(slot, target) };
-    written.map_err(|reason| format!("output '{}' cannot be written: {reason}", observed.output_names()[slot]))
+    written.map_err(|reason| {
+        Refusal::from(format!("output '{}' cannot be written: {reason}", observed.output_names()[slot]))
+    })
 }
 
 /// A look at the outputs of a run for NaN and infinity.

@@ -197,7 +197,7 @@ fn indexed<'m, T: Clone + Send + Sync + 'static>(
     matches.indices_of(id).into_iter().flatten().zip(matches.get_many::<T>(id).into_iter().flatten())
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
+fn key_and_value(text: &str) -> Result<(String, String), &'static str> {
     let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
     let (key, value) = pair.ok_or("write KEY=VALUE, such as device_id=0")?;
     Ok((key.to_owned(), value.to_owned()))

@@ -28,38 +28,40 @@ pub fn one_of<T: Clone + Send + Sync + 'static>(
 }
 
 /// Reads `true` or `false`, in any of the spellings that [`expand`](super::expand) knows.
-pub fn truth(text: &str) -> Result<bool, String> {
-    spellings::truth(text.as_ref()).ok_or_else(|| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
+pub fn truth(text: &str) -> Result<bool, &'static str> {
+    spellings::truth(text.as_ref()).ok_or("write one of 1, true, yes, y, t, 0, false, no, n, f")
 }
 
 /// Reads a time above 0, such as `2.5` or `2.5s`.
-pub fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, &'static str> {
     let number = text.strip_suffix('s').unwrap_or(text).parse().ok().filter(|seconds: &f64| *seconds > 0.0);
     let seconds = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "write a number of seconds above 0".to_owned())
+    seconds.ok_or("write a number of seconds above 0")
 }
 
 /// Reads a percentage above 0 and up to 100, such as `2.5` or `2.5%`.
-pub fn percent(text: &str) -> Result<f64, String> {
+pub fn percent(text: &str) -> Result<f64, &'static str> {
     let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
     let percent = number.filter(|number| *number > 0.0 && *number <= 100.0);
-    percent.ok_or_else(|| "write a number above 0 and up to 100".to_owned())
+    percent.ok_or("write a number above 0 and up to 100")
 }
 
 /// Reads a size above 0 such as `4096`, `64K`, `64KiB`, `8M`, `1G`: powers of 1024.
-pub fn size(text: &str) -> Result<Bytes, String> {
+pub fn size(text: &str) -> Result<Bytes, &'static str> {
+    bytes(text).ok_or("write a size above 0 such as 65536, 64K or 8M (powers of 1024)")
+}
+
+fn bytes(text: &str) -> Option<Bytes> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let shift = match text[digits..].to_ascii_lowercase().as_str() {
-        "" | "b" => Some(0),
-        "k" | "kb" | "kib" => Some(10),
-        "m" | "mb" | "mib" => Some(20),
-        "g" | "gb" | "gib" => Some(30),
-        _ => None,
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return None,
     };
-    let count = text[..digits].parse::<u64>().ok();
-    let bytes = count.zip(shift).and_then(|(count, shift)| count.checked_mul(1 << shift));
-    let right = "write a size above 0 such as 65536, 64K or 8M (powers of 1024)";
-    bytes.filter(|bytes| *bytes > 0).map(Bytes::new).ok_or_else(|| right.to_owned())
+    let bytes = text[..digits].parse::<u64>().ok()?.checked_mul(1 << shift)?;
+    (bytes > 0).then(|| Bytes::new(bytes))
 }
 
 /// A size limit; `None` means no limit.

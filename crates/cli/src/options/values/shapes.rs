@@ -22,9 +22,28 @@ const RANGE: &str = "write ranges as a~b or a~b~step and alternatives with -, \
                      such as \"data:1,3,200~224,224-300;info:1~4\", \
                      or name a .info file with one such line per set of shapes";
 
+/// What is wrong with the text of shapes.
+#[derive(Debug, thiserror::Error)]
+enum WrongShapes {
+    #[error("'{0}' has no ':' behind a name")]
+    NoColon(String),
+    #[error("'{0}' names no input")]
+    NoName(String),
+    #[error("'{0}' is given twice")]
+    Twice(String),
+    #[error("'{0}' has too many '~'")]
+    TooManyBounds(String),
+    #[error("'{0}' ends before it begins")]
+    Empty(String),
+    #[error("'{0}' is not a dimension, which is a whole number above 0")]
+    NotADimension(String),
+    #[error("it stands for more than {MOST_SETS} sets of shapes")]
+    TooManySets,
+}
+
 /// Reads `name:1,600;other:1,600`.
 pub fn shape_set(option: &'static str, text: &str) -> Result<Vec<NamedShape>, Refusal> {
-    let refuse = |what| Refusal::Value { option, what, right: SET };
+    let refuse = |wrong: WrongShapes| Refusal::Value { option, what: wrong.to_string(), right: SET };
     let dims = |dims: &str| dims.split(',').map(|dim| number(dim).map(|dim| vec![dim.get()])).collect();
     let inputs = inputs(text, dims).map_err(refuse)?;
     let one = |(name, dims): (String, Vec<Vec<usize>>)| NamedShape { name, dims: dims.concat() };
@@ -35,7 +54,8 @@ pub fn shape_set(option: &'static str, text: &str) -> Result<Vec<NamedShape>, Re
 pub fn height_width(text: &str) -> Result<ShapeSpec, Refusal> {
     let refuse = |what| Refusal::Value { option: "--dym-hw", what, right: "write height and width, such as 224,224" };
     let (height, width) = text.split_once(',').ok_or_else(|| refuse(format!("'{text}' is one number")))?;
-    let (height, width) = (number(height).map_err(refuse)?, number(width).map_err(refuse)?);
+    let number = |text| number(text).map_err(|wrong| refuse(wrong.to_string()));
+    let (height, width) = (number(height)?, number(width)?);
     Ok(ShapeSpec::HeightWidth(height.get(), width.get()))
 }
 
@@ -44,7 +64,7 @@ pub fn height_width(text: &str) -> Result<ShapeSpec, Refusal> {
 pub fn shape_range(text: &str) -> Result<Vec<Vec<NamedShape>>, Refusal> {
     let refuse = |what| Refusal::Value { option: "--dym-shape-range", what, right: RANGE };
     if !text.ends_with(".info") {
-        return expand_range(text).map_err(refuse);
+        return expand_range(text).map_err(|wrong| refuse(wrong.to_string()));
     }
     let lines = opscope::files::read_text(Path::new(text), LARGEST_FILE)
         .map_err(|error| refuse(format!("'{text}': {error}")))?;
@@ -54,7 +74,7 @@ pub fn shape_range(text: &str) -> Result<Vec<Vec<NamedShape>>, Refusal> {
             expand_range(line.trim()).map_err(|what| refuse(format!("'{text}', line {}: {what}", number + 1)))?;
         sets.extend(more);
         if sets.len() > MOST_SETS {
-            return Err(refuse(too_many()));
+            return Err(refuse(WrongShapes::TooManySets.to_string()));
         }
     }
     if sets.is_empty() {
@@ -63,21 +83,17 @@ pub fn shape_range(text: &str) -> Result<Vec<Vec<NamedShape>>, Refusal> {
     Ok(without_repeats(sets))
 }
 
-fn too_many() -> String {
-    format!("it stands for more than {MOST_SETS} sets of shapes")
-}
-
 fn without_repeats(sets: Vec<ShapeSet>) -> Vec<ShapeSet> {
     let mut seen = HashSet::new();
     sets.into_iter().filter(|set| seen.insert(set.clone())).collect()
 }
 
-fn expand_range(text: &str) -> Result<Vec<ShapeSet>, String> {
+fn expand_range(text: &str) -> Result<Vec<ShapeSet>, WrongShapes> {
     let inputs = inputs(text, |dims| dims.split(',').map(choices).collect())?;
     let lengths = inputs.iter().flat_map(|(_, dims)| dims).map(Vec::len);
     let sets = lengths.fold(1usize, usize::saturating_mul);
     if sets > MOST_SETS {
-        return Err(too_many());
+        return Err(WrongShapes::TooManySets);
     }
     let set = |number: usize| {
         // The digits of this number, from the right, choose one alternative of each dimension.
@@ -108,23 +124,26 @@ fn expand_range(text: &str) -> Result<Vec<ShapeSet>, String> {
 /// Every input's name and the alternatives of each of its dimensions.
 type Alternatives = Vec<(String, Vec<Vec<usize>>)>;
 
-fn inputs(text: &str, dims: impl Fn(&str) -> Result<Vec<Vec<usize>>, String>) -> Result<Alternatives, String> {
+fn inputs(
+    text: &str,
+    dims: impl Fn(&str) -> Result<Vec<Vec<usize>>, WrongShapes>,
+) -> Result<Alternatives, WrongShapes> {
     let mut inputs: Alternatives = Vec::new();
     for part in text.trim_end_matches(';').split(';') {
         // ONNX names may contain a colon, as in "input:0".
-        let (name, shape) = part.rsplit_once(':').ok_or_else(|| format!("'{part}' has no ':' behind a name"))?;
+        let (name, shape) = part.rsplit_once(':').ok_or_else(|| WrongShapes::NoColon(part.to_owned()))?;
         if name.is_empty() {
-            return Err(format!("'{part}' names no input"));
+            return Err(WrongShapes::NoName(part.to_owned()));
         }
         if inputs.iter().any(|(other, _)| other == name) {
-            return Err(format!("'{name}' is given twice"));
+            return Err(WrongShapes::Twice(name.to_owned()));
         }
         inputs.push((name.to_owned(), dims(shape)?));
     }
     Ok(inputs)
 }
 
-fn choices(dim: &str) -> Result<Vec<usize>, String> {
+fn choices(dim: &str) -> Result<Vec<usize>, WrongShapes> {
     let mut all = Vec::new();
     for choice in dim.split('-') {
         let bounds: Vec<_> =
@@ -133,24 +152,24 @@ fn choices(dim: &str) -> Result<Vec<usize>, String> {
             [single] => (single, single, 1),
             [first, last] => (first, last, 1),
             [first, last, step] => (first, last, step),
-            _ => return Err(format!("'{choice}' has too many '~'")),
+            _ => return Err(WrongShapes::TooManyBounds(choice.to_owned())),
         };
         if first > last {
-            return Err(format!("'{choice}' ends before it begins"));
+            return Err(WrongShapes::Empty(choice.to_owned()));
         }
         if (last - first) / step >= MOST_SETS {
-            return Err(too_many());
+            return Err(WrongShapes::TooManySets);
         }
         all.extend((0..=(last - first) / step).map(|at| first + at * step));
     }
     Ok(all)
 }
 
-fn number(text: &str) -> Result<NonZeroUsize, String> {
+fn number(text: &str) -> Result<NonZeroUsize, WrongShapes> {
     let text = text.trim();
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let value = if all_digits { text.parse().ok() } else { None };
-    value.ok_or_else(|| format!("'{text}' is not a dimension, which is a whole number above 0"))
+    value.ok_or_else(|| WrongShapes::NotADimension(text.to_owned()))
 }
 
 #[cfg(test)]

@@ -68,11 +68,11 @@ impl DirectoryTarget {
 }
 
 impl ChunkTarget for DirectoryTarget {
-    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
+    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), DumpError> {
         let written = self.write(path, bytes, last);
-        written.map_err(|error| {
+        written.map_err(|source| {
             self.broken(path);
-            format!("{} could not be written: {error}", self.root.join(path).display())
+            DumpError::Write { path: self.root.join(path), source }
         })
     }
 

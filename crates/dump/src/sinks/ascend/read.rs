@@ -69,29 +69,47 @@ pub struct AscendTensor {
     pub bytes: u64,
 }
 
+/// What is wrong with a file that should be one of AscendCL's dump files.
+#[derive(Debug, thiserror::Error)]
+enum Damage {
+    #[error("it is too short for a dump file")]
+    Short,
+    #[error("its header is said to have {said} bytes, the file has {found}")]
+    Length { said: u64, found: u64 },
+    #[error("its header is damaged: {0}")]
+    Header(#[from] prost::DecodeError),
+    #[error("its iterations are damaged: {0}")]
+    Iterations(#[from] serde_json::Error),
+    #[error("{io} {slot} is a slot that no operator has")]
+    Slot { io: Io, slot: u64 },
+    #[error("{io} {index} is said to have {bytes} bytes")]
+    Bytes { io: Io, index: usize, bytes: u64 },
+    #[error("{io} {index} is said to have the shape {dims:?}")]
+    Shape { io: Io, index: usize, dims: Vec<u64> },
+    #[error("its tensors are said to end at {said:?}, the file ends at {found}")]
+    End { said: Option<u64>, found: u64 },
+}
+
 impl AscendFile {
     /// Reads the contents of a file except for the data. All sizes are checked against that of the file.
     ///
     /// # Errors
     /// Returns an error if it is not such a file, or is damaged.
     pub fn open(path: &Path) -> Result<Self, DumpError> {
-        let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
-        let mut file = open_regular(path).map_err(|error| wrong(format!("it could not be opened: {error}")))?;
-        let length = file.metadata().map_err(|error| wrong(format!("it could not be opened: {error}")))?.len();
+        let wrong = |damage: Damage| DumpError::file(path, damage);
+        let unopened = || DumpError::io(path, "it could not be opened");
+        let unread = || DumpError::io(path, "it could not be read");
+        let mut file = open_regular(path).map_err(unopened())?;
+        let length = file.metadata().map_err(unopened())?.len();
         let mut start = Vec::new();
-        file.by_ref()
-            .take(8)
-            .read_to_end(&mut start)
-            .map_err(|error| wrong(format!("it could not be read: {error}")))?;
-        let header = <[u8; 8]>::try_from(start.as_slice())
-            .map(u64::from_le_bytes)
-            .map_err(|_| wrong("it is too short for a dump file".into()))?;
+        file.by_ref().take(8).read_to_end(&mut start).map_err(unread())?;
+        let header = <[u8; 8]>::try_from(start.as_slice()).map(u64::from_le_bytes).map_err(|_| wrong(Damage::Short))?;
         if header > length - 8 || header > LARGEST_HEADER {
-            return Err(wrong(format!("its header is said to have {header} bytes, the file has {}", length - 8)));
+            return Err(wrong(Damage::Length { said: header, found: length - 8 }));
         }
         let mut bytes = vec![0; header as usize];
-        file.seek(SeekFrom::Start(8)).map_err(|error| wrong(format!("it could not be read: {error}")))?;
-        file.read_exact(&mut bytes).map_err(|error| wrong(format!("it could not be read: {error}")))?;
+        file.seek(SeekFrom::Start(8)).map_err(unread())?;
+        file.read_exact(&mut bytes).map_err(unread())?;
         Self::parse(path, &bytes, 8 + header, length).map_err(wrong)
     }
 
@@ -100,19 +118,19 @@ impl AscendFile {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, DumpError> {
-        let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
-        let (start, rest) = bytes.split_first_chunk().ok_or_else(|| wrong("it is too short for a dump file".into()))?;
+        let wrong = |damage: Damage| DumpError::file(path, damage);
+        let (start, rest) = bytes.split_first_chunk().ok_or_else(|| wrong(Damage::Short))?;
         let length = u64::from_le_bytes(*start);
         let header = usize::try_from(length).ok().and_then(|length| rest.get(..length));
         let header = header
             .filter(|_| length <= LARGEST_HEADER)
-            .ok_or_else(|| wrong(format!("its header is said to have {length} bytes, the file has {}", rest.len())))?;
+            .ok_or_else(|| wrong(Damage::Length { said: length, found: rest.len() as u64 }))?;
         Self::parse(path, header, 8 + length, bytes.len() as u64).map_err(wrong)
     }
 
     /// Parses the message of a header. `offset` is the beginning of the data, and `length` is the size of the file.
-    fn parse(path: &Path, header: &[u8], offset: u64, length: u64) -> Result<Self, String> {
-        let data = DumpData::decode(header).map_err(|error| format!("its header is damaged: {error}"))?;
+    fn parse(path: &Path, header: &[u8], offset: u64, length: u64) -> Result<Self, Damage> {
+        let data = DumpData::decode(header)?;
         let own = OwnData::of(&data)?;
         let mut file = Self {
             path: path.to_path_buf(),
@@ -137,7 +155,7 @@ impl AscendFile {
         let end = rest.try_fold(at, u64::checked_add);
         match end {
             Some(end) if end == length => Ok(file),
-            _ => Err(format!("its tensors are said to end at {end:?}, the file ends at {length}")),
+            said => Err(Damage::End { said, found: length }),
         }
     }
 
@@ -149,12 +167,12 @@ impl AscendFile {
         at: &mut u64,
         bytes: u64,
         own: &[OwnValue],
-    ) -> Result<(), String> {
+    ) -> Result<(), Damage> {
         let offset = *at;
-        *at = at.checked_add(bytes).ok_or_else(|| format!("{io} {index} is said to have {bytes} bytes"))?;
+        *at = at.checked_add(bytes).ok_or(Damage::Bytes { io, index, bytes })?;
         let dims = shape.map_or(&[][..], |shape| &shape.dim);
         let shape: Option<Vec<usize>> = dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-        let shape = shape.ok_or_else(|| format!("{io} {index} is said to have the shape {dims:?}"))?;
+        let shape = shape.ok_or_else(|| Damage::Shape { io, index, dims: dims.to_vec() })?;
         let own = own.iter().filter(|own| own.io == io).nth(index);
         self.tensors.push(AscendTensor {
             io,
@@ -189,7 +207,7 @@ struct OwnValue {
 }
 
 impl OwnData {
-    fn of(data: &DumpData) -> Result<Self, String> {
+    fn of(data: &DumpData) -> Result<Self, Damage> {
         let Some(own) = &data.own else { return Self::of_attributes(data) };
         let side = |io, tensors: &[OwnTensor]| tensors.iter().map(move |tensor| OwnValue::new(io, tensor)).collect();
         let [inputs, outputs]: [Result<Vec<_>, _>; 2] = [side(Io::Input, &own.input), side(Io::Output, &own.output)];
@@ -204,23 +222,23 @@ impl OwnData {
     }
 
     /// Reads the data that files of earlier versions have in attributes.
-    fn of_attributes(data: &DumpData) -> Result<Self, String> {
+    fn of_attributes(data: &DumpData) -> Result<Self, Damage> {
         let attribute = |name: &str| data.attr.iter().find(|attr| attr.name == name).map(|attr| attr.value.clone());
         let iterations = attribute(ITERATIONS_ATTRIBUTE).map(|text| serde_json::from_str(&text)).transpose();
         Ok(Self {
             op_type: attribute(TYPE_ATTRIBUTE),
-            iterations: iterations.map_err(|error| format!("its iterations are damaged: {error}"))?.unwrap_or_default(),
+            iterations: iterations?.unwrap_or_default(),
             tensors: data.attr.iter().filter_map(|attr| OwnValue::of_attribute(&attr.name, &attr.value)).collect(),
         })
     }
 }
 
 impl OwnValue {
-    fn new(io: Io, tensor: &OwnTensor) -> Result<Self, String> {
+    fn new(io: Io, tensor: &OwnTensor) -> Result<Self, Damage> {
         let slot = usize::try_from(tensor.slot);
         Ok(Self {
             io,
-            slot: slot.map_err(|_| format!("{io} {} is a slot that no operator has", tensor.slot))?,
+            slot: slot.map_err(|_| Damage::Slot { io, slot: tensor.slot })?,
             dtype: tensor.dtype.parse().ok(),
             value: tensor.value.clone(),
         })

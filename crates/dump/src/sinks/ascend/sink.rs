@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use tempfile::SpooledTempFile;
 use super::proto::{DumpData, FORMAT_ND, OpInput, OpOutput, OriginalOp, OwnField, OwnIteration, OwnTensor, Shape};
 use super::{FileName, data_type, directory, overflow};
 use crate::stream::outcome::Ending;
-use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
+use crate::{Answer, Closed, DumpError, Io, Origin, Piece, Sink, Stream};
 
 /// Converts streams to AscendCL's dump files, one per operator, run and iteration of a loop, and passes them to a
 /// target in chunks.
@@ -47,7 +47,7 @@ pub trait ChunkTarget: Send {
     ///
     /// # Errors
     /// Returns why it could not be taken. No more chunks follow then.
-    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String>;
+    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), DumpError>;
 
     /// Returns the stream in which the run takes place, for the names of its files.
     fn stream(&self) -> u64 {
@@ -66,8 +66,8 @@ pub trait ChunkTarget: Send {
 /// A target that is a function.
 pub struct Chunks<F>(pub F);
 
-impl<F: FnMut(&Path, &[u8], bool) -> Result<(), String> + Send> ChunkTarget for Chunks<F> {
-    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
+impl<F: FnMut(&Path, &[u8], bool) -> Result<(), DumpError> + Send> ChunkTarget for Chunks<F> {
+    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), DumpError> {
         (self.0)(path, bytes, last)
     }
 }
@@ -184,7 +184,7 @@ impl<T: ChunkTarget> AscendSink<T> {
     }
 
     /// Sends a file with all its tensors: inputs before outputs, each by slot.
-    fn send(&mut self, mut group: Group) -> Result<(), String> {
+    fn send(&mut self, mut group: Group) -> Result<(), DumpError> {
         group.tensors.sort_by_key(|tensor| (tensor.origin.io, tensor.origin.slot));
         let Some(first) = group.tensors.first() else { return Ok(()) };
         if self.overflowed_of.is_some() && !group.has_overflowed {
@@ -200,13 +200,12 @@ impl<T: ChunkTarget> AscendSink<T> {
         if last_tensor.is_none() {
             self.target.chunk(&path, &chunk, true)?;
         }
-        let io = |error: io::Error| format!("what waits for its operator's other tensors cannot be read: {error}");
         for (index, tensor) in group.tensors.iter().enumerate() {
-            group.data.seek(SeekFrom::Start(tensor.offset)).map_err(io)?;
+            group.data.seek(SeekFrom::Start(tensor.offset)).map_err(DumpError::Stored)?;
             let mut left = tensor.bytes;
             while left > 0 {
                 let take = left.min(left_in_chunk as u64);
-                (&mut group.data).take(take).read_to_end(&mut chunk).map_err(io)?;
+                (&mut group.data).take(take).read_to_end(&mut chunk).map_err(DumpError::Stored)?;
                 left -= take;
                 left_in_chunk -= take as usize;
                 let last = left == 0 && Some(index) == last_tensor;
@@ -228,7 +227,7 @@ impl<T: ChunkTarget> AscendSink<T> {
     }
 
     /// Sends a piece of a tensor that is alone in its file.
-    fn pass(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
+    fn pass(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), DumpError> {
         let mut alone = match self.alone.take() {
             Some(alone) => alone,
             None => {
@@ -266,7 +265,7 @@ impl<T: ChunkTarget> AscendSink<T> {
         Ok(())
     }
 
-    fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
+    fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), DumpError> {
         let origin = &stream.origin;
         let key = (origin.plan, origin.run, origin.operator, origin.path.clone());
         let group = self.waiting.entry(key.clone()).or_insert_with(|| Group {
@@ -276,13 +275,8 @@ impl<T: ChunkTarget> AscendSink<T> {
             has_overflowed: false,
         });
         group.has_overflowed |= self.overflowed_of.is_some() && overflow::is_in(stream, piece.bytes);
-        group.data.write_all(piece.bytes).map_err(|error| {
-            let directory = std::env::temp_dir();
-            format!(
-                "an operator's tensors wait for each other in {}, which cannot be written: {error}",
-                directory.display()
-            )
-        })?;
+        let stored = group.data.write_all(piece.bytes);
+        stored.map_err(|source| DumpError::Store { directory: std::env::temp_dir(), source })?;
         group.length += piece.bytes.len() as u64;
         if piece.last {
             group.tensors.push(Arrived {
@@ -301,7 +295,7 @@ impl<T: ChunkTarget> AscendSink<T> {
         Ok(())
     }
 
-    fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), String> {
+    fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), DumpError> {
         let mut keys: Vec<Key> =
             self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).cloned().collect();
         keys.sort();
@@ -316,8 +310,7 @@ impl<T: ChunkTarget> AscendSink<T> {
 impl<T: ChunkTarget> Sink for AscendSink<T> {
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
         let is_alone = stream.siblings == 1 && self.overflowed_of.is_none();
-        let taken = if is_alone { self.pass(stream, piece) } else { self.keep(stream, piece) };
-        taken.map_or_else(Answer::Stop, |()| Answer::Continue)
+        if is_alone { self.pass(stream, piece) } else { self.keep(stream, piece) }.into()
     }
 
     fn broken(&mut self, _stream: &Stream, _reason: &str) {
@@ -328,12 +321,12 @@ impl<T: ChunkTarget> Sink for AscendSink<T> {
 
     fn run_ended(&mut self, run: RunId) -> Answer {
         // Operators with missing tensors are sent with those that are there.
-        self.send_all(Some(run)).map_or_else(Answer::Stop, |()| Answer::Continue)
+        self.send_all(Some(run)).into()
     }
 
     fn close(&mut self, ending: &Ending) -> Closed {
         let sent = if ending.stopped.is_none() { self.send_all(None) } else { Ok(()) };
-        let failed = sent.err();
+        let failed = sent.err().map(|error| error.to_string());
         let stopped = ending.stopped.clone().or(failed.clone());
         let mut closed = self.target.close(&Ending { stopped, ..ending.clone() });
         closed.errors.extend(failed);

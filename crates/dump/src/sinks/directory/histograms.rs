@@ -18,8 +18,8 @@ pub(super) struct Lines {
 impl Lines {
     pub fn create(root: &Path) -> Result<Self, DumpError> {
         let path = root.join(HISTOGRAMS);
-        let file = crate::sinks::create::file(&path)
-            .map_err(|error| DumpError::File { reason: format!("the histograms could not be made: {error}"), path })?;
+        let file =
+            crate::sinks::create::file(&path).map_err(DumpError::io(&path, "the histograms could not be made"))?;
         Ok(Self { file })
     }
 

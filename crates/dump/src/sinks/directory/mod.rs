@@ -82,10 +82,7 @@ impl DirectorySink {
         };
         let manifest = ManifestFile::create(root, info, name)?;
         let index = root.join(INDEX);
-        let index = create::file(&index).map_err(|error| DumpError::File {
-            path: index,
-            reason: format!("the index could not be made: {error}"),
-        })?;
+        let index = create::file(&index).map_err(DumpError::io(&index, "the index could not be made"))?;
         Ok(Self {
             root: root.to_path_buf(),
             contents,
@@ -193,11 +190,11 @@ impl DirectorySink {
         let _ = self.write_line(&line);
     }
 
-    fn stop(&mut self, stream: &Stream, error: &io::Error) -> Answer {
+    fn stop(&mut self, stream: &Stream, source: io::Error) -> Answer {
         if let Some(Current { file: Some(open), .. }) = self.current.take() {
             self.keep_partial(stream, open);
         }
-        Answer::Stop(format!("{} could not be written: {error}", self.root.display()))
+        Err(DumpError::Write { path: self.root.clone(), source }).into()
     }
 }
 
@@ -231,7 +228,7 @@ impl Sink for DirectorySink {
                 self.current = Some(Current { file, statistics, histogram });
                 Answer::Continue
             }
-            Err(error) => self.stop(stream, &error),
+            Err(error) => self.stop(stream, error),
         }
     }
 
@@ -255,7 +252,7 @@ impl Sink for DirectorySink {
         }
         match written {
             Ok(()) => Answer::Continue,
-            Err(error) => self.stop(stream, &error),
+            Err(error) => self.stop(stream, error),
         }
     }
 
@@ -275,7 +272,7 @@ impl Sink for DirectorySink {
                 self.manifest.manifest.bytes += stream.bytes;
                 Answer::Continue
             }
-            Err(error) => self.stop(stream, &error),
+            Err(error) => self.stop(stream, error),
         })
     }
 
