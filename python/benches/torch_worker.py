@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import opscope.torch as ot
 
@@ -68,24 +69,25 @@ class Net(nn.Module):
 
 
 class Program:
-    """A network that is trained."""
+    """A network that is trained: with its optimizer if it is big, else only forward and backward, some 780 small operators."""
 
     def __init__(self, size: str) -> None:
         torch.manual_seed(0)
         big = size == "big" and not MOMENT
-        self.net = Net(768, 12, 12, 16_000) if big else Net(32, 12, 2, 1000)
+        self.net = Net(768, 12, 12, 16_000) if big else Net(32, 6, 2, 1000)
         words, length = (16_000, 128) if big else (1000, 16)
         self.tokens = torch.randint(words, (1, length))
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=1e-4, momentum=0.9)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=1e-4, momentum=0.9) if big else None
         self.steps = 3 if big else 20
         for _ in range(2):
             self.step()
 
     def step(self) -> None:
-        self.optimizer.zero_grad()
+        self.net.zero_grad()
         logits = self.net(self.tokens)
         nn.functional.cross_entropy(logits[0, :-1], self.tokens[0, 1:]).backward()
-        self.optimizer.step()
+        if self.optimizer is not None:
+            self.optimizer.step()
 
     def least(self, step: Callable[[], None] | None = None) -> float:
         """The least processor time of a step. The first one finds the operators, and does not count."""
@@ -118,6 +120,27 @@ def detached(size: str) -> float:
     with ot.dump(fresh(), level="op", backward=True, statistics=True):
         program(size).step()
     return program(size).least()
+
+
+class EmptyMode(TorchDispatchMode):
+    """What PyTorch itself costs when a mode of Python's sees every operator."""
+
+    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return operator(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def empty_hooks() -> Iterator[None]:
+    """What PyTorch itself costs when every module has hooks."""
+    from torch.nn.modules import module
+
+    handles = [
+        module.register_module_forward_pre_hook(lambda module, args: None),
+        module.register_module_forward_hook(lambda module, args, *rest: None, always_call=True),
+    ]
+    yield
+    for handle in handles:
+        handle.remove()
 
 
 @contextlib.contextmanager
@@ -200,6 +223,10 @@ def answer(name: str) -> float:
             return within(size, ot.watch())
         case "profile":
             return within(size, ot.profile(fresh()))
+        case "mode":
+            return within(size, EmptyMode())  # type: ignore[no-untyped-call]
+        case "hooks":
+            return within(size, empty_hooks())
         case "debugmode":
             return debug_mode(size)
         case "msprobe":

@@ -1,5 +1,6 @@
 """What could go unseen: it is captured, or named, and then the dump is not complete."""
 
+import json
 import os
 
 import numpy as np
@@ -151,6 +152,25 @@ def test_a_full_disk(tmp_path):
             pass
     resource.setrlimit(resource.RLIMIT_FSIZE, old)
     assert not result.complete and any("could not be written" in error for error in result.errors), result.errors
+
+
+def test_a_full_disk_of_statistics(tmp_path):
+    import resource
+    import signal
+
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    network = nn.Linear(4, 4)
+    with ot.dump(tmp_path / "dump", statistics=True) as result:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 13, old[1]))
+        for _ in range(100):
+            network(torch.ones(4))
+    resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    signal.signal(signal.SIGXFSZ, handler)
+    assert not result.complete and any("could not be written" in error for error in result.errors), result.errors
+    written = (tmp_path / "dump" / "index.jsonl").read_text().rpartition("\n")[0].splitlines()
+    runs = [json.loads(line)["run"] for line in written]
+    assert 5 < len(runs) < 100 and runs == list(range(len(runs)))
 
 
 def test_conjugated_and_negated_views_have_their_values(tmp_path):

@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use csv::Writer;
+use csv::{Writer, WriterBuilder};
 use opscope_model::LoopIteration;
 use opscope_tensor::Statistics;
 use serde::Serialize;
@@ -14,6 +14,9 @@ use crate::{Io, Stream};
 
 /// The file's name.
 pub(crate) const STATISTICS: &str = "statistics.csv";
+
+/// The size of rows that are not written yet, at most: more than the rows of summaries that wait.
+const ROWS: usize = 128 << 10;
 
 /// `statistics.csv`.
 pub(super) struct Table(Writer<File>);
@@ -70,12 +73,13 @@ struct Row<'a> {
 
 impl Table {
     pub fn create(root: &Path) -> io::Result<Self> {
-        Ok(Self(Writer::from_writer(create::file(&root.join(STATISTICS))?)))
+        let file = create::file(&root.join(STATISTICS))?;
+        Ok(Self(WriterBuilder::new().buffer_capacity(ROWS).from_writer(file)))
     }
 
-    /// Adds a tensor. Before the first one, writes the names of the columns. As on the device, an infinite element
+    /// Adds a tensor, whose row is written by [`flush`](Self::flush). Before the first one, writes the names of the columns. As on the device, an infinite element
     /// makes the maximum or minimum infinite.
-    pub fn add(&mut self, stream: &Stream, statistics: &Statistics, has_hash: bool) -> io::Result<()> {
+    pub fn add(&mut self, stream: &Stream, statistics: &Statistics, has_hash: bool) -> io::Result<&mut Self> {
         let origin = &stream.origin;
         let operator = origin.operator();
         let number = |number: Option<f64>| number.map_or_else(|| "NA".into(), |number| number.to_string());
@@ -110,7 +114,11 @@ impl Table {
                 iterations => LoopIteration::indices(iterations),
             },
         })?;
-        // This keeps the rows if the program is killed.
+        Ok(self)
+    }
+
+    /// Writes the rows that were added, which keeps them if the program is killed.
+    pub fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
 }

@@ -10,6 +10,7 @@ use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use opscope_model::RunId;
 use opscope_tensor::{Accumulator, Digest, Histogram, Statistics, npy};
 
 use super::create;
@@ -24,7 +25,7 @@ pub(crate) use histograms::HISTOGRAMS;
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///
 /// A line of the index is written together with its tensor, so the directory can be read at any moment, even after the
-/// process was killed.
+/// process was killed. Lines of tensors of which only the statistics come are written when their run ends.
 pub struct DirectorySink {
     root: PathBuf,
     contents: Contents,
@@ -38,7 +39,16 @@ pub struct DirectorySink {
     current: Option<Current>,
     csv: Option<csv::Table>,
     histograms: Option<histograms::Lines>,
+    summaries: Summaries,
     errors: Vec<String>,
+}
+
+/// Tensors of which only the statistics came, whose lines are not written yet. They come when a run ends, all at once.
+#[derive(Default)]
+struct Summaries {
+    lines: Vec<u8>,
+    tensors: u64,
+    bytes: u64,
 }
 
 /// What a dump stores of each tensor.
@@ -52,6 +62,9 @@ pub enum Contents {
 
 /// The maximum number of bytes that wait for their statistics: a few of the largest tensors that are common in models.
 const STATISTICS_CAP: usize = 64 << 20;
+
+/// The size of the lines of summaries from which they are written before the run has ended.
+const LINES: usize = 64 << 10;
 
 /// A tensor that is being written.
 struct Current {
@@ -94,6 +107,7 @@ impl DirectorySink {
             current: None,
             csv: None,
             histograms: None,
+            summaries: Summaries::default(),
             errors: Vec::new(),
         })
     }
@@ -153,7 +167,7 @@ impl DirectorySink {
             }
             line.file = Some(open.path);
         } else {
-            self.write_csv(stream, &statistics, true)?;
+            self.csv()?.add(stream, &statistics, true)?.flush()?;
         }
         if let Some((lines, histogram)) = self.histograms.as_mut().zip(current.histogram) {
             lines.add(&stream.origin, &histogram)?;
@@ -164,17 +178,47 @@ impl DirectorySink {
         Ok(())
     }
 
-    fn write_csv(&mut self, stream: &Stream, statistics: &Statistics, has_hash: bool) -> io::Result<()> {
-        let table = match &mut self.csv {
+    fn csv(&mut self) -> io::Result<&mut csv::Table> {
+        Ok(match &mut self.csv {
             Some(table) => table,
             none => none.insert(csv::Table::create(&self.root)?),
-        };
-        table.add(stream, statistics, has_hash)
+        })
+    }
+
+    fn summarise(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
+        let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Statistics);
+        let line = line.with_statistics(statistics);
+        self.csv()?.add(stream, statistics, line.xxh3.is_some())?;
+        serde_json::to_writer(&mut self.summaries.lines, &line)?;
+        self.summaries.lines.push(b'\n');
+        self.summaries.tensors += 1;
+        self.summaries.bytes += stream.bytes;
+        if self.summaries.lines.len() < LINES { Ok(()) } else { self.write_summaries() }
+    }
+
+    /// Writes the lines of summaries that are not written yet, with a single write.
+    fn write_summaries(&mut self) -> io::Result<()> {
+        let Summaries { lines, tensors, bytes } = &mut self.summaries;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let written = self.csv.as_mut().map_or(Ok(()), csv::Table::flush).and_then(|()| self.index.write_all(lines));
+        match &written {
+            Ok(()) => {
+                self.manifest.manifest.tensors += *tensors;
+                self.manifest.manifest.bytes += *bytes;
+            }
+            Err(_) => self.errors.push(format!("the statistics of up to {tensors} tensors could not be written")),
+        }
+        lines.clear();
+        (*tensors, *bytes) = (0, 0);
+        written
     }
 
     /// Writes a line of the index with a single write, so that a reader sees an incomplete line only if the disk is
     /// full.
     fn write_line(&mut self, line: &IndexLine) -> io::Result<()> {
+        self.write_summaries()?;
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         self.index.write_all(&text)
@@ -263,17 +307,11 @@ impl Sink for DirectorySink {
         if self.is_of_another_model(stream) {
             return Some(Answer::Skip);
         }
-        let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Statistics);
-        let line = line.with_statistics(statistics);
-        let written = self.write_csv(stream, statistics, line.xxh3.is_some()).and_then(|()| self.write_line(&line));
-        Some(match written {
-            Ok(()) => {
-                self.manifest.manifest.tensors += 1;
-                self.manifest.manifest.bytes += stream.bytes;
-                Answer::Continue
-            }
-            Err(error) => self.stop(stream, error),
-        })
+        Some(self.summarise(stream, statistics).map_or_else(|error| self.stop(stream, error), |()| Answer::Continue))
+    }
+
+    fn run_ended(&mut self, _run: RunId) -> Answer {
+        self.write_summaries().map_err(|source| DumpError::Write { path: self.root.clone(), source }).into()
     }
 
     fn broken(&mut self, stream: &Stream, _reason: &str) {
@@ -283,7 +321,9 @@ impl Sink for DirectorySink {
     }
 
     fn close(&mut self, ending: &Ending) -> Closed {
+        let written = self.write_summaries();
         let mut errors = std::mem::take(&mut self.errors);
+        errors.extend(written.err().map(|error| error.to_string()));
         errors.extend(self.manifest.close(ending, &errors));
         Closed { directory: Some(self.root.clone()), errors }
     }
