@@ -1,16 +1,9 @@
 use serde::Serialize;
-use serde_json::json;
 
-use super::connection::{Connection, text};
+use super::connection::Connection;
 use crate::error::{ErrorCode, Refusal};
-use crate::remote::protocol::FrameLimits;
-
-/// The result of a request.
-pub(super) struct Reply {
-    /// The JSON of `ok`.
-    pub ok: Vec<u8>,
-    pub attachment: Vec<u8>,
-}
+use crate::remote::protocol::{FrameLimits, text};
+use crate::remote::requests::Reply;
 
 #[derive(Serialize)]
 struct Failed<'a> {
@@ -18,19 +11,8 @@ struct Failed<'a> {
     error: &'a Refusal,
 }
 
-impl Reply {
-    pub fn of(ok: &impl Serialize) -> Self {
-        Self { ok: text(ok), attachment: Vec::new() }
-    }
-
-    /// The reply of a request that returns nothing.
-    pub fn done() -> Self {
-        Self::of(&json!({}))
-    }
-}
-
 /// Queues the answer to a request.
-pub(super) fn answer(connection: &mut Connection, id: u64, outcome: Result<Reply, Refusal>) {
+pub(super) fn answer(connection: &mut Connection, id: u64, outcome: Result<Reply<()>, Refusal>) {
     match outcome {
         Ok(reply) if reply.ok.len() + 64 > FrameLimits::ANSWER.json => {
             let message = "the answer is longer than a frame may be; ask for less at once";

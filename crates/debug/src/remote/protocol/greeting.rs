@@ -1,7 +1,20 @@
 use serde::{Deserialize, Serialize};
 
+use super::{PROTOCOL, Request, VERSION};
 use crate::event::Event;
 use crate::session::LoadedModel;
+
+/// The first request on every connection: the debugger and its protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HelloRequest {
+    /// [`PROTOCOL`].
+    pub protocol: String,
+    /// [`VERSION`].
+    pub version: u32,
+    /// The debugger's name and version, for the log.
+    #[serde(default)]
+    pub client: String,
+}
 
 /// The answer to `hello`, which describes the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,13 +37,6 @@ pub struct Hello {
     pub models: Vec<LoadedModel>,
 }
 
-/// The answer to `next_events`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Next {
-    /// The events, in order.
-    pub events: Vec<Event>,
-}
-
 /// A message of a program that is not an answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,4 +57,17 @@ pub enum ProgramMessage {
 pub struct Bye {
     /// A message for people, in one sentence.
     pub reason: String,
+}
+
+impl Request for HelloRequest {
+    const NAME: &'static str = "hello";
+    const PURPOSE: &'static str = "the first request; describes the program";
+    type Answer = Hello;
+}
+
+impl HelloRequest {
+    /// Returns the request of a debugger that uses this crate's protocol.
+    pub fn new(client: impl Into<String>) -> Self {
+        Self { protocol: PROTOCOL.to_owned(), version: VERSION, client: client.into() }
+    }
 }
