@@ -4,7 +4,6 @@ mod connection;
 mod control;
 mod error;
 mod hello;
-mod reply;
 mod requests;
 mod service;
 mod socket;

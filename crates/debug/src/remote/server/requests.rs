@@ -1,14 +1,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::connection::{Connection, plain};
 use super::hello::greet;
-use super::reply::{answer, fail};
 use crate::error::{DebugError, ErrorCode, Refusal};
-use crate::remote::protocol::{Frame, PROTOCOL, VERSION};
+use crate::remote::protocol::{Frame, FrameLimits, PROTOCOL, VERSION, text};
 use crate::remote::requests::{AnyRequest, Reply};
 use crate::session::{AttachOptions, Debugger};
 
@@ -18,6 +17,12 @@ struct Head {
     id: u64,
     #[serde(default)]
     request: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    id: Option<u64>,
+    error: &'a Refusal,
 }
 
 /// The shortest interval of timeout events, so that a debugger cannot keep the program busy with them.
@@ -95,6 +100,28 @@ fn within_limits(options: AttachOptions) -> AttachOptions {
         timeout: options.timeout.map(|timeout| timeout.max(SHORTEST_TIMEOUT)),
         ..options
     }
+}
+
+/// Queues the answer to a request.
+fn answer(connection: &mut Connection, id: u64, outcome: Result<Reply<()>, Refusal>) {
+    match outcome {
+        Ok(reply) if reply.ok.len() + 64 > FrameLimits::ANSWER.json => {
+            let message = "the answer is longer than a frame may be; ask for less at once";
+            fail(connection, Some(id), &Refusal::new(ErrorCode::TooLong, message));
+        }
+        Ok(reply) => {
+            let mut json = format!("{{\"id\":{id},\"ok\":").into_bytes();
+            json.extend_from_slice(&reply.ok);
+            json.push(b'}');
+            connection.answer(&json, &reply.attachment);
+        }
+        Err(error) => fail(connection, Some(id), &error),
+    }
+}
+
+/// Queues a refusal.
+pub(super) fn fail(connection: &mut Connection, id: Option<u64>, error: &Refusal) {
+    connection.answer(&text(&Failed { id, error }), &[]);
 }
 
 #[cfg(test)]
