@@ -93,7 +93,7 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `remote` | the debug protocol, its server and client |
+//! | `remote` | the debug protocol: its frames, requests, server and client |
 //! | `session` | the debugger, a client's attachment, notifications |
 //! | `run` | the observer of one run, and what a stopped run shows |
 //! | `queues` | the events that wait, sync and async |
@@ -127,6 +127,15 @@ pub use event::{
 };
 pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
 #[cfg(not(loom))]
-pub use remote::{client, protocol, server};
+pub use remote::{client, server};
 pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
 pub use session::{AttachOptions, Attachment, Debugger, LoadedModel, LoadedModelHandle, RunState, Status};
+
+/// The debug protocol: the messages of a debugger and a program over a socket, as frames of JSON and raw bytes.
+///
+/// `docs/debug-protocol.md` describes it for other languages; these are its types in Rust.
+#[cfg(not(loom))]
+pub mod protocol {
+    pub use crate::remote::protocol::*;
+    pub use crate::remote::requests::*;
+}

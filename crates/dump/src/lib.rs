@@ -42,7 +42,7 @@
 //! | `abandoned_dump` | closing a dump whose process ended early |
 //! | `stored` | reading dumps back, and inspecting them |
 //! | `sinks` | a file or folder for each format on disk |
-//! | `table` | tables as CSV, and numbers as text |
+//! | `csv`, `number` | tables as CSV; numbers as text |
 //! | `manifest` | `manifest.json` |
 //! | `index` | `index.jsonl` |
 //! | `stream` | a tensor on its way: stream, piece, sink, flow control |
@@ -53,15 +53,16 @@
 mod abandoned_dump;
 mod capture;
 mod compare;
+mod csv;
 mod error;
 mod index;
 mod manifest;
+mod number;
 mod sinks;
 #[cfg(test)]
 mod snapshots;
 mod stored;
 mod stream;
-mod table;
 mod written_files;
 
 pub use abandoned_dump::{Abandoned, close_abandoned};

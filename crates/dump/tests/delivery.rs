@@ -267,6 +267,35 @@ fn a_sink_that_takes_one_piece_in_its_patience_is_waited_for() {
 }
 
 #[test]
+fn the_time_of_what_waits_is_over_by_the_clock_of_the_dumper() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    // Whether an hour passes on that clock; what is left is less than the time that passes on the system's meanwhile.
+    for (passes, time, expected) in [(true, HOUR, (1, 5)), (false, Duration::from_millis(1), (6, 0))] {
+        let clock = ManualClock::create();
+        let dumper = Dumper::with_clock(Clock::manual(&clock));
+        let (open, mut at_piece) = gate();
+        let (begun, begins) = channel();
+        let signalling = move |stream: &Stream| {
+            let _ = begun.send(());
+            at_piece(stream)
+        };
+        subscribe(&dumper, queued(64 << 20, patient()), signalling);
+        chain_of(NAMES, &[4, 16]).run_with(&dumper, 0).unwrap();
+        begins.recv().unwrap();
+        dumper.give_up_at(clock.now() + time);
+        if passes {
+            clock.advance(HOUR);
+        } else {
+            thread::sleep(time * 10);
+        }
+        drop(open);
+        let report = dumper.finish().unwrap();
+        let report = &report.subscriptions[0];
+        assert_eq!((report.delivered.tensors, report.losses.count()), expected, "{report:?}");
+    }
+}
+
+#[test]
 fn what_waits_when_the_time_is_over_is_missing_and_what_came_before_is_whole() {
     // This covers tensors that are queued as a whole, and tensors in pieces.
     for shape in [&[4, 16], &[64, 8192]] {

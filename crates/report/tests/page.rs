@@ -270,6 +270,28 @@ fn two_models_are_two_runs_and_no_error() {
 }
 
 #[test]
+fn two_runs_without_the_name_of_a_model_are_compared_only_if_its_contents_are_the_same() {
+    let root = tempfile::tempdir().expect("a directory");
+    let written = |name: &str, path: &str, xxh3: &str| {
+        let mut content = summary(&[1.0, 2.0, 3.0]);
+        (content["model"]["path"], content["model"]["xxh3"]) = (path.into(), xxh3.into());
+        let file = root.path().join(format!("{name}_summary.json"));
+        fs::write(&file, content.to_string()).expect("a new file");
+        file
+    };
+    let (a, b) = ("000000000000000a", "000000000000000b");
+    for (index, (paths, contents, is_compared)) in
+        [(["", ""], [a, b], false), (["", ""], [a, a], true), (["m.onnx", "m.onnx"], [a, b], true)]
+            .into_iter()
+            .enumerate()
+    {
+        let file = |run: usize| written(&format!("{index}{run}"), paths[run], contents[run]);
+        let html = page(&[&file(0), &file(1)]);
+        assert_eq!(html.contains("A against B"), is_compared, "{paths:?} {contents:?}");
+    }
+}
+
+#[test]
 fn the_marks_of_the_distribution_are_named() {
     let root = tempfile::tempdir().expect("a directory");
     let path = root.path().join("a_summary.json");

@@ -54,6 +54,12 @@ static void allocations(void)
     IS(aclrtFree(memory), 107000);
     OK(aclrtFreeHostWithDevSync(host));
     IS(aclrtFreeHost(host), 107000);
+    /* Memory of the host does not count as the device's. Nothing of this is touched, so no page is taken. */
+    OK(aclrtMalloc(&memory, left - 1024, ACL_MEM_MALLOC_NORMAL_ONLY));
+    IS(aclrtMalloc(&others[0], 4096, ACL_MEM_MALLOC_NORMAL_ONLY), 207001);
+    OK(aclrtMallocHost(&host, 4096));
+    OK(aclrtFreeHost(host));
+    OK(aclrtFree(memory));
     OK(aclrtMemFlush(NULL, 0));
     OK(aclrtMemInvalidate(memory, 5));
     OK(aclrtGetMemInfo(ACL_MEM_NORMAL, &less, &all));

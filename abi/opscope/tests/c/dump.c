@@ -94,9 +94,25 @@ static opscope_status_t run(opscope_session_t session, opscope_dumper_t dumper, 
     return opscope_session_run(session, &input, 1, &instruments, NULL);
 }
 
+/* Objects are numbered as they are made. A report that is not taken is not kept, because it could not be freed. */
+static void leave_report(void)
+{
+    opscope_dumper_t dumper;
+    opscope_dump_report_t before, after;
+    OK(opscope_dumper_create(&dumper));
+    OK(opscope_dumper_finish(dumper, &before));
+    OK(opscope_dumper_finish(dumper, NULL));
+    OK(opscope_dumper_finish(dumper, &after));
+    CHECK(after.id == before.id + 1);
+    OK(opscope_dump_report_free(before));
+    OK(opscope_dump_report_free(after));
+    OK(opscope_dumper_free(dumper));
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 4);
+    leave_report();
     opscope_session_options_t options;
     memset(&options, 0, sizeof options);
     options.size = sizeof options;

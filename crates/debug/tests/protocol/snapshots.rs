@@ -6,7 +6,13 @@ use std::time::Duration;
 
 use opscope_clock::Timestamp;
 use opscope_debug::client::Client;
-use opscope_debug::protocol::{At, Continuation, Hello, HelloRequest, Request, TensorForm};
+use opscope_debug::protocol::{
+    AcknowledgeRequest, AcknowledgeSyncEventsRequest, AnyRequest, At, BacktraceRequest, BreakpointsRequest,
+    ChangeBreakpointRequest, Continuation, DetachRequest, Hello, HelloRequest, HistogramRequest, LocationRequest,
+    ModelRequest, ModelsRequest, NextEventsRequest, OperatorRequest, OperatorsRequest, PauseRequest,
+    RemoveBreakpointRequest, RenewRequest, ReplaceRequest, SourceRequest, StatisticsRequest, StatusRequest,
+    SubscribeRequest, TensorForm, TensorRequest, TopKRequest, ValuesRequest,
+};
 use opscope_debug::server::{Listen, ServerOptions};
 use opscope_debug::{
     AttachOptions, BreakpointChange, BreakpointId, BreakpointSpec, Debugger, Event, EventKind, EventName, EventSet,
@@ -48,49 +54,49 @@ fn every_request_is_as_it_was() {
     let form = || TensorForm { dtype: DType::F32, shape: vec![2, 2] };
     let spec = BreakpointSpec { moment: Some(Moment::After), run: Some(4), ..at("type:Log").when("max(output) > 1") };
     let change = BreakpointChange { enabled: Some(false), ..BreakpointChange::default() };
-    let resumed = |resume| Request::Acknowledge { event, resume };
+    let resumed = |resume| AnyRequest::from(AcknowledgeRequest { event, resume });
     let requests = [
-        Request::Hello(HelloRequest::new("a test 0.1")),
-        Request::Attach(AttachOptions::default()),
-        Request::Attach(options()),
-        Request::Detach,
-        Request::NextEvents { queue: Queue::Sync, most: 1 },
-        Request::NextEvents { queue: Queue::Async, most: u64::MAX },
+        HelloRequest::new("a test 0.1").into(),
+        AttachOptions::default().into(),
+        options().into(),
+        DetachRequest {}.into(),
+        NextEventsRequest { queue: Queue::Sync, most: 1 }.into(),
+        NextEventsRequest { queue: Queue::Async, most: u64::MAX }.into(),
         resumed(Continuation::Continue),
         resumed(Continuation::Step),
         resumed(Continuation::Finish),
         resumed(Continuation::Until("relu".parse().unwrap())),
         resumed(Continuation::Skip(vec![form()])),
         resumed(Continuation::Abort("it is enough".to_owned())),
-        Request::AcknowledgeSyncEvents,
-        Request::Renew { event },
-        Request::Subscribe { events: EventSet::default().with(EventName::OperatorFinished) },
-        Request::AddBreakpoint(at("#1")),
-        Request::AddBreakpoint(spec),
-        Request::AddBreakpoint(at("first nonfinite")),
-        Request::ChangeBreakpoint { breakpoint, change },
-        Request::RemoveBreakpoint { breakpoint },
-        Request::Breakpoints,
-        Request::Pause { run: None },
-        Request::Pause { run: Some(4) },
-        Request::Location { event },
-        Request::Backtrace { event, most: 10 },
-        Request::Tensor { at: At::Event(event), reference: reference(), offset: 2, count: 100 },
-        Request::Statistics { at: At::Model(model), reference: reference() },
-        Request::Histogram { at: At::Event(event), reference: reference() },
-        Request::TopK { at: At::Event(event), reference: reference(), k: 3, magnitude: true },
-        Request::Replace { event, reference: reference(), form: form() },
-        Request::Status,
-        Request::Models,
-        Request::Model { model },
-        Request::Operators { model, pattern: "type:Log".to_owned(), offset: 1, most: 2 },
-        Request::Operator { model, operator: 1 },
-        Request::Source { model, line: 1, most: 2 },
-        Request::Values { model, offset: 1, most: 2 },
+        AcknowledgeSyncEventsRequest {}.into(),
+        RenewRequest { event }.into(),
+        SubscribeRequest { events: EventSet::default().with(EventName::OperatorFinished) }.into(),
+        at("#1").into(),
+        spec.into(),
+        at("first nonfinite").into(),
+        ChangeBreakpointRequest { breakpoint, change }.into(),
+        RemoveBreakpointRequest { breakpoint }.into(),
+        BreakpointsRequest {}.into(),
+        PauseRequest { run: None }.into(),
+        PauseRequest { run: Some(4) }.into(),
+        LocationRequest { event }.into(),
+        BacktraceRequest { event, most: 10 }.into(),
+        TensorRequest { at: At::Event(event), reference: reference(), offset: 2, count: 100 }.into(),
+        StatisticsRequest { at: At::Model(model), reference: reference() }.into(),
+        HistogramRequest { at: At::Event(event), reference: reference() }.into(),
+        TopKRequest { at: At::Event(event), reference: reference(), k: 3, magnitude: true }.into(),
+        ReplaceRequest { event, reference: reference(), form: form() }.into(),
+        StatusRequest {}.into(),
+        ModelsRequest {}.into(),
+        ModelRequest { model }.into(),
+        OperatorsRequest { model, pattern: "type:Log".to_owned(), offset: 1, most: 2 }.into(),
+        OperatorRequest { model, operator: 1 }.into(),
+        SourceRequest { model, line: 1, most: 2 }.into(),
+        ValuesRequest { model, offset: 1, most: 2 }.into(),
     ];
     let text = lines(&requests);
     assert_snapshot!("requests.jsonl", text.clone());
-    let read = |line: &str| serde_json::from_str::<Request>(line).unwrap();
+    let read = |line: &str| serde_json::from_str::<AnyRequest>(line).unwrap();
     assert_eq!(lines(str::from_utf8(&text).unwrap().lines().map(read)), text, "each is read as it was written");
 }
 

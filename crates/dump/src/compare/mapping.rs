@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::DumpError;
-use crate::table::csv;
+use crate::csv;
 
 /// Pairs of tensors that belong together although their names differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use super::programs::by_module;
 use super::row_record::{Record, outcome_name};
 use super::{Blame, Comparison, Outcome, Row, SqnrDrop, Verdict};
 use crate::StoredOrigin;
-use crate::table::csv;
-use crate::table::number::short;
+use crate::csv;
+use crate::number::short;
 
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@ use opscope_tensor::{DType, Difference};
 use serde::Serialize;
 
 use super::{Comparison, Outcome, Row, Summary};
-use crate::table::number::{finite, short};
+use crate::number::{finite, short};
 
 /// A row in CSV and JSON. Numbers that are not finite are missing.
 #[derive(Serialize)]

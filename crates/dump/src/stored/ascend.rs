@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor, manifest};
 use crate::MANIFEST;
+use crate::csv;
 use crate::sinks::ascend::{AscendFile, FileName, MAPPING};
-use crate::table::csv;
 
 /// The largest table of names that is read.
 const LARGEST_MAPPING: u64 = 256 << 20;

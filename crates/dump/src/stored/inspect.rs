@@ -8,7 +8,7 @@ use opscope_text::{TextTable, counted, shown_size, shown_text};
 use serde_json::{Value, json};
 
 use super::missing_tensors;
-use crate::table::number::{finite, short};
+use crate::number::{finite, short};
 use crate::{DumpError, IndexStatistics, Io, StoredDump, StoredTensor};
 
 /// The contents of a dump.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opscope_dump::{
     Answer, Contents, Delivery, Details, DirectorySink, DumpError, DumpFormat, DumpInfo, DumpReport, Dumper, Estimate,
-    Flow, KeepSink, Losses, MOST_ATTEMPTS, Piece, Policy, Request, Runs, Selection, Sink, Stream,
+    Flow, IoSelection, KeepSink, Losses, MOST_ATTEMPTS, Piece, Policy, Request, Runs, Selection, Sink, Stream,
 };
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels, looping};
 use opscope_model::{Fidelity, RunId};
@@ -252,6 +252,35 @@ fn what_a_body_had_not_computed_when_its_run_failed_is_missing() {
     assert_eq!(lost(looping(2).fail_at(2)), ["Loop_0", "Loop_0/Add_0", "Loop_0/If_0", "Loop_0/If_0/Neg_0"]);
     assert_eq!(lost(looping(2).fail_at(4)), ["Loop_0", "Loop_0/If_0", "Loop_0/If_0/Neg_0"]);
     assert_eq!(lost(looping(2).fail_at(0))[..2], ["first", "Loop_0"]);
+}
+
+#[test]
+fn constants_that_a_failed_run_did_not_reach_are_missing() {
+    let graph = GraphBuilder::new("two").input("x", &[1]).operator("first", "Relu", &["x"], &["a"]);
+    let graph = graph.operator("c", "Constant", &[], &["k"]).operator("second", "Add", &["a", "k"], &["y"]);
+    let graph = Arc::new(graph.output("y").build());
+    // The second operator is never begun, or fails with its inputs delivered.
+    for (fails_at, expected) in [(0, ["a", "k", "y"].as_slice()), (1, &["y"])] {
+        let kernels = kernels(&graph, &[&["first"], &["second"]]);
+        let plan = FakePlan::new(&graph, kernels, Fidelity::Exact, |_, inputs| Ok(inputs[..1].to_vec()));
+        let plan = plan.constant("k", floats(&[2.0])).fail_at(fails_at);
+        let dumper = Dumper::new();
+        let operators = vec![Pattern::Exact("second".into())];
+        let request = Request {
+            selection: Selection { operators, io: IoSelection::All, ..Selection::default() },
+            delivery: Some(Delivery::Direct),
+            constants_in_runs: true,
+            inputs_in_flight: false,
+            ..Request::default()
+        };
+        dumper.subscribe(Box::new(|_: &Stream, _: Piece<'_>| Answer::Continue), request).unwrap();
+        dumper.add_plan(&plan, &plan).unwrap();
+        plan.run_with(&dumper, 0).unwrap_err();
+        let report = dumper.finish().unwrap();
+        let losses = report.subscriptions[0].losses.named();
+        let missing: Vec<_> = losses.iter().map(|missing| missing.origin.value_name()).collect();
+        assert_eq!(missing, expected, "{losses:?}");
+    }
 }
 
 #[test]

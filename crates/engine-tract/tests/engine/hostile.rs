@@ -88,12 +88,15 @@ fn what_onnx_does_not_allow_is_refused_before_the_engines_rules_see_it() {
             .graph()
     };
     let (square, image) = ([D::N(2), D::N(3)], [D::N(1), D::N(1), D::N(4), D::N(4)]);
+    let not_set =
+        AttributeProto { r#type: AttributeType::String as i32, s: b"NOTSET".to_vec(), ..attribute("auto_pad") };
     let cases = [
         (node(&square, "Transpose", &["x"], vec![perm(&[0, 0])]), "no order of axes"),
         (node(&square, "Transpose", &["x"], vec![perm(&[0, 1 << 40])]), "no order of axes"),
         (node(&square, "Transpose", &["x"], vec![perm(&[0])]), "rank 2"),
         (node(&image, "MaxPool", &["x"], vec![list("kernel_shape", &[1 << 31, 1 << 31])]), "kernel_shape"),
         (node(&image, "MaxPool", &["x"], vec![list("kernel_shape", &[5, 1])]), "takes 5 elements of axis 2"),
+        (node(&image, "MaxPool", &["x"], vec![list("kernel_shape", &[5, 1]), not_set]), "takes 5 elements of axis 2"),
         (node(&image, "MaxPool", &["x"], vec![list("kernel_shape", &[2, 2]), list("strides", &[0, 1])]), "strides"),
         (node(&image, "AveragePool", &["x"], vec![list("kernel_shape", &[2])]), "needs 2"),
         (node(&square, "GatherND", &["x", "pair"], vec![int("batch_dims", 1 << 62)]), "batch_dims"),

@@ -134,3 +134,28 @@ fn operation_bits(kind: Kind, operations: Operations<'_>) -> Result<u64, TraceEr
         }),
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::BufferOptions;
+
+    #[test]
+    fn a_buffer_that_is_destroyed_while_it_is_configured_serves_no_context() {
+        let buffer = Buffer::create(BufferOptions::default(), |_| {}).unwrap();
+        let context = Context::create();
+        let registry = registry::lock();
+        std::thread::scope(|scope| {
+            let configuring = scope.spawn(|| context.configure(Kind::Run, Operations::All, &buffer));
+            // The thread comes as far as the registry, which is locked.
+            std::thread::sleep(Duration::from_millis(100));
+            buffer.destroy().unwrap();
+            drop(registry);
+            let refused = configuring.join().unwrap();
+            assert!(matches!(refused, Err(TraceError::BufferDestroyed(_))), "{refused:?}");
+        });
+        assert!(registry::lock().context(context.id()).unwrap().services.is_empty());
+    }
+}

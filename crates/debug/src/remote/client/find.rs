@@ -8,14 +8,14 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
 use crate::error::ConnectionError;
-use crate::remote::socket::path as socket_path;
+use crate::remote::socket;
 
 /// Returns the path of a process's socket.
 pub(super) fn socket_of(pid: u32) -> Result<PathBuf, ConnectionError> {
     let process = PathBuf::from(format!("/proc/{pid}"));
     let user = process.metadata().map(|process| process.uid()).map_err(|_| ConnectionError::NoSuchProcess(pid))?;
-    let directories = socket_path::candidates(user, std::env::var_os("XDG_RUNTIME_DIR"));
-    let paths: Vec<_> = directories.iter().map(|directory| socket_path::in_directory(directory, pid)).collect();
+    let directories = socket::candidates(user, std::env::var_os("XDG_RUNTIME_DIR"));
+    let paths: Vec<_> = directories.iter().map(|directory| socket::in_directory(directory, pid)).collect();
     let found = paths.iter().find(|path| path.symlink_metadata().is_ok()).cloned();
     found.ok_or(ConnectionError::NoServer { pid, tried: paths })
 }

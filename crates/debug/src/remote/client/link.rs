@@ -91,10 +91,11 @@ struct Answer<T> {
 }
 
 #[derive(Serialize)]
-struct Numbered<'a> {
+struct Numbered<'a, R> {
     id: u64,
+    request: &'static str,
     #[serde(flatten)]
-    request: &'a Request,
+    arguments: &'a R,
 }
 
 /// Parses an answer.
@@ -108,7 +109,7 @@ pub(super) fn read_answer<T: DeserializeOwned>(frame: &Frame) -> Result<T, Debug
 }
 
 /// Makes the error for an answer that does not fit its request.
-pub(super) fn not_understood(reason: impl Into<Box<dyn Error + Send + Sync>>) -> DebugError {
+pub(in crate::remote) fn not_understood(reason: impl Into<Box<dyn Error + Send + Sync>>) -> DebugError {
     ConnectionError::Answer(Arc::from(reason.into())).into()
 }
 
@@ -184,7 +185,12 @@ impl Link {
     }
 
     /// Sends a request and waits for the answer.
-    pub fn call(&self, request: &Request, attachment: &[u8], patience: Option<Duration>) -> Result<Frame, DebugError> {
+    pub fn call<R: Request>(
+        &self,
+        request: &R,
+        attachment: &[u8],
+        patience: Option<Duration>,
+    ) -> Result<Frame, DebugError> {
         let id = {
             let mut calls = lock(&self.calls);
             if let Some(gone) = &calls.gone {
@@ -192,8 +198,7 @@ impl Link {
             }
             calls.last += 1;
             let id = calls.last;
-            let takes_events = matches!(request, Request::NextEvents { .. });
-            calls.waiting.insert(id, Call { answer: None, takes_events });
+            calls.waiting.insert(id, Call { answer: None, takes_events: R::TAKES_EVENTS });
             id
         };
         match self.send(id, request, attachment) {
@@ -220,8 +225,8 @@ impl Link {
     }
 
     /// Sends a request. The outer error is that of the request, the inner one that of the connection.
-    fn send(&self, id: u64, request: &Request, attachment: &[u8]) -> Result<io::Result<()>, DebugError> {
-        let json = serde_json::to_vec(&Numbered { id, request });
+    fn send<R: Request>(&self, id: u64, request: &R, attachment: &[u8]) -> Result<io::Result<()>, DebugError> {
+        let json = serde_json::to_vec(&Numbered { id, request: R::NAME, arguments: request });
         let json = json.map_err(|error| ConnectionError::Request(Arc::new(error)))?;
         let limits = FrameLimits::REQUEST;
         if json.len() > limits.json || attachment.len() > limits.attachment {

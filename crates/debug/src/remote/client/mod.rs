@@ -1,10 +1,8 @@
 //! The debugger's side of the debug protocol.
 
-mod calls;
 mod find;
 mod link;
 mod notification;
-mod tensors;
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,14 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opscope_clock::Clock;
-use serde::de::DeserializeOwned;
 
 use crate::error::{ConnectionError, DebugError};
-use crate::remote::protocol::{Frame, Hello, HelloRequest, Request};
+use crate::event::Event;
+use crate::remote::protocol::{Hello, HelloRequest, Request};
 use crate::remote::socket::connect;
 use crate::session::recursion::{self, Rule};
 use crate::sync::Mutex;
 use link::Link;
+pub(super) use link::not_understood;
 
 /// A connection to a program that runs models, in this process or another one.
 ///
@@ -35,7 +34,7 @@ pub struct Client {
     link: Arc<Link>,
     hello: Hello,
     /// What a notification callback may call.
-    rule: Mutex<Rule>,
+    pub(super) rule: Mutex<Rule>,
 }
 
 /// How long a program may take to answer `hello`, because it may be busy with runs.
@@ -85,7 +84,7 @@ impl Client {
     pub fn with_clock(stream: UnixStream, clock: Clock) -> Result<Self, DebugError> {
         let link = Link::open(stream, clock)?;
         let name = concat!("opscope ", env!("CARGO_PKG_VERSION"));
-        let frame = link.call(&Request::Hello(HelloRequest::new(name)), &[], Some(PATIENCE));
+        let frame = link.call(&HelloRequest::new(name), &[], Some(PATIENCE));
         let hello = frame.and_then(|frame| link::read_answer(&frame));
         match hello {
             Ok(hello) => Ok(Self { link, hello, rule: Mutex::new(Rule::Relaxed) }),
@@ -136,19 +135,29 @@ impl Client {
         self.link.notification().set_callback(callback, *crate::sync::lock(&self.rule)).map_err(DebugError::system)
     }
 
-    /// Sends a request and reads the answer.
-    fn ask<T: DeserializeOwned>(&self, request: &Request) -> Result<T, DebugError> {
-        link::read_answer(&self.ask_with(request, &[])?)
+    /// Takes the sync events that came with [notifications](crate::AttachOptions::deliver), in order.
+    pub fn take_delivered(&self) -> Vec<Event> {
+        self.link.take_delivered()
     }
 
-    fn ask_with(&self, request: &Request, attachment: &[u8]) -> Result<Frame, DebugError> {
-        match request {
-            Request::NextEvents { .. } | Request::Acknowledge { .. } | Request::AcknowledgeSyncEvents => {
-                recursion::allow_events()?;
-            }
-            _ => recursion::allow_nothing()?,
+    /// Sends a request and returns its answer.
+    pub(super) fn ask<R: Request>(&self, request: &R) -> Result<R::Answer, DebugError> {
+        Ok(self.ask_with(request, &[])?.0)
+    }
+
+    /// Sends a request with raw bytes, and returns its answer with the raw bytes that belong to it.
+    pub(super) fn ask_with<R: Request>(
+        &self,
+        request: &R,
+        attachment: &[u8],
+    ) -> Result<(R::Answer, Vec<u8>), DebugError> {
+        if R::IN_CALLBACKS {
+            recursion::allow_events()?;
+        } else {
+            recursion::allow_nothing()?;
         }
-        self.link.call(request, attachment, None)
+        let answer = self.link.call(request, attachment, None)?;
+        Ok((link::read_answer(&answer)?, answer.attachment))
     }
 }
 

@@ -1,23 +1,16 @@
-//! The debug protocol: the messages of a debugger and a program over a socket, as frames of JSON and raw bytes.
-//!
-//! `docs/debug-protocol.md` describes it for other languages; these are its types in Rust.
+//! What every message of the debug protocol has: frames, the trait of requests, and the greeting.
 
-mod answer;
 mod frame;
-mod graph;
+mod greeting;
 mod request;
-mod tensor;
+
+use serde::Serialize;
 
 pub use crate::error::{ErrorCode, Refusal};
-pub use answer::{Bye, Hello, Next, ProgramMessage};
 pub(crate) use frame::frame_head;
 pub use frame::{Frame, FrameError, FrameLimits, FrameReader};
-pub use graph::{
-    Backtrace, BacktraceFrame, ModelInfo, OperatorInfo, OperatorRow, OperatorRows, ProducerInfo, SourceText, ValueInfo,
-    ValueRows,
-};
-pub use request::{Continuation, HelloRequest, Request, TensorForm};
-pub use tensor::{At, HistogramInfo, PageInfo, Ranked, TensorPage};
+pub use greeting::{Bye, Hello, HelloRequest, ProgramMessage};
+pub use request::Request;
 
 /// The protocol's name, as `hello` has it.
 pub const PROTOCOL: &str = "opscope-debug";
@@ -25,17 +18,7 @@ pub const PROTOCOL: &str = "opscope-debug";
 /// The protocol's version. Other versions are refused; additions within a version can be ignored.
 pub const VERSION: u32 = 1;
 
-/// The maximum number of bytes in a page of a tensor.
-pub const PAGE_BYTES: usize = 16 << 20;
-
-/// The maximum number of events in an answer to `next_events`.
-pub const MOST_EVENTS: usize = 4096;
-
-/// The maximum number of operators in an answer to `operators`.
-pub const MOST_OPERATORS: usize = 4096;
-
-/// The maximum number of values in an answer to `values`.
-pub const MOST_VALUES: usize = 4096;
-
-/// The maximum number of elements in an answer to `top_k`.
-pub const MOST_RANKED: usize = 4096;
+/// Returns the JSON of a message.
+pub(crate) fn text(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("a message has no maps with keys that are no text")
+}

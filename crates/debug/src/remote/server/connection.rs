@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use opscope_clock::Clock;
 use opscope_text::shown_text;
 use rustix::event::{PollFd, PollFlags};
-use serde::Serialize;
 
-use crate::remote::protocol::{Frame, FrameError, FrameLimits, FrameReader, ProgramMessage, frame_head};
+use crate::remote::protocol::{Frame, FrameError, FrameLimits, FrameReader, ProgramMessage, frame_head, text};
 use crate::remote::socket::send_some;
 use crate::session::Attachment;
 
@@ -207,11 +206,6 @@ impl Connection {
 /// Returns a name in a form that fits into a line of the log.
 pub(super) fn plain(name: &str) -> String {
     shown_text(name).chars().take(MOST_NAME).collect()
-}
-
-/// Returns the JSON of a message.
-pub(super) fn text(message: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(message).expect("a message has no maps with keys that are no text")
 }
 
 #[cfg(test)]

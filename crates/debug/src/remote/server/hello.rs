@@ -1,16 +1,20 @@
 use rustix::process::geteuid;
 
 use super::connection::Connection;
-use super::reply::Reply;
 use crate::error::{ErrorCode, Refusal};
 use crate::remote::protocol::{Hello, HelloRequest, PROTOCOL, VERSION};
+use crate::remote::requests::Reply;
 use crate::session::Debugger;
 
 /// The maximum number of bytes of the program's command line that are sent.
 const MOST_ARGUMENTS: usize = 4096;
 
 /// Answers `hello`. A debugger of another protocol or version is refused.
-pub(super) fn greet(debugger: &Debugger, connection: &mut Connection, hello: &HelloRequest) -> Result<Reply, Refusal> {
+pub(super) fn greet(
+    debugger: &Debugger,
+    connection: &mut Connection,
+    hello: &HelloRequest,
+) -> Result<Reply<()>, Refusal> {
     if hello.protocol != PROTOCOL || hello.version != VERSION {
         connection.close_after("speaks another protocol");
         return Err(Refusal::new(
@@ -38,7 +42,8 @@ pub(super) fn greet(debugger: &Debugger, connection: &mut Connection, hello: &He
         program: arguments(),
         attached,
         models,
-    }))
+    })
+    .untyped())
 }
 
 fn arguments() -> Vec<String> {

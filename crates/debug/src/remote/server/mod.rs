@@ -1,17 +1,12 @@
 //! The program's side of the debug protocol.
 
-mod backtrace;
 mod connection;
 mod control;
 mod error;
-mod graphs;
 mod hello;
-mod listing;
-mod reply;
 mod requests;
 mod service;
 mod socket;
-mod tensors;
 
 use std::io;
 use std::os::unix::net::UnixStream;

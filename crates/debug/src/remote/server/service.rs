@@ -9,8 +9,7 @@ use rustix::process::geteuid;
 
 use super::connection::{Connection, HUNG_UP, is_hang_up};
 use super::control::ServerControl;
-use super::reply::fail;
-use super::requests;
+use super::requests::{self, fail};
 use crate::error::{ErrorCode, Refusal};
 use crate::event::Queue;
 use crate::remote::protocol::{Bye, FrameError, ProgramMessage};

@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, 
 use rustix::process::geteuid;
 
 use super::error::ServeError;
-use crate::remote::socket::{is_listened_at, path as socket_path};
+use crate::remote::socket::{directory, in_directory, is_listened_at};
 
 /// The socket at which the server listens.
 pub(super) struct Socket {
@@ -26,10 +26,10 @@ const WAITING: i32 = 16;
 impl Socket {
     /// Creates the socket at the path where debuggers look for this process.
     pub fn by_process() -> Result<Self, ServeError> {
-        let directory = socket_path::directory(geteuid().as_raw(), std::env::var_os("XDG_RUNTIME_DIR"));
+        let directory = directory(geteuid().as_raw(), std::env::var_os("XDG_RUNTIME_DIR"));
         make_private(&directory)?;
         clear_stale(&directory);
-        Self::bind(socket_path::in_directory(&directory, std::process::id()))
+        Self::bind(in_directory(&directory, std::process::id()))
     }
 
     /// Creates the socket at a path that the user gave.

@@ -7,9 +7,9 @@ use opscope_model::LoopIteration;
 use opscope_tensor::Statistics;
 use serde::Serialize;
 
+use crate::csv::foreign;
 use crate::sinks::ascend::data_type_name;
 use crate::sinks::create;
-use crate::table::csv::foreign;
 use crate::{Io, Stream};
 
 /// The file's name.

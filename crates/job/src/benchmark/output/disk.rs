@@ -134,16 +134,42 @@ pub(super) fn take_place(partial: &Path, target: &Path) -> Result<(), OutputPath
     match renameat_with(CWD, partial, CWD, target, RenameFlags::EXCHANGE) {
         Ok(()) => remove(partial),
         Err(Errno::NOENT) => return give_name(partial, target),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            let mut aside = target.to_owned().into_os_string();
-            aside.push(".replaced");
-            rename_new(target, Path::new(&aside)).map_err(OutputPathError::io(target))?;
-            give_name(partial, target).inspect_err(|_| {
-                let _ = rename_new(Path::new(&aside), target);
-            })?;
-            remove(Path::new(&aside));
-        }
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => move_aside(partial, target)?,
         Err(error) => return Err(OutputPathError::io(target)(error.into())),
     }
     Ok(())
+}
+
+/// As [`take_place`], where two names cannot be exchanged. If the output cannot be renamed, the other one gets its name
+/// back.
+fn move_aside(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
+    let mut aside = target.to_owned().into_os_string();
+    aside.push(".replaced");
+    rename_new(target, Path::new(&aside)).map_err(OutputPathError::io(target))?;
+    give_name(partial, target).inspect_err(|_| {
+        let _ = rename_new(Path::new(&aside), target);
+    })?;
+    remove(Path::new(&aside));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_moved_aside_is_replaced_or_has_its_name_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let (partial, target) = (path("run.partial"), path("run"));
+        fs::write(&target, "old").unwrap();
+        // An output that is gone cannot take the name.
+        let error = move_aside(&partial, &target).unwrap_err();
+        assert!(matches!(error, OutputPathError::Io { .. }), "{error}");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+        fs::write(&partial, "new").unwrap();
+        move_aside(&partial, &target).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
 }

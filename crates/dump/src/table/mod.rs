@@ -1,4 +1,0 @@
-//! Tables: numbers for terminals, and comma-separated values.
-
-pub(crate) mod csv;
-pub(crate) mod number;
