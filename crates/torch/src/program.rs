@@ -6,7 +6,7 @@ use opscope_model::{
     Dispatch, EngineError, Instrument, Interest, Iteration, NoLiveValues, NoObserver, OpenModel, OpenOperator,
     OpenRunInfo, RunId, RunObserver, TensorType,
 };
-use opscope_onnx::{Graph, Pattern};
+use opscope_onnx::{Graph, Operator, Pattern};
 use opscope_tensor::{Digest, Statistics, TensorView};
 
 use crate::execution::{Deferred, show};
@@ -139,10 +139,14 @@ impl Program {
         self.model.len()
     }
 
+    /// Returns the operators that were found so far, in their order.
+    pub fn found_operators(&self) -> impl Iterator<Item = &Operator> {
+        self.model.operators().map(|found| found.operator())
+    }
+
     /// Returns whether one of the patterns names an operator that was found.
     pub fn is_any_named(&self, patterns: &[Pattern]) -> bool {
-        let mut operators = self.model.operators();
-        operators.any(|found| patterns.iter().any(|pattern| pattern.matches_operator(found.operator())))
+        self.found_operators().any(|found| patterns.iter().any(|pattern| pattern.matches_operator(found)))
     }
 
     /// Enters the call of an outermost module. This may end a step.

@@ -30,8 +30,14 @@ _FOLDERS = {"dump": "dump", "profile": "profiler"}
 def main(words: Sequence[str]) -> int:
     """Runs the command with these words, and returns its exit code."""
     options, program = _parse(words)
+    acl_json: list[str] | None = None
     if options.what != "watch":
-        root = Path(options.output) / _FOLDERS[options.what] / options.output_dirname
+        root = Path(options.output or "out") / _FOLDERS[options.what] / options.output_dirname
+        if options.what == "dump" and options.acl_json_path is not None:
+            read = _read_acl_json(options)
+            if read is None:
+                return WRONG_USE
+            root, acl_json = read
         problem = _prepare(root, options.overwrite)
         if problem is not None:
             _tell(problem)
@@ -41,7 +47,7 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="opscope-torch-") as scratch:
         notes = Path(scratch) / "notes"
         notes.mkdir()
-        environment = _environment(options, root, Path(scratch), notes)
+        environment = _environment(options, root, acl_json, Path(scratch), notes)
         try:
             code = _run(program, environment)
         except OSError as error:
@@ -62,7 +68,7 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     profile = commands.add_parser("profile", usage="opscope torch profile [options] -- PROGRAM ...", help="record when operators or modules are executed")
     for command in (dump, profile):
         folder = "OUTPUT/dump" if command is dump else "OUTPUT/profiler"
-        command.add_argument("--output", default="out", metavar="DIRECTORY", help="the directory for results (default: out)")
+        command.add_argument("--output", metavar="DIRECTORY", help="the directory for results (default: out)")
         command.add_argument(
             "--output-dirname", default=time.strftime("%Y%m%d-%H%M%S"), metavar="NAME", help=f"the name of the result in {folder} (default: date and time)"
         )
@@ -71,10 +77,11 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         "--tool", action="append", default=[], metavar="LIBRARY", help="a tool for rocprofiler-sdk that gets the same times, such as ./libclient.so"
     )
     profile.add_argument("--level", choices=["module", "op"], default="module", help="the times of modules (default), or of every operator")
-    dump.add_argument("--level", choices=["module", "op"], default="module", help="the outputs of modules (default), or of every operator")
+    dump.add_argument("--level", choices=["module", "op"], help="the outputs of modules (default), or of every operator")
     dump.add_argument("--backward", action="store_true", help="gradients as well: of modules' outputs, or all operators of autograd and optimizers")
     dump.add_argument("--select", action="append", default=[], metavar="PATTERN", help="only operators or modules with such a name, such as 'layers.[0-3]*'")
     dump.add_argument("--statistics", action="store_true", help="only the statistics of the tensors")
+    dump.add_argument("--acl-json-path", metavar="FILE", help="dump as AscendCL's configuration file says, into the directory that it names, in AscendCL's files")
     watch = commands.add_parser("watch", usage="opscope torch watch [options] -- PROGRAM ...", help="stop at the first NaN")
     watch.add_argument("--nonfinite", choices=["nan", "any"], default="nan", help="stop at NaN (default), or at infinities as well")
     for command in (dump, watch, profile):
@@ -92,6 +99,13 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     program = words[place + 1 :]
     if not program:
         parser.error("no program is given; it comes after --, as in: opscope torch dump -- python train.py")
+    if options.what == "dump":
+        if options.acl_json_path is not None:
+            given = {"--output": options.output, "--select": options.select, "--statistics": options.statistics, "--level module": options.level == "module"}
+            for option, is_given in given.items():
+                if is_given:
+                    parser.error(f"{option} does not go with --acl-json-path: the file says {_SAYS[option]}")
+        options.level = options.level or ("module" if options.acl_json_path is None else "op")
     if options.compiled == "interpret" and getattr(options, "level", "op") != "op":
         parser.error("--compiled interpret looks at operators; add --level op")
     if options.steps is not None and not _is_range(options.steps):
@@ -99,11 +113,37 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     return options, program
 
 
+# What an acl.json says instead of an option.
+_SAYS = {
+    "--output": "where the dump goes",
+    "--select": "which operators are dumped",
+    "--statistics": "whether statistics are dumped",
+    "--level module": "what is dumped of operators",
+}
+
+
 def _is_range(text: str) -> bool:
     begin, dots, end = text.partition("..")
     if not dots:
         return begin.isdecimal()
     return all(part == "" or part.isdecimal() for part in (begin, end)) and (not begin or not end or int(begin) < int(end))
+
+
+def _read_acl_json(options: argparse.Namespace) -> tuple[Path, list[str]] | None:
+    """The directory that an acl.json names, and its text with the directory that its paths are relative to. `None` if it is wrong."""
+    from opscope import _opscope
+
+    here = str(Path.cwd())
+    try:
+        text, root, notes = _opscope.read_acl_json(options.acl_json_path, here, options.output_dirname)
+    except Exception as error:
+        _tell(f"{options.acl_json_path} cannot be used:")
+        for problem in str(error).splitlines():
+            _tell(f"  {problem}")
+        return None
+    for note in notes:
+        _tell(note)
+    return root, [text, here]
 
 
 def _prepare(root: Path, overwrite: bool) -> str | None:
@@ -119,7 +159,7 @@ def _prepare(root: Path, overwrite: bool) -> str | None:
     return None
 
 
-def _environment(options: argparse.Namespace, root: Path | None, scratch: Path, notes: Path) -> dict[str, str]:
+def _environment(options: argparse.Namespace, root: Path | None, acl_json: list[str] | None, scratch: Path, notes: Path) -> dict[str, str]:
     """The variables that the program gets. A directory in PYTHONPATH has this package, whatever environment the program runs in."""
     package = Path(__file__).resolve().parent.parent
     boot = scratch / "boot"
@@ -136,6 +176,7 @@ def _environment(options: argparse.Namespace, root: Path | None, scratch: Path, 
             "backward": options.backward,
             "select": options.select,
             "statistics": options.statistics,
+            "acl_json": acl_json,
         }
     if options.what == "profile":
         request |= {"tools": [str(Path(tool).resolve()) for tool in options.tool]}

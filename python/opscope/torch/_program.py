@@ -64,7 +64,9 @@ class Program:
             if profiles:
                 self.session.profile(directory, [Path(tool) for tool in wanted["tools"]])
             else:
-                self.session.dump(directory, wanted["statistics"], wanted["select"])
+                acl_json = wanted["acl_json"] and tuple(wanted["acl_json"])
+                for note in self.session.dump(directory, wanted["statistics"], wanted["select"], acl_json):
+                    print(f"opscope: {note}", file=sys.stderr)
             self.note("directory", {"directory": str(directory)})
         self.session.attach()
         atexit.register(self.end)

@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use super::autograd::Node;
 use super::operators::{Facts, Skipped};
 use super::profiling;
+use super::taken::{Before, taken_by};
 use super::tensors::{Found, Reader, Want, tensors_in, tensors_of};
 use super::threads::{Call, Relation};
 use super::timing::Mark;
@@ -26,6 +27,7 @@ pub fn operator<'py>(
     result: &Bound<'py, PyAny>,
     next: u64,
     times: Option<(Mark, Mark)>,
+    before: &Before<'py>,
 ) -> PyResult<()> {
     let py = operator.py();
     let node = tap.autograd.node(py);
@@ -94,24 +96,11 @@ pub fn operator<'py>(
         if let Some((_, owner)) = &parameter {
             note_read(state, owner, place.phase);
         }
-        inputs.push(found.taken(parameter.map(|(name, _)| name)));
+        inputs.push(before.with_copy(tensor, found.taken(parameter.map(|(name, _)| name))));
     }
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
     show(state, py, &place, &inputs, &written, &shown)?;
     keep_reductions(tap, state, py, &computed)
-}
-
-/// Returns the tensors that an operator took.
-fn taken_by<'py>(
-    reader: &Reader,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> Vec<Bound<'py, PyAny>> {
-    let mut taken: Vec<Bound<'py, PyAny>> = Vec::new();
-    let mut take = |object: &Bound<'py, PyAny>| tensors_of(reader, object, &mut |tensor| taken.push(tensor.clone()));
-    args.iter().for_each(|argument| take(&argument));
-    kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
-    taken
 }
 
 /// Returns the slots of those that an operator took which are among its outputs: it has written to them.
@@ -363,8 +352,8 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
     if executions == 0 {
         state.problem("nothing was executed in the steps that were asked for".to_owned());
     }
-    if let Some(problem) = dump.unselected(&state.program).filter(|_| executions > 0) {
-        state.problem(problem);
+    if executions > 0 {
+        dump.unselected(&state.program).into_iter().for_each(|problem| state.problem(problem));
     }
     dump.close(py, &coverage, &state.problems, operators).map(Some)
 }

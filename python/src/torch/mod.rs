@@ -2,12 +2,15 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `instruments` | what is added to the program: dumps, consumers |
 //! | `looking` | an operator or a module that was executed, shown to the program |
 //! | `profiling` | when modules and operators were executed, and the recording of that |
 //! | `calls` | what is called: modules, and operators of classes of tensors |
 //! | `timing` | moments, and what began at them |
 //! | `backward` | when the gradients of modules were computed |
 //! | `sinks` | the dump, and how it is closed |
+//! | `acl` | a dump that an `acl.json` describes |
+//! | `taken` | what operators take, as it was before |
 //! | `finding` | what a watch has found, as an exception |
 //! | `tensors` | tensors, where they lie |
 //! | `operators` | what operators do to their arguments |
@@ -16,16 +19,19 @@
 //! | `autograd` | what autograd is doing |
 //! | `frames` | lines of the program |
 
+mod acl;
 mod autograd;
 mod backward;
 mod calls;
 mod finding;
 mod frames;
+mod instruments;
 mod looking;
 mod modules;
 mod operators;
 mod profiling;
 mod sinks;
+mod taken;
 mod tensors;
 mod threads;
 mod timing;
@@ -36,13 +42,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope::consumers::{self, OpenConsumers};
 use opscope_torch::{ModulePath, NonFinite, Place, Program, StepRange, Watch};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+use self::acl::AclText;
+pub use self::acl::read_acl_json;
 use self::autograd::Autograd;
 use self::frames::Frames;
 use self::modules::Modules;
@@ -51,6 +58,7 @@ use self::profiling::ProgramProfile;
 pub use self::profiling::close_abandoned_profile;
 use self::sinks::ProgramDump;
 pub use self::sinks::close_abandoned_dump;
+use self::taken::Before;
 use self::tensors::Reader;
 use self::threads::Threads;
 use self::timing::Mark;
@@ -66,6 +74,8 @@ pub struct TorchTap {
     is_dead: AtomicBool,
     /// Whether the times of operators are wanted.
     is_profiled: AtomicBool,
+    /// Whether what operators take is wanted, as it was before they were executed.
+    takes_inputs: AtomicBool,
     reader: Reader,
     autograd: Autograd,
     /// `torch.Tensor` and `torch.nn.Parameter`, and what a class without a dispatch function of its own has.
@@ -171,6 +181,7 @@ impl TorchTap {
             looks_backward: backward,
             is_dead: AtomicBool::new(false),
             is_profiled: AtomicBool::new(false),
+            takes_inputs: AtomicBool::new(false),
             reader: Reader::new(py, reduces_all)?,
             autograd: Autograd::new(py)?,
             plain: [torch.getattr("Tensor")?.unbind(), torch.getattr("nn")?.getattr("Parameter")?.unbind()],
@@ -200,15 +211,17 @@ impl TorchTap {
 
     /// Writes a dump into a directory that does not exist yet. `compiled` is how what `torch.compile` compiled is
     /// executed: `eager`, `interpret` or `outside`.
-    fn dump(&self, directory: PathBuf, statistics: bool, select: Vec<String>, compiled: String) -> PyResult<()> {
-        let mut state = self.lock();
-        let State { program, version, watch, .. } = &mut *state;
-        let dump = ProgramDump::create(program, &directory, version, statistics, &select, compiled)?;
-        if statistics && watch.is_none() {
-            program.set_summarises();
-        }
-        state.dump = Some(dump);
-        Ok(())
+    /// `acl_json` is an `acl.json` that says what is dumped. Returns notes for the user.
+    #[pyo3(signature = (directory, statistics, select, compiled, acl_json=None))]
+    fn dump(
+        &self,
+        directory: PathBuf,
+        statistics: bool,
+        select: Vec<String>,
+        compiled: String,
+        acl_json: Option<AclText>,
+    ) -> PyResult<Vec<String>> {
+        instruments::dump(self, &directory, (statistics, &select), compiled, acl_json.as_ref())
     }
 
     /// Records when modules or operators are executed, in a directory that does not exist yet. `threads` is how many
@@ -224,18 +237,7 @@ impl TorchTap {
 
     /// Feeds the times of operators or modules to the consumers that are found, which may run these tools.
     fn consume(&self, tools: Vec<PathBuf>) -> PyResult<()> {
-        let report = consumers::attach_with_tools(c"opscope", tools);
-        let refused = report.tools.iter().filter_map(|tool| Some((&tool.path, tool.taken_by.as_ref().err()?)));
-        let refused: Vec<String> = refused.map(|(path, why)| format!("the tool {}: {why}", path.display())).collect();
-        if !refused.is_empty() {
-            return Err(input(refused.join("; ")));
-        }
-        if !report.attached.is_empty() {
-            let mut state = self.lock();
-            let consumers = Arc::new(OpenConsumers::new("torch", &state.version));
-            state.program.add(consumers).map_err(Failure::any)?;
-        }
-        Ok(())
+        instruments::consume(self, tools)
     }
 
     /// Sets the clock of the program's device, of which the times are taken from now on.
@@ -389,6 +391,7 @@ impl TorchTap {
             return Ok(py.NotImplemented().into_bound(py));
         }
         let node = self.autograd.next_number(py);
+        let before = Before::of(self, args, kwargs);
         let begun = self.mark(py)?;
         let result = {
             // Other modes and operators in Python that the operator calls are looked at as usual.
@@ -398,7 +401,7 @@ impl TorchTap {
             result?
         };
         let ended = if begun.is_some() { self.mark(py)? } else { None };
-        looking::operator(self, operator, args, kwargs, &result, node, begun.zip(ended))?;
+        looking::operator(self, operator, args, kwargs, &result, node, begun.zip(ended), &before)?;
         Ok(result)
     }
 }
