@@ -1,3 +1,5 @@
+mod before;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -87,12 +89,8 @@ impl Program {
     pub fn add(&mut self, instrument: Arc<dyn Instrument>) -> Result<(), String> {
         let info = OpenRunInfo { id: RunId(0), header: self.model.header() };
         let refused = |what: &str| format!("the {} {what}", instrument.name());
-        let Some(observer) = Arc::clone(&instrument).observe_open(&info) else {
+        if Arc::clone(&instrument).observe_open(&info).is_none() {
             return Err(refused("does not watch programs whose operators are found while they run"));
-        };
-        let interest = observer.interest();
-        if !interest.before.is_empty() || interest.memory {
-            return Err(refused("needs calls before operators or of memory, which a program does not have"));
         }
         self.instruments.push(Attached { instrument, shown: 0 });
         Ok(())

@@ -26,12 +26,15 @@ WRONG_USE = 2
 
 _FOLDERS = {"dump": "dump", "profile": "profiler"}
 
+# How long the program waits for the prompt, in seconds.
+_PATIENCE = "60"
+
 
 def main(words: Sequence[str]) -> int:
     """Runs the command with these words, and returns its exit code."""
     options, program = _parse(words)
     acl_json: list[str] | None = None
-    if options.what != "watch":
+    if options.what in _FOLDERS:
         root = Path(options.output or "out") / _FOLDERS[options.what] / options.output_dirname
         if options.what == "dump" and options.acl_json_path is not None:
             read = _read_acl_json(options)
@@ -48,13 +51,14 @@ def main(words: Sequence[str]) -> int:
         notes = Path(scratch) / "notes"
         notes.mkdir()
         environment = _environment(options, root, acl_json, Path(scratch), notes)
+        prompt = _Prompt(options, _socket(options, Path(scratch))) if options.what == "debug" and options.debug_server is None else None
         try:
-            code = _run(program, environment)
+            code = _run(program, environment, prompt)
         except OSError as error:
             _tell(f"{program[0]} could not be started: {error}")
             return WRONG_USE
         processes = _processes(notes)
-    return _finish(options, root, code, processes)
+    return _finish(options, code, processes) or (prompt.code if prompt is not None else 0)
 
 
 def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -63,7 +67,7 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         description="Watches a PyTorch program, with nothing changed in it. Its output, exit code and signals stay as they are.",
         epilog="docs/torch.md describes what is captured, and how operators are named.",
     )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch|profile")
+    commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch|profile|debug")
     dump = commands.add_parser("dump", usage="opscope torch dump [options] -- PROGRAM ...", help="write what operators or modules compute into a directory")
     profile = commands.add_parser("profile", usage="opscope torch profile [options] -- PROGRAM ...", help="record when operators or modules are executed")
     for command in (dump, profile):
@@ -84,7 +88,20 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     dump.add_argument("--acl-json-path", metavar="FILE", help="dump as AscendCL's configuration file says, into the directory that it names, in AscendCL's files")
     watch = commands.add_parser("watch", usage="opscope torch watch [options] -- PROGRAM ...", help="stop at the first NaN")
     watch.add_argument("--nonfinite", choices=["nan", "any"], default="nan", help="stop at NaN (default), or at infinities as well")
-    for command in (dump, watch, profile):
+    debug = commands.add_parser("debug", usage="opscope torch debug [options] -- PROGRAM ...", help="stop at operators, and look at their tensors")
+    debug.add_argument(
+        "--debug-server",
+        nargs="?",
+        const="",
+        metavar="SOCKET",
+        help="only let a debugger attach, with `opscope debug --attach`, at this socket or by the number of the process; without it, the prompt comes here",
+    )
+    debug.add_argument("-ex", "--ex", action=_Script, default=[], dest="script", metavar="COMMAND", help="run this command before the prompt comes")
+    debug.add_argument("-x", action=_Script, dest="script", metavar="FILE", help="run the commands of this file before the prompt comes")
+    debug.add_argument("--batch", action="store_true", help="run these commands or lines of stdin, then end; the first that fails ends it with exit code 1")
+    debug.add_argument("--json", action="store_true", help="print one JSON object a line")
+    debug.add_argument("--quiet", action="store_true", help="print results, stops and errors only")
+    for command in (dump, watch, profile, debug):
         command.add_argument("--steps", metavar="A..B", help="only the steps from A up to, but not including, B")
         command.add_argument(
             "--compiled",
@@ -111,6 +128,13 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     if options.steps is not None and not _is_range(options.steps):
         parser.error(f"'{options.steps}' is no range of steps; right is, for example, 2..5 for the steps 2, 3 and 4")
     return options, program
+
+
+class _Script(argparse.Action):
+    """Keeps commands and files of them in the order of the command line."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        namespace.script = [*namespace.script, "-x" if option == "-x" else "--ex", str(values)]
 
 
 # What an acl.json says instead of an option.
@@ -182,13 +206,48 @@ def _environment(options: argparse.Namespace, root: Path | None, acl_json: list[
         request |= {"tools": [str(Path(tool).resolve()) for tool in options.tool]}
     if options.what == "watch":
         request |= {"nonfinite": options.nonfinite}
+    if options.what == "debug":
+        is_here = options.debug_server is None
+        request |= {"socket": _socket(options, scratch), "stops": is_here}
+        if is_here:
+            return {**_with_boot(boot, request), "OPSCOPE_DEBUG_WAIT": _PATIENCE}
+    return _with_boot(boot, request)
+
+
+def _socket(options: argparse.Namespace, scratch: Path) -> str | None:
+    """Where a debugger attaches; `None` for the place that the number of the process leads to."""
+    return str(scratch / "debug.sock") if options.debug_server is None else options.debug_server or None
+
+
+def _with_boot(boot: Path, request: dict[str, Any]) -> dict[str, str]:
     path = [str(boot), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "OPSCOPE_TORCH": json.dumps(request), "PYTHONPATH": os.pathsep.join(path)}
 
 
-def _run(program: Sequence[str], environment: dict[str, str]) -> int:
+class _Prompt:
+    """The prompt of the debugger, in this terminal."""
+
+    def __init__(self, options: argparse.Namespace, socket: str | None) -> None:
+        self.socket = str(socket)
+        self.words = list(options.script)
+        self.words += [f"--{name}" for name in ("batch", "json", "quiet") if getattr(options, name)]
+        # Its exit code.
+        self.code = 0
+
+    def run(self, child: subprocess.Popen[bytes]) -> None:
+        """Waits until the program has a debugger, and attaches to it. The program goes on when the prompt ends."""
+        while not Path(self.socket).exists():
+            if child.poll() is not None:
+                return
+            time.sleep(0.02)
+        self.code = subprocess.call([sys.executable, "-m", "opscope", "debug", "--attach", self.socket, *self.words])
+
+
+def _run(program: Sequence[str], environment: dict[str, str], prompt: _Prompt | None) -> int:
     """Runs the program, and returns its exit code, or the negative number of the signal that ended it."""
-    with subprocess.Popen(program, env=environment) as child:
+    # With a prompt, Ctrl-C and what is typed are for that.
+    own = {} if prompt is None else {"stdin": subprocess.DEVNULL, "start_new_session": True}
+    with subprocess.Popen(program, env=environment, **own) as child:
         # Ctrl-C reaches the program from the terminal. Other signals are passed on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -197,6 +256,9 @@ def _run(program: Sequence[str], environment: dict[str, str]) -> int:
 
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, pass_on)
+        if prompt is not None:
+            prompt.run(child)
+            signal.signal(signal.SIGINT, pass_on)
         return child.wait()
 
 
@@ -225,7 +287,7 @@ def _processes(notes: Path) -> list[Process]:
     return sorted(found.values(), key=lambda process: (int(process.rank or 0), process.pid))
 
 
-def _finish(options: argparse.Namespace, root: Path | None, code: int, processes: list[Process]) -> int:
+def _finish(options: argparse.Namespace, code: int, processes: list[Process]) -> int:
     """Tells what was found, and returns the exit code: that of the program, unless it is 0."""
     own = 0
     looked = [process for process in processes if process.directory is not None or process.ended is not None]

@@ -34,7 +34,7 @@ pub fn dump(
     if dump.is_of_statistics() && watch.is_none() {
         program.set_summarises();
     }
-    tap.takes_inputs.store(dump.takes_inputs, Ordering::Relaxed);
+    tap.looks_before.store(dump.takes_inputs, Ordering::Relaxed);
     state.dump = Some(dump);
     Ok(notes)
 }

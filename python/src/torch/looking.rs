@@ -11,23 +11,22 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use super::autograd::Node;
 use super::operators::{Facts, Skipped};
 use super::profiling;
-use super::taken::{Before, taken_by};
-use super::tensors::{Found, Reader, Want, tensors_in, tensors_of};
+use super::taken::Before;
+use super::tensors::{Found, Want, taken_by, tensors_in, tensors_of};
 use super::threads::{Call, Relation};
 use super::timing::Mark;
-use super::{Inside, State, TorchTap, finding};
+use super::{Inside, State, TorchTap, debugging, finding};
 
 /// Shows an operator that was executed. `next` is the number that the next autograd node had when the operator was
-/// called, and `times` when it was executed, if only that is wanted.
+/// called, `before` what it took then, and `times` when it was executed, if only that is wanted.
 pub fn operator<'py>(
     tap: &TorchTap,
     operator: &Bound<'py, PyAny>,
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
     result: &Bound<'py, PyAny>,
-    next: u64,
+    (next, before): (u64, &Before<'py>),
     times: Option<(Mark, Mark)>,
-    before: &Before<'py>,
 ) -> PyResult<()> {
     let py = operator.py();
     let node = tap.autograd.node(py);
@@ -75,7 +74,10 @@ pub fn operator<'py>(
         });
         return Ok(());
     }
-    let want = state.want();
+    let want = match &state.debug {
+        Some(_) => debugging::want(state, &place),
+        None => state.want(),
+    };
     let mut computed: Vec<Found<'_>> = outputs.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
     // A watch looks at the inputs, and at outputs beside the one that is not finite, only once it has found something.
     if want == Want::NonFinite {
@@ -88,7 +90,8 @@ pub fn operator<'py>(
     }
     let taken = taken_by(&tap.reader, args, kwargs);
     let written = slots_of(&outputs, &taken);
-    let want = if want == Want::NonFinite { Want::All } else { Want::Place };
+    let is_watched = state.debug.is_some() && want == Want::All;
+    let want = if want == Want::NonFinite || is_watched { Want::All } else { Want::Place };
     let found: Vec<Found<'_>> = taken.iter().map(|tensor| tap.reader.read(tensor, want)).collect();
     let mut inputs = Vec::with_capacity(found.len());
     for (tensor, found) in taken.iter().zip(&found) {
@@ -104,7 +107,7 @@ pub fn operator<'py>(
 }
 
 /// Returns the slots of those that an operator took which are among its outputs: it has written to them.
-fn slots_of(outputs: &[Bound<'_, PyAny>], taken: &[Bound<'_, PyAny>]) -> Vec<usize> {
+pub fn slots_of(outputs: &[Bound<'_, PyAny>], taken: &[Bound<'_, PyAny>]) -> Vec<usize> {
     (0..taken.len()).filter(|&slot| outputs.iter().any(|output| output.is(&taken[slot]))).collect()
 }
 
@@ -192,15 +195,16 @@ fn show(
 ) -> PyResult<()> {
     match state.program.executed(&Execution { place, inputs, written, outputs }) {
         Ok(()) => Ok(()),
-        Err(_) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
+        Err(stopped) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
             Some(found) => Err(finding::exception(py, &found)),
+            None if state.debug.is_some() => Err(debugging::aborted(&stopped)),
             None => Ok(()),
         },
     }
 }
 
 /// Returns where an operator is executed, and remembers its autograd node.
-fn place(
+pub fn place(
     state: &mut State,
     py: Python<'_>,
     facts: &Facts,
@@ -320,6 +324,10 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
     let state = &mut *state;
     fetch(tap, state, py)?;
     state.program.finish(error.map_or(Ok(()), Err));
+    if let Some(debug) = state.debug.take() {
+        state.program.remove_instruments();
+        drop(debug);
+    }
     if let Some(profile) = state.profile.take() {
         if state.program.executions() == 0 {
             state.problem("nothing was executed in the steps that were asked for".to_owned());

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `instruments` | what is added to the program: dumps, consumers |
+//! | `before` | an operator that is about to be executed |
 //! | `looking` | an operator or a module that was executed, shown to the program |
 //! | `profiling` | when modules and operators were executed, and the recording of that |
 //! | `calls` | what is called: modules, and operators of classes of tensors |
@@ -11,8 +12,10 @@
 //! | `sinks` | the dump, and how it is closed |
 //! | `acl` | a dump that an `acl.json` describes |
 //! | `taken` | what operators take, as it was before |
+//! | `debugging` | a debugger that may stop the program |
 //! | `finding` | what a watch has found, as an exception |
 //! | `tensors` | tensors, where they lie |
+//! | `inside` | whether a thread is inside the tap |
 //! | `operators` | what operators do to their arguments |
 //! | `modules` | modules and parameters, and their names |
 //! | `threads` | what each thread is doing |
@@ -22,9 +25,12 @@
 mod acl;
 mod autograd;
 mod backward;
+mod before;
 mod calls;
+mod debugging;
 mod finding;
 mod frames;
+mod inside;
 mod instruments;
 mod looking;
 mod modules;
@@ -36,7 +42,6 @@ mod tensors;
 mod threads;
 mod timing;
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +56,9 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use self::acl::AclText;
 pub use self::acl::read_acl_json;
 use self::autograd::Autograd;
+use self::debugging::ProgramDebugger;
 use self::frames::Frames;
+use self::inside::Inside;
 use self::modules::Modules;
 use self::operators::Operators;
 use self::profiling::ProgramProfile;
@@ -74,8 +81,8 @@ pub struct TorchTap {
     is_dead: AtomicBool,
     /// Whether the times of operators are wanted.
     is_profiled: AtomicBool,
-    /// Whether what operators take is wanted, as it was before they were executed.
-    takes_inputs: AtomicBool,
+    /// Whether operators are looked at before they are executed, too.
+    looks_before: AtomicBool,
     reader: Reader,
     autograd: Autograd,
     /// `torch.Tensor` and `torch.nn.Parameter`, and what a class without a dispatch function of its own has.
@@ -90,6 +97,7 @@ struct State {
     version: String,
     dump: Option<ProgramDump>,
     watch: Option<Watch>,
+    debug: Option<ProgramDebugger>,
     profile: Option<ProgramProfile>,
     threads: Threads,
     modules: Modules,
@@ -110,28 +118,6 @@ struct State {
     reductions: Vec<Py<PyAny>>,
     /// How many bytes of tensors are copied from devices for them, at most.
     reduced_bytes: usize,
-}
-
-thread_local! {
-    /// Whether this thread is inside the tap, which itself calls operators.
-    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Marks the thread as inside the tap, until it is dropped.
-struct Inside;
-
-impl Inside {
-    /// Returns `None` if the thread is inside already.
-    fn enter() -> Option<Self> {
-        // Not `then_some`: a mark that is made and dropped would end the one that the thread has.
-        IS_INSIDE.with(|is_inside| !is_inside.replace(true)).then(|| Self)
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        IS_INSIDE.with(|is_inside| is_inside.set(false));
-    }
 }
 
 #[pymethods]
@@ -181,7 +167,7 @@ impl TorchTap {
             looks_backward: backward,
             is_dead: AtomicBool::new(false),
             is_profiled: AtomicBool::new(false),
-            takes_inputs: AtomicBool::new(false),
+            looks_before: AtomicBool::new(false),
             reader: Reader::new(py, reduces_all)?,
             autograd: Autograd::new(py)?,
             plain: [torch.getattr("Tensor")?.unbind(), torch.getattr("nn")?.getattr("Parameter")?.unbind()],
@@ -191,6 +177,7 @@ impl TorchTap {
                 version: version.to_owned(),
                 dump: None,
                 watch: None,
+                debug: None,
                 profile: None,
                 threads: Threads::default(),
                 modules: Modules::default(),
@@ -238,6 +225,12 @@ impl TorchTap {
     /// Feeds the times of operators or modules to the consumers that are found, which may run these tools.
     fn consume(&self, tools: Vec<PathBuf>) -> PyResult<()> {
         instruments::consume(self, tools)
+    }
+
+    /// Lets a debugger attach at this socket, or by the number of the process. With `stops`, one is about to, and the
+    /// first step stops before its first operator; otherwise this prints how.
+    fn debug(&self, py: Python<'_>, socket: Option<PathBuf>, stops: bool) -> PyResult<()> {
+        debugging::serve(self, py, socket, stops)
     }
 
     /// Sets the clock of the program's device, of which the times are taken from now on.
@@ -385,23 +378,21 @@ impl TorchTap {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(_inside) = self.begin() else { return operator.call(args, kwargs) };
+        let Some(inside) = self.begin() else { return operator.call(args, kwargs) };
         if self.has_own_dispatch(types)? {
             // The class runs its own operators, which come here.
             return Ok(py.NotImplemented().into_bound(py));
         }
         let node = self.autograd.next_number(py);
-        let before = Before::of(self, args, kwargs);
-        let begun = self.mark(py)?;
-        let result = {
-            // Other modes and operators in Python that the operator calls are looked at as usual.
-            IS_INSIDE.with(|is_inside| is_inside.set(false));
-            let result = operator.call(args, kwargs);
-            IS_INSIDE.with(|is_inside| is_inside.set(true));
-            result?
+        let before = match self.looks_before.load(Ordering::Relaxed) {
+            true => before::operator(self, operator, args, kwargs, node)?,
+            false => Before::default(),
         };
+        let begun = self.mark(py)?;
+        // Other modes and operators in Python that the operator calls are looked at as usual.
+        let result = inside.leave(|| operator.call(args, kwargs))?;
         let ended = if begun.is_some() { self.mark(py)? } else { None };
-        looking::operator(self, operator, args, kwargs, &result, node, begun.zip(ended), &before)?;
+        looking::operator(self, operator, args, kwargs, &result, (node, &before), begun.zip(ended))?;
         Ok(result)
     }
 }

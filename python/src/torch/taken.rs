@@ -1,14 +1,10 @@
 //! What operators take: copies from before they are executed.
 
-use std::sync::atomic::Ordering;
-
 use opscope::tensor::Tensor;
 use opscope_torch::{Shown, Strided, Taken};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
 
-use super::TorchTap;
-use super::tensors::{Reader, Want, tensors_of};
+use super::tensors::{Reader, Want};
 
 /// Copies of the tensors that an operator is about to take, each with the tensor. `None` is one whose elements cannot
 /// be read. An operator may write to what it takes, and the schemas of some do not say so, such as that of batch
@@ -19,19 +15,16 @@ use super::tensors::{Reader, Want, tensors_of};
 pub struct Before<'py>(Vec<(Bound<'py, PyAny>, Option<Tensor>)>);
 
 impl<'py> Before<'py> {
-    /// Copies what an operator is about to take, if inputs are wanted.
-    pub fn of(tap: &TorchTap, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Self {
-        if !tap.takes_inputs.load(Ordering::Relaxed) || !tap.lock().program.is_wanted() {
-            return Self::default();
-        }
+    /// Copies what an operator is about to take.
+    pub fn copy(reader: &Reader, taken: Vec<Bound<'py, PyAny>>) -> Self {
         let copy = |tensor: Bound<'py, PyAny>| {
-            let copy = match tap.reader.read(&tensor, Want::All).shown() {
+            let copy = match reader.read(&tensor, Want::All).shown() {
                 Shown::Tensor { tensor, .. } => tensor.view().to_tensor().ok(),
                 _ => None,
             };
             (tensor, copy)
         };
-        Self(taken_by(&tap.reader, args, kwargs).into_iter().map(copy).collect())
+        Self(taken.into_iter().map(copy).collect())
     }
 
     /// Returns a tensor as one that was taken, with the elements that it had before.
@@ -39,17 +32,4 @@ impl<'py> Before<'py> {
         let Some((_, copy)) = self.0.iter().find(|(known, _)| known.is(tensor)) else { return taken };
         Taken { tensor: copy.as_ref().map(Strided::row_major), ..taken }
     }
-}
-
-/// Returns the tensors that an operator took.
-pub fn taken_by<'py>(
-    reader: &Reader,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> Vec<Bound<'py, PyAny>> {
-    let mut taken: Vec<Bound<'py, PyAny>> = Vec::new();
-    let mut take = |object: &Bound<'py, PyAny>| tensors_of(reader, object, &mut |tensor| taken.push(tensor.clone()));
-    args.iter().for_each(|argument| take(&argument));
-    kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
-    taken
 }
