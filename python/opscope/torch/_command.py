@@ -229,7 +229,8 @@ class _Prompt:
 
     def __init__(self, options: argparse.Namespace, socket: str | None) -> None:
         self.socket = str(socket)
-        self.words = list(options.script)
+        # The program stops at its first operator, and commands are for where it is then.
+        self.words = ["--ex", "wait", *options.script, *(["-x", "/dev/stdin"] if options.batch and not options.script else [])]
         self.words += [f"--{name}" for name in ("batch", "json", "quiet") if getattr(options, name)]
         # Its exit code.
         self.code = 0

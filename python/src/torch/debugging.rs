@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
@@ -18,6 +18,7 @@ use crate::failure::Failure;
 /// The debugger of a program, and the server by which clients attach to it.
 pub struct ProgramDebugger {
     debugger: Debugger,
+    is_over: Arc<AtomicBool>,
     /// Tells the client in the end that the program is over. It is dropped before the server.
     _handle: LoadedModelHandle,
     _server: Server,
@@ -30,10 +31,24 @@ impl ProgramDebugger {
     }
 }
 
+impl Drop for ProgramDebugger {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Starts the server of a debugger. With `stops`, the first step stops before its first operator for the client that is
 /// about to attach; otherwise this prints how to attach.
 pub fn serve(tap: &TorchTap, py: Python<'_>, socket: Option<PathBuf>, stops: bool) -> PyResult<()> {
-    let debugger = Debugger::with_log(|message| eprintln!("opscope: {message}")).map_err(Failure::debug)?;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let was_over = Arc::clone(&is_over);
+    let log = move |message: &str| {
+        // That the client is detached in the end needs no words.
+        if !was_over.load(Ordering::Relaxed) {
+            eprintln!("opscope: {message}");
+        }
+    };
+    let debugger = Debugger::with_log(log).map_err(Failure::debug)?;
     // Other threads of Python's go on while one waits for the debugger.
     debugger.set_around_waits(released);
     let handle = {
@@ -50,7 +65,7 @@ pub fn serve(tap: &TorchTap, py: Python<'_>, socket: Option<PathBuf>, stops: boo
     }
     let listen = socket.map_or(Listen::ByProcess, Listen::At);
     let server = py.detach(|| debugger.serve(ServerOptions { listen })).map_err(Failure::debug)?;
-    tap.lock().debug = Some(ProgramDebugger { debugger, _handle: handle, _server: server });
+    tap.lock().debug = Some(ProgramDebugger { debugger, is_over, _handle: handle, _server: server });
     tap.looks_before.store(true, Ordering::Relaxed);
     Ok(())
 }
