@@ -19,7 +19,7 @@ use crate::{Execution, GivenInput, GivenInputs, Place, Shown, StepRange, Steps, 
 /// A program that executes operators, and the instruments that watch it.
 ///
 /// A step is a run of its open model. Instruments see it as they see a run of an engine, except that no operator is
-/// known before it is executed, and that the inputs of an operator are shown after it.
+/// known before it is about to be executed, that nothing is told of memory, and that nothing can be replaced or skipped.
 pub struct Program {
     model: OpenModel,
     instruments: Vec<Attached>,
