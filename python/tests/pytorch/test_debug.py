@@ -186,9 +186,9 @@ def test_a_program_that_no_one_debugs_ends_as_it_does(tmp_path):
 
 
 def test_a_debugger_of_cudas_sees_every_operator(tmp_path):
-    library = os.environ.get("OPSCOPE_LIB_DIR")
+    library = os.environ.get("OPSCOPE_TEST_LIBRARIES")
     if library is None:
-        pytest.skip("OPSCOPE_LIB_DIR is not the directory of libcudadebugger.so.1")
+        pytest.skip("OPSCOPE_TEST_LIBRARIES is not the directory of libcudadebugger.so.1")
     sources = REPOSITORY / "abi/cudbg"
     words = ["cc", "-std=gnu11", "-I", str(sources / "include"), str(sources / "tests/c/dispatches.c"), "-L", library]
     subprocess.run([*words, "-l:libcudadebugger.so.1", "-lpthread", "-o", "client"], cwd=tmp_path, check=True)
