@@ -66,7 +66,7 @@ mod _opscope {
     #[pymodule_export]
     use super::tensor::{StatisticsObject, TensorObject};
     #[pymodule_export]
-    use super::torch::{TorchTap, close_abandoned_dump, close_abandoned_profile};
+    use super::torch::{TorchTap, close_abandoned_dump, close_abandoned_profile, read_acl_json};
 
     /// The version of the package.
     #[pymodule_export]

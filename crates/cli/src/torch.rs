@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 /// The arguments of `opscope torch`.
 #[derive(Debug, Args)]
 pub struct TorchArguments {
-    /// `dump` or `watch` with its options, `--`, and the program with its arguments
+    /// `dump`, `profile`, `watch` or `debug` with its options, `--`, and the program with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<OsString>,
 }

@@ -68,7 +68,7 @@ mod written_files;
 pub use abandoned_dump::{Abandoned, close_abandoned};
 pub use capture::dumper::{Dumper, Handle};
 pub use capture::estimate::Estimate;
-pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
+pub use capture::selection::{BlacklistEntry, Chooser, IoSelection, OperatorRange, Position, Runs, Selection};
 pub use capture::subscription::Request;
 pub use compare::{
     Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, InputSets, Mapping, MatchBy,

@@ -88,6 +88,11 @@ impl OpenModel {
         self.operators.iter().map(|operator| &**operator)
     }
 
+    /// Returns the operator with this name, if it was found.
+    pub fn known(&self, name: &str) -> Option<&Arc<OpenOperator>> {
+        self.by_name.get(name).map(|&index| &self.operators[index])
+    }
+
     /// Returns the operators that were found after the first `count`.
     pub fn operators_after(&self, count: usize) -> &[Arc<OpenOperator>] {
         self.operators.get(count..).unwrap_or_default()

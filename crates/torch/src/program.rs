@@ -1,3 +1,5 @@
+mod before;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -6,7 +8,7 @@ use opscope_model::{
     Dispatch, EngineError, Instrument, Interest, Iteration, NoLiveValues, NoObserver, OpenModel, OpenOperator,
     OpenRunInfo, RunId, RunObserver, TensorType,
 };
-use opscope_onnx::{Graph, Pattern};
+use opscope_onnx::{Graph, Operator, Pattern};
 use opscope_tensor::{Digest, Statistics, TensorView};
 
 use crate::execution::{Deferred, show};
@@ -17,7 +19,7 @@ use crate::{Execution, GivenInput, GivenInputs, Place, Shown, StepRange, Steps, 
 /// A program that executes operators, and the instruments that watch it.
 ///
 /// A step is a run of its open model. Instruments see it as they see a run of an engine, except that no operator is
-/// known before it is executed, and that the inputs of an operator are shown after it.
+/// known before it is about to be executed, that nothing is told of memory, and that nothing can be replaced or skipped.
 pub struct Program {
     model: OpenModel,
     instruments: Vec<Attached>,
@@ -87,12 +89,8 @@ impl Program {
     pub fn add(&mut self, instrument: Arc<dyn Instrument>) -> Result<(), String> {
         let info = OpenRunInfo { id: RunId(0), header: self.model.header() };
         let refused = |what: &str| format!("the {} {what}", instrument.name());
-        let Some(observer) = Arc::clone(&instrument).observe_open(&info) else {
+        if Arc::clone(&instrument).observe_open(&info).is_none() {
             return Err(refused("does not watch programs whose operators are found while they run"));
-        };
-        let interest = observer.interest();
-        if !interest.before.is_empty() || interest.memory {
-            return Err(refused("needs calls before operators or of memory, which a program does not have"));
         }
         self.instruments.push(Attached { instrument, shown: 0 });
         Ok(())
@@ -139,10 +137,14 @@ impl Program {
         self.model.len()
     }
 
+    /// Returns the operators that were found so far, in their order.
+    pub fn found_operators(&self) -> impl Iterator<Item = &Operator> {
+        self.model.operators().map(|found| found.operator())
+    }
+
     /// Returns whether one of the patterns names an operator that was found.
     pub fn is_any_named(&self, patterns: &[Pattern]) -> bool {
-        let mut operators = self.model.operators();
-        operators.any(|found| patterns.iter().any(|pattern| pattern.matches_operator(found.operator())))
+        self.found_operators().any(|found| patterns.iter().any(|pattern| pattern.matches_operator(found)))
     }
 
     /// Notes the call of an outermost module. This may end a step.

@@ -35,6 +35,17 @@ struct Stem {
     names: Vec<Arc<str>>,
 }
 
+impl Stem {
+    /// Returns the name of its next operator, and the number.
+    fn coming(&mut self) -> (Arc<str>, u32) {
+        let number = self.executed;
+        if self.names.len() == number as usize {
+            self.names.push(Arc::from(Place::name(&self.name, number)));
+        }
+        (Arc::clone(&self.names[number as usize]), number)
+    }
+}
+
 /// How many places are kept. A program that makes modules again and again would need more and more memory for them.
 const MOST_PLACES: usize = 1 << 18;
 
@@ -43,12 +54,15 @@ impl Stems {
     pub fn next(&mut self, place: &Place) -> (Arc<str>, u32) {
         let index = self.index(place);
         let stem = &mut self.stems[index];
-        let number = stem.executed;
+        let coming = stem.coming();
         stem.executed += 1;
-        if stem.names.len() == number as usize {
-            stem.names.push(Arc::from(Place::name(&stem.name, number)));
-        }
-        (Arc::clone(&stem.names[number as usize]), number)
+        coming
+    }
+
+    /// Returns what [`next`](Self::next) will return for a place.
+    pub fn coming(&mut self, place: &Place) -> (Arc<str>, u32) {
+        let index = self.index(place);
+        self.stems[index].coming()
     }
 
     /// Begins a step.

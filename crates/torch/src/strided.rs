@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use opscope_tensor::{DType, RemoteTensor, TensorError, TensorView};
+use opscope_tensor::{DType, RemoteTensor, Tensor, TensorError, TensorView};
 
 /// A tensor in the memory of a program, whose elements may lie anywhere in it.
 #[derive(Debug, Clone)]
@@ -43,6 +43,16 @@ impl<'a> Strided<'a> {
         }
         let size = dtype.size().unwrap_or(1);
         Ok(Self { dtype, shape, strides, bytes, size })
+    }
+
+    /// Creates a tensor whose elements lie one behind the other.
+    pub fn row_major(tensor: &'a Tensor) -> Self {
+        let (dtype, shape) = (tensor.dtype(), tensor.shape().to_vec());
+        let mut strides = vec![1; shape.len()];
+        for dim in (1..shape.len()).rev() {
+            strides[dim - 1] = strides[dim] * shape[dim].max(1);
+        }
+        Self { dtype, shape, strides, bytes: tensor.bytes(), size: dtype.size().unwrap_or(1) }
     }
 
     /// Returns the element type.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Union
 
+from opscope import _opscope
+from opscope._errors import InputError
 from opscope.torch._session import DumpResult, ProfileResult, Session, end_step
 
 __all__ = ["DumpResult", "ProfileResult", "dump", "profile", "step", "watch"]
@@ -18,14 +21,15 @@ Compiled = Literal["eager", "interpret", "outside"]
 
 @contextmanager
 def dump(
-    directory: Union[str, "os.PathLike[str]"],
+    directory: Union[str, "os.PathLike[str]", None] = None,
     *,
-    level: Level = "module",
+    level: Level | None = None,
     backward: bool = False,
     select: Union[str, Sequence[str]] = (),
     statistics: bool = False,
     steps: str | None = None,
     compiled: Compiled = "eager",
+    acl_json_path: Union[str, "os.PathLike[str]", None] = None,
 ) -> Iterator[DumpResult]:
     """Writes what the PyTorch code of the block computes into a new directory.
 
@@ -35,11 +39,23 @@ def dump(
     written. What `torch.compile` compiled runs as it is written within the block. With `compiled="interpret"` the graph that it captured is
     executed operator by operator instead, and with `outside` it is left as it is, and only what it takes and returns is looked at.
 
+    `acl_json_path` is a configuration file of AscendCL's. Its dump section says which operators are dumped, in which steps and whether with
+    what they take, in AscendCL's files. Without a directory, the dump gets the date and time as its name in the directory of the file.
+
     The result says after the block whether the dump is complete, and what is missing.
     """
-    session = Session(level=level, backward=backward, steps=steps, compiled=compiled)
+    selected = [select] if isinstance(select, str) else list(select)
+    acl_json: tuple[str, str] | None = None
+    if acl_json_path is not None:
+        if selected or statistics or level == "module":
+            raise InputError("an acl.json says what of which operators is dumped: level, select and statistics do not go with it")
+        text, named, _ = _opscope.read_acl_json(acl_json_path, os.getcwd(), time.strftime("%Y%m%d-%H%M%S"))
+        directory, acl_json, level = directory or named, (text, os.getcwd()), "op"
+    if directory is None:
+        raise InputError("no directory is given")
+    session = Session(level=level or "module", backward=backward, steps=steps, compiled=compiled)
     Path(directory).parent.mkdir(parents=True, exist_ok=True)
-    session.dump(Path(directory), statistics, [select] if isinstance(select, str) else list(select))
+    session.dump(Path(directory), statistics, selected, acl_json)
     yield from _run(session)
 
 

@@ -26,12 +26,21 @@ WRONG_USE = 2
 
 _FOLDERS = {"dump": "dump", "profile": "profiler"}
 
+# How long the program waits for the prompt, in seconds.
+_PATIENCE = "60"
+
 
 def main(words: Sequence[str]) -> int:
     """Runs the command with these words, and returns its exit code."""
     options, program = _parse(words)
-    if options.what != "watch":
-        root = Path(options.output) / _FOLDERS[options.what] / options.output_dirname
+    acl_json: list[str] | None = None
+    if options.what in _FOLDERS:
+        root = Path(options.output or "out") / _FOLDERS[options.what] / options.output_dirname
+        if options.what == "dump" and options.acl_json_path is not None:
+            read = _read_acl_json(options)
+            if read is None:
+                return WRONG_USE
+            root, acl_json = read
         problem = _prepare(root, options.overwrite)
         if problem is not None:
             _tell(problem)
@@ -41,14 +50,15 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="opscope-torch-") as scratch:
         notes = Path(scratch) / "notes"
         notes.mkdir()
-        environment = _environment(options, root, Path(scratch), notes)
+        environment = _environment(options, root, acl_json, Path(scratch), notes)
+        prompt = _Prompt(options, _socket(options, Path(scratch))) if options.what == "debug" and options.debug_server is None else None
         try:
-            code = _run(program, environment)
+            code = _run(program, environment, prompt)
         except OSError as error:
             _tell(f"{program[0]} could not be started: {error}")
             return WRONG_USE
         processes = _processes(notes)
-    return _finish(options, root, code, processes)
+    return _finish(options, code, processes) or (prompt.code if prompt is not None else 0)
 
 
 def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -57,12 +67,12 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         description="Watches a PyTorch program, with nothing changed in it. Its output, exit code and signals stay as they are.",
         epilog="docs/torch.md describes what is captured, and how operators are named.",
     )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch|profile")
+    commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch|profile|debug")
     dump = commands.add_parser("dump", usage="opscope torch dump [options] -- PROGRAM ...", help="write what operators or modules compute into a directory")
     profile = commands.add_parser("profile", usage="opscope torch profile [options] -- PROGRAM ...", help="record when operators or modules are executed")
     for command in (dump, profile):
         folder = "OUTPUT/dump" if command is dump else "OUTPUT/profiler"
-        command.add_argument("--output", default="out", metavar="DIRECTORY", help="the directory for results (default: out)")
+        command.add_argument("--output", metavar="DIRECTORY", help="the directory for results (default: out)")
         command.add_argument(
             "--output-dirname", default=time.strftime("%Y%m%d-%H%M%S"), metavar="NAME", help=f"the name of the result in {folder} (default: date and time)"
         )
@@ -71,13 +81,27 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         "--tool", action="append", default=[], metavar="LIBRARY", help="a tool for rocprofiler-sdk that gets the same times, such as ./libclient.so"
     )
     profile.add_argument("--level", choices=["module", "op"], default="module", help="the times of modules (default), or of every operator")
-    dump.add_argument("--level", choices=["module", "op"], default="module", help="the outputs of modules (default), or of every operator")
+    dump.add_argument("--level", choices=["module", "op"], help="the outputs of modules (default), or of every operator")
     dump.add_argument("--backward", action="store_true", help="gradients as well: of modules' outputs, or all operators of autograd and optimizers")
     dump.add_argument("--select", action="append", default=[], metavar="PATTERN", help="only operators or modules with such a name, such as 'layers.[0-3]*'")
     dump.add_argument("--statistics", action="store_true", help="only the statistics of the tensors")
+    dump.add_argument("--acl-json-path", metavar="FILE", help="dump as AscendCL's configuration file says, into the directory that it names, in AscendCL's files")
     watch = commands.add_parser("watch", usage="opscope torch watch [options] -- PROGRAM ...", help="stop at the first NaN")
     watch.add_argument("--nonfinite", choices=["nan", "any"], default="nan", help="stop at NaN (default), or at infinities as well")
-    for command in (dump, watch, profile):
+    debug = commands.add_parser("debug", usage="opscope torch debug [options] -- PROGRAM ...", help="stop at operators, and look at their tensors")
+    debug.add_argument(
+        "--debug-server",
+        nargs="?",
+        const="",
+        metavar="SOCKET",
+        help="only let a debugger attach, with `opscope debug --attach`, at this socket or by the number of the process; without it, the prompt comes here",
+    )
+    debug.add_argument("-ex", "--ex", action=_Script, default=[], dest="script", metavar="COMMAND", help="run this command before the prompt comes")
+    debug.add_argument("-x", action=_Script, dest="script", metavar="FILE", help="run the commands of this file before the prompt comes")
+    debug.add_argument("--batch", action="store_true", help="run these commands or lines of stdin, then end; the first that fails ends it with exit code 1")
+    debug.add_argument("--json", action="store_true", help="print one JSON object a line")
+    debug.add_argument("--quiet", action="store_true", help="print results, stops and errors only")
+    for command in (dump, watch, profile, debug):
         command.add_argument("--steps", metavar="A..B", help="only the steps from A up to, but not including, B")
         command.add_argument(
             "--compiled",
@@ -92,6 +116,13 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     program = words[place + 1 :]
     if not program:
         parser.error("no program is given; it comes after --, as in: opscope torch dump -- python train.py")
+    if options.what == "dump":
+        if options.acl_json_path is not None:
+            given = {"--output": options.output, "--select": options.select, "--statistics": options.statistics, "--level module": options.level == "module"}
+            for option, is_given in given.items():
+                if is_given:
+                    parser.error(f"{option} does not go with --acl-json-path: the file says {_SAYS[option]}")
+        options.level = options.level or ("module" if options.acl_json_path is None else "op")
     if options.compiled == "interpret" and getattr(options, "level", "op") != "op":
         parser.error("--compiled interpret looks at operators; add --level op")
     if options.steps is not None and not _is_range(options.steps):
@@ -99,11 +130,44 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     return options, program
 
 
+class _Script(argparse.Action):
+    """Keeps commands and files of them in the order of the command line."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        namespace.script = [*namespace.script, "-x" if option == "-x" else "--ex", str(values)]
+
+
+# What an acl.json says instead of an option.
+_SAYS = {
+    "--output": "where the dump goes",
+    "--select": "which operators are dumped",
+    "--statistics": "whether statistics are dumped",
+    "--level module": "what is dumped of operators",
+}
+
+
 def _is_range(text: str) -> bool:
     begin, dots, end = text.partition("..")
     if not dots:
         return begin.isdecimal()
     return all(part == "" or part.isdecimal() for part in (begin, end)) and (not begin or not end or int(begin) < int(end))
+
+
+def _read_acl_json(options: argparse.Namespace) -> tuple[Path, list[str]] | None:
+    """The directory that an acl.json names, and its text with the directory that its paths are relative to. `None` if it is wrong."""
+    from opscope import _opscope
+
+    here = str(Path.cwd())
+    try:
+        text, root, notes = _opscope.read_acl_json(options.acl_json_path, here, options.output_dirname)
+    except Exception as error:
+        _tell(f"{options.acl_json_path} cannot be used:")
+        for problem in str(error).splitlines():
+            _tell(f"  {problem}")
+        return None
+    for note in notes:
+        _tell(note)
+    return root, [text, here]
 
 
 def _prepare(root: Path, overwrite: bool) -> str | None:
@@ -119,7 +183,7 @@ def _prepare(root: Path, overwrite: bool) -> str | None:
     return None
 
 
-def _environment(options: argparse.Namespace, root: Path | None, scratch: Path, notes: Path) -> dict[str, str]:
+def _environment(options: argparse.Namespace, root: Path | None, acl_json: list[str] | None, scratch: Path, notes: Path) -> dict[str, str]:
     """The variables that the program gets. A directory in PYTHONPATH has this package, whatever environment the program runs in."""
     package = Path(__file__).resolve().parent.parent
     boot = scratch / "boot"
@@ -136,18 +200,55 @@ def _environment(options: argparse.Namespace, root: Path | None, scratch: Path, 
             "backward": options.backward,
             "select": options.select,
             "statistics": options.statistics,
+            "acl_json": acl_json,
         }
     if options.what == "profile":
         request |= {"tools": [str(Path(tool).resolve()) for tool in options.tool]}
     if options.what == "watch":
         request |= {"nonfinite": options.nonfinite}
+    if options.what == "debug":
+        is_here = options.debug_server is None
+        request |= {"socket": _socket(options, scratch), "stops": is_here}
+        if is_here:
+            return {**_with_boot(boot, request), "OPSCOPE_DEBUG_WAIT": _PATIENCE}
+    return _with_boot(boot, request)
+
+
+def _socket(options: argparse.Namespace, scratch: Path) -> str | None:
+    """Where a debugger attaches; `None` for the place that the number of the process leads to."""
+    return str(scratch / "debug.sock") if options.debug_server is None else options.debug_server or None
+
+
+def _with_boot(boot: Path, request: dict[str, Any]) -> dict[str, str]:
     path = [str(boot), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "OPSCOPE_TORCH": json.dumps(request), "PYTHONPATH": os.pathsep.join(path)}
 
 
-def _run(program: Sequence[str], environment: dict[str, str]) -> int:
+class _Prompt:
+    """The prompt of the debugger, in this terminal."""
+
+    def __init__(self, options: argparse.Namespace, socket: str | None) -> None:
+        self.socket = str(socket)
+        # The program stops at its first operator, and commands are for where it is then.
+        self.words = ["--ex", "wait", *options.script, *(["-x", "/dev/stdin"] if options.batch and not options.script else [])]
+        self.words += [f"--{name}" for name in ("batch", "json", "quiet") if getattr(options, name)]
+        # Its exit code.
+        self.code = 0
+
+    def run(self, child: subprocess.Popen[bytes]) -> None:
+        """Waits until the program has a debugger, and attaches to it. The program goes on when the prompt ends."""
+        while not Path(self.socket).exists():
+            if child.poll() is not None:
+                return
+            time.sleep(0.02)
+        self.code = subprocess.call([sys.executable, "-m", "opscope", "debug", "--attach", self.socket, *self.words])
+
+
+def _run(program: Sequence[str], environment: dict[str, str], prompt: _Prompt | None) -> int:
     """Runs the program, and returns its exit code, or the negative number of the signal that ended it."""
-    with subprocess.Popen(program, env=environment) as child:
+    # With a prompt, Ctrl-C and what is typed are for that.
+    own = {} if prompt is None else {"stdin": subprocess.DEVNULL, "start_new_session": True}
+    with subprocess.Popen(program, env=environment, **own) as child:
         # Ctrl-C reaches the program from the terminal. Other signals are passed on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -156,6 +257,9 @@ def _run(program: Sequence[str], environment: dict[str, str]) -> int:
 
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, pass_on)
+        if prompt is not None:
+            prompt.run(child)
+            signal.signal(signal.SIGINT, pass_on)
         return child.wait()
 
 
@@ -184,7 +288,7 @@ def _processes(notes: Path) -> list[Process]:
     return sorted(found.values(), key=lambda process: (int(process.rank or 0), process.pid))
 
 
-def _finish(options: argparse.Namespace, root: Path | None, code: int, processes: list[Process]) -> int:
+def _finish(options: argparse.Namespace, code: int, processes: list[Process]) -> int:
     """Prints what was found, and returns the exit code: that of the program, unless it is 0."""
     own = 0
     looked = [process for process in processes if process.directory is not None or process.ended is not None]

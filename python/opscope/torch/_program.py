@@ -49,22 +49,26 @@ class Program:
         from opscope.torch._session import Session
 
         wanted = self.request
-        watches, profiles = wanted["what"] == "watch", wanted["what"] == "profile"
+        watches, profiles, debugs = (wanted["what"] == what for what in ("watch", "profile", "debug"))
         self.session = Session(
-            level="op" if watches else wanted["level"],
-            backward=watches or profiles or wanted["backward"],
+            level="op" if watches or debugs else wanted["level"],
+            backward=watches or profiles or debugs or wanted["backward"],
             steps=wanted["steps"],
             compiled=wanted["compiled"],
         )
         if watches:
             self.session.tap.watch(wanted["nonfinite"])
+        elif debugs:
+            self.session.tap.debug(wanted["socket"], wanted["stops"])
         else:
             directory = self.directory()
             directory.parent.mkdir(parents=True, exist_ok=True)
             if profiles:
                 self.session.profile(directory, [Path(tool) for tool in wanted["tools"]])
             else:
-                self.session.dump(directory, wanted["statistics"], wanted["select"])
+                acl_json = wanted["acl_json"] and tuple(wanted["acl_json"])
+                for note in self.session.dump(directory, wanted["statistics"], wanted["select"], acl_json):
+                    print(f"opscope: {note}", file=sys.stderr)
             self.note("directory", {"directory": str(directory)})
         self.session.attach()
         atexit.register(self.end)

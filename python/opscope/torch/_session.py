@@ -92,9 +92,10 @@ class Session:
         self._unknown: set[str] = set()
         self._captured = _Captured()
 
-    def dump(self, directory: Path, statistics: bool, select: list[str]) -> None:
-        """Writes what is computed into a directory."""
-        self.tap.dump(directory, statistics, select, self._compiled)
+    def dump(self, directory: Path, statistics: bool, select: list[str], acl_json: tuple[str, str] | None = None) -> list[str]:
+        """Writes what is computed into a directory, or what an acl.json says, of which the text is given with the directory that its
+        paths are relative to. Returns notes for the user."""
+        return self.tap.dump(directory, statistics, select, self._compiled, acl_json)
 
     def profile(self, directory: Path, tools: Sequence[Path] = ()) -> None:
         """Records when modules or operators are executed. Consumers that are found get it as well, and may run these tools."""

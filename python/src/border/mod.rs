@@ -8,12 +8,14 @@
 //! | `strided` | elements that do not lie one behind the other |
 //! | `arrow` | tables, by Arrow's C data interface |
 //! | `mapped` | files of dumps |
+//! | `released` | waiting without the interpreter |
 
 pub mod arrow;
 pub mod dlpack;
 pub mod exchange;
 pub mod interface;
 pub mod mapped;
+pub mod released;
 mod strided;
 
 use std::slice;

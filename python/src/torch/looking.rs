@@ -11,19 +11,20 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use super::autograd::{Around, Node};
 use super::operators::{Facts, Skipped};
 use super::profiling;
-use super::tensors::{Found, Reader, Want, tensors_in, tensors_of};
+use super::taken::Before;
+use super::tensors::{Found, Want, taken_by, tensors_in, tensors_of};
 use super::threads::{Call, Relation};
 use super::timing::Mark;
-use super::{Inside, State, TorchTap, finding};
+use super::{Inside, State, TorchTap, debugging, finding};
 
-/// Shows an operator that was executed. `next` is the number that the next autograd node had when the operator was
-/// called, and `times` when it was executed, if only that is wanted.
+/// Shows an operator that was executed. `around` is what autograd did then, `before` what the operator took, and `times`
+/// when it was executed, if only that is wanted.
 pub fn operator<'py>(
     tap: &TorchTap,
     facts: &Facts,
     (args, kwargs): (&Bound<'py, PyTuple>, Option<&Bound<'py, PyDict>>),
     result: &Bound<'py, PyAny>,
-    around: Around<'py>,
+    (around, before): (&Around<'_>, &Before<'py>),
     times: Option<(Mark, Mark)>,
 ) -> PyResult<()> {
     let py = result.py();
@@ -69,7 +70,10 @@ pub fn operator<'py>(
         });
         return Ok(());
     }
-    let want = state.want();
+    let want = match &state.debug {
+        Some(_) => debugging::want(state, &place),
+        None => state.want(),
+    };
     let read = |tensor, want| match facts.writes() {
         true => tap.reader.read(tensor, want),
         false => tap.reader.read_new(tensor, want),
@@ -91,9 +95,11 @@ pub fn operator<'py>(
         let found = (want == Want::Reduced).then(|| tap.reader.read_new(tensor, Want::Address));
         found.filter(|found| state.program.is_known(found.address))
     };
+    let is_watched = state.debug.is_some() && want == Want::All;
+    let of_taken = if want == Want::NonFinite || is_watched { Want::All } else { Want::Place };
     let take = |tensor| match known(tensor) {
         Some(found) => (found, true),
-        None => (tap.reader.read(tensor, if want == Want::NonFinite { Want::All } else { Want::Place }), false),
+        None => (tap.reader.read(tensor, of_taken), false),
     };
     let found: Vec<(Found<'_>, bool)> = taken.iter().map(take).collect();
     let mut inputs = Vec::with_capacity(found.len());
@@ -102,28 +108,15 @@ pub fn operator<'py>(
         if let Some((_, owner)) = &parameter {
             note_read(state, owner, place.phase);
         }
-        inputs.push(found.taken(parameter.filter(|_| !is_known).map(|(name, _)| name)));
+        inputs.push(before.with_copy(tensor, found.taken(parameter.filter(|_| !is_known).map(|(name, _)| name))));
     }
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
     show(state, py, &place, &inputs, &written, &shown)?;
     keep_reductions(tap, state, py, &computed)
 }
 
-/// Returns the tensors that an operator took.
-fn taken_by<'py>(
-    reader: &Reader,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> Vec<Bound<'py, PyAny>> {
-    let mut taken: Vec<Bound<'py, PyAny>> = Vec::new();
-    let mut take = |object: &Bound<'py, PyAny>| tensors_of(reader, object, &mut |tensor| taken.push(tensor.clone()));
-    args.iter().for_each(|argument| take(&argument));
-    kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
-    taken
-}
-
 /// Returns the slots of the inputs that are also outputs, because the operator has written to them.
-fn slots_of(outputs: &[Bound<'_, PyAny>], taken: &[Bound<'_, PyAny>]) -> Vec<usize> {
+pub fn slots_of(outputs: &[Bound<'_, PyAny>], taken: &[Bound<'_, PyAny>]) -> Vec<usize> {
     (0..taken.len()).filter(|&slot| outputs.iter().any(|output| output.is(&taken[slot]))).collect()
 }
 
@@ -211,15 +204,16 @@ fn show(
 ) -> PyResult<()> {
     match state.program.executed(&Execution { place, inputs, written, outputs }) {
         Ok(()) => Ok(()),
-        Err(_) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
+        Err(stopped) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
             Some(found) => Err(finding::exception(py, &found)),
+            None if state.debug.is_some() => Err(debugging::aborted(&stopped)),
             None => Ok(()),
         },
     }
 }
 
 /// Returns where an operator is executed, and remembers its autograd node.
-fn place(state: &mut State, py: Python<'_>, facts: &Facts, around: Around<'_>) -> Place {
+pub fn place(state: &mut State, py: Python<'_>, facts: &Facts, around: &Around<'_>) -> Place {
     let thread = state.threads.current();
     let operator = Some(Arc::clone(&facts.name));
     let outside = |phase, source| Place { module: None, call: 0, phase, operator: None, class: "".into(), source };
@@ -230,14 +224,14 @@ fn place(state: &mut State, py: Python<'_>, facts: &Facts, around: Around<'_>) -
     let call = thread.stack.last();
     let is_recomputed = call.is_some_and(|call| call.is_recomputed);
     let place = match around {
-        Around::Backward { is_enabled, .. } if is_recomputed || is_enabled => {
+        Around::Backward { is_enabled, .. } if is_recomputed || *is_enabled => {
             of_call(call, Phase::Recompute, state.frames.line(py))
         }
         Around::Backward { node: Node::Accumulate(variable), .. } => {
-            let owner = state.modules.parameter(&variable).map(|(_, owner)| owner);
+            let owner = state.modules.parameter(variable).map(|(_, owner)| owner);
             Place { module: owner, ..outside(Phase::Backward, None) }
         }
-        Around::Backward { node: Node::Numbered(number), .. } => match state.threads.relation(number) {
+        Around::Backward { node: Node::Numbered(number), .. } => match state.threads.relation(*number) {
             Some(Relation { module, class, call, source }) => {
                 Place { module, call, phase: Phase::Backward, operator: None, class, source }
             }
@@ -245,7 +239,7 @@ fn place(state: &mut State, py: Python<'_>, facts: &Facts, around: Around<'_>) -
         },
         Around::Forward { next } => {
             let source = state.frames.line(py);
-            let made = thread.made_node(next);
+            let made = thread.made_node(*next);
             if let Some(module) = &thread.optimizer {
                 let class = Arc::from(module.name.as_str());
                 let module = Some(Arc::clone(module));
@@ -328,6 +322,10 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
     let state = &mut *state;
     fetch(tap, state, py)?;
     state.program.finish(error);
+    if let Some(debug) = state.debug.take() {
+        state.program.remove_instruments();
+        drop(debug);
+    }
     if let Some(profile) = state.profile.take() {
         if state.program.executions() == 0 {
             state.problem("nothing was executed in the steps that were asked for".to_owned());
@@ -360,8 +358,8 @@ pub fn close<'py>(tap: &TorchTap, py: Python<'py>, error: Option<String>) -> PyR
     if executions == 0 {
         state.problem("nothing was executed in the steps that were asked for".to_owned());
     }
-    if let Some(problem) = dump.unselected(&state.program).filter(|_| executions > 0) {
-        state.problem(problem);
+    if executions > 0 {
+        dump.unselected(&state.program).into_iter().for_each(|problem| state.problem(problem));
     }
     dump.close(py, &coverage, &state.problems, operators).map(Some)
 }

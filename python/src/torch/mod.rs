@@ -2,56 +2,71 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `instruments` | what is added to the program: dumps, consumers |
+//! | `before` | an operator that is about to be executed |
 //! | `looking` | an operator or a module that was executed, shown to the program |
 //! | `profiling` | when modules and operators were executed, and the recording of that |
 //! | `calls` | what is called: modules, and operators of classes of tensors |
 //! | `timing` | moments, and what began at them |
 //! | `backward` | when the gradients of modules were computed |
 //! | `sinks` | the dump, and how it is closed |
+//! | `acl` | a dump that an `acl.json` describes |
+//! | `taken` | what operators take, as it was before |
+//! | `debugging` | a debugger that may stop the program |
 //! | `finding` | what a watch has found, as an exception |
 //! | `tensors` | tensors, where they lie |
+//! | `inside` | whether a thread is inside the tap |
 //! | `operators` | what operators do to their arguments |
 //! | `modules` | modules and parameters, and their names |
 //! | `threads` | what each thread is doing |
 //! | `autograd` | what autograd is doing |
 //! | `frames` | lines of the program |
 
+mod acl;
 mod autograd;
 mod backward;
+mod before;
 mod calls;
+mod debugging;
 mod finding;
 mod frames;
+mod inside;
+mod instruments;
 mod looking;
 mod modules;
 mod operators;
 mod profiling;
 mod sinks;
+mod taken;
 mod tensors;
 mod threads;
 mod timing;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::{HashMap, HashMapExt};
-use opscope::consumers::{self, OpenConsumers};
 use opscope_torch::{ModulePath, NonFinite, Place, Program, StepRange, Watch};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+use self::acl::AclText;
+pub use self::acl::read_acl_json;
 use self::autograd::Autograd;
+use self::debugging::ProgramDebugger;
 use self::frames::Frames;
+use self::inside::Inside;
 use self::modules::Modules;
 use self::operators::Operators;
 use self::profiling::ProgramProfile;
 pub use self::profiling::close_abandoned_profile;
 use self::sinks::ProgramDump;
 pub use self::sinks::close_abandoned_dump;
+use self::taken::Before;
 use self::tensors::Reader;
 use self::threads::Threads;
 use self::timing::Mark;
@@ -67,6 +82,8 @@ pub struct TorchTap {
     is_dead: AtomicBool,
     /// Whether the times of operators are wanted.
     is_profiled: AtomicBool,
+    /// Whether operators are looked at before they are executed, too.
+    looks_before: AtomicBool,
     reader: Reader,
     autograd: Autograd,
     /// `torch.Tensor` and `torch.nn.Parameter`, and the dispatch function that PyTorch gives to classes without their
@@ -82,6 +99,7 @@ struct State {
     version: String,
     dump: Option<ProgramDump>,
     watch: Option<Watch>,
+    debug: Option<ProgramDebugger>,
     profile: Option<ProgramProfile>,
     threads: Threads,
     modules: Modules,
@@ -102,28 +120,6 @@ struct State {
     reductions: Vec<Py<PyAny>>,
     /// How many bytes of tensors are copied from devices for them, at most.
     reduced_bytes: usize,
-}
-
-thread_local! {
-    /// Whether this thread is inside the tap, which itself calls operators.
-    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Marks the thread as inside the tap, until it is dropped.
-struct Inside;
-
-impl Inside {
-    /// Returns `None` if the thread is inside already.
-    fn enter() -> Option<Self> {
-        // Not `then_some`: a mark that is made and dropped would end the one that the thread has.
-        IS_INSIDE.with(|is_inside| !is_inside.replace(true)).then(|| Self)
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        IS_INSIDE.with(|is_inside| is_inside.set(false));
-    }
 }
 
 #[pymethods]
@@ -173,6 +169,7 @@ impl TorchTap {
             looks_backward: backward,
             is_dead: AtomicBool::new(false),
             is_profiled: AtomicBool::new(false),
+            looks_before: AtomicBool::new(false),
             reader: Reader::new(py, reduces_all)?,
             autograd: Autograd::new(py)?,
             plain: [torch.getattr("Tensor")?.unbind(), torch.getattr("nn")?.getattr("Parameter")?.unbind()],
@@ -182,6 +179,7 @@ impl TorchTap {
                 version: version.to_owned(),
                 dump: None,
                 watch: None,
+                debug: None,
                 profile: None,
                 threads: Threads::default(),
                 modules: Modules::default(),
@@ -202,15 +200,17 @@ impl TorchTap {
 
     /// Writes a dump into a directory that does not exist yet. `compiled` is how what `torch.compile` compiled is
     /// executed: `eager`, `interpret` or `outside`.
-    fn dump(&self, directory: PathBuf, statistics: bool, select: Vec<String>, compiled: String) -> PyResult<()> {
-        let mut state = self.lock();
-        let State { program, version, watch, .. } = &mut *state;
-        let dump = ProgramDump::create(program, &directory, version, statistics, &select, compiled)?;
-        if statistics && watch.is_none() {
-            program.set_summarises();
-        }
-        state.dump = Some(dump);
-        Ok(())
+    /// `acl_json` is an `acl.json` that says what is dumped. Returns notes for the user.
+    #[pyo3(signature = (directory, statistics, select, compiled, acl_json=None))]
+    fn dump(
+        &self,
+        directory: PathBuf,
+        statistics: bool,
+        select: Vec<String>,
+        compiled: String,
+        acl_json: Option<AclText>,
+    ) -> PyResult<Vec<String>> {
+        instruments::dump(self, &directory, (statistics, &select), compiled, acl_json.as_ref())
     }
 
     /// Records when modules or operators are executed, in a directory that does not exist yet. `threads` is how many
@@ -226,18 +226,13 @@ impl TorchTap {
 
     /// Feeds the times of operators or modules to the consumers that are found, which may run these tools.
     fn consume(&self, tools: Vec<PathBuf>) -> PyResult<()> {
-        let report = consumers::attach_with_tools(c"opscope", tools);
-        let refused = report.tools.iter().filter_map(|tool| Some((&tool.path, tool.taken_by.as_ref().err()?)));
-        let refused: Vec<String> = refused.map(|(path, why)| format!("the tool {}: {why}", path.display())).collect();
-        if !refused.is_empty() {
-            return Err(input(refused.join("; ")));
-        }
-        if !report.attached.is_empty() {
-            let mut state = self.lock();
-            let consumers = Arc::new(OpenConsumers::new("torch", &state.version));
-            state.program.add(consumers).map_err(Failure::any)?;
-        }
-        Ok(())
+        instruments::consume(self, tools)
+    }
+
+    /// Lets a debugger attach at this socket, or by the number of the process. With `stops`, one is about to, and the
+    /// first step stops before its first operator; otherwise this prints how.
+    fn debug(&self, py: Python<'_>, socket: Option<PathBuf>, stops: bool) -> PyResult<()> {
+        debugging::serve(self, py, socket, stops)
     }
 
     /// Sets the clock of the program's device, of which the times are taken from now on.
@@ -385,23 +380,22 @@ impl TorchTap {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(_inside) = self.begin() else { return operator.call(args, kwargs) };
+        let Some(inside) = self.begin() else { return operator.call(args, kwargs) };
         if self.has_own_dispatch(types)? {
             // The class runs its own operators, which come here.
             return Ok(py.NotImplemented().into_bound(py));
         }
         let facts = self.lock().operators.facts(operator)?;
         let around = self.autograd.around(py);
-        let begun = self.mark(py)?;
-        let result = {
-            // Other modes and operators in Python that the operator calls are looked at as usual.
-            IS_INSIDE.with(|is_inside| is_inside.set(false));
-            let result = facts.call(operator, args, kwargs);
-            IS_INSIDE.with(|is_inside| is_inside.set(true));
-            result?
+        let before = match self.looks_before.load(Ordering::Relaxed) {
+            true => before::operator(self, &facts, (args, kwargs), &around)?,
+            false => Before::default(),
         };
+        let begun = self.mark(py)?;
+        // Other modes and operators in Python that the operator calls are looked at as usual.
+        let result = inside.leave(|| facts.call(operator, args, kwargs))?;
         let ended = if begun.is_some() { self.mark(py)? } else { None };
-        looking::operator(self, &facts, (args, kwargs), &result, around, begun.zip(ended))?;
+        looking::operator(self, &facts, (args, kwargs), &result, (&around, &before), begun.zip(ended))?;
         Ok(result)
     }
 }

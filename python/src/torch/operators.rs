@@ -25,6 +25,8 @@ pub struct Facts {
     writes: Vec<(usize, String)>,
     /// For each of its results, whether it is a view of an argument.
     views: Vec<bool>,
+    /// Whether a result that is no view has tensors.
+    gives_tensors: bool,
 }
 
 /// Why the outputs of an operator are not captured.
@@ -51,7 +53,7 @@ impl Operators {
 impl Facts {
     fn of(operator: &Bound<'_, PyAny>) -> PyResult<Self> {
         let name = operator.str()?.to_string();
-        let (mut writes, mut views) = (Vec::new(), Vec::new());
+        let (mut writes, mut views, mut gives_tensors) = (Vec::new(), Vec::new(), true);
         // Operators of higher order have none.
         if let Some(schema) = operator.getattr_opt("_schema")? {
             for (place, argument) in schema.getattr("arguments")?.try_iter()?.enumerate() {
@@ -61,9 +63,13 @@ impl Facts {
                     writes.push((place, argument.getattr("name")?.extract()?));
                 }
             }
+            gives_tensors = false;
             for result in schema.getattr("returns")?.try_iter()? {
-                let alias = result?.getattr("alias_info")?;
-                views.push(!alias.is_none() && !alias.getattr("is_write")?.extract::<bool>()?);
+                let result = result?;
+                let alias = result.getattr("alias_info")?;
+                let is_view = !alias.is_none() && !alias.getattr("is_write")?.extract::<bool>()?;
+                gives_tensors |= !is_view && result.getattr("type")?.str()?.to_string().contains("Tensor");
+                views.push(is_view);
             }
         }
         let short = name.split('.').nth(1).unwrap_or_default();
@@ -73,7 +79,7 @@ impl Facts {
             _ if short.starts_with("empty") || short.starts_with("new_empty") => Some(Skipped::Uninitialised),
             _ => None,
         };
-        Ok(Self { name: name.into(), function, skipped, writes, views })
+        Ok(Self { name: name.into(), function, skipped, writes, views, gives_tensors })
     }
 
     /// Executes the operator.
@@ -106,15 +112,29 @@ impl Facts {
             _ if self.views.first().copied().unwrap_or(false) => {}
             _ => outputs.push(result.clone()),
         }
-        for (place, name) in &self.writes {
-            let by_name = || keywords.and_then(|keywords| keywords.get_item(name).ok().flatten());
-            if let Some(written) = arguments.get_item(*place).ok().or_else(by_name)
-                && !outputs.iter().any(|output| output.is(&written))
-            {
+        for written in self.written(arguments, keywords) {
+            if !outputs.iter().any(|output| output.is(&written)) {
                 outputs.push(written);
             }
         }
         outputs
+    }
+
+    /// Returns the arguments that an execution writes to.
+    pub fn written<'py>(
+        &self,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> impl Iterator<Item = Bound<'py, PyAny>> {
+        self.writes.iter().filter_map(move |(place, name)| {
+            let by_name = || keywords.and_then(|keywords| keywords.get_item(name).ok().flatten());
+            arguments.get_item(*place).ok().or_else(by_name)
+        })
+    }
+
+    /// Returns whether an execution is shown that is not known yet: it computes tensors, or writes to some.
+    pub fn gives_tensors(&self) -> bool {
+        self.skipped.is_none() && (self.gives_tensors || self.writes())
     }
 
     /// Returns whether it writes to an argument.

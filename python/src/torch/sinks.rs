@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use opscope::dump::{
-    Contents, Coverage, DirectorySink, DumpInfo, Dumper, InputEntry, Pattern, Request, Selection, close_abandoned,
+    Coverage, DumpFormat, DumpInfo, Dumper, InputEntry, Io, Pattern, Request, Selection, close_abandoned,
 };
 use opscope::model::Fidelity;
 use opscope::tensor::{Statistics, TensorView, npy};
@@ -16,40 +16,70 @@ use opscope_torch::{GivenInput, Program};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::acl::AclDump;
 use crate::failure::Failure;
 
 /// The dump of a program.
 pub struct ProgramDump {
     dumper: Arc<Dumper>,
     directory: PathBuf,
-    patterns: Vec<Pattern>,
+    wanted: Wanted,
+    /// Whether only statistics of outputs are written.
     statistics: bool,
+    /// Whether what operators take is written.
+    pub takes_inputs: bool,
     /// How what `torch.compile` compiled is executed.
     pub compiled: String,
 }
 
+/// What is dumped.
+pub enum Wanted {
+    /// What these patterns name, all if there are none; or only statistics of that.
+    Named { patterns: Vec<Pattern>, statistics: bool },
+    /// What an `acl.json` names.
+    Acl(AclDump),
+}
+
+impl Wanted {
+    /// Returns what patterns name.
+    pub fn named(select: &[String], statistics: bool) -> Result<Self, Failure> {
+        let patterns = select.iter().map(|text| Pattern::parse(text).map_err(Failure::input));
+        Ok(Self::Named { patterns: patterns.collect::<Result<Vec<_>, _>>()?, statistics })
+    }
+
+    /// Returns how it is captured, and notes for the user.
+    fn request(&self, program: &Program) -> Result<(Request, &'static DumpFormat, Vec<String>), Failure> {
+        match self {
+            Self::Named { patterns, statistics } => {
+                let selection = Selection { operators: patterns.clone(), ..Selection::default() };
+                let format = if *statistics { &DumpFormat::STATISTICS } else { &DumpFormat::NPY };
+                Ok((Request { selection, inputs_in_flight: false, ..Request::default() }, format, Vec::new()))
+            }
+            Self::Acl(acl) => acl.request(program),
+        }
+    }
+}
+
 impl ProgramDump {
-    /// Creates the directory, and adds the dumper to the program.
+    /// Creates the directory, and adds the dumper to the program. Returns notes for the user, too.
     pub fn create(
         program: &mut Program,
         directory: &Path,
         version: &str,
-        statistics: bool,
-        select: &[String],
+        wanted: Wanted,
         compiled: String,
-    ) -> Result<Self, Failure> {
-        let patterns = select.iter().map(|text| Pattern::parse(text).map_err(Failure::input));
-        let patterns = patterns.collect::<Result<Vec<_>, _>>()?;
-        let selection = Selection { operators: patterns.clone(), ..Selection::default() };
+    ) -> Result<(Self, Vec<String>), Failure> {
+        let (request, format, notes) = wanted.request(program)?;
+        let takes_inputs = request.selection.io.contains(Io::Input);
+        let statistics = *format == DumpFormat::STATISTICS && !takes_inputs;
         let info = DumpInfo::new(program.header(), Fidelity::Exact, "torch", version);
-        let contents = if statistics { Contents::Statistics } else { Contents::Tensors };
-        let sink = DirectorySink::create(directory, contents, &info)?;
+        let sink = format.create(directory, &info, false)?;
         let dumper = Arc::new(Dumper::new());
-        dumper.subscribe(Box::new(sink), Request { selection, inputs_in_flight: false, ..Request::default() })?;
+        dumper.subscribe(sink, request)?;
         program.add(Arc::clone(&dumper) as _).map_err(Failure::any)?;
         let inputs = Arc::clone(&dumper);
         let mut known: HashMap<String, (u64, InputEntry)> = HashMap::new();
-        let mut files = GivenFiles::new(directory, statistics);
+        let mut files = GivenFiles::new(directory, *format == DumpFormat::NPY);
         program.set_given_inputs(Box::new(move |given: &GivenInput<'_>| {
             let version = given.version.unwrap_or(u64::MAX);
             if let Some((written, entry)) = known.get(given.name)
@@ -71,7 +101,8 @@ impl ProgramDump {
             }
             inputs.add_input(entry);
         }));
-        Ok(Self { dumper, directory: directory.to_owned(), patterns, statistics, compiled })
+        let directory = directory.to_owned();
+        Ok((Self { dumper, directory, wanted, statistics, takes_inputs, compiled }, notes))
     }
 
     /// Closes the dump. Returns its summary.
@@ -109,11 +140,17 @@ impl ProgramDump {
         self.statistics
     }
 
-    /// Returns the problem if the selection names none of the operators that were found.
-    pub fn unselected(&self, program: &Program) -> Option<String> {
-        let is_nothing = !self.patterns.is_empty() && !program.is_any_named(&self.patterns);
-        let seen = counted(program.operators(), "operator");
-        is_nothing.then(|| format!("the selection matches nothing: it names none of the {seen} that were seen"))
+    /// Returns what was wanted and is none of the operators that were found.
+    pub fn unselected(&self, program: &Program) -> Vec<String> {
+        match &self.wanted {
+            Wanted::Named { patterns, .. } => {
+                let is_nothing = !patterns.is_empty() && !program.is_any_named(patterns);
+                let seen = counted(program.operators(), "operator");
+                let problem = format!("the selection matches nothing: it names none of the {seen} that were seen");
+                is_nothing.then_some(problem).into_iter().collect()
+            }
+            Wanted::Acl(acl) => acl.unknown(program),
+        }
     }
 }
 
@@ -128,8 +165,8 @@ struct GivenFiles {
 const INPUTS: &str = "inputs";
 
 impl GivenFiles {
-    fn new(directory: &Path, statistics: bool) -> Self {
-        Self { directory: directory.to_owned(), is_wanted: !statistics, written: HashSet::new() }
+    fn new(directory: &Path, is_wanted: bool) -> Self {
+        Self { directory: directory.to_owned(), is_wanted, written: HashSet::new() }
     }
 
     /// Writes an input the first time that it is given. Returns the file, relative to the dump. An input that cannot be

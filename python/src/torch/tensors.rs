@@ -317,6 +317,19 @@ pub fn tensors_of<'py>(reader: &Reader, object: &Bound<'py, PyAny>, each: &mut d
     }
 }
 
+/// Returns the tensors that an operator took.
+pub fn taken_by<'py>(
+    reader: &Reader,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Vec<Bound<'py, PyAny>> {
+    let mut taken: Vec<Bound<'py, PyAny>> = Vec::new();
+    let mut take = |object: &Bound<'py, PyAny>| tensors_of(reader, object, &mut |tensor| taken.push(tensor.clone()));
+    args.iter().for_each(|argument| take(&argument));
+    kwargs.iter().for_each(|keywords| keywords.values().iter().for_each(|argument| take(&argument)));
+    taken
+}
+
 /// Calls `each` with the tensors in what a module returned: a tensor, or tuples, lists, dictionaries and objects with
 /// attributes of them, at any depth up to a bound.
 pub fn tensors_in<'py>(reader: &Reader, object: &Bound<'py, PyAny>, each: &mut dyn FnMut(&Bound<'py, PyAny>)) {

@@ -2,6 +2,7 @@
 
 mod list;
 mod model_names;
+mod open;
 mod section;
 mod selected_slots;
 mod selection;

@@ -28,6 +28,8 @@ pub struct NamedOperator<'a> {
     pub op_type: &'a str,
 }
 
+const ONNX_FILE: &str = "ONNX file";
+
 impl ModelNames<'_> {
     /// Returns a file's name up to its first `.`, which is what `model_name` refers to. Empty if the name is not UTF-8.
     pub fn file_stem(path: &Path) -> &str {
@@ -63,21 +65,26 @@ impl DumpSection {
             if entry.matches(model) {
                 check_entry(entry, model, &index, &types, &mut report);
             } else {
-                let pointer = format!("{}/model_name", entry.pointer);
-                let name = shortened(entry.model_name.as_deref().unwrap_or_default());
-                let names = match model.graph {
-                    "" => format!("\"{}\"", model.file_stem),
-                    graph => format!("\"{}\" (its file) or \"{graph}\" (its graph)", model.file_stem),
-                };
-                if any_matches {
-                    report.warning(&pointer, format!("\"{name}\" is not this model, which is called {names}"));
-                } else {
-                    let what = format!("\"{name}\" is not this model, so nothing would be dumped");
-                    report.problem(ProblemKind::Model, &pointer, what, format!("write {names}"));
-                }
+                other_model(entry, model, any_matches, &mut report);
             }
         }
         if report.problems.is_empty() { Ok(report.notes) } else { Err(report.problems) }
+    }
+}
+
+/// Reports an entry for another model. That is only a warning if there is one for this model.
+pub(crate) fn other_model(entry: &DumpedModel, model: &ModelNames<'_>, any_matches: bool, report: &mut Report) {
+    let pointer = format!("{}/model_name", entry.pointer);
+    let name = shortened(entry.model_name.as_deref().unwrap_or_default());
+    let names = match model.graph {
+        graph if graph.is_empty() || graph == model.file_stem => format!("\"{}\"", model.file_stem),
+        graph => format!("\"{}\" (its file) or \"{graph}\" (its graph)", model.file_stem),
+    };
+    if any_matches {
+        report.warning(&pointer, format!("\"{name}\" is not this model, which is called {names}"));
+    } else {
+        let what = format!("\"{name}\" is not this model, so nothing would be dumped");
+        report.problem(ProblemKind::Model, &pointer, what, format!("write {names}"));
     }
 }
 
@@ -92,7 +99,7 @@ fn check_entry(
     let operator = |name: &str, pointer: String, report: &mut Report| {
         let at = index.get(name).copied();
         if at.is_none() {
-            unknown("operator", name, &pointer, did_you_mean(name, names()), report);
+            unknown(("operator", name), &pointer, did_you_mean(name, names()), ONNX_FILE, report);
         }
         at
     };
@@ -115,16 +122,23 @@ fn check_entry(
         if !types.contains(excluded.name.as_str()) {
             let pointer = format!("{}/optype_blacklist/{number}/name", entry.pointer);
             let near = did_you_mean(&excluded.name, model.operators.iter().map(|operator| operator.op_type));
-            unknown("type of operator", &excluded.name, &pointer, near, report);
+            unknown(("type of operator", &excluded.name), &pointer, near, ONNX_FILE, report);
         }
     }
 }
 
-fn unknown(what: &str, name: &str, pointer: &str, near: Option<&str>, report: &mut Report) {
+/// Reports a name that a model does not have. `had_by` is what the names of the model are in.
+pub(crate) fn unknown(
+    (what, name): (&str, &str),
+    pointer: &str,
+    near: Option<&str>,
+    had_by: &str,
+    report: &mut Report,
+) {
     let said = format!("the model has no {what} \"{}\"", shortened(name));
     let right = match near {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => "write names as the ONNX file has them; `opscope inspect` lists them".to_owned(),
+        None => format!("write names as the {had_by} has them; `opscope inspect` lists them"),
     };
     report.problem(ProblemKind::Model, pointer, said, right);
 }

@@ -14,19 +14,33 @@ pub struct SelectedSlots {
     operators: Vec<OfOperator>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum OfOperator {
+/// What is selected of an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum OfOperator {
+    #[default]
     Nothing,
     AllBut(HashSet<Position>),
+}
+
+impl OfOperator {
+    /// Adds what an entry selects, which leaves out what these of its blacklists name.
+    pub(crate) fn add<'e>(&mut self, excluded: impl Iterator<Item = &'e Excluded>) {
+        let Some(slots) = excluded_slots(excluded) else { return };
+        *self = match std::mem::take(self) {
+            OfOperator::Nothing => OfOperator::AllBut(slots),
+            OfOperator::AllBut(before) => OfOperator::AllBut(before.intersection(&slots).copied().collect()),
+        };
+    }
+
+    pub(crate) fn contains(&self, slot: Position) -> bool {
+        matches!(self, OfOperator::AllBut(excluded) if !excluded.contains(&slot))
+    }
 }
 
 impl SelectedSlots {
     /// Returns whether this input or output of the operator with this index is selected.
     pub fn contains(&self, operator: usize, slot: Position) -> bool {
-        match self.operators.get(operator) {
-            Some(OfOperator::AllBut(excluded)) => self.sides.contains(slot.io) && !excluded.contains(&slot),
-            _ => false,
-        }
+        self.sides.contains(slot.io) && self.operators.get(operator).is_some_and(|selected| selected.contains(slot))
     }
 }
 
@@ -36,7 +50,7 @@ impl DumpSection {
     /// those in its blacklists. The result is the union of all entries: the blacklist of one does not affect what
     /// another selects.
     pub fn selected_slots(&self, model: &ModelNames<'_>) -> SelectedSlots {
-        let mut operators = vec![OfOperator::Nothing; model.operators.len()];
+        let mut operators = vec![OfOperator::default(); model.operators.len()];
         let index = model.indices();
         for entry in self.models.iter().filter(|entry| entry.matches(model)) {
             let chosen = entry.chosen(model, &index);
@@ -48,11 +62,7 @@ impl DumpSection {
                 }
                 let excluded =
                     by_operator.get(operator.name).into_iter().chain(by_type.get(operator.op_type)).flatten();
-                let Some(slots) = excluded_slots(excluded) else { continue };
-                *selected = match std::mem::replace(selected, OfOperator::Nothing) {
-                    OfOperator::Nothing => OfOperator::AllBut(slots),
-                    OfOperator::AllBut(before) => OfOperator::AllBut(before.intersection(&slots).copied().collect()),
-                };
+                selected.add(excluded.copied());
             }
         }
         SelectedSlots { sides: self.mode, operators }
@@ -78,7 +88,7 @@ impl DumpedModel {
 }
 
 /// Returns the slots that these blacklist entries leave out; `None` if one of them leaves out the whole operator.
-fn excluded_slots<'e>(entries: impl Iterator<Item = &'e &'e Excluded>) -> Option<HashSet<Position>> {
+fn excluded_slots<'e>(entries: impl Iterator<Item = &'e Excluded>) -> Option<HashSet<Position>> {
     let mut slots = HashSet::new();
     for entry in entries {
         if entry.slots.is_empty() {

@@ -74,6 +74,18 @@ impl Target {
         }
     }
 
+    /// Returns whether it may match an operator that was just found. Only the whole graph tells whether an operator of
+    /// a type is meant, or another one of that name.
+    pub(crate) fn may_match(&self, operator: &Operator) -> bool {
+        match self {
+            Target::Index(index) => operator.id.index() == *index as usize,
+            Target::Name(pattern) => pattern.matches_operator(operator),
+            Target::Type(pattern) => pattern.matches(&operator.op_type),
+            Target::NameOrType(pattern) => pattern.matches_operator(operator) || pattern.matches(&operator.op_type),
+            Target::First(_) => true,
+        }
+    }
+
     /// Returns the pattern of names or types; `None` for other targets.
     pub(crate) fn pattern(&self) -> Option<&Pattern> {
         match self {

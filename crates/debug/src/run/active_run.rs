@@ -8,6 +8,7 @@ use super::control::{RunControl, Step};
 use super::counts::SeenCounts;
 use super::masks::Masks;
 use super::plan::PlanInfo;
+use super::stop_table::StopTable;
 use crate::event::Moment;
 
 /// A run in progress.
@@ -22,6 +23,9 @@ pub(crate) struct ActiveRun {
     control: Mutex<RunControl>,
     /// The counts of NaN and infinity so far, if a breakpoint watches for them.
     seen: Mutex<SeenCounts>,
+    /// The same run with the plan that it began with, if the plan of an open model has grown since. The program asks
+    /// the masks of that one.
+    began_as: Option<Arc<ActiveRun>>,
 }
 
 impl ActiveRun {
@@ -34,8 +38,27 @@ impl ActiveRun {
             was_stopped: AtomicBool::new(false),
             control: Mutex::default(),
             seen: Mutex::default(),
+            began_as: None,
             plan,
         }
+    }
+
+    /// Returns a run in progress of an open model with a plan that has grown. It goes on where the run stops, with this
+    /// table.
+    pub fn grown(run: &Arc<ActiveRun>, plan: Arc<PlanInfo>, table: Option<Arc<StopTable>>) -> Self {
+        let mut control = std::mem::take(&mut *run.control());
+        if let Some(Step::Until(kernels, target)) = &mut control.step {
+            *kernels = plan.until(target);
+        }
+        control.table = table;
+        let mut grown = Self::new(run.id, plan);
+        grown.thread = AtomicU32::new(run.thread());
+        grown.over = AtomicBool::new(run.is_over());
+        grown.was_stopped = AtomicBool::new(run.was_stopped.load(Ordering::Relaxed));
+        grown.seen = Mutex::new(std::mem::take(&mut *run.seen()));
+        grown.began_as = Some(run.began_as.as_ref().map_or_else(|| Arc::clone(run), Arc::clone));
+        grown.change(|now| *now = control);
+        grown
     }
 
     pub fn interest(&self) -> Interest {
@@ -43,7 +66,7 @@ impl ActiveRun {
             before: KernelSet::Live(Arc::clone(&self.masks.before)),
             after: KernelSet::Live(Arc::clone(&self.masks.after)),
             keep_inputs: KernelSet::Live(Arc::clone(&self.masks.keep)),
-            replaces_inputs: true,
+            replaces_inputs: !self.plan.is_open(),
             ..Interest::default()
         }
     }
@@ -77,7 +100,19 @@ impl ActiveRun {
     }
 
     fn switch(&self, control: &RunControl) {
-        let Masks { before, after, keep } = &*self.masks;
+        self.switch_masks(&self.masks, control);
+        if let Some(first) = &self.began_as {
+            self.switch_masks(&first.masks, control);
+        }
+    }
+
+    fn switch_masks(&self, masks: &Masks, control: &RunControl) {
+        let Masks { before, after, keep } = masks;
+        if self.plan.is_open() {
+            // Whether an operator is wanted that was not found yet is decided when it is.
+            let is_watched = control.table.is_some() || control.abort.is_some();
+            [before, after, keep].into_iter().for_each(|mask| mask.set_others(is_watched));
+        }
         let is_decided = |kernel| control.abort.is_some() || control.skip.iter().any(|(skipped, _)| *skipped == kernel);
         let kernels = self.plan.kernels.iter().map(|kernel| kernel.id);
         let Some(table) = &control.table else {
@@ -89,7 +124,7 @@ impl ActiveRun {
         let first = table.first.iter().any(|breakpoint| breakpoint.watches(self.id));
         for kernel in kernels {
             let is_bound = |moment| self.plan.is_bound(kernel, moment);
-            let until = matches!(&control.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
+            let until = matches!(&control.step, Some(Step::Until(kernels, _)) if kernels[kernel.index()]);
             let begins = each_begin && is_bound(Moment::Before);
             let begins_here = is_decided(kernel) || begins || until || table.can_stop(self.id, kernel, Moment::Before);
             // Every kernel can produce NaN.
@@ -133,7 +168,7 @@ impl ActiveRun {
 impl Drop for ActiveRun {
     fn drop(&mut self) {
         let was_changed = self.control.get_mut().was_changed;
-        if was_changed {
+        if was_changed || self.plan.is_open() {
             self.masks.clear();
         }
         self.plan.return_masks(Arc::clone(&self.masks));

@@ -5,6 +5,7 @@ use opscope_onnx::OperatorId;
 use opscope_tensor::Tensor;
 
 use super::stop_table::StopTable;
+use crate::breakpoint::Target;
 
 /// Where a run stops, and decisions about operators that it has not reached yet.
 #[derive(Default)]
@@ -37,6 +38,6 @@ pub(crate) enum Step {
     Next,
     /// After this operator and everything in its bodies. `None` for the operator that ends next.
     Finish(Option<OperatorId>),
-    /// Before one of these kernels.
-    Until(Box<[bool]>),
+    /// Before one of these kernels, which are those of a target.
+    Until(Box<[bool]>, Target),
 }

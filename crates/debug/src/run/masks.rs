@@ -17,7 +17,10 @@ impl Masks {
 
     /// Switches everything off.
     pub fn clear(&self) {
-        self.all().into_iter().for_each(|mask| mask.set_all(false));
+        for mask in self.all() {
+            mask.set_all(false);
+            mask.set_others(false);
+        }
     }
 
     /// Returns whether they are no longer used by an engine.

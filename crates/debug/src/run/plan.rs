@@ -10,7 +10,7 @@ use super::external_values::{ExternalValues, FlawedInitializers, flawed_initiali
 use super::location::{FusedOperator, KernelInfo};
 use super::masks::Masks;
 use super::span::{Span, spans};
-use crate::breakpoint::OperatorMapping;
+use crate::breakpoint::{OperatorMapping, Target};
 use crate::event::{ModelId, Moment, RunPosition};
 
 /// A plan as the debugger sees it: its kernels, and how the operators of the file map to them.
@@ -62,6 +62,22 @@ impl PlanInfo {
             initializers: Mutex::default(),
             spare: Mutex::default(),
         }
+    }
+
+    /// Returns whether operators may be found that it does not have. Tensors of such a model cannot be replaced.
+    pub fn is_open(&self) -> bool {
+        self.graph.part.is_some()
+    }
+
+    /// Returns the kernels before which a run stops that goes on until one of these operators, as a mask.
+    pub fn until(&self, target: &Target) -> Box<[bool]> {
+        let mut kernels = vec![false; self.kernels.len()].into_boxed_slice();
+        for operator in target.operators(&self.graph) {
+            if let Some(kernel) = self.kernel_for(operator.id, Moment::Before) {
+                kernels[kernel.id.index()] = true;
+            }
+        }
+        kernels
     }
 
     /// Returns whether a run that is before (or after) this kernel is also before (or after) the kernel's operator.

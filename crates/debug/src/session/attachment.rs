@@ -166,7 +166,9 @@ impl Attachment {
         let graphs = self.registry()?.graphs();
         let breakpoint = Breakpoint::new(spec)?;
         let is_nowhere = |(model, graph): &(ModelId, Arc<Graph>)| breakpoint.operators(*model, graph).is_empty();
-        if !graphs.is_empty() && graphs.iter().all(is_nowhere) {
+        // Of a program, the operator may be found later.
+        let is_open = graphs.iter().any(|(_, graph)| graph.part.is_some());
+        if !graphs.is_empty() && !is_open && graphs.iter().all(is_nowhere) {
             let graphs: Vec<_> = graphs.into_iter().map(|(_, graph)| graph).collect();
             return Err(no_such_operator(breakpoint.target(), &graphs));
         }
@@ -378,7 +380,8 @@ impl Attachment {
                     Some((_, true)) => vec![self.look_from_anywhere(event, |stopped| stopped.graph())?],
                     _ => self.shared.registry().graphs().into_iter().map(|(_, graph)| graph).collect(),
                 };
-                if graphs.iter().all(|graph| target.operators(graph).is_empty()) {
+                let is_open = graphs.iter().any(|graph| graph.part.is_some());
+                if !is_open && graphs.iter().all(|graph| target.operators(graph).is_empty()) {
                     return Err(no_such_operator(&target, &graphs));
                 }
                 Ok(Resume::Until(target))

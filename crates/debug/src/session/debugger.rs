@@ -3,12 +3,13 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use opscope_clock::Clock;
-use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
+use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, OpenRunInfo, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 
 use super::attachment::Attachment;
 use super::model_handle::LoadedModelHandle;
 use super::observer::Observer;
+use super::open_observer::OpenObserver;
 use super::options::AttachOptions;
 use super::recursion;
 use super::shared::Shared;
@@ -77,6 +78,17 @@ impl Debugger {
         self.0.wait_at(announced);
     }
 
+    /// Sets a function that is called around everything in which a thread of the program waits for the client. It is to
+    /// call what it is given once, and may release what other threads need meanwhile. Only the first one counts.
+    pub fn set_around_waits(&self, around: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) {
+        self.0.set_around(Box::new(around));
+    }
+
+    /// Lets the next run stop before its first operator, if a client is attached when it begins.
+    pub fn stop_next_run(&self) {
+        self.0.registry().pause_next_run();
+    }
+
     /// Returns how many runs have been stopped so far, by any client. The duration of such a run says nothing about its
     /// model.
     pub fn stopped_runs(&self) -> u64 {
@@ -101,6 +113,7 @@ impl Debugger {
         }
         let capacity = options.async_capacity.clamp(1, MOST_EVENTS);
         let limits = Limits { lease: options.lease, capacity, reader_grace: READER_GRACE };
+        registry.grow_models();
         let replay = registry.replay(options.events);
         self.0.announcer.subscribe(Some(options.events));
         let generation = self.0.queues().attach(limits, Arc::clone(&descriptor), replay);
@@ -168,5 +181,9 @@ impl Instrument for Debugger {
         self.0.wait_at(model_announced);
         self.0.wait_at(announced);
         Box::new(Observer::new(Arc::clone(&self.0), run))
+    }
+
+    fn observe_open(self: Arc<Self>, info: &OpenRunInfo<'_>) -> Option<Arc<dyn RunObserver + Send + Sync>> {
+        Some(Arc::new(OpenObserver::new(Arc::clone(&self.0), info)))
     }
 }

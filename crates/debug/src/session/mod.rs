@@ -7,6 +7,7 @@ mod model_handle;
 mod models;
 mod notifier;
 mod observer;
+mod open_observer;
 mod options;
 pub(crate) mod recursion;
 mod registry;

@@ -1,12 +1,12 @@
 use std::sync::{Arc, OnceLock, Weak};
 
-use opscope_model::{DeviceTensors, Fidelity, Kernel};
+use opscope_model::{DeviceTensors, Dispatch, Fidelity, Kernel};
 use opscope_onnx::Graph;
 
 use super::sites::Site;
 use super::status::LoadedModel;
 use crate::event::{EventKind, ModelId};
-use crate::run::{FlawedInitializers, PlanInfo};
+use crate::run::{FlawedInitializers, FoundOperators, PlanInfo};
 
 /// The models that the program has loaded, and their newest plans.
 #[derive(Default)]
@@ -18,7 +18,12 @@ pub(super) struct Models {
 
 struct Model {
     id: ModelId,
+    /// The graph that it was loaded with, by which it is found again.
+    loaded: Weak<Graph>,
+    /// Its graph: the one that it was loaded with, or the newest one of an open model.
     graph: Weak<Graph>,
+    /// The operators of an open model that were found so far.
+    found: Option<FoundOperators>,
     fidelity: Fidelity,
     /// Whether its engine executes an operator even if it is skipped, and then replaces its outputs.
     executes_skipped: bool,
@@ -41,14 +46,14 @@ impl Model {
     /// Returns whether only the stored plans still refer to it.
     fn is_unused(&self) -> bool {
         let is_idle = self.plans.iter().all(|plan| Arc::strong_count(plan) == 1);
-        self.handles == 0 && is_idle && self.graph.strong_count() <= self.plans.len()
+        self.handles == 0 && is_idle && self.found.is_none() && self.graph.strong_count() <= self.plans.len()
     }
 }
 
 impl Models {
     /// Returns the number of a model that was added before.
     pub fn find(&self, graph: &Arc<Graph>, fidelity: Fidelity) -> Option<ModelId> {
-        let same = |model: &&Model| model.fidelity == fidelity && model.graph.as_ptr() == Arc::as_ptr(graph);
+        let same = |model: &&Model| model.fidelity == fidelity && model.loaded.as_ptr() == Arc::as_ptr(graph);
         self.known.iter().find(same).map(|model| model.id)
     }
 
@@ -70,7 +75,9 @@ impl Models {
         };
         self.known.push(Model {
             id,
+            loaded: Arc::downgrade(graph),
             graph: Arc::downgrade(graph),
+            found: graph.part.map(|_| FoundOperators::new(graph)),
             fidelity,
             executes_skipped: false,
             handles: 0,
@@ -121,6 +128,41 @@ impl Models {
         }
         model.plans.push(Arc::clone(&plan));
         plan
+    }
+
+    /// Enters an operator of an open model, or that it takes other values than before. Returns whether that is new.
+    pub fn found(&mut self, id: ModelId, dispatch: &Dispatch<'_>) -> bool {
+        let model = self.known.iter_mut().find(|model| model.id == id);
+        let Some(found) = model.and_then(|model| model.found.as_mut()) else { return false };
+        let is_new = !found.is_known(dispatch);
+        if is_new {
+            found.enter(dispatch);
+        }
+        is_new
+    }
+
+    /// Returns a plan of all operators of an open model that were found so far, which becomes its newest one.
+    pub fn grow(&mut self, id: ModelId) -> Option<Arc<PlanInfo>> {
+        let model = self.known.iter_mut().find(|model| model.id == id)?;
+        let (graph, kernels) = model.found.as_ref()?.graph();
+        model.graph = Arc::downgrade(&graph);
+        if let EventKind::ModelLoaded { operators, .. } = &mut model.announced {
+            *operators = kernels.len() as u32;
+        }
+        // A file that has initializers would be read for them. A program has none.
+        let flawed = Arc::new(OnceLock::from(FlawedInitializers::new()));
+        let plan = Arc::new(PlanInfo::new(id, &graph, &kernels, flawed));
+        model.plans = vec![Arc::clone(&plan)];
+        Some(plan)
+    }
+
+    /// Returns the open models of which operators were found that their newest plans do not have.
+    pub fn grown(&self) -> Vec<ModelId> {
+        let has_grown = |model: &&Model| {
+            let known = model.plans.last().map_or(0, |plan| plan.kernels.len());
+            model.found.as_ref().is_some_and(|found| found.len() > known)
+        };
+        self.known.iter().filter(has_grown).map(|model| model.id).collect()
     }
 
     /// Returns the events that announced the models.

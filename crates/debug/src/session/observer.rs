@@ -11,7 +11,7 @@ use super::thread::thread;
 use crate::breakpoint::{Breakpoint, Target};
 use crate::event::{BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Sequence, StatisticsSummary};
 use crate::queues::Resume;
-use crate::run::{ActiveRun, Pause, Step, StopTable, Stopped, find_non_finite};
+use crate::run::{ActiveRun, Job, Pause, Step, StopTable, Stopped, find_non_finite};
 
 /// The debugger's observer of a run: raises its events, and stops it where the client wants.
 pub(super) struct Observer {
@@ -36,6 +36,15 @@ enum Next {
 impl Observer {
     pub fn new(shared: Arc<Shared>, run: Arc<ActiveRun>) -> Self {
         Self { shared, run }
+    }
+
+    pub fn run(&self) -> &Arc<ActiveRun> {
+        &self.run
+    }
+
+    /// Goes on with the same run, whose plan has grown.
+    pub fn set_run(&mut self, grown: Arc<ActiveRun>) {
+        self.run = grown;
     }
 
     #[cold]
@@ -139,7 +148,7 @@ impl Observer {
                 let here = stopped.dispatch().operator().id;
                 operator.is_none_or(|operator| operator == here) && self.is_bound(stopped.dispatch(), moment)
             }
-            (Some(Step::Until(kernels)), Moment::Before) => kernels[kernel.index()],
+            (Some(Step::Until(kernels, _)), Moment::Before) => kernels[kernel.index()],
             _ => false,
         };
         arrived.then_some(Reason::Step)
@@ -192,12 +201,13 @@ impl Observer {
         let Some(event) = self.shared.queues().announce(debugger, kind, thread()) else { return Resume::Continue };
         self.shared.count_stopped(&self.run);
         stopped.set_event(event);
-        let answer = self.shared.queues().wait(event, |job| {
+        let work = |job: Job| {
             if catch_unwind(AssertUnwindSafe(|| job(&mut *stopped))).is_err() {
                 let message = format!("a request at event {event} panicked");
                 self.shared.queues().raise(debugger, EventKind::InternalError { message }, thread());
             }
-        });
+        };
+        let answer = self.shared.waiting(|| self.shared.queues().wait(event, work));
         let resume = self.shared.settle(answer);
         *table = self.table().filter(|now| now.debugger == debugger).unwrap_or_else(|| StopTable::nothing(debugger));
         resume
@@ -220,16 +230,7 @@ impl Observer {
             Resume::Abort(reason) => return Next::Abort(reason),
             Resume::Step => Step::Next,
             Resume::Finish => Step::Finish(before),
-            Resume::Until(target) => {
-                let plan = &self.run.plan;
-                let mut kernels = vec![false; plan.kernels.len()].into_boxed_slice();
-                for operator in target.operators(&plan.graph) {
-                    if let Some(kernel) = plan.kernel_for(operator.id, Moment::Before) {
-                        kernels[kernel.id.index()] = true;
-                    }
-                }
-                Step::Until(kernels)
-            }
+            Resume::Until(target) => Step::Until(self.run.plan.until(&target), target),
         };
         self.run.change(|control| {
             if control.table.as_ref().is_some_and(|now| now.debugger == table.debugger) {

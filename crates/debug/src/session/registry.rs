@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use opscope_model::{DeviceTensors, Fidelity, Kernel, RunId};
-use opscope_onnx::Graph;
+use opscope_model::{DeviceTensors, Dispatch, Fidelity, Kernel, RunId};
+use opscope_onnx::{Graph, Operator};
 
 use super::announcer::Announcer;
 use super::models::Models;
 use super::options::AttachOptions;
 use super::sites::{Site, describe, most_locations};
 use super::status::{LoadedModel, RunState};
-use crate::breakpoint::{Breakpoint, BreakpointInfo};
+use crate::breakpoint::{Breakpoint, BreakpointInfo, Target};
 use crate::error::DebugError;
 use crate::event::{BreakpointId, EventKind, EventSet, ModelId, Sequence};
 use crate::queues::{Generation, StoppedRun};
@@ -95,6 +95,49 @@ impl Registry {
             self.pauses -= usize::from(pause.is_some());
             run.change(|control| (control.table, control.pause) = (Some(table), pause));
         }
+    }
+
+    /// Enters an operator of an open model. Returns whether it is new, or takes other values than before.
+    pub fn found(&mut self, model: ModelId, dispatch: &Dispatch<'_>) -> bool {
+        self.models.found(model, dispatch)
+    }
+
+    /// Makes plans of all operators of open models that were found so far.
+    pub fn grow_models(&mut self) {
+        for model in self.models.grown() {
+            self.grow(model);
+        }
+    }
+
+    /// Returns the newest plan of an open model. With a client, it has all operators that were found so far.
+    pub fn open_plan(&mut self, model: ModelId) -> Option<Arc<PlanInfo>> {
+        if self.attached.is_some() {
+            self.grow_models();
+        }
+        self.models.newest_plan(model).or_else(|| self.grow(model))
+    }
+
+    /// Returns a run in progress with a plan of all operators that were found so far.
+    pub fn grow_run(&mut self, run: &Arc<ActiveRun>) -> Arc<ActiveRun> {
+        let Some(plan) = self.grow(run.plan.model) else { return Arc::clone(run) };
+        let table = self.table(&plan);
+        let grown = Arc::new(ActiveRun::grown(run, plan, table));
+        self.runs.iter_mut().filter(|known| Arc::ptr_eq(known, run)).for_each(|known| *known = Arc::clone(&grown));
+        grown
+    }
+
+    fn grow(&mut self, model: ModelId) -> Option<Arc<PlanInfo>> {
+        // Patterns are matched again.
+        self.breakpoints.values().for_each(|breakpoint| breakpoint.forget(model));
+        self.models.grow(model)
+    }
+
+    /// Returns whether a breakpoint of the client may stop at an operator that was just found.
+    pub fn may_stop_at(&self, operator: &Operator) -> bool {
+        self.breakpoints.values().any(|breakpoint| {
+            let is_first = matches!(breakpoint.target(), Target::First(_));
+            breakpoint.is_enabled() && !is_first && breakpoint.target().may_match(operator)
+        })
     }
 
     pub fn end(&mut self, run: &Arc<ActiveRun>) {

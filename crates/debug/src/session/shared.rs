@@ -1,4 +1,5 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -12,6 +13,9 @@ use crate::event::{EventKind, Sequence};
 use crate::queues::{Answer, Generation, Queues, Release, ReleaseReason, Resume};
 use crate::run::{ActiveRun, Job};
 
+/// A function of the program's, around calls that wait for the client.
+type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
+
 /// The state of a debugger, which its handles, its client and the observers of its runs share.
 pub(crate) struct Shared {
     pub announcer: Announcer,
@@ -20,6 +24,8 @@ pub(crate) struct Shared {
     attached: Condvar,
     /// How many runs have been stopped so far.
     stopped_runs: AtomicU64,
+    /// Calls what waits, in the way of the program.
+    around: OnceLock<Box<Around>>,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -30,6 +36,7 @@ impl Shared {
             registry: Mutex::default(),
             attached: Condvar::new(),
             stopped_runs: AtomicU64::new(0),
+            around: OnceLock::new(),
             log: Box::new(log),
         }
     }
@@ -70,9 +77,28 @@ impl Shared {
         self.stopped_runs.load(Ordering::Relaxed)
     }
 
+    /// Sets the function that is called around what waits. Only the first one counts.
+    pub fn set_around(&self, around: Box<Around>) {
+        let _ = self.around.set(around);
+    }
+
+    /// Calls a function that waits for the client, in the way of the program.
+    pub fn waiting<R>(&self, wait: impl FnOnce() -> R) -> R {
+        let Some(around) = self.around.get() else { return wait() };
+        let (mut wait, mut result) = (Some(wait), None);
+        around(&mut || {
+            if let Some(wait) = wait.take() {
+                result = Some(wait());
+            }
+        });
+        // A program that has not called it is called for.
+        result.or_else(|| wait.take().map(|wait| wait())).expect("it was called once")
+    }
+
     /// Waits at an event without tensors, so the client has no jobs for the thread meanwhile.
     pub fn wait_at(&self, event: Option<Sequence>) -> Resume {
-        event.map_or(Resume::Continue, |event| self.settle(self.queues().wait(event, drop)))
+        let wait = |event| self.settle(self.waiting(|| self.queues().wait(event, drop)));
+        event.map_or(Resume::Continue, wait)
     }
 
     /// Returns how the client wants the run to continue. Logs an event that was not acknowledged.

@@ -13,7 +13,7 @@ use opscope_tensor::{Statistics, TensorView};
 
 use super::subscription::Subscription;
 use crate::stream::outcome::RunOutcome;
-use crate::{InputEntry, Io, Missing, Origin};
+use crate::{InputEntry, Io, Missing, Origin, Position};
 
 /// The observer of one run of an open model. There are no routes: whether a tensor is selected is decided when its
 /// operator is executed.
@@ -45,20 +45,42 @@ impl OpenObserver {
         }
     }
 
-    fn deliver(&self, dispatch: &Dispatch<'_>, io: Io, tensors: &[TensorView<'_>], live: &dyn LiveValues) -> Action {
+    /// Delivers what a subscription wants of an execution. Returns the reason to stop, if there is one.
+    fn deliver(
+        &self,
+        subscription: &Subscription,
+        dispatch: &Dispatch<'_>,
+        outputs: &[TensorView<'_>],
+    ) -> Option<String> {
         let operator = dispatch.operator();
-        let mut stop = None;
-        for subscription in &self.subscriptions {
-            let wanted = |slot: &usize| wants(subscription, dispatch.graph, operator, io, *slot);
-            let slots: Vec<usize> = (0..tensors.len()).filter(wanted).collect();
-            for &slot in &slots {
-                let Some(value) = values(operator, io).get(slot).copied().flatten() else { continue };
-                let origin = self.origin(dispatch, io, slot, value);
-                let keep = || live.keep(value);
-                stop = stop.or(subscription.deliver(origin, slots.len(), &tensors[slot], &keep));
-            }
+        if let Some(chooser) = &subscription.selection.chooser {
+            // It is to see all operators, also those of which the selection takes no side.
+            chooser.wants(operator, Position { io: Io::Output, slot: 0 });
         }
-        stop.map_or(Action::Continue, Action::Stop)
+        let wanted = |io: Io, slot: usize| {
+            let value = values(operator, io).get(slot).copied().flatten()?;
+            wants(subscription, dispatch.graph, operator, io, slot).then_some((io, slot, value))
+        };
+        let inputs = (0..operator.inputs.len()).filter_map(|slot| wanted(Io::Input, slot));
+        let inputs: Vec<_> = inputs.collect();
+        let are_kept = dispatch.inputs.len() == operator.inputs.len();
+        for &(io, slot, value) in inputs.iter().filter(|_| !are_kept) {
+            let origin = self.origin(dispatch, io, slot, value);
+            subscription.missing(Missing { origin, reason: "an input of its operator cannot be read".to_owned() });
+        }
+        let inputs = inputs.into_iter().filter(|_| are_kept);
+        let outputs_wanted = (0..outputs.len()).filter_map(|slot| wanted(Io::Output, slot));
+        let all: Vec<_> = inputs.chain(outputs_wanted).collect();
+        let mut stop = None;
+        for &(io, slot, value) in &all {
+            let origin = self.origin(dispatch, io, slot, value);
+            let (tensor, live): (_, &dyn LiveValues) = match io {
+                Io::Input => (&dispatch.inputs[slot], &NoLiveValues),
+                Io::Output => (&outputs[slot], dispatch.live),
+            };
+            stop = stop.or(subscription.deliver(origin, all.len(), tensor, &|| live.keep(value)));
+        }
+        stop
     }
 }
 
@@ -67,15 +89,15 @@ impl RunObserver for OpenObserver {
         let takes = |io: Io| self.subscriptions.iter().any(|subscription| subscription.selection.io.contains(io));
         let set = |wanted: bool| if wanted { KernelSet::All } else { KernelSet::Empty };
         let keeps = self.subscriptions.iter().any(|subscription| subscription.reads_in_place());
-        Interest { before: set(takes(Io::Input)), after: set(takes(Io::Output)), keeps, ..Interest::default() }
-    }
-
-    fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
-        self.deliver(dispatch, Io::Input, inputs, &NoLiveValues)
+        // Inputs come with the outputs, so that it is known how many tensors of an operator there are.
+        let keep_inputs = set(takes(Io::Input));
+        Interest { after: set(!self.subscriptions.is_empty()), keep_inputs, keeps, ..Interest::default() }
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
-        self.deliver(dispatch, Io::Output, outputs, dispatch.live)
+        let stops = self.subscriptions.iter().map(|subscription| self.deliver(subscription, dispatch, outputs));
+        let stops: Vec<Option<String>> = stops.collect();
+        stops.into_iter().flatten().next().map_or(Action::Continue, Action::Stop)
     }
 
     fn not_shown(&self, dispatch: &Dispatch<'_>, slot: usize, reason: &str) {

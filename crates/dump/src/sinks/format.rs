@@ -21,6 +21,9 @@ type Create = fn(&Path, &DumpInfo, bool) -> Result<Box<dyn Sink>, DumpError>;
 /// The size of a chunk of AscendCL's dump files in bytes, as the vendor has it.
 const CHUNK: usize = 128 << 20;
 
+/// The number of the model in overflow files, for a dump of one model.
+const ONLY_MODEL: u32 = 1;
+
 impl PartialEq for DumpFormat {
     /// Names are unique.
     fn eq(&self, other: &Self) -> bool {
@@ -40,6 +43,16 @@ impl DumpFormat {
         name: "ascend",
         has_histograms: false,
         create: |root, info, _| Ok(Box::new(AscendSink::new(DirectoryTarget::create(root, info)?, CHUNK))),
+    };
+    /// AscendCL's dump files of the operators that overflowed, each with an overflow file. Inputs and outputs of all
+    /// operators must be selected. It is no choice of its own, but what `dump_debug` of an `acl.json` means.
+    pub const ASCEND_OVERFLOWED: Self = Self {
+        name: "ascend",
+        has_histograms: false,
+        create: |root, info, _| {
+            let sink = AscendSink::new(DirectoryTarget::create(root, info)?, CHUNK);
+            Ok(Box::new(sink.only_overflowed(ONLY_MODEL)))
+        },
     };
     /// Statistics of each tensor, as a table.
     pub const STATISTICS: Self = Self {

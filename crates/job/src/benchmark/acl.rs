@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use opscope_acl_json::{AclConfig, AclError, DumpContent, Note};
+use opscope_acl_json::{AclConfig, AclError, DumpContent, DumpSection, Note};
 use opscope_dump::{DumpFormat, Request};
 use opscope_onnx::Graph;
 use opscope_profile::{ProfilerOptions, TimelineRuns};
@@ -27,10 +27,7 @@ pub fn apply(
             let capture = CaptureSpec::Dump {
                 directory: dump.directory(run_name),
                 request: Box::new(Request { selection, ..Request::default() }),
-                format: match dump.content {
-                    DumpContent::Tensors => &DumpFormat::NPY,
-                    DumpContent::Statistics(_) => &DumpFormat::STATISTICS,
-                },
+                format: format(dump, &DumpFormat::NPY),
                 histograms: false,
             };
             Ok((capture, notes))
@@ -45,5 +42,31 @@ pub fn apply(
             Ok((capture, Vec::new()))
         }
         (None, None) => Ok((CaptureSpec::Nothing, Vec::new())),
+    }
+}
+
+/// As [`apply`], for a program whose operators are found while it runs. Returns how it is captured, and notes for the
+/// user. Tensors go to AscendCL's own files. `header` is the empty beginning of the program's graph.
+///
+/// # Errors
+/// Returns an error for every entry of the file's list if none is for this program. Names of operators are compared
+/// [in the end](DumpSection::check_found).
+pub fn apply_to_program(
+    dump: &DumpSection,
+    header: &Graph,
+) -> Result<(Request, &'static DumpFormat, Vec<Note>), AclError> {
+    let (mut selection, notes) = dump.open_selection(header)?;
+    let files = if dump.overflow { &DumpFormat::ASCEND_OVERFLOWED } else { &DumpFormat::ASCEND };
+    let format = format(dump, files);
+    // These files are of whole operators, of which the sink itself takes those that overflowed.
+    selection.only_non_finite = dump.overflow && format != files;
+    Ok((Request { selection, inputs_in_flight: false, ..Request::default() }, format, notes))
+}
+
+/// Returns the format for what a file dumps. `tensors` is the one for tensors.
+fn format(dump: &DumpSection, tensors: &'static DumpFormat) -> &'static DumpFormat {
+    match dump.content {
+        DumpContent::Tensors => tensors,
+        DumpContent::Statistics(_) => &DumpFormat::STATISTICS,
     }
 }

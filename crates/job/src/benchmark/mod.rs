@@ -13,7 +13,7 @@ mod output;
 mod report;
 mod run;
 
-pub use acl::apply as apply_acl_json;
+pub use acl::{apply as apply_acl_json, apply_to_program as apply_acl_json_to_program};
 pub use error::JobError;
 pub use instruments::InstrumentError;
 pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputNames, OutputSpec, Repetition, Stage, TakenName};

@@ -7,30 +7,39 @@ use super::KernelId;
 /// A lookup is one relaxed load. A dispatch therefore sees a change only if it begins after its thread synchronised
 /// with the thread that made the change. A dispatch that began earlier may miss it.
 #[derive(Debug)]
-pub struct LiveMask(Box<[AtomicBool]>);
+pub struct LiveMask {
+    kernels: Box<[AtomicBool]>,
+    /// Whether kernels that the plan does not have are wanted: those of an open model that are found later.
+    others: AtomicBool,
+}
 
 impl LiveMask {
     /// Creates a mask for a plan with this number of kernels, all of them off.
     pub fn new(kernels: usize) -> Self {
-        Self((0..kernels).map(|_| AtomicBool::new(false)).collect())
+        Self { kernels: (0..kernels).map(|_| AtomicBool::new(false)).collect(), others: AtomicBool::new(false) }
     }
 
     /// Switches a kernel on or off. A kernel that the plan does not have is ignored.
     pub fn set(&self, kernel: KernelId, wanted: bool) {
-        if let Some(bit) = self.0.get(kernel.index()) {
+        if let Some(bit) = self.kernels.get(kernel.index()) {
             bit.store(wanted, Ordering::Relaxed);
         }
     }
 
-    /// Switches all kernels on or off.
+    /// Switches the kernels on or off that the plan does not have.
+    pub fn set_others(&self, wanted: bool) {
+        self.others.store(wanted, Ordering::Relaxed);
+    }
+
+    /// Switches all kernels of the plan on or off.
     pub fn set_all(&self, wanted: bool) {
-        self.0.iter().for_each(|bit| bit.store(wanted, Ordering::Relaxed));
+        self.kernels.iter().for_each(|bit| bit.store(wanted, Ordering::Relaxed));
     }
 
     /// Returns whether a kernel is switched on.
     #[inline]
     pub fn contains(&self, kernel: KernelId) -> bool {
-        self.0.get(kernel.index()).is_some_and(|bit| bit.load(Ordering::Relaxed))
+        self.kernels.get(kernel.index()).unwrap_or(&self.others).load(Ordering::Relaxed)
     }
 }
 
@@ -53,6 +62,9 @@ mod tests {
         assert_eq!(wanted(), [true, true, true, false, false]);
         mask.set_all(false);
         assert_eq!(wanted(), [false; 5]);
+        mask.set_others(true);
+        assert_eq!(wanted(), [false, false, false, true, true], "those that are found later");
+        mask.set_others(false);
 
         let interest = Interest { after: which.clone(), ..Interest::default() };
         assert!(!interest.is_nothing(), "it may be switched on while the run goes on");

@@ -28,7 +28,12 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Mo
         [
             format!("  {}", tensor.reference),
             tensor.value.clone().unwrap_or_else(|| "-".to_owned()),
-            tensor_form(tensor.dtype, &tensor.shape),
+            // Of a program, the types are known when they are computed.
+            if ahead && tensor.dtype.is_none() && tensor.shape.is_empty() {
+                String::new()
+            } else {
+                tensor_form(tensor.dtype, &tensor.shape)
+            },
             notes.join(", "),
         ]
     });

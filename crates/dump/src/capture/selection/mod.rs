@@ -1,3 +1,4 @@
+mod chooser;
 mod runs;
 
 use std::ops::RangeInclusive;
@@ -6,6 +7,7 @@ use std::str::FromStr;
 use opscope_onnx::{Graph, Operator, OperatorId, Pattern};
 
 use crate::{DumpError, Io};
+pub use chooser::Chooser;
 pub use runs::Runs;
 
 /// The tensors to capture: those for which every condition holds. The default is every output of every operator.
@@ -33,6 +35,8 @@ pub struct Selection {
     pub type_blacklist: Vec<BlacklistEntry>,
     /// Tensors to exclude, by the operator's name.
     pub name_blacklist: Vec<BlacklistEntry>,
+    /// A choice that is made when an operator of an open model is executed, or `None` for all.
+    pub chooser: Option<Chooser>,
 }
 
 pub(crate) type Range = RangeInclusive<OperatorId>;
@@ -157,6 +161,7 @@ impl Selection {
             && self.slots.as_ref().is_none_or(|slots| slots.contains(&slot))
             && !listed(&self.type_blacklist, &operator.op_type)
             && !listed(&self.name_blacklist, &operator.name)
+            && self.chooser.as_ref().is_none_or(|chooser| chooser.wants(operator, Position { io, slot }))
     }
 }
 

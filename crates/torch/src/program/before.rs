@@ -1,0 +1,72 @@
+//! What instruments want before an operator is executed.
+
+use opscope_clock::Ticks;
+use opscope_model::{Action, Dispatch, KernelId, KernelSet, RunId};
+use opscope_tensor::TensorView;
+
+use super::{Observer, Program, Stopped, dispatch_of};
+use crate::{Execution, Place, Strided};
+
+/// A kernel that was not found yet: what is wanted of such is wanted of all of them.
+const LATER: KernelId = KernelId::new(u32::MAX);
+
+impl Program {
+    /// Returns whether an instrument wants to see the next execution at a place before it happens.
+    pub fn wants_before(&mut self, place: &Place) -> bool {
+        self.wants(place, |observer| &observer.interest.before)
+    }
+
+    /// Returns whether an instrument wants to see what the next execution at a place computes.
+    pub fn wants_after(&mut self, place: &Place) -> bool {
+        self.wants(place, |observer| &observer.interest.after)
+    }
+
+    fn wants(&mut self, place: &Place, set: impl Fn(&Observer) -> &KernelSet) -> bool {
+        if !self.is_wanted() {
+            return false;
+        }
+        self.begin_run(Ticks::now());
+        let wants = |kernel: KernelId| self.observers.iter().flatten().any(|observer| set(observer).contains(kernel));
+        // What nobody watches needs no name. Kernels that are known may be wanted without the others.
+        if self.observers.iter().flatten().all(|observer| set(observer).is_empty()) {
+            return false;
+        }
+        let is_later = wants(LATER);
+        let (name, _) = self.stems.coming(place);
+        match self.model.known(&name) {
+            Some(known) => self.observers.iter().flatten().any(|observer| set(observer).contains(known.kernel.id)),
+            None => is_later,
+        }
+    }
+
+    /// Shows an operator to the instruments before it is executed. What it will compute is not known: an execution has
+    /// no outputs here.
+    ///
+    /// # Errors
+    /// Returns the reason if an instrument stops the run.
+    pub fn before(&mut self, execution: &Execution<'_>) -> Result<(), Stopped> {
+        if !self.is_wanted() {
+            return Ok(());
+        }
+        self.begin_run(Ticks::now());
+        let place = execution.place;
+        let (name, number) = self.stems.coming(place);
+        let inputs = self.names_of(&name, execution.inputs);
+        // Most operators have one. One that has another number is shown again after it was executed.
+        let outputs = self.model.known(&name).map_or(1, |known| known.kernel.outputs.len());
+        let operator = self.operator(place, &name, number, &inputs, execution.written, outputs);
+        let taken: Vec<TensorView<'_>> =
+            execution.inputs.iter().filter_map(|input| input.tensor.as_ref().map(Strided::view)).collect();
+        let views: &[TensorView<'_>] = if taken.len() == execution.inputs.len() { &taken } else { &[] };
+        let dispatch: Dispatch<'_> = dispatch_of(RunId(self.steps.current()), &operator);
+        let mut stopped = None;
+        for Observer { interest, observer } in self.observers.iter().flatten() {
+            if interest.before.contains(operator.kernel.id)
+                && let Action::Stop(reason) = observer.before(&dispatch, views)
+            {
+                stopped = Some(reason);
+            }
+        }
+        stopped.map_or(Ok(()), |reason| Err(Stopped(reason)))
+    }
+}

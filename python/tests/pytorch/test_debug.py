@@ -1,0 +1,211 @@
+"""Programs that a debugger stops: by the command's prompt, by scripts, and by a client that goes."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from test_program import NET, TRAIN, opscope
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+# Counts operators that compute tensors or write to them, and prints how many there were.
+JUDGE = """
+import atexit
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+class Judge(TorchDispatchMode):
+    counts = {}
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        schema = func._schema
+        gives = [leaf for leaf, slot in zip(result if isinstance(result, tuple) else [result], schema.returns) if not (slot.alias_info and not slot.alias_info.is_write)]
+        writes = any(argument.alias_info and argument.alias_info.is_write for argument in schema.arguments)
+        has_tensors = writes or any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(gives))
+        if has_tensors and func.namespace != "profiler" and not str(func).split(".")[1].startswith(("empty", "new_empty")):
+            Judge.counts[str(func)] = Judge.counts.get(str(func), 0) + 1
+        return result
+    def clear():
+        Judge.counts = {}
+Judge().__enter__()
+atexit.register(lambda: open("judged", "w").write(__import__("json").dumps(Judge.counts)))
+"""
+
+
+def debug(place, *words, program=TRAIN, **environment):
+    """Runs a program with commands for its debugger."""
+    script = [word for command in words for word in ("-ex", command)]
+    return opscope(place, "debug", "--batch", *script, program=program, **environment)
+
+
+def served(place, program, *words, **environment):
+    """Starts a program with a debug server, and returns it with the socket."""
+    (place / "train.py").write_text(program)
+    socket = place / "debug.sock"
+    command = [sys.executable, "-m", "opscope", "torch", "debug", "--debug-server", str(socket), *words, "--", sys.executable, "train.py"]
+    started = subprocess.Popen(command, cwd=place, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environment})
+    end = time.monotonic() + 100
+    while not socket.exists():
+        assert started.poll() is None and time.monotonic() < end, started.communicate()
+        time.sleep(0.02)
+    return started, socket
+
+
+def attached(socket, *words, json_lines=False):
+    script = [word for command in words for word in ("-ex", command)]
+    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(socket), "--batch", *(["--json"] if json_lines else []), *script]
+    return subprocess.run(command, text=True, capture_output=True, timeout=200)
+
+
+def test_a_program_stops_where_it_is_told_and_computes_the_same(tmp_path):
+    ended = debug(
+        tmp_path,
+        "break second/aten.addmm.default",
+        "break Net/aten.relu.default after",
+        "continue",
+        "info inputs",
+        "continue",
+        "finish",
+        "print output[0]",
+        "delete 2",
+        "continue",
+        "delete",
+        "continue",
+    )
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, text=True, capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout + ended.stderr
+    assert plain.stdout in ended.stdout, "it prints what it prints without"
+    assert "Breakpoint 1 before second/aten.addmm.default: no operator yet" in ended.stdout
+    stops = re.findall(r"^(?:Breakpoint (\d), )?(before|after) #\d+ (\S+) .*run (\d)", ended.stdout, re.MULTILINE)
+    assert "Paused before #0 first/aten.addmm.default" in ended.stdout
+    assert stops == [
+        ("2", "after", "Net/aten.relu.default", "0"),
+        ("1", "before", "second/aten.addmm.default", "0"),
+        ("", "after", "second/aten.addmm.default", "0"),
+        ("1", "before", "second/aten.addmm.default", "1"),
+    ], ended.stdout
+
+
+def test_values_are_those_that_the_program_has(tmp_path):
+    program = TRAIN.replace("torch.relu(self.first(x))", "keep(torch.relu(self.first(x)))").replace("class Net", "def keep(x):\n    if not kept: kept.append(x.clone())\n    return x\nkept = []\n\nclass Net")
+    program += "print(kept[0].tolist())\n"
+    ended = debug(tmp_path, "break Net/aten.relu.default after", "continue", "save output[0] relu.npy", "delete", "continue", program=program)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    import numpy as np
+
+    [kept] = [line for line in ended.stdout.splitlines() if line.startswith("[[")]
+    expected = np.array(json.loads(kept), np.float32)
+    assert (np.load(tmp_path / "relu.npy") == expected).all()
+
+
+def test_the_first_infinity_is_caught_with_its_line(tmp_path):
+    program = TRAIN.replace("loss.backward()", "loss = loss / (step < 2)\n    loss.backward()")
+    ended = debug(tmp_path, "catch inf", "continue", "print output[0]", "delete", "continue", program=program)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "run 2: output[0] script/aten.div.Tensor has 1 infinite" in ended.stdout
+    assert re.search(r"train.py:\d+  loss = loss / \(step < 2\)\n", ended.stdout), ended.stdout
+
+
+def test_nothing_is_replaced_and_an_abort_is_an_exception(tmp_path):
+    ended = debug(tmp_path, "break aten.relu.default", "continue", "set input[0] = 0")
+    assert ended.returncode == 1 and "tensors cannot be replaced here" in ended.stderr
+    ended = debug(tmp_path, "break aten.relu.default", "continue", "save input[0] x.npy", "skip x.npy")
+    assert ended.returncode == 1 and "cannot be skipped here" in ended.stderr
+    ended = debug(tmp_path, "break aten.relu.default", "continue", "abort enough of it")
+    assert ended.returncode == 1
+    assert "opscope.DebugError: the debugger ended the run: enough of it" in ended.stderr.replace("_errors", ""), ended.stderr
+    assert "return self.second(torch.relu(self.first(x)))" in ended.stderr, "the traceback has the line"
+
+
+OTHERS = """
+import threading, time
+ticks, done = [], False
+def tick():
+    while not done:
+        ticks.append(time.monotonic())
+        time.sleep(0.005)
+threading.Thread(target=tick, daemon=True).start()
+"""
+
+
+def test_other_threads_go_on_while_one_is_stopped(tmp_path):
+    program = TRAIN.replace("for step in range(4):", OTHERS + "for step in range(4):")
+    program += "done = True\nprint('longest', max(b - a for a, b in zip(ticks, ticks[1:])))\n"
+    started, socket = served(tmp_path, program, OPSCOPE_DEBUG_WAIT="100")
+    client = subprocess.Popen(
+        [sys.executable, "-m", "opscope", "debug", "--attach", str(socket)], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    client.stdin.write("break aten.relu.default\n")
+    client.stdin.flush()
+    time.sleep(3)
+    out, _ = client.communicate("delete\ncontinue\nquit\n", timeout=100)
+    stdout, stderr = started.communicate(timeout=100)
+    assert "Breakpoint 1" in out and "before #" in out, out
+    assert started.returncode == 0, stderr
+    assert float(stdout.split("longest ")[1]) < 1.5, "no tick was missing while the program was stopped"
+
+
+def test_a_program_goes_on_when_its_debugger_is_killed(tmp_path):
+    started, socket = served(tmp_path, TRAIN, OPSCOPE_DEBUG_WAIT="100")
+    client = subprocess.Popen(
+        [sys.executable, "-m", "opscope", "debug", "--attach", str(socket), "-ex", "break aten.addmm.default", "-ex", "continue"],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    end = threading.Timer(60, client.kill)
+    end.start()
+    for line in client.stdout:
+        if "before #" in line:
+            break
+    end.cancel()
+    time.sleep(0.5)
+    assert started.poll() is None, "it is stopped"
+    client.send_signal(signal.SIGKILL)
+    client.communicate()
+    stdout, stderr = started.communicate(timeout=100)
+    assert started.returncode == 0 and stdout.startswith("loss"), stderr
+    assert "'opscope debug' is detached" in stderr or "opscope debug is detached" in stderr, stderr
+
+
+def test_a_program_that_no_one_debugs_ends_as_it_does(tmp_path):
+    started, _ = served(tmp_path, TRAIN)
+    stdout, stderr = started.communicate(timeout=100)
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, text=True, capture_output=True)
+    assert (started.returncode, stdout) == (0, plain.stdout)
+    assert stderr == f"opscope: attach with: opscope debug --attach {tmp_path / 'debug.sock'}\n"
+    ended = opscope(tmp_path, "debug", "--batch", "-ex", "info runs", program="print(1)\n")
+    assert ended.returncode == 3 and "nothing was watched" in ended.stderr
+
+
+def test_a_debugger_of_cudas_sees_every_operator(tmp_path):
+    library = os.environ.get("OPSCOPE_TEST_LIBRARIES")
+    if library is None:
+        pytest.skip("OPSCOPE_TEST_LIBRARIES is not the directory of libcudadebugger.so.1")
+    sources = REPOSITORY / "abi/cudbg"
+    words = ["cc", "-std=gnu11", "-I", str(sources / "include"), str(sources / "tests/c/dispatches.c"), "-L", library]
+    subprocess.run([*words, "-l:libcudadebugger.so.1", "-lpthread", "-o", "client"], cwd=tmp_path, check=True)
+    training = TRAIN[len(NET) :]
+    # The judge counts from the first call of a module on, as the program is watched.
+    program = NET + JUDGE + training.replace("loss = net", "Judge.clear() if step == 0 else None; loss = net")
+    started, socket = served(tmp_path, program, OPSCOPE_DEBUG_WAIT="100")
+    client = subprocess.run(
+        ["./client"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=200,
+        env={**os.environ, "LD_LIBRARY_PATH": library, "OPSCOPE_DEBUG_TARGET": str(socket)},
+    )
+    stdout, stderr = started.communicate(timeout=100)
+    assert started.returncode == 0 and client.returncode == 0, stderr + client.stderr
+    judged = json.loads((tmp_path / "judged").read_text())
+    lines = client.stdout.splitlines()
+    assert sum(judged.values()) == sum(line.startswith("ready ") for line in lines) == sum(line.startswith("finished ") for line in lines)
