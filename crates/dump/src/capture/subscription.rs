@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
@@ -63,6 +64,9 @@ pub(crate) struct Subscription {
     /// The tensors that were chosen so far. Locked while one stream is delivered, so that streams of concurrent runs do
     /// not mix.
     chosen: Mutex<Chosen>,
+    /// Set before `close` waits for `chosen`: a run that delivers one tensor after the other could take that lock again
+    /// and again first. From then on no stream begins.
+    is_closing: AtomicBool,
     /// The thread that is inside the sink. If a sink starts runs of its own, they must not wait for the sink.
     inside: Mutex<Option<ThreadId>>,
 }
@@ -121,6 +125,7 @@ impl Subscription {
             route,
             ending,
             chosen: Mutex::default(),
+            is_closing: AtomicBool::new(false),
             inside: Mutex::default(),
         })
     }
@@ -137,7 +142,7 @@ impl Subscription {
             return None;
         }
         let mut chosen = self.chosen.lock();
-        if chosen.closed {
+        if self.is_closing.load(Ordering::Relaxed) {
             return None;
         }
         if let Some(reason) = chosen.given_up.clone().or_else(|| self.stopped()) {
@@ -175,7 +180,7 @@ impl Subscription {
     /// Delivers the statistics of a tensor whose data is not known.
     pub fn summarise(&self, origin: Origin, tensor: &TensorType, statistics: &Statistics) {
         let mut chosen = self.chosen.lock();
-        if chosen.closed {
+        if self.is_closing.load(Ordering::Relaxed) {
             return;
         }
         if let Some(reason) = chosen.given_up.clone().or_else(|| self.stopped()) {
@@ -238,6 +243,7 @@ impl Subscription {
         if self.is_inside() {
             return Err(DumpError::FromWithin);
         }
+        self.is_closing.store(true, Ordering::Relaxed);
         let mut chosen = self.chosen.lock();
         if std::mem::replace(&mut chosen.closed, true) {
             return Ok(None);

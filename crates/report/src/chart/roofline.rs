@@ -33,7 +33,9 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
     let highest = machine.peaks_of(dtypes).map(|peak| peak.gflops_per_s).reduce(f64::max);
     let Some(peak) = highest.or_else(|| machine.peak("float32")) else { return Ok(None) };
     let (Some(slow), Some(fast)) = (machine.bandwidths.last(), machine.bandwidths.first()) else { return Ok(None) };
-    if points.is_empty() {
+    // A recording may say anything of the machine, and an axis without end would be drawn for ever.
+    let are_rates = [peak, slow.gbytes_per_s, fast.gbytes_per_s].iter().all(|rate| rate.is_finite() && *rate > 0.0);
+    if points.is_empty() || !are_rates {
         return Ok(None);
     }
     let extremes = |of: fn(&Point<'_>) -> f64| {

@@ -233,6 +233,18 @@ fn operators_without_a_place_have_no_chart() {
     assert_eq!(roofline(&machine(), &operators).unwrap(), None);
 }
 
+#[test]
+fn a_machine_of_impossible_rates_has_no_chart() {
+    let operators = [operator("/a", (1.0, 1.0), 1.0, None)];
+    for rate in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+        let (mut slow, mut weak) = (machine(), machine());
+        slow.bandwidths[1].gbytes_per_s = rate;
+        weak.peaks[0].gflops_per_s = rate;
+        assert_eq!(roofline(&slow, &operators).unwrap(), None, "{rate} GB/s");
+        assert_eq!(roofline(&weak, &operators).unwrap(), None, "{rate} GFLOP/s");
+    }
+}
+
 /// Returns the position of a text on a drawing, or `None` if the text is not there.
 fn place_of(drawing: &Drawing, text: &str) -> Option<(f64, f64)> {
     let at = texts(drawing).iter().position(|found| *found == text)?;
