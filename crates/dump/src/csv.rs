@@ -1,5 +1,5 @@
 use csv::{ReaderBuilder, Writer};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::DumpError;
 
@@ -35,11 +35,6 @@ pub(crate) fn text(rows: impl IntoIterator<Item = impl Serialize>) -> String {
     let written = rows.into_iter().try_for_each(|row| table.serialize(row));
     let bytes = written.and_then(|()| table.into_inner().map_err(|error| error.into_error().into()));
     String::from_utf8(bytes.expect("memory takes every row")).expect("rows are text")
-}
-
-/// Serializes a text from an untrusted source, so that no spreadsheet takes it for a formula.
-pub(crate) fn foreign<S: Serializer>(text: impl AsRef<str>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&opscope_text::cell_text(text.as_ref()))
 }
 
 #[cfg(test)]

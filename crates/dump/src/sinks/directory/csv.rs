@@ -1,3 +1,4 @@
+use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -5,9 +6,8 @@ use std::path::Path;
 use csv::{Writer, WriterBuilder};
 use opscope_model::LoopIteration;
 use opscope_tensor::Statistics;
-use serde::Serialize;
+use opscope_text::cell_text;
 
-use crate::csv::foreign;
 use crate::sinks::ascend::data_type_name;
 use crate::sinks::create;
 use crate::{Io, Stream};
@@ -19,106 +19,110 @@ pub(crate) const STATISTICS: &str = "statistics.csv";
 const ROWS: usize = 128 << 10;
 
 /// `statistics.csv`.
-pub(super) struct Table(Writer<File>);
+pub(super) struct Table {
+    rows: Writer<File>,
+    /// The cell that is written.
+    cell: String,
+}
+
+/// A column: its name, and what writes the cell of a tensor.
+type Column = (&'static str, fn(&mut String, &Row<'_>) -> fmt::Result);
 
 /// Our columns and those of AscendCL's statistics. Values that a tensor does not have are `NA`.
-#[derive(Serialize)]
+const COLUMNS: [Column; 22] = [
+    ("Run", |cell, row| match row.stream.origin.run {
+        Some(run) => write!(cell, "{}", run.0),
+        None => cell.write_str("-"),
+    }),
+    ("Op Name", |cell, row| cell.write_str(&cell_text(&row.stream.origin.operator().name))),
+    ("Op Type", |cell, row| cell.write_str(&cell_text(&row.stream.origin.operator().op_type))),
+    ("Value", |cell, row| cell.write_str(&cell_text(row.stream.origin.value_name()))),
+    ("Input/Output", |cell, row| cell.write_str(if row.stream.origin.io == Io::Input { "Input" } else { "Output" })),
+    ("Index", |cell, row| write!(cell, "{}", row.stream.origin.slot)),
+    ("Data Size", |cell, row| write!(cell, "{}", row.stream.bytes)),
+    ("Data Type", |cell, row| cell.write_str(&data_type_name(row.stream.dtype))),
+    ("Format", |cell, _| cell.write_str("ND")),
+    ("Shape", |cell, row| shape(cell, &row.stream.shape)),
+    ("Max Value", |cell, row| number(cell, row.max())),
+    ("Min Value", |cell, row| number(cell, row.min())),
+    ("Avg Value", |cell, row| number(cell, row.statistics.mean)),
+    ("Count", |cell, row| write!(cell, "{}", row.statistics.count)),
+    ("Nan Count", |cell, row| write!(cell, "{}", row.statistics.nan)),
+    ("Negative Inf Count", |cell, row| write!(cell, "{}", row.statistics.negative_infinite)),
+    ("Positive Inf Count", |cell, row| write!(cell, "{}", row.statistics.positive_infinite)),
+    ("L2norm", |cell, row| number(cell, row.statistics.l2)),
+    ("Std", |cell, row| number(cell, row.statistics.std)),
+    ("Zero Count", |cell, row| write!(cell, "{}", row.statistics.zeros)),
+    ("XXH3", |cell, row| match row.has_hash {
+        true => write!(cell, "{}", row.statistics.xxh3),
+        false => cell.write_str(ABSENT),
+    }),
+    // `[17]`, or `[17][2]` in a nested loop.
+    ("Iteration", |cell, row| match row.stream.origin.iterations().as_slice() {
+        [] => cell.write_str(ABSENT),
+        iterations => cell.write_str(&LoopIteration::indices(iterations)),
+    }),
+];
+
+const ABSENT: &str = "NA";
+
+/// A tensor.
 struct Row<'a> {
-    #[serde(rename = "Run")]
-    run: String,
-    #[serde(rename = "Op Name", serialize_with = "foreign")]
-    operator: &'a str,
-    #[serde(rename = "Op Type", serialize_with = "foreign")]
-    op_type: &'a str,
-    #[serde(rename = "Value", serialize_with = "foreign")]
-    value: &'a str,
-    #[serde(rename = "Input/Output")]
-    io: &'static str,
-    #[serde(rename = "Index")]
-    slot: usize,
-    #[serde(rename = "Data Size")]
-    bytes: u64,
-    #[serde(rename = "Data Type")]
-    dtype: String,
-    #[serde(rename = "Format")]
-    format: &'static str,
-    #[serde(rename = "Shape")]
-    shape: String,
-    #[serde(rename = "Max Value")]
-    max: String,
-    #[serde(rename = "Min Value")]
-    min: String,
-    #[serde(rename = "Avg Value")]
-    mean: String,
-    #[serde(rename = "Count")]
-    count: u64,
-    #[serde(rename = "Nan Count")]
-    nan: u64,
-    #[serde(rename = "Negative Inf Count")]
-    negative_infinite: u64,
-    #[serde(rename = "Positive Inf Count")]
-    positive_infinite: u64,
-    #[serde(rename = "L2norm")]
-    l2: String,
-    #[serde(rename = "Std")]
-    std: String,
-    #[serde(rename = "Zero Count")]
-    zeros: u64,
-    #[serde(rename = "XXH3")]
-    xxh3: String,
-    /// `[17]`, or `[17][2]` in a nested loop.
-    #[serde(rename = "Iteration")]
-    iteration: String,
+    stream: &'a Stream,
+    statistics: &'a Statistics,
+    has_hash: bool,
+}
+
+impl Row<'_> {
+    /// As on the device, an infinite element makes the maximum or minimum infinite.
+    fn max(&self) -> Option<f64> {
+        let Statistics { negative_infinite, positive_infinite, max, .. } = self.statistics;
+        let plus = (*positive_infinite > 0).then_some(f64::INFINITY);
+        plus.or(*max).or((*negative_infinite > 0).then_some(f64::NEG_INFINITY))
+    }
+
+    fn min(&self) -> Option<f64> {
+        let Statistics { negative_infinite, positive_infinite, min, .. } = self.statistics;
+        let minus = (*negative_infinite > 0).then_some(f64::NEG_INFINITY);
+        minus.or(*min).or((*positive_infinite > 0).then_some(f64::INFINITY))
+    }
+}
+
+fn number(cell: &mut String, number: Option<f64>) -> fmt::Result {
+    match number {
+        Some(number) => write!(cell, "{number}"),
+        None => cell.write_str(ABSENT),
+    }
+}
+
+fn shape(cell: &mut String, shape: &[usize]) -> fmt::Result {
+    let [first, rest @ ..] = shape else { return cell.write_str("-") };
+    write!(cell, "{first}")?;
+    rest.iter().try_for_each(|dim| write!(cell, "x{dim}"))
 }
 
 impl Table {
     pub fn create(root: &Path) -> io::Result<Self> {
         let file = create::file(&root.join(STATISTICS))?;
-        Ok(Self(WriterBuilder::new().buffer_capacity(ROWS).from_writer(file)))
+        let mut rows = WriterBuilder::new().buffer_capacity(ROWS).from_writer(file);
+        rows.write_record(COLUMNS.map(|(name, _)| name))?;
+        Ok(Self { rows, cell: String::new() })
     }
 
-    /// Adds a tensor, whose row is written by [`flush`](Self::flush). Before the first one, writes the names of the columns. As on the device, an infinite element
-    /// makes the maximum or minimum infinite.
+    /// Adds a tensor, whose row is written by [`flush`](Self::flush).
     pub fn add(&mut self, stream: &Stream, statistics: &Statistics, has_hash: bool) -> io::Result<&mut Self> {
-        let origin = &stream.origin;
-        let operator = origin.operator();
-        let number = |number: Option<f64>| number.map_or_else(|| "NA".into(), |number| number.to_string());
-        let (minus, plus) = (statistics.negative_infinite > 0, statistics.positive_infinite > 0);
-        let max = plus.then_some(f64::INFINITY).or(statistics.max).or(minus.then_some(f64::NEG_INFINITY));
-        let min = minus.then_some(f64::NEG_INFINITY).or(statistics.min).or(plus.then_some(f64::INFINITY));
-        let shape: Vec<String> = stream.shape.iter().map(usize::to_string).collect();
-        self.0.serialize(Row {
-            run: origin.run.map_or_else(|| "-".into(), |run| run.0.to_string()),
-            operator: &operator.name,
-            op_type: &operator.op_type,
-            value: origin.value_name(),
-            io: if origin.io == Io::Input { "Input" } else { "Output" },
-            slot: origin.slot,
-            bytes: stream.bytes,
-            dtype: data_type_name(stream.dtype),
-            format: "ND",
-            shape: if shape.is_empty() { "-".into() } else { shape.join("x") },
-            max: number(max),
-            min: number(min),
-            mean: number(statistics.mean),
-            count: statistics.count,
-            nan: statistics.nan,
-            negative_infinite: statistics.negative_infinite,
-            positive_infinite: statistics.positive_infinite,
-            l2: number(statistics.l2),
-            std: number(statistics.std),
-            zeros: statistics.zeros,
-            xxh3: if has_hash { statistics.xxh3.to_string() } else { "NA".into() },
-            iteration: match origin.iterations().as_slice() {
-                [] => "NA".into(),
-                iterations => LoopIteration::indices(iterations),
-            },
-        })?;
+        let row = Row { stream, statistics, has_hash };
+        for (_, write) in COLUMNS {
+            self.cell.clear();
+            write(&mut self.cell, &row).map_err(io::Error::other)?;
+            self.rows.write_field(&self.cell)?;
+        }
+        self.rows.write_record(None::<&[u8]>)?;
         Ok(self)
     }
 
     /// Writes the rows that were added, which keeps them if the program is killed.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.rows.flush()
     }
 }
