@@ -151,7 +151,7 @@ impl Recorder {
     fn __enter__<'py>(this: PyRef<'py, Self>, py: Python<'py>) -> PyResult<PyRef<'py, Self>> {
         let rows = Arc::clone(&this.rows);
         if this.at_work.lock().is_some() {
-            return Err(PyRuntimeError::new_err("the recorder is at work already"));
+            return Err(PyRuntimeError::new_err("the recorder is already running"));
         }
         // No lock is held while this thread waits for the interpreter.
         let begun = py.detach(|| AtWork::begin(rows)).map_err(Failure::any)?;
