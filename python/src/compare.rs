@@ -148,7 +148,7 @@ impl Comparison {
         self.compared.initializers.clone()
     }
 
-    /// What `opscope compare` prints, with at most so many rows.
+    /// What `opscope compare` prints, with at most this many rows.
     #[pyo3(signature = (rows=20))]
     fn text(&self, rows: usize) -> String {
         self.compared.text(Order::default(), rows).trim_end().to_owned()
