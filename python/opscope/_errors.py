@@ -8,15 +8,15 @@ __all__ = ["DebugError", "EngineError", "Error", "FileError", "InputError", "Mod
 
 
 class Error(Exception):
-    """What opscope could not do."""
+    """The base of all errors of opscope."""
 
 
 class ModelError(Error):
-    """A file is no model, or no engine here runs it."""
+    """The file is not a model, or no engine here can run it."""
 
 
 class EngineError(Error):
-    """An engine is not there, or a run failed."""
+    """An engine is missing, or a run failed."""
 
 
 class InputError(Error, ValueError):

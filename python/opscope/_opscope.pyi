@@ -93,18 +93,18 @@ class Recorder:
     def __len__(self) -> int: ...
     @property
     def table(self) -> Table:
-        """A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine was started, and
-        the thread."""
+        """A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine started, and the
+        thread."""
     def take(self) -> Table:
-        """Takes the records out that have come until now, which makes room for as many: a program that runs on and on looks at them now
-        and then. Inside of the block, what any thread has recorded before the call is among them."""
+        """Removes and returns the records so far, which frees their space. A long-running program calls this regularly. Inside the
+        block, the result has every record that any thread made before the call."""
     @property
     def dropped(self) -> int:
         """How many records were dropped."""
 
 @final
 class Value:
-    """What a model takes or gives."""
+    """An input or an output of a model."""
 
     @property
     def name(self) -> str:
@@ -231,7 +231,7 @@ class Table:
     def rows(self) -> list[dict[str, Any]]:
         """The rows, a dict each."""
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows, one after the other."""
+        """The rows, one after another."""
     def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType: ...
     def __arrow_c_schema__(self) -> CapsuleType: ...
     def _repr_html_(self) -> str: ...
@@ -254,10 +254,10 @@ class Model:
         """The threads within an operator."""
     @property
     def inputs(self) -> list[Value]:
-        """What a run takes."""
+        """The inputs of a run."""
     @property
     def outputs(self) -> list[Value]:
-        """What a run gives."""
+        """The outputs of a run."""
     @property
     def operators(self) -> Table:
         """The operators of the file, in the order of execution."""
@@ -304,7 +304,7 @@ class Model:
 
 @final
 class Benchmark:
-    """How long a run takes. Times are in seconds, but for columns whose name ends with `_ns`."""
+    """How long a run takes. Times are in seconds, except in columns whose name ends with `_ns`."""
 
     @property
     def median(self) -> float:
@@ -384,7 +384,7 @@ class Profile:
 
 @final
 class DumpStream:
-    """The tensors of a run, while it goes on. The run waits for whoever iterates."""
+    """The tensors of a run, during the run. The run waits for the iterator."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> Tensor: ...
@@ -403,14 +403,14 @@ class DumpStream:
 
 @final
 class Dump:
-    """A dump: a directory that opscope wrote, files of AscendCL's, or `.npy` files. Its tensors are mapped, not read."""
+    """A dump: a directory that opscope wrote, AscendCL's files, or `.npy` files. Its tensors are mapped, not read."""
 
     @property
     def path(self) -> Path:
         """The directory or file that was opened."""
     @property
     def complete(self) -> bool:
-        """Whether it holds what it should, as far as it says so."""
+        """Whether all of it could be read, and the dump does not say that something is missing."""
     @property
     def problems(self) -> list[str]:
         """What could not be read, or is missing, a sentence each."""
@@ -419,7 +419,7 @@ class Dump:
         """The engine that computed it, if the dump says so."""
     @property
     def operators(self) -> list[str]:
-        """The names of its operators, in the order of the graph where the dump knows it."""
+        """The names of its operators, in the order of the graph, if the dump has it."""
     @property
     def table(self) -> Table:
         """A row for each tensor, with what the dump says of its numbers."""
@@ -450,10 +450,10 @@ class DumpedOperator:
         """The run; None for what is the same in every run."""
     @property
     def input(self) -> Mapping[int, Tensor]:
-        """What the operator takes, by slot."""
+        """The inputs of the operator, by slot."""
     @property
     def output(self) -> Mapping[int, Tensor]:
-        """What the operator gives, by slot."""
+        """The outputs of the operator, by slot."""
 
 @final
 class Comparison:
@@ -484,7 +484,7 @@ class Comparison:
     def initializers(self) -> list[str]:
         """The names of the initializers that differ."""
     def text(self, rows: int = 20) -> str:
-        """What `opscope compare` prints, with at most so many rows."""
+        """What `opscope compare` prints, with at most this many rows."""
     def json(self) -> str:
         """The document that `opscope compare --json` prints."""
     def __len__(self) -> int: ...
@@ -546,7 +546,7 @@ class DebugSession:
     def until(self, target: str) -> Stop | None:
         """Continues to one of these operators, or to the end."""
     def skip(self, outputs: Sequence[Array]) -> Stop | None:
-        """Continues without executing the operator that the run is stopped before. `outputs` are what it gives, by slot."""
+        """Continues without executing the operator that the run is stopped before. `outputs` are its outputs, by slot."""
     def abort(self) -> None:
         """Ends the stopped run at once."""
     @property
@@ -577,10 +577,10 @@ class Stop:
         """The operator's attributes, as text."""
     @property
     def inputs(self) -> Slots:
-        """What the operator takes, by slot. A tensor is copied when it is asked for."""
+        """The operator's inputs by slot. A tensor is copied when it is asked for."""
     @property
     def outputs(self) -> Slots:
-        """What the operator has given, by slot; after it only."""
+        """The operator's outputs by slot, which can be read only after the operator."""
     def tensor(self, reference: str) -> Tensor:
         """A tensor by a reference: `input[0]`, `output[1]`, `weight[0]` or `value("name")`."""
     def replace(self, which: int | str, array: Array) -> None:

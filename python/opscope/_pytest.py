@@ -154,7 +154,7 @@ def _debugger(model: Model, operator: str) -> str:
 
 
 def _remove_dump(path: Path) -> None:
-    """Removes a dump of opscope's, and nothing else."""
+    """Removes a dump that opscope wrote, and nothing else."""
     if not (path / "manifest.json").is_file() or not (path / "index.jsonl").is_file():
-        pytest.fail(f"{path} is no dump that opscope wrote, and is not overwritten", pytrace=False)
+        pytest.fail(f"{path} is not a dump that opscope wrote, and is not overwritten", pytrace=False)
     shutil.rmtree(path)

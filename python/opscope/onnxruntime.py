@@ -123,5 +123,5 @@ def _check(session: InferenceSession, input_feed: Mapping[str, Any], outputs: Se
     with session.debug(input_feed) as debugger:
         debugger.break_at("first nonfinite")
         stop = debugger.run()
-        where = str(stop) if stop is not None else "no operator makes it of finite inputs"
+        where = str(stop) if stop is not None else "no operator computes it from finite inputs"
     raise opscope.EngineError(f"an output is NaN or infinite: {where}")

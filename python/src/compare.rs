@@ -89,7 +89,7 @@ pub fn compare_tensors(
         let side = |name: &str, count| format!("{name} has {}", counted(count, "tensor"));
         let ours = side(&compared.tensors, compared.only_in_tensors.len());
         let theirs = side(&compared.reference, compared.only_in_reference.len());
-        return Err(input(format!("there is no tensor that both sides have: {ours}; {theirs}")));
+        return Err(input(format!("the two sides have no tensor in common: {ours}; {theirs}")));
     }
     Ok(Comparison { compared: Arc::new(compared) })
 }
@@ -148,7 +148,7 @@ impl Comparison {
         self.compared.initializers.clone()
     }
 
-    /// What `opscope compare` prints, with at most so many rows.
+    /// What `opscope compare` prints, with at most this many rows.
     #[pyo3(signature = (rows=20))]
     fn text(&self, rows: usize) -> String {
         self.compared.text(Order::default(), rows).trim_end().to_owned()

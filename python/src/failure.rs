@@ -30,7 +30,7 @@ enum Class {
     Any,
     /// A file is not a model that can run.
     Model,
-    /// An engine is not there, or a run failed.
+    /// An engine is missing, or a run failed.
     Engine,
     /// Arguments do not fit.
     Input,

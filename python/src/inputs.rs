@@ -135,12 +135,12 @@ pub fn tensor(object: &Bound<'_, PyAny>, name: &str, wanted: Option<DType>) -> P
     let array = numpy.call_method("asarray", (object,), Some(&keywords))?;
     match interface::import(&array, name)? {
         Some(tensor) => Ok(tensor),
-        None => Err(input(format!("input '{name}' is a {}, which is no array", object.get_type().name()?))),
+        None => Err(input(format!("input '{name}' is a {}, which is not an array", object.get_type().name()?))),
     }
 }
 
 /// Parses a fidelity.
 pub fn fidelity(text: &str) -> PyResult<Fidelity> {
     let found = Fidelity::ALL.into_iter().find(|fidelity| fidelity.name() == text);
-    found.ok_or_else(|| input(format!("'{text}' is no fidelity; there are optimised and exact")))
+    found.ok_or_else(|| input(format!("'{text}' is not a fidelity; there are optimised and exact")))
 }

@@ -151,7 +151,7 @@ impl Recorder {
     fn __enter__<'py>(this: PyRef<'py, Self>, py: Python<'py>) -> PyResult<PyRef<'py, Self>> {
         let rows = Arc::clone(&this.rows);
         if this.at_work.lock().is_some() {
-            return Err(PyRuntimeError::new_err("the recorder is at work already"));
+            return Err(PyRuntimeError::new_err("the recorder is already running"));
         }
         // No lock is held while this thread waits for the interpreter.
         let begun = py.detach(|| AtWork::begin(rows)).map_err(Failure::any)?;
@@ -179,14 +179,14 @@ impl Recorder {
     }
 
     /// A row for each record: its kind (`range`, `mark` or `operator`), name, times in nanoseconds since the machine
-    /// was started, and the thread.
+    /// started, and the thread.
     #[getter]
     fn table(&self) -> Table {
         table_of(&self.rows.lock().rows)
     }
 
-    /// Takes the records out that have come until now, which makes room for as many: a program that runs on and on
-    /// looks at them now and then. Inside of the block, what any thread has recorded before the call is among them.
+    /// Removes and returns the records so far, which frees their space. A long-running program calls this regularly.
+    /// Inside the block, the result has every record that any thread made before the call.
     fn take(&self, py: Python<'_>) -> PyResult<Table> {
         let buffer = self.at_work.lock().as_ref().map(|at_work| at_work.buffer.clone());
         // If another thread has ended the block meanwhile, the flush fails. The end of the block has delivered the

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::table::{Table, document};
 use crate::tensor::TensorObject;
 
-/// A dump: a directory that opscope wrote, files of AscendCL's, or `.npy` files.
+/// A dump: a directory that opscope wrote, AscendCL's files, or `.npy` files.
 #[pyclass(module = "opscope", frozen)]
 pub struct Dump {
     stored: Arc<StoredDump>,
@@ -56,7 +56,7 @@ impl Dump {
         &self.stored.path
     }
 
-    /// Whether it holds what it should, as far as it says so.
+    /// Whether all of it could be read, and the dump does not say that something is missing.
     #[getter]
     fn complete(&self) -> bool {
         self.stored.is_complete()
@@ -80,7 +80,7 @@ impl Dump {
         self.stored.engine()
     }
 
-    /// The names of its operators, in the order of the graph where the dump knows it.
+    /// The names of its operators, in the order of the graph, if the dump has it.
     #[getter]
     fn operators(&self) -> Vec<&str> {
         let mut known = HashSet::new();
@@ -235,13 +235,13 @@ impl DumpedOperator {
         self.run
     }
 
-    /// What the operator takes, by slot.
+    /// The inputs of the operator, by slot.
     #[getter]
     fn input(&self) -> PyResult<BTreeMap<usize, TensorObject>> {
         self.tensors(0)
     }
 
-    /// What the operator gives, by slot.
+    /// The outputs of the operator, by slot.
     #[getter]
     fn output(&self) -> PyResult<BTreeMap<usize, TensorObject>> {
         self.tensors(1)

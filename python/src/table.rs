@@ -57,7 +57,7 @@ impl Table {
         (0..self.columns.rows()).map(row).collect()
     }
 
-    /// The rows, one after the other.
+    /// The rows, one after another.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         PyList::new(py, self.rows(py)?)?.try_iter()
     }

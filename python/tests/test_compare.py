@@ -67,5 +67,5 @@ def test_an_optimised_run_is_compared_with_the_exact_one(digits: opscope.Model, 
 
 def test_models_without_a_common_tensor_are_refused(digits: opscope.Model, models: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "other.npy", np.zeros(3, np.float32))
-    with pytest.raises(opscope.InputError, match="no tensor that both sides have"):
+    with pytest.raises(opscope.InputError, match="no tensor in common"):
         opscope.compare(digits, tmp_path / "other.npy")

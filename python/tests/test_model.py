@@ -82,7 +82,7 @@ def test_what_is_no_model_is_refused_with_a_sentence(models: Path, tmp_path: Pat
         opscope.load(models / "digits_cnn.onnx", engine="trakt")  # type: ignore[arg-type]
     with pytest.raises(opscope.InputError, match="1 to 1024"):
         opscope.load(models / "digits_cnn.onnx", threads=0)
-    with pytest.raises(opscope.InputError, match="no fidelity"):
+    with pytest.raises(opscope.InputError, match="not a fidelity"):
         opscope.load(models / "digits_cnn.onnx", fidelity="fast")  # type: ignore[arg-type]
     with pytest.raises(opscope.EngineError, match="nowhere.so"):
         opscope.load(models / "digits_cnn.onnx", engine="onnxruntime", library=tmp_path / "nowhere.so")

@@ -67,7 +67,7 @@ def test_what_is_no_dump_is_not_overwritten(tests: pytest.Pytester) -> None:
     """)
     result = tests.runpytest_subprocess("--opscope-update")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*is no dump that opscope wrote*"])
+    result.stdout.fnmatch_lines(["*is not a dump that opscope wrote*"])
     assert (tests.path / "golden" / "mine.txt").read_text() == "mine"
 
 

@@ -40,7 +40,7 @@ def test_nothing_is_recorded_outside_of_the_block() -> None:
     with recorder, opscope.range("again"):
         pass
     assert recorder.table["name"] == ["during", "again"]
-    with recorder, pytest.raises(RuntimeError, match="at work"):
+    with recorder, pytest.raises(RuntimeError, match="already running"):
         recorder.__enter__()
 
 

@@ -72,7 +72,7 @@ pub fn opscope_recording_export(directory: Text<'_>, format: Text<'_>) -> Result
     let format = Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
         let names = Format::ALL.map(Format::name);
         let [others @ .., last] = &names;
-        Failure::argument(format!("'{name}' is no format of recordings; it is {} or {last}", others.join(", ")))
+        Failure::argument(format!("'{name}' is not a format of recordings; it is {} or {last}", others.join(", ")))
     })?;
     Recording::open(&directory)?.export(format, &directory)?;
     Ok(())

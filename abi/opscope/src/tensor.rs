@@ -156,7 +156,7 @@ const MOST_DIMS: u32 = 128;
 /// Copies a tensor from C.
 pub(crate) fn tensor_from_c(tensor: &opscope_tensor_t<'_>) -> Result<Tensor, Failure> {
     let dtype = dtype_of(tensor.dtype).ok_or_else(|| {
-        Failure::argument(format!("{} is no type of elements; OPSCOPE_FLOAT32 is 1, for example", tensor.dtype))
+        Failure::argument(format!("{} is not a type of elements; OPSCOPE_FLOAT32 is 1, for example", tensor.dtype))
     })?;
     if tensor.rank > MOST_DIMS {
         return Err(Failure::argument(format!("rank is {}; a tensor has at most {MOST_DIMS} dimensions", tensor.rank)));

@@ -34,7 +34,7 @@ static INTERFACES: [OnceLock<Interface>; SLOTS] = [const { OnceLock::new() }; SL
 /// The oldest version of the library that an engine can use to run models beside the program's sessions.
 const OLDEST: u32 = 18;
 
-/// Returns the slot of a library. If the library is left alone, returns `None`, and a line on stderr says why.
+/// Returns the slot of a library. If the library is not observed, returns `None`, and a line on stderr says why.
 ///
 /// # Safety
 /// `base` is what the function `OrtGetApiBase` of a loaded library has returned.
@@ -69,16 +69,16 @@ pub fn interface(slot: usize) -> Option<&'static Interface> {
     INTERFACES.get(slot)?.get()
 }
 
-/// Why a library is left alone.
+/// Why a library is not observed.
 #[derive(Debug, thiserror::Error)]
 enum LeftAlone {
-    #[error("a library of ONNX Runtime is left alone: {SLOTS} others are there")]
+    #[error("a library of ONNX Runtime is not observed: {SLOTS} others are in use already")]
     TooMany,
-    #[error("{0} is left alone: 1.{OLDEST} or later of 1 is needed")]
+    #[error("{0} is not observed: 1.{OLDEST} or later of 1 is needed")]
     Version(String),
-    #[error("{0} is left alone: it does not have the interface of its own version")]
+    #[error("{0} is not observed: it does not have the interface of its own version")]
     NoInterface(String),
-    #[error("{0} is left alone: its file cannot be kept loaded")]
+    #[error("{0} is not observed: its file cannot be kept loaded")]
     Unloadable(String),
 }
 

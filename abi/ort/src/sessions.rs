@@ -15,7 +15,7 @@ pub type SessionHandle = usize;
 pub enum Known {
     /// It is looked at.
     Observed(Arc<Observed>),
-    /// It is left alone, and a line has said why.
+    /// It is not observed, and a line has said why.
     LeftAlone,
 }
 

@@ -63,7 +63,7 @@ unsafe extern "system" fn get_api<const SLOT: usize>(number: u32) -> *const OrtA
         Some(copied) if table == known.table() => copied.0.as_ptr(),
         _ => {
             say(format_args!(
-                "interface {number} of {} is left alone: its table is not a constant",
+                "interface {number} of {} is not observed: its table is not a constant",
                 known.path.display()
             ));
             table

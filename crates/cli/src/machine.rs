@@ -20,7 +20,7 @@ pub struct MachineArguments {
     /// Numbers of threads [default: one and all processors]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     threads: Vec<NonZeroUsize>,
-    /// Measure again, also if an earlier measurement is kept
+    /// Measure again, even if an earlier measurement is kept
     #[arg(long)]
     again: bool,
     /// One JSON document

@@ -110,7 +110,7 @@ impl ProgramValues {
         // SAFETY: guaranteed by the caller; the bytes are not read, and the result may be written.
         unsafe {
             self.with_view(value, |_| ())?;
-            let place = self.place(value).ok_or("has elements that are no numbers")?;
+            let place = self.place(value).ok_or("has elements that are not numbers")?;
             let mut raw = ptr::null_mut();
             call!(self.0, CreateValue(&value, 1, ONNXType::ONNX_TYPE_SEQUENCE, &mut raw))?;
             let sequence = Value::owned(self.0, raw).ok_or("cannot be kept")?;

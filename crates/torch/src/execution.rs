@@ -105,7 +105,7 @@ pub(crate) fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs:
     let shown: Vec<TensorView<'_>> = outputs.iter().map_while(Shown::view).collect();
     for (slot, output) in outputs.iter().enumerate().skip(shown.len()) {
         if matches!(output, Shown::Tensor { .. }) {
-            observer.not_shown(dispatch, slot, "an output before it cannot be shown");
+            observer.not_shown(dispatch, slot, "an earlier output cannot be shown");
         }
     }
     stop(observer.after(dispatch, &shown))

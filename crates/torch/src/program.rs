@@ -336,7 +336,7 @@ impl Program {
             for Observer { observer, .. } in self.observers.iter().flatten() {
                 match &statistics {
                     Some(statistics) => observer.summarised(&dispatch, slot, &tensor, statistics),
-                    None => observer.not_shown(&dispatch, slot, "the device did not give its statistics"),
+                    None => observer.not_shown(&dispatch, slot, "the device did not return its statistics"),
                 }
             }
         }

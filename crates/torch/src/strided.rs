@@ -80,7 +80,7 @@ impl RemoteTensor for Strided<'_> {
     fn read(&self, range: Range<usize>, into: &mut [u8]) -> Result<(), String> {
         let size = self.size;
         if !range.start.is_multiple_of(size) || !range.end.is_multiple_of(size) {
-            return Err(format!("{range:?} is no range of whole elements of {size} bytes"));
+            return Err(format!("{range:?} is not a range of whole elements of {size} bytes"));
         }
         // The innermost dimension is read in a loop of its own.
         let (inner, step) = match (self.shape.last(), self.strides.last()) {

@@ -126,7 +126,7 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     if options.compiled == "interpret" and getattr(options, "level", "op") != "op":
         parser.error("--compiled interpret looks at operators; add --level op")
     if options.steps is not None and not _is_range(options.steps):
-        parser.error(f"'{options.steps}' is no range of steps; right is, for example, 2..5 for the steps 2, 3 and 4")
+        parser.error(f"'{options.steps}' is not a range of steps; an example of one is 2..5 for the steps 2, 3 and 4")
     return options, program
 
 
@@ -294,12 +294,12 @@ def _finish(options: argparse.Namespace, code: int, processes: list[Process]) ->
     looked = [process for process in processes if process.directory is not None or process.ended is not None]
     if not looked:
         own = INCOMPLETE
-        why = "it imported torch and called no module" if processes else "it imported no torch that looks for opscope (2.5 or later, not by python -I or -E)"
+        why = "it imported torch and called no module" if processes else "it did not import a torch that loads opscope (2.5 or later; python -I and -E prevent it)"
         _tell(f"nothing was watched: {why}")
     for process in looked:
         own = max(own, _tell_of(options.what, process))
     if options.what == "watch" and looked and own == 0:
-        _tell("no operator gave NaN" if options.nonfinite == "nan" else "no operator gave NaN or infinity")
+        _tell("no operator computed NaN" if options.nonfinite == "nan" else "no operator computed NaN or infinity")
     if options.what == "watch" and any(process.ended and process.ended.get("finding") for process in looked):
         own = FOUND
     if code < 0:

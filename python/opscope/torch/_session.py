@@ -174,7 +174,7 @@ class Session:
 
     def tell_of_unseen_call(self, module: Any) -> None:
         """Says that a module was called without its hooks."""
-        self._tell(module, "was compiled in place, by Module.compile: what it computes itself is named script; torch.compile(module) has its name")
+        self._tell(module, "was compiled in place by Module.compile, so what it computes itself is named script; compile it with torch.compile(module) to keep its name")
 
     def tell_of_unknown_module(self, path: str) -> None:
         """Says that a module of a graph was not found in the program."""

@@ -300,7 +300,7 @@ impl DebugSession {
         self.resume_with(py, Resume::Until(target))
     }
 
-    /// Continues without executing the operator that the run is stopped before. `outputs` are what it gives, by slot.
+    /// Continues without executing the operator that the run is stopped before. `outputs` are its outputs, by slot.
     fn skip(&self, py: Python<'_>, outputs: Vec<Bound<'_, PyAny>>) -> PyResult<Option<Stop>> {
         let tensors =
             outputs.iter().enumerate().map(|(slot, array)| inputs::tensor(array, &format!("outputs[{slot}]"), None));

@@ -106,13 +106,13 @@ impl Stop {
         Ok(attributes)
     }
 
-    /// What the operator takes, by slot. A tensor is copied when it is asked for.
+    /// The operator's inputs by slot. A tensor is copied when it is asked for.
     #[getter]
     fn inputs(this: &Bound<'_, Self>) -> Slots {
         Self::slots(this, Io::Input)
     }
 
-    /// What the operator has given, by slot; after it only.
+    /// The operator's outputs by slot, which can be read only after the operator.
     #[getter]
     fn outputs(this: &Bound<'_, Self>) -> Slots {
         Self::slots(this, Io::Output)

@@ -18,7 +18,7 @@ use crate::waiting::in_background;
 const MEASURED: Duration = Duration::from_secs(2);
 const WARMED_UP: Duration = Duration::from_millis(200);
 
-/// How long a run takes. Times are in seconds, but for columns whose name ends with `_ns`.
+/// How long a run takes. Times are in seconds, except in columns whose name ends with `_ns`.
 #[pyclass(module = "opscope", frozen)]
 pub struct Benchmark {
     report: Report,

@@ -86,7 +86,7 @@ pub fn write(
     })
 }
 
-/// The tensors of a run, while it goes on. The run waits for whoever iterates.
+/// The tensors of a run, during the run. The run waits for the iterator.
 #[pyclass(module = "opscope", frozen)]
 pub struct DumpStream {
     /// `None` when it is closed.

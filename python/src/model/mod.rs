@@ -52,7 +52,7 @@ pub struct Model {
     process: u32,
 }
 
-/// What a model takes or gives.
+/// An input or an output of a model.
 #[pyclass(module = "opscope", frozen, get_all)]
 pub struct Value {
     /// The name in the file.
@@ -231,13 +231,13 @@ impl Model {
         self.session.threads().get()
     }
 
-    /// What a run takes.
+    /// The inputs of a run.
     #[getter]
     fn inputs(&self) -> Vec<Value> {
         self.values(&self.graph().inputs)
     }
 
-    /// What a run gives.
+    /// The outputs of a run.
     #[getter]
     fn outputs(&self) -> Vec<Value> {
         self.values(&self.graph().outputs)

@@ -256,7 +256,7 @@ impl TorchTap {
         Ok(())
     }
 
-    /// Enters that a module is called with these arguments. Returns whether the mode is to be entered on this thread.
+    /// Notes that a module is called with these arguments. Returns whether the mode is to be entered on this thread.
     fn enter(slf: &Bound<'_, Self>, module: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let tap = slf.get();
         let Some(_inside) = tap.begin() else { return Ok(false) };
@@ -267,12 +267,12 @@ impl TorchTap {
         Ok(tap.looks_at_operators && !tap.lock().threads.current().has_mode)
     }
 
-    /// Enters that the mode was entered on this thread, or left.
+    /// Notes that the mode was entered on this thread, or left.
     fn set_mode(&self, is_entered: bool) {
         self.lock().threads.current().has_mode = is_entered;
     }
 
-    /// Enters that the call of a module has ended. `output` is what it returned, and `None` after an exception as well.
+    /// Notes that the call of a module has ended. `output` is what it returned, and `None` after an exception as well.
     fn leave(slf: &Bound<'_, Self>, module: &Bound<'_, PyAny>, output: &Bound<'_, PyAny>) -> PyResult<()> {
         let tap = slf.get();
         let Some(_inside) = tap.begin() else { return Ok(()) };
@@ -293,7 +293,7 @@ impl TorchTap {
         backward::hook_outputs(slf, &call, output)
     }
 
-    /// Enters that an optimizer begins or ends its step.
+    /// Notes that an optimizer begins or ends its step.
     fn optimizer(&self, py: Python<'_>, optimizer: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(_inside) = self.begin() else { return Ok(()) };
         let class = optimizer.map(|optimizer| optimizer.get_type().name()).transpose()?;

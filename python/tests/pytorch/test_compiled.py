@@ -110,7 +110,7 @@ def test_a_module_that_is_compiled_in_place_is_named(tmp_path):
         network(x)
     assert not result.complete
     assert result.errors == [
-        "Breaks was compiled in place, by Module.compile: what it computes itself is named script; torch.compile(module) has its name"
+        "Breaks was compiled in place by Module.compile, so what it computes itself is named script; compile it with torch.compile(module) to keep its name"
     ]
     assert manifest(tmp_path / "dump")["coverage"]["not_seen"] == {"compiled modules": 1}
     assert len(lines(tmp_path / "dump")) == 5

@@ -141,7 +141,7 @@ def test_selections_steps_and_statistics(tmp_path):
     with ot.dump(tmp_path / "never", steps="7..8") as result:
         network(*inputs)
     assert not result.complete and "nothing was executed" in result.errors[0]
-    with pytest.raises(opscope.InputError, match="no range of steps"), ot.dump(tmp_path / "wrong", steps="3..1"):
+    with pytest.raises(opscope.InputError, match="not a range of steps"), ot.dump(tmp_path / "wrong", steps="3..1"):
         pass
 
 

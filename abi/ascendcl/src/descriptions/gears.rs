@@ -182,7 +182,7 @@ fn choose(
     };
     let gear = gears.all.iter().position(is_asked_for).ok_or_else(|| {
         let all = gears.all.iter().map(|gear| format!("{:?}", gear.sizes)).collect::<Vec<_>>().join(", ");
-        let text = format!("{sizes:?} is no gear of the model; there are {all}");
+        let text = format!("{sizes:?} is not a gear of the model; there are {all}");
         Failure::new(codes::GE_DYNAMIC_BATCH_SIZE_INVALID, "EH0001", text)
     })?;
     dataset.choose(id, gear);

@@ -11,7 +11,7 @@ pub enum Loss {
     Thread(io::Error),
     #[error("the callback took nothing for {} s", .0.as_secs())]
     Patience(Duration),
-    #[error("the callback was taken back before the end of {}", .0.display())]
+    #[error("the callback was removed before the end of {}", .0.display())]
     CallbackGone(PathBuf),
     #[error("{} cannot be written: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },

@@ -76,6 +76,6 @@ pub fn aclmdlSetExecConfigOpt(
             Ok(())
         }
         2..=LAST_ATTRIBUTE => Ok(()),
-        _ => Err(Failure::wrong_value("attr", attribute, "it is no aclmdlExecConfigAttr")),
+        _ => Err(Failure::wrong_value("attr", attribute, "it is not an aclmdlExecConfigAttr")),
     }
 }

@@ -116,7 +116,7 @@ fn check_size(attribute: c_int, size: usize) -> Result<(), Failure> {
         PRIORITY | WITHOUT_GRAPH => &[4],
         LOAD_TYPE..=FIFO_SIZE => &[8],
         PERFORMANCE_MODE => &[4, 8],
-        _ => return Err(Failure::wrong_value("attr", attribute, "it is no aclmdlConfigAttr")),
+        _ => return Err(Failure::wrong_value("attr", attribute, "it is not an aclmdlConfigAttr")),
     };
     if right.contains(&size) {
         return Ok(());

@@ -56,7 +56,7 @@ pub fn read_memory(model: Counted<'_, u8>) -> Result<Source, Failure> {
     }
     let mut copy = Vec::new();
     if copy.try_reserve_exact(size).is_err() {
-        return Err(Failure::wrong_value("modelSize", size, "there is no memory for a copy of so many bytes"));
+        return Err(Failure::wrong_value("modelSize", size, "there is no memory for a copy of this many bytes"));
     }
     copy.extend_from_slice(model.get("model")?);
     ready(Graph::from_bytes(Path::new(MEMORY), copy.into()))

@@ -75,7 +75,7 @@ pub fn get_adjusted_code_address(dev: u32, address: u64, adjusted: Out<'_, u64>,
         action if action == AddressAdjustment::Current as u32 => here,
         action if action == AddressAdjustment::Next as u32 => (here + INSTRUCTION_BYTES).min(last),
         other => {
-            let text = format!("{other} is no adjustment; there are 0 (previous), 1 (current) and 2 (next)");
+            let text = format!("{other} is not an adjustment; there are 0 (previous), 1 (current) and 2 (next)");
             return Err(Failure::new(Status::InvalidArgs, text));
         }
     });

@@ -129,7 +129,7 @@ fn until(dev: u32, sm: u32, mask: u64, pc: u64) -> Result<(), Failure> {
         here.zip(there).is_some_and(|(here, there)| here.model == there.model && there.offset == 0 && from < pc)
     };
     if let Some(stop) = warps.iter().find(|stop| !is_ahead(stop.address)) {
-        let text = format!("{pc:#x} is no instruction that the run at {:#x} comes to", stop.address);
+        let text = format!("{pc:#x} is not an instruction that the run at {:#x} comes to", stop.address);
         return Err(Failure::new(Status::WarpResumeNotPossible, text));
     }
     for first in warps {

@@ -99,7 +99,7 @@ pub fn get_device_info(
     }
     let written = written.place("the number of bytes")?;
     if query > 1 {
-        let text = format!("{query} is no query; there are 0 (everything) and 1 (what changed)");
+        let text = format!("{query} is not a query; there are 0 (everything) and 1 (what changed)");
         return Err(Failure::new(Status::InvalidArgs, text));
     }
     let mut state = session.state();

@@ -64,7 +64,7 @@ pub fn set_kernel_launch_notification_mode(mode: u32) -> Result<(), Failure> {
         0 => LaunchNotifyMode::Event,
         1 => LaunchNotifyMode::Defer,
         other => {
-            let text = format!("{other} is no mode of launch notifications; there are 0 (events) and 1 (none)");
+            let text = format!("{other} is not a mode of launch notifications; there are 0 (events) and 1 (none)");
             return Err(Failure::new(Status::InvalidArgs, text));
         }
     };
@@ -77,7 +77,7 @@ fn next<S: Structure>(queue: u32, event: Out<'_, S>) -> Result<(), Failure> {
         0 => QueueType::Sync,
         1 => QueueType::Async,
         other => {
-            let text = format!("{other} is no queue; there are 0 (synchronous) and 1 (asynchronous)");
+            let text = format!("{other} is not a queue; there are 0 (synchronous) and 1 (asynchronous)");
             return Err(Failure::new(Status::InvalidArgs, text));
         }
     };

@@ -31,7 +31,7 @@ pub fn get_elf_image_by_handle(
         kind if kind == ElfImageType::Relocated as u32 => &module.image.relocated,
         kind if kind == ElfImageType::NonRelocated as u32 => &module.image.non_relocated,
         other => {
-            let text = format!("{other} is no type of an image; there are 0 (not relocated) and 1 (relocated)");
+            let text = format!("{other} is not a type of image; there are 0 (not relocated) and 1 (relocated)");
             return Err(Failure::new(Status::InvalidArgs, text));
         }
     };

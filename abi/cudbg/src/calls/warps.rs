@@ -255,7 +255,7 @@ fn attribute_of(stop: &Stop, attribute: u32) -> Result<u64, Failure> {
         attribute if attribute == GridAttribute::LaunchBlocking as u32 => Ok(1),
         attribute if attribute == GridAttribute::Tid as u32 => Ok(u64::from(stop.thread)),
         other => {
-            let text = format!("{other} is no attribute of a grid; there are 0 (launch blocking) and 1 (thread)");
+            let text = format!("{other} is not an attribute of a grid; there are 0 (launch blocking) and 1 (thread)");
             Err(Failure::new(Status::InvalidAttribute, text))
         }
     }
@@ -310,7 +310,7 @@ macro_rules! no_level {
                     }
                     drop(session);
                     with_warp((at[0], at[1], at[2]), |_| {
-                        let text = format!("there is no call level {level}: an operator is called by none");
+                        let text = format!("there is no call level {level}: an operator has no caller");
                         Err(Failure::new(Status::InvalidCallLevel, text))
                     })
 

@@ -142,7 +142,7 @@ fn open_pipe(path: &Path, access: OFlags) -> io::Result<OwnedFd> {
     let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let opened = open(path, flags, Mode::empty())?;
     if FileType::from_raw_mode(fstat(&opened)?.st_mode) != FileType::Fifo {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{} is no pipe", path.display())));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a pipe", path.display())));
     }
     Ok(opened)
 }

@@ -18,8 +18,7 @@ pub fn check_copy(count: usize, name: &str) -> Result<(), Failure> {
 
 /// Returns the value of a C constant. `values` has all values in the order of their numbers, from 0.
 pub fn constant<T: Clone>(number: u32, name: &str, values: &[T]) -> Result<T, Failure> {
-    values
-        .get(number as usize)
-        .cloned()
-        .ok_or_else(|| Failure::argument(format!("{number} is no {name}; its numbers are 0 to {}", values.len() - 1)))
+    values.get(number as usize).cloned().ok_or_else(|| {
+        Failure::argument(format!("{number} is not a value of {name}; its numbers are 0 to {}", values.len() - 1))
+    })
 }

@@ -124,12 +124,13 @@ pub fn take<H: Handle>(handle: H) -> Result<H::Object, Failure> {
 #[cold]
 fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
     let (name, id) = (H::NAME, handle.id());
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     let text = match id {
         0 => format!("the {name} is 0: its handle was never set; create it first"),
         id if id <= made || id & NUMBERED != 0 => {
-            format!("handle {id} is no {name}: it was freed, or is the handle of something else")
+            format!("handle {id} is not {article} {name}: it was freed, or is the handle of something else")
         }
-        id => format!("handle {id} is no {name}: no such handle was ever returned"),
+        id => format!("handle {id} is not {article} {name}: no such handle was ever returned"),
     };
     Failure::new(OPSCOPE_ERROR_INVALID_HANDLE, text)
 }

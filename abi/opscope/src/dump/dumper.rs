@@ -151,7 +151,7 @@ fn directory_sink(loaded: &LoadedSession, directory: &Path, format: &str) -> Res
     let known = DumpFormat::ALL.iter().find(|known| known.name == format);
     let format = known.ok_or_else(|| {
         let names: Vec<_> = DumpFormat::ALL.iter().map(|known| known.name).collect();
-        Failure::argument(format!("'{format}' is no format of dumps; it is one of {}", names.join(", ")))
+        Failure::argument(format!("'{format}' is not a format of dumps; it is one of {}", names.join(", ")))
     })?;
     let session = &loaded.session;
     let info =

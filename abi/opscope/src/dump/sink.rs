@@ -95,6 +95,6 @@ fn answer(number: i32) -> Answer {
         1 => Answer::Skip,
         2 => Answer::Stop("the callback asked for it".to_owned()),
         3 => Answer::Again,
-        other => Answer::Stop(format!("the callback returned {other}, which is no opscope_answer_t")),
+        other => Answer::Stop(format!("the callback returned {other}, which is not an opscope_answer_t")),
     }
 }

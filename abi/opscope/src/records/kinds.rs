@@ -32,7 +32,7 @@ pub fn opscope_kind_wanted(kind: u16) -> i32 {
 /// Returns the kind with this number.
 pub(super) fn kind_of(number: u16) -> Result<Kind, Failure> {
     Kind::from_raw(number).ok_or_else(|| {
-        Failure::argument(format!("{number} is no kind of records; OPSCOPE_OPERATOR_DISPATCH is 1, for example"))
+        Failure::argument(format!("{number} is not a kind of records; OPSCOPE_OPERATOR_DISPATCH is 1, for example"))
     })
 }
 

@@ -99,7 +99,7 @@ pub fn opscope_intern(name: Text<'_>, number: Out<'_, u32>) -> Result<(), Failur
 pub fn opscope_name(number: u32) -> *const c_char {
     value(ptr::null(), || {
         let unknown =
-            || Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is no name; opscope_intern returns names"));
+            || Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is not a name; opscope_intern returns names"));
         text_for_c(NameId(number)).ok_or_else(unknown)
     })
 }

@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     instruments.size = sizeof instruments;
     instruments.dumper.id = session.id;
     IS(opscope_session_run(session, input, 1, &instruments, NULL), OPSCOPE_ERROR_INVALID_HANDLE);
-    SAYS("is no dumper");
+    SAYS("is not a dumper");
 
     /* Handles that were freed, never set, or never returned. */
     opscope_buffer_t buffer;

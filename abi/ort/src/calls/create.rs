@@ -120,7 +120,7 @@ unsafe fn created<const SLOT: usize>(made: &Made, model: Model, create: impl FnO
     let known = match observed {
         Some(Ok(observed)) => Known::Observed(Arc::new(observed)),
         Some(Err(reason)) => {
-            say(format_args!("the session of '{}' is left alone: {reason}", name_of(model).display()));
+            say(format_args!("the session of '{}' is not observed: {reason}", name_of(model).display()));
             Known::LeftAlone
         }
         None => Known::LeftAlone,

@@ -160,7 +160,7 @@ impl Observed {
             Ok(model) if model.plan(inputs).is_err() => None,
             Ok(model) => Some(model.run(inputs, debugger)),
             Err(reason) => {
-                self.say_once(format_args!("a debugger does not see its runs: {reason}"));
+                self.say_once(format_args!("its runs cannot be debugged: {reason}"));
                 None
             }
         }

@@ -14,8 +14,8 @@ pub fn has_non_finite(view: &TensorView<'_>) -> bool {
 }
 
 impl Observed {
-    /// Runs once more and returns the operator that makes the first NaN or infinity of finite inputs, or why it is not
-    /// known.
+    /// Runs once more and returns the operator that computes the first NaN or infinity from finite inputs, or why it is
+    /// not known.
     pub fn first_non_finite(&self, inputs: &[Tensor]) -> String {
         self.search(inputs).unwrap_or_else(|error| format!("the operator is not known: {error}"))
     }
@@ -36,7 +36,7 @@ impl Observed {
         let found = found.lock().take();
         match (found, outcome) {
             (Some(place), _) => Ok(place),
-            (None, Ok(_)) => Ok("no operator makes it of finite inputs".to_owned()),
+            (None, Ok(_)) => Ok("no operator computes it from finite inputs".to_owned()),
             (None, Err(error)) => Err(error.into()),
         }
     }

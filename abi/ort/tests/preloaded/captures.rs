@@ -152,7 +152,7 @@ fn a_model_that_opscope_cannot_read_is_left_alone_and_a_line_says_so() {
         &program.arguments(["probabilities", "1", "2"]),
         &[("OPSCOPE_DUMP", &place.path().join("dump"))],
     );
-    let start = format!("libopscope_ort (opscope): the session of '{}' is left alone: ", path.display());
+    let start = format!("libopscope_ort (opscope): the session of '{}' is not observed: ", path.display());
     assert!(printed.stderr.starts_with(&start) && printed.stderr.lines().count() == 1, "{}", printed.stderr);
     assert!(!place.path().join("dump").exists());
 }

@@ -94,7 +94,7 @@ fn of_library(path: &CStr) -> Option<Configure> {
     };
     let configure = library.function(&CONFIGURE);
     if configure.is_none() {
-        say(format_args!("{shown} is no tool: it does not export rocprofiler_configure"));
+        say(format_args!("{shown} is not a tool: it does not export rocprofiler_configure"));
     }
     configure
 }

@@ -6,7 +6,7 @@ use super::{SDK, program, run_with_both_runtimes};
 
 const TOOL: &str = "ROCP_TOOL_LIBRARIES";
 
-/// A program that is no tool itself.
+/// A program that is not a tool itself.
 fn host() -> Program {
     program("host.c")
 }
@@ -70,7 +70,7 @@ fn what_is_no_tool_is_named_and_left_out() {
     let start = "librocprofiler-sdk (opscope): the tool {directory}/missing.so cannot be loaded: ";
     assert!(missing.starts_with(start), "{missing}");
     let line =
-        "librocprofiler-sdk (opscope): {directory}/other.so is no tool: it does not export rocprofiler_configure";
+        "librocprofiler-sdk (opscope): {directory}/other.so is not a tool: it does not export rocprofiler_configure";
     assert_eq!(other, line);
 }
 

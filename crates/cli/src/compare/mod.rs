@@ -73,15 +73,16 @@ pub struct CompareArguments {
     /// the path there, such as 'model\.layers\.(\d+)=transformer.h.$1'; may be repeated, one is applied after the other
     #[arg(long, value_name = "PATTERN=PATH")]
     map: Vec<ModuleMap>,
-    /// How tensors that ranks have parts of are joined, by the module: such as 'qkv_proj:dim=-1' for the last dimension of
-    /// what it computes, or added up: 'o_proj/aten.mm:sum'; may be repeated. Without it, each rank of a set is compared with that of the other set
+    /// How to join tensors of which each rank has a part, by the module: such as 'qkv_proj:dim=-1' for the last
+    /// dimension of what it computes, or added up: 'o_proj/aten.mm:sum'; may be repeated. Without it, each rank of a set
+    /// is compared with that of the other set
     #[arg(long, value_name = "MODULE:HOW")]
     shards: Vec<Shards>,
     /// Of programs: one side ran with a smaller batch. Of tensors that differ only in their first dimension, what both have
     /// is compared
     #[arg(long)]
     first_samples: bool,
-    /// How tensors are matched that no mapping names: "name", or "position" in the graph where values were renamed
+    /// How to match tensors that no mapping names: "name", or "position" in the graph where values were renamed
     #[arg(long = "match", value_parser = one_of(MatchBy::ALL, |way| way.name()), value_name = "WAY")]
     #[arg(default_value = "name")]
     match_by: MatchBy,
@@ -98,7 +99,7 @@ pub struct CompareArguments {
     #[arg(long, value_parser = one_of(Order::ALL, |order| order.name()), default_value_t = Order::Graph)]
     #[arg(value_name = "ORDER")]
     order: Order,
-    /// End with exit code 4 if the times are longer than the baseline's by more than that with 95 % confidence: in
+    /// End with exit code 4 if the times are longer than the baseline's by more than this with 95 % confidence: in
     /// total, or of an operator or a type, such as "5%" or "10%:MatMul"; may be repeated
     #[arg(long, value_name = "PERCENT[:NAME]")]
     fail_above: Vec<Threshold>,

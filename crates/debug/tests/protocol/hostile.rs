@@ -48,11 +48,11 @@ fn a_malformed_request_gets_an_error_and_the_connection_stays() {
     let deep = "[".repeat(100_000);
     let nested = format!("{{\"id\": 1, \"request\": \"status\", \"x\": {deep}{}}}", "]".repeat(deep.len()));
     for (text, id, code, says) in [
-        ("", json!(null), "malformed", "no JSON object"),
+        ("", json!(null), "malformed", "not a JSON object"),
         ("{", json!(null), "malformed", "EOF"),
-        (&deep, json!(null), "malformed", "no JSON object"),
+        (&deep, json!(null), "malformed", "not a JSON object"),
         (&nested, json!(1), "bad_request", "recursion limit"),
-        ("[1, \"status\"]", json!(null), "malformed", "no JSON object"),
+        ("[1, \"status\"]", json!(null), "malformed", "not a JSON object"),
         ("{\"request\": \"status\"}", json!(null), "malformed", "missing field `id`"),
         ("{\"id\": \"x\", \"request\": \"status\"}", json!(null), "malformed", "invalid type"),
         ("{\"id\": 5}", json!(5), "bad_request", "missing field `request`"),

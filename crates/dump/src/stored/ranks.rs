@@ -44,7 +44,7 @@ impl FromStr for Shards {
         let (pattern, how) = match (text.strip_suffix(":sum"), text.rsplit_once(":dim=")) {
             (Some(pattern), _) => (pattern, Joining::Sum),
             (None, Some((pattern, dim))) => {
-                (pattern, Joining::Dim(dim.parse().map_err(|_| wrong("the dimension is no whole number"))?))
+                (pattern, Joining::Dim(dim.parse().map_err(|_| wrong("the dimension is not a whole number"))?))
             }
             (None, None) => return Err(wrong("they have neither ':dim=' nor ':sum'")),
         };

@@ -60,7 +60,7 @@ fn a_callback_that_takes_itself_back_is_not_called_again() {
     // path.
     for (init, to_disk) in [("init=acl.json", true), ("init initdump", false)] {
         narrow(&format!("{init} reg inside=unreg {LOAD} {RUN} {RUN} finalize report")).play(|played| {
-            let gone = "the callback was taken back before the end of ";
+            let gone = "the callback was removed before the end of ";
             assert!(played.stderr.lines().count() == 1 && played.stderr.contains(gone), "{}", played.stderr);
             assert_eq!(played.streams.len(), 1);
             let path = DumpPath::parse(&played.streams[0].name);

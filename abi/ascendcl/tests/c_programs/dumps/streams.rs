@@ -54,8 +54,8 @@ impl DumpPath {
         parts.resize(7, "");
         let [file, index, model_id, model, device, time, root] = parts[..] else { unreachable!() };
         let of_file: Vec<&str> = file.split('.').collect();
-        let [op_type, op_name, task, stream, microseconds] = of_file[..] else { panic!("{file} is no dump file") };
-        let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{path}: {text} is no number"));
+        let [op_type, op_name, task, stream, microseconds] = of_file[..] else { panic!("{file} is not a dump file") };
+        let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{path}: {text} is not a number"));
         assert!(time.len() == 14 && number(time) > 20_200_000_000_000, "{path}");
         Self {
             root: root.to_owned(),

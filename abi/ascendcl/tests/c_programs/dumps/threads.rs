@@ -22,7 +22,7 @@ fn threads_do_with_dumps_what_they_like_and_nothing_hangs() {
             let Printed { stdout, stderr } = program.run_as(language);
             assert_eq!(stdout, "");
             // A callback that is removed in the middle of a file does not receive its end.
-            let is_said = |line: &str| line.contains("the callback was taken back before the end of ");
+            let is_said = |line: &str| line.contains("the callback was removed before the end of ");
             assert!(stderr.lines().all(is_said), "{stderr}");
         }
     }

@@ -50,7 +50,7 @@ fn every_command_with_any_arguments_is_answered_or_ends_the_server() {
             match session.try_ask(number, &arguments) {
                 Some((result, _)) => {
                     answered += 1;
-                    assert!(number < COMMANDS || result == 3, "{number} is no command");
+                    assert!(number < COMMANDS || result == 3, "{number} is not a command");
                 }
                 None => break,
             }
@@ -159,7 +159,7 @@ fn what_is_no_pipe_or_no_session_is_refused() {
     let session = Session::new();
     fs::write(session.place().join("pipe.1000.999"), "a file").expect("a file");
     let said = ends(session.server(program.pid(), debuggee.target().1, false));
-    assert!(said.contains("pipe.1000.999 is no pipe"), "{said}");
+    assert!(said.contains("pipe.1000.999 is not a pipe"), "{said}");
     fs::remove_file(session.place().join("pipe.1000.999")).expect("the file");
     std::os::unix::fs::symlink("/dev/null", session.place().join("pipe.1000.999")).expect("a link");
     let said = ends(session.server(program.pid(), debuggee.target().1, false));

@@ -61,7 +61,7 @@ fn observed(session: *const OrtSession) -> Option<Arc<Observed>> {
         Some(Known::LeftAlone) => None,
         None => {
             UNKNOWN.call_once(|| {
-                say("a session that was made neither from a file nor from an array of bytes is left alone");
+                say("a session that was made neither from a file nor from an array of bytes is not observed");
             });
             None
         }
@@ -125,7 +125,7 @@ fn fit(observed: &Observed, inputs: Result<Vec<Tensor>, Unfit>) -> Option<Vec<Te
         Ok(inputs) => Some(inputs),
         Err(Unfit::Names) => None,
         Err(unfit) => {
-            observed.say_once(format_args!("a debugger does not see its runs: {unfit}"));
+            observed.say_once(format_args!("its runs cannot be debugged: {unfit}"));
             None
         }
     }

@@ -24,7 +24,7 @@ pub struct ProfilerArguments {
     #[arg(long, value_parser = one_of(POLICIES, policy_name), ignore_case = true, value_name = "POLICY")]
     #[arg(help_heading = super::INSTRUMENTS)]
     pub profiler_policy: Option<Policy>,
-    /// The size at which the recording ends while the runs go on: 512M, 2G, or none for no limit [default: 1G]
+    /// The size at which the recording ends while the runs continue: 512M, 2G, or none for no limit [default: 1G]
     #[arg(long, value_name = "SIZE", value_parser = budget, help_heading = super::INSTRUMENTS)]
     pub profile_budget: Option<Budget>,
     /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all

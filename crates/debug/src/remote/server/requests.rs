@@ -36,7 +36,7 @@ pub(super) fn serve(debugger: &Debugger, connection: &mut Connection, frame: Fra
     let head = match read_head(&frame.json) {
         Ok(head) => head,
         Err(reason) => {
-            let message = format!("this is no request: {reason}; right is {{\"id\": 1, \"request\": \"status\"}}");
+            let message = format!("this is not a request: {reason}; expected {{\"id\": 1, \"request\": \"status\"}}");
             return fail(connection, None, &Refusal::new(ErrorCode::Malformed, message));
         }
     };
@@ -59,7 +59,7 @@ pub(super) fn serve(debugger: &Debugger, connection: &mut Connection, frame: Fra
 fn read_head(json: &[u8]) -> Result<Head, String> {
     // Without this check, serde would also accept an array of the fields' values.
     if !json.trim_ascii_start().starts_with(b"{") {
-        return Err("it is no JSON object".to_owned());
+        return Err("it is not a JSON object".to_owned());
     }
     serde_json::from_slice(json).map_err(|error| error.to_string())
 }

@@ -105,10 +105,10 @@ const SCHEMA: &str = "opscope.summary/1";
 #[non_exhaustive]
 pub enum SummaryError {
     /// The text is not JSON.
-    #[error("it is no JSON: {0}")]
+    #[error("it is not JSON: {0}")]
     Json(serde_json::Error),
     /// It has the schema of something else.
-    #[error("its schema is {0:?}, that of a summary is {SCHEMA:?}")]
+    #[error("its schema is {0:?}; the schema of a summary is {SCHEMA:?}")]
     OtherSchema(String),
     /// It has no schema.
     #[error("it has no schema; a summary has {SCHEMA:?}")]

@@ -62,7 +62,7 @@ pub(in crate::compare) fn covered(
     covered.export.extend(only_in_export.extract_if(.., |place| given(id(place))));
     if of_chance > 0 {
         covered.notes.push(format!(
-            "{of_chance} tensors depend on random numbers, which are others in each run, and were not compared"
+            "{of_chance} tensors depend on random numbers, which differ from run to run, and were not compared"
         ));
     }
     let step = program.first_step();
