@@ -9,7 +9,7 @@
 //!
 //! # Rooms
 //!
-//! Each folder is a room. It imports only from the rooms below it:
+//! Each file or folder is a room. It imports only from the rooms below it:
 //!
 //! | room | what |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! Tools of an HSA runtime. This library exports the symbols of such a tool. If the process has no HSA runtime, it also
-//! calls the tools of rocprofiler v2 as a runtime would. A runtime looks the symbols up in a tool that `HSA_TOOLS_LIB` names;
-//! there is nothing to intercept here.
+//! calls the tools of rocprofiler v2 as a runtime would. A runtime looks the symbols up in a tool that `HSA_TOOLS_LIB`
+//! names; there is nothing to intercept here.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::transmute;

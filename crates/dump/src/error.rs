@@ -79,10 +79,10 @@ pub enum DumpError {
     Weight(#[from] opscope_onnx::OnnxError),
     /// The values that were computed at load could not be read.
     #[error("the values that the engine computed when it loaded the model could not be read: {0}")]
-    Constants(io::Error),
+    Constants(#[source] io::Error),
     /// No thread could be started.
     #[error("no thread could be started for the sink: {0}")]
-    Thread(io::Error),
+    Thread(#[source] io::Error),
     /// A file of a dump could not be written.
     #[error("{} could not be written: {source}", path.display())]
     Write {
@@ -101,7 +101,7 @@ pub enum DumpError {
     },
     /// A tensor that was stored could not be read.
     #[error("what waits for its operator's other tensors cannot be read: {0}")]
-    Stored(io::Error),
+    Stored(#[source] io::Error),
     /// A [target](crate::ascend::ChunkTarget) refused a chunk of a file.
     #[error(transparent)]
     Target(Box<dyn Error + Send + Sync>),

@@ -56,7 +56,7 @@ pub enum ReportError {
     },
     /// A chart cannot be drawn.
     #[error("a chart cannot be drawn: {0}")]
-    Chart(Box<dyn Error + Send + Sync>),
+    Chart(#[source] Box<dyn Error + Send + Sync>),
     /// The page exists.
     #[error("{} exists and stays as it is; give --output another name", .0.display())]
     Exists(PathBuf),

@@ -78,13 +78,21 @@ impl Shown<'_> {
     }
 }
 
-/// An output whose statistics are known later.
+/// An output that is shown when the step ends, in the order in which the operators were executed.
 pub(crate) struct Deferred {
     pub operator: Arc<OpenOperator>,
     pub slot: usize,
-    pub tensor: TensorType,
-    /// The statistics, if the program has computed them already.
-    pub statistics: Option<Statistics>,
+    pub output: DeferredOutput,
+}
+
+/// What is shown of such an output.
+pub(crate) enum DeferredOutput {
+    /// Its statistics, which the program has computed.
+    Known(TensorType, Statistics),
+    /// Its statistics, which a device is computing.
+    Awaited(TensorType),
+    /// Why it cannot be shown.
+    Hidden(String),
 }
 
 /// Shows the outputs of an execution to an observer. Returns its reason to stop.

@@ -11,7 +11,7 @@
 //!
 //! # Rooms
 //!
-//! Each folder is a room, and imports only from rooms below it:
+//! Each file or folder is a room, and imports only from rooms below it:
 //!
 //! | room | what |
 //! |---|---|

@@ -86,7 +86,10 @@ class Program:
     def end(self) -> None:
         if self.session is None or os.getpid() != self.pid:
             return
-        failure = getattr(sys, "last_value", None)
+        # In a process of multiprocessing, the exception that ends it is still on its way.
+        failure = getattr(sys, "last_value", None) or sys.exc_info()[1]
+        if isinstance(failure, SystemExit) and not failure.code:
+            failure = None
         self.session.detach()
         self.session.close(None if failure is None else f"{type(failure).__name__}: {failure}")
         result = self.session.result

@@ -62,6 +62,23 @@ class _Captured(threading.local):
 _attached: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
+# What each thread has of a mode, as long as the thread lives.
+_modes = threading.local()
+
+
+class _ModeOfThread:
+    """Takes a mode off the stack of a thread that ends. PyTorch would release it after the interpreter, which aborts the process."""
+
+    def __init__(self, tap: Any) -> None:
+        self.tap = tap
+        self.thread = threading.get_ident()
+
+    def __del__(self) -> None:
+        depth = torch._C._len_torch_dispatch_stack() if threading.get_ident() == self.thread else 0
+        if depth and torch._C._get_dispatch_stack_at(depth - 1) is self.tap:
+            torch._C._pop_torch_dispatch_stack(None)
+
+
 class Session:
     """A tap and what calls it."""
 
@@ -223,6 +240,7 @@ class Session:
     def _push(self) -> None:
         torch._C._push_on_torch_dispatch_stack(self.tap)
         self.tap.set_mode(True)
+        _modes.of_thread = _ModeOfThread(self.tap)
 
     def _pop(self) -> None:
         """Takes the mode off this thread's stack if it is the last one there. Elsewhere it passes everything on, once it is closed."""

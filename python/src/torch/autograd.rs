@@ -31,8 +31,22 @@ pub enum Around<'py> {
 pub enum Node<'py> {
     /// It adds a gradient to that of a parameter.
     Accumulate(Bound<'py, PyAny>),
-    /// It has this number, by which the operator of the forward pass is found.
-    Numbered(u64),
+    /// It has a number, by which the operator of the forward pass is found.
+    Numbered {
+        /// The number, which is one of the thread that made the node.
+        number: u64,
+        /// The node.
+        node: Bound<'py, PyAny>,
+    },
+}
+
+/// Returns whether a node is of the class that an operator makes, as far as their names say so: `AddmmBackward0` for
+/// `aten.addmm.default`.
+pub fn is_made_by(node: &Bound<'_, PyAny>, operator: &str) -> bool {
+    let name: Option<String> = node.call_method0(intern!(node.py(), "name")).and_then(|name| name.extract()).ok();
+    let class = name.as_deref().and_then(|name| name.split("Backward").next());
+    let short = operator.split('.').nth(1).unwrap_or(operator).replace('_', "");
+    class.is_some_and(|class| class.eq_ignore_ascii_case(&short))
 }
 
 impl Autograd {
@@ -73,7 +87,7 @@ impl Autograd {
         {
             return Some(Node::Accumulate(variable));
         }
-        Some(Node::Numbered(number))
+        Some(Node::Numbered { number, node })
     }
 
     /// Returns whether autograd is evaluating its graph on this thread.

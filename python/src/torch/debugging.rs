@@ -1,10 +1,11 @@
 //! A program that a debugger may stop.
 
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opscope::debug::server::{Listen, Server, ServerOptions};
+use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::model::Fidelity;
 use opscope_torch::{Place, Stopped};
@@ -56,15 +57,23 @@ pub fn serve(tap: &TorchTap, py: Python<'_>, socket: Option<PathBuf>, stops: boo
         state.program.add(Arc::new(debugger.clone())).map_err(Failure::any)?;
         debugger.load(state.program.header(), Fidelity::Exact)
     };
-    if stops {
+    // Of several processes, such as the ranks of a launcher, the first one has the socket that was named.
+    let is_of_another = |path: &PathBuf| path.symlink_metadata().is_ok_and(|file| file.file_type().is_socket());
+    let is_prompted = stops && !socket.as_ref().is_some_and(is_of_another);
+    if is_prompted {
         debugger.stop_next_run();
     }
-    let address = socket.as_ref().map_or_else(|| std::process::id().to_string(), |path| path.display().to_string());
-    if !stops {
+    let serve = |listen| py.detach(|| debugger.serve(ServerOptions { listen }));
+    let (server, address) = match socket.map(|path| (serve(Listen::At(path.clone())), path)) {
+        Some((Err(ServeError::Taken { .. }), path)) if is_of_another(&path) => (serve(Listen::ByProcess), None),
+        Some((server, path)) => (server, Some(path)),
+        None => (serve(Listen::ByProcess), None),
+    };
+    let server = server.map_err(Failure::debug)?;
+    if !is_prompted {
+        let address = address.map_or_else(|| std::process::id().to_string(), |path| path.display().to_string());
         eprintln!("opscope: attach with: opscope debug --attach {address}");
     }
-    let listen = socket.map_or(Listen::ByProcess, Listen::At);
-    let server = py.detach(|| debugger.serve(ServerOptions { listen })).map_err(Failure::debug)?;
     tap.lock().debug = Some(ProgramDebugger { debugger, is_over, _handle: handle, _server: server });
     tap.looks_before.store(true, Ordering::Relaxed);
     Ok(())

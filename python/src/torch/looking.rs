@@ -74,9 +74,9 @@ pub fn operator<'py>(
         Some(_) => debugging::want(state, &place),
         None => state.want(),
     };
-    let read = |tensor, want| match facts.writes() {
-        true => tap.reader.read(tensor, want),
-        false => tap.reader.read_new(tensor, want),
+    let read = |tensor, want| match facts.gives_new {
+        true => tap.reader.read_new(tensor, want),
+        false => tap.reader.read(tensor, want),
     };
     let mut computed: Vec<Found<'_>> = outputs.iter().map(|tensor| read(tensor, want)).collect();
     // A watch looks at the inputs, and at outputs beside the one that is not finite, only once it has found something.
@@ -231,8 +231,8 @@ pub fn place(state: &mut State, py: Python<'_>, facts: &Facts, around: &Around<'
             let owner = state.modules.parameter(variable).map(|(_, owner)| owner);
             Place { module: owner, ..outside(Phase::Backward, None) }
         }
-        Around::Backward { node: Node::Numbered(number), .. } => match state.threads.relation(*number) {
-            Some(Relation { module, class, call, source }) => {
+        Around::Backward { node: Node::Numbered { number, node }, .. } => match state.threads.relation(*number, node) {
+            Some(Relation { module, class, call, source, .. }) => {
                 Place { module, call, phase: Phase::Backward, operator: None, class, source }
             }
             None => outside(Phase::Backward, state.frames.line(py)),
@@ -248,7 +248,8 @@ pub fn place(state: &mut State, py: Python<'_>, facts: &Facts, around: &Around<'
             let place = of_call(thread.stack.last(), Phase::Forward, source);
             if let Some(made) = made {
                 let Place { module, class, call, source, .. } = place.clone();
-                thread.relate(made, Relation { module, class, call, source });
+                let operator = Arc::clone(&facts.name);
+                thread.relate(made, Relation { operator, module, class, call, source });
             }
             place
         }

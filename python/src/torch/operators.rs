@@ -17,6 +17,9 @@ pub struct Operators {
 pub struct Facts {
     /// Its name, such as `aten.addmm.default`.
     pub name: Arc<str>,
+    /// Whether its results are new tensors, whose elements in memory are what they are. Those of others may be conjugated
+    /// or negated lazily.
+    pub gives_new: bool,
     /// The function of PyTorch's dispatcher that the operator only calls, if it is known to.
     function: Option<Py<PyAny>>,
     /// Why its outputs are not captured.
@@ -79,7 +82,9 @@ impl Facts {
             _ if short.starts_with("empty") || short.starts_with("new_empty") => Some(Skipped::Uninitialised),
             _ => None,
         };
-        Ok(Self { name: name.into(), function, skipped, writes, views, gives_tensors })
+        // The schema of `_unsafe_view` hides that it gives a view.
+        let gives_new = name.starts_with("aten.") && writes.is_empty() && short != "_unsafe_view";
+        Ok(Self { name: name.into(), gives_new, function, skipped, writes, views, gives_tensors })
     }
 
     /// Executes the operator.

@@ -263,11 +263,7 @@ fn by_methods(object: &Bound<'_, PyAny>) -> PyResult<Memory> {
 fn needs_resolving(object: &Bound<'_, PyAny>, dtype: DType) -> bool {
     let py = object.py();
     let is = |name| object.call_method0(name).and_then(|is| is.extract::<bool>()).unwrap_or(false);
-    match dtype {
-        DType::Complex64 | DType::Complex128 => is(intern!(py, "is_conj")) || is(intern!(py, "is_neg")),
-        DType::F32 | DType::F64 => is(intern!(py, "is_neg")),
-        _ => false,
-    }
+    is(intern!(py, "is_neg")) || (dtype.is_complex() && is(intern!(py, "is_conj")))
 }
 
 /// Returns whether the device says that all elements of a tensor are finite. `false` if it cannot say.

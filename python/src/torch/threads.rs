@@ -8,7 +8,9 @@ use std::thread::{self, ThreadId};
 use foldhash::HashMap;
 use opscope::onnx::SourceLine;
 use opscope_torch::{ModulePath, Phase, Place};
+use pyo3::prelude::*;
 
+use super::autograd::is_made_by;
 use super::timing::{Hooked, Timed};
 
 /// The threads of a program.
@@ -61,6 +63,8 @@ pub struct Call {
 /// The forward operator that an autograd node belongs to.
 #[derive(Clone)]
 pub struct Relation {
+    /// The operator's name, such as `aten.addmm.default`.
+    pub operator: Arc<str>,
     pub module: Option<Arc<ModulePath>>,
     pub class: Arc<str>,
     pub call: u32,
@@ -80,11 +84,18 @@ impl Threads {
         self.threads.entry(THREAD.with(|thread| *thread)).or_default()
     }
 
-    /// Returns the forward operator of an autograd node that was made on this thread, or else on any other: autograd
-    /// has threads of its own for devices.
-    pub fn relation(&self, node: u64) -> Option<Relation> {
-        let own = self.threads.get(&THREAD.with(|thread| *thread)).and_then(|state| state.relations.get(node));
-        own.or_else(|| self.threads.values().find_map(|state| state.relations.get(node))).cloned()
+    /// Returns the forward operator of an autograd node with this number. Each thread counts its nodes, so several may
+    /// know the number. The current one is right if it can have made the node; otherwise, as autograd has threads of its
+    /// own for devices, the only one that can have made it.
+    pub fn relation(&self, number: u64, node: &Bound<'_, PyAny>) -> Option<Relation> {
+        let current = self.threads.get(&THREAD.with(|thread| *thread)).and_then(|state| state.relations.get(number));
+        let mut known = self.threads.values().filter_map(|state| state.relations.get(number));
+        let (first, second) = (known.next()?, known.next());
+        let Some(second) = second else { return Some(first.clone()) };
+        let can_be = |relation: &&Relation| is_made_by(node, &relation.operator);
+        let mut others = [first, second].into_iter().chain(known).filter(can_be);
+        let other = others.next().filter(|_| others.next().is_none());
+        current.filter(can_be).or(other).or(current).cloned()
     }
 }
 

@@ -176,11 +176,17 @@ def test_a_program_goes_on_when_its_debugger_is_killed(tmp_path):
 
 
 def test_a_program_that_no_one_debugs_ends_as_it_does(tmp_path):
-    started, _ = served(tmp_path, TRAIN)
-    stdout, stderr = started.communicate(timeout=100)
+    socket = tmp_path / "debug.sock"
+    ended = opscope(tmp_path, "debug", "--debug-server", str(socket))
     plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, text=True, capture_output=True)
-    assert (started.returncode, stdout) == (0, plain.stdout)
-    assert stderr == f"opscope: attach with: opscope debug --attach {tmp_path / 'debug.sock'}\n"
+    assert (ended.returncode, ended.stdout) == (0, plain.stdout)
+    assert ended.stderr == f"opscope: attach with: opscope debug --attach {socket}\n"
+    # The second process of a program has a socket of its own.
+    forks = TRAIN + "import os\nif os.fork() == 0:\n    net(x)\n    os._exit(0)\nos.wait()\n"
+    ended = opscope(tmp_path, "debug", "--debug-server", str(socket), program=forks)
+    first, second, *rest = ended.stderr.splitlines()
+    assert first.endswith(str(socket)) and second.startswith("opscope: attach with: opscope debug --attach ")
+    assert second.split()[-1].isdecimal(), ended.stderr
     ended = opscope(tmp_path, "debug", "--batch", "-ex", "info runs", program="print(1)\n")
     assert ended.returncode == 3 and "nothing was watched" in ended.stderr
 

@@ -206,6 +206,24 @@ if __name__ == "__main__":
     assert all(len(lines(root)) == 3 for root in found)
 
 
+def test_a_process_that_an_exception_ends_is_not_complete(tmp_path):
+    program = NET + """
+def work():
+    net(x)
+    raise ValueError("wrong")
+
+if __name__ == "__main__":
+    import multiprocessing
+    child = multiprocessing.get_context("spawn").Process(target=work)
+    child.start()
+    child.join()
+"""
+    ended = opscope(tmp_path, "dump", "--output-dirname", "a", program=program)
+    assert ended.returncode == 3 and "ValueError: wrong" in ended.stderr, ended.stderr
+    (root,) = (tmp_path / "out/dump").iterdir()
+    assert not manifest(root)["complete"] and manifest(root)["runs"][-1]["failure"].endswith("ValueError: wrong")
+
+
 def test_loaders_are_left_alone(tmp_path):
     program = NET + """
 from torch.utils.data import DataLoader, TensorDataset

@@ -8,7 +8,7 @@ pub enum Loss {
     #[error("there is no memory for a chunk of {}", .0.display())]
     Memory(PathBuf),
     #[error("no thread for the dump: {0}")]
-    Thread(io::Error),
+    Thread(#[source] io::Error),
     #[error("the callback took nothing for {} s", .0.as_secs())]
     Patience(Duration),
     #[error("the callback was removed before the end of {}", .0.display())]

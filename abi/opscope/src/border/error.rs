@@ -152,9 +152,14 @@ impl From<DumpError> for Failure {
             DumpError::NoSuchOperator { .. } | DumpError::NothingSelected { .. } | DumpError::NoSuchRun { .. } => {
                 OPSCOPE_ERROR_NOT_FOUND
             }
-            DumpError::Io { .. } | DumpError::File { .. } | DumpError::Thread(_) | DumpError::Constants(_) => {
-                OPSCOPE_ERROR_SYSTEM
-            }
+            DumpError::Io { .. }
+            | DumpError::File { .. }
+            | DumpError::Write { .. }
+            | DumpError::Store { .. }
+            | DumpError::Stored(_)
+            | DumpError::Target(_)
+            | DumpError::Thread(_)
+            | DumpError::Constants(_) => OPSCOPE_ERROR_SYSTEM,
             DumpError::Weight(_) => OPSCOPE_ERROR_MODEL,
             _ => OPSCOPE_ERROR_INVALID_ARGUMENT,
         };

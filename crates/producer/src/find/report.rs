@@ -40,7 +40,7 @@ pub enum SkipReason {
     NoConsumer,
     /// The file cannot be read as a library.
     #[error("it cannot be read: {0}")]
-    Unreadable(NoLibrary),
+    Unreadable(#[source] NoLibrary),
     /// The system's loader refused it.
     #[error("it cannot be loaded: {0}")]
     NotLoaded(String),

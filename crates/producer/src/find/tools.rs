@@ -23,7 +23,7 @@ pub enum ToolRefusal {
     Missing,
     /// The file is not a shared library that this process could load.
     #[error("it is no shared library ({0})")]
-    NoLibrary(NoLibrary),
+    NoLibrary(#[source] NoLibrary),
     /// No consumer runs tools.
     #[error("no library that runs tools was found")]
     NoConsumer,

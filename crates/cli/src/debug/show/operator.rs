@@ -28,7 +28,7 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Mo
         [
             format!("  {}", tensor.reference),
             tensor.value.clone().unwrap_or_else(|| "-".to_owned()),
-            // Of a program, the types are known when they are computed.
+            // Of what is not computed yet, the type may not be known: of a program's tensors it never is.
             if ahead && tensor.dtype.is_none() && tensor.shape.is_empty() {
                 String::new()
             } else {

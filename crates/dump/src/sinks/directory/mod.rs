@@ -6,7 +6,7 @@ mod histograms;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, IoSlice, Write};
+use std::io::{self, IoSlice, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -47,8 +47,8 @@ pub struct DirectorySink {
 #[derive(Default)]
 struct Summaries {
     lines: Vec<u8>,
-    tensors: u64,
-    bytes: u64,
+    /// The sizes of their tensors.
+    bytes: Vec<u64>,
 }
 
 /// What a dump stores of each tensor.
@@ -191,27 +191,27 @@ impl DirectorySink {
         self.csv()?.add(stream, statistics, line.xxh3.is_some())?;
         serde_json::to_writer(&mut self.summaries.lines, &line)?;
         self.summaries.lines.push(b'\n');
-        self.summaries.tensors += 1;
-        self.summaries.bytes += stream.bytes;
+        self.summaries.bytes.push(stream.bytes);
         if self.summaries.lines.len() < LINES { Ok(()) } else { self.write_summaries() }
     }
 
-    /// Writes the lines of summaries that are not written yet, with a single write.
+    /// Writes the lines of summaries that are not written yet, with a single write. Those that a full disk still takes
+    /// count.
     fn write_summaries(&mut self) -> io::Result<()> {
-        let Summaries { lines, tensors, bytes } = &mut self.summaries;
+        let Summaries { lines, bytes } = std::mem::take(&mut self.summaries);
         if lines.is_empty() {
             return Ok(());
         }
-        let written = self.csv.as_mut().map_or(Ok(()), csv::Table::flush).and_then(|()| self.index.write_all(lines));
-        match &written {
-            Ok(()) => {
-                self.manifest.manifest.tensors += *tensors;
-                self.manifest.manifest.bytes += *bytes;
-            }
-            Err(_) => self.errors.push(format!("the statistics of up to {tensors} tensors could not be written")),
+        let written = self.csv.as_mut().map_or(Ok(()), csv::Table::flush);
+        let begin = self.index.stream_position()?;
+        let written = written.and_then(|()| self.index.write_all(&lines));
+        let length = usize::try_from(self.index.stream_position()? - begin).unwrap_or(usize::MAX).min(lines.len());
+        let whole = lines[..length].iter().filter(|byte| **byte == b'\n').count();
+        self.manifest.manifest.tensors += whole as u64;
+        self.manifest.manifest.bytes += bytes[..whole].iter().sum::<u64>();
+        if written.is_err() {
+            self.errors.push(format!("the statistics of {} tensors could not be written", bytes.len() - whole));
         }
-        lines.clear();
-        (*tensors, *bytes) = (0, 0);
         written
     }
 

@@ -11,7 +11,7 @@ use opscope_model::{
 use opscope_onnx::{Graph, Operator, Pattern};
 use opscope_tensor::{Digest, Statistics, TensorView};
 
-use crate::execution::{Deferred, show};
+use crate::execution::{Deferred, DeferredOutput, show};
 use crate::producers::Producers;
 use crate::stems::Stems;
 use crate::{Execution, GivenInput, GivenInputs, Place, Shown, StepRange, Steps, Strided, Taken};
@@ -268,7 +268,7 @@ impl Program {
         }
         if self.summarises || execution.outputs.iter().any(|output| matches!(output, Shown::Deferred { .. })) {
             self.defer(&operator, execution.outputs);
-            if self.deferred.len() >= MOST_DEFERRED && self.deferred.iter().all(|one| one.statistics.is_some()) {
+            if self.deferred.len() >= MOST_DEFERRED && self.awaited().next().is_none() {
                 self.resolve([]);
             }
             return Ok(());
@@ -288,55 +288,58 @@ impl Program {
 
     /// Keeps the outputs of an operator until the device has computed the statistics of all that are deferred.
     fn defer(&mut self, operator: &Arc<OpenOperator>, outputs: &[Shown<'_>]) {
-        let run = RunId(self.steps.current());
         for (slot, output) in outputs.iter().enumerate() {
-            let (tensor, statistics) = match output {
-                Shown::Deferred { tensor, .. } => (tensor.clone(), None),
+            let output = match output {
+                Shown::Deferred { tensor, .. } => DeferredOutput::Awaited(tensor.clone()),
                 Shown::Tensor { tensor, .. } => {
                     let view = tensor.view();
                     let known = TensorType { dtype: Some(view.dtype()), shape: view.shape().to_vec() };
                     match Statistics::of(&view) {
-                        Ok(statistics) => (known, Some(statistics)),
-                        Err(error) => {
-                            let dispatch = dispatch_of(run, operator);
-                            for Observer { observer, .. } in self.observers.iter().flatten() {
-                                observer.not_shown(&dispatch, slot, &error.to_string());
-                            }
-                            continue;
-                        }
+                        Ok(statistics) => DeferredOutput::Known(known, statistics),
+                        Err(error) => DeferredOutput::Hidden(error.to_string()),
                     }
                 }
                 Shown::Finite { .. } => continue,
-                Shown::Hidden(reason) => {
-                    let dispatch = dispatch_of(run, operator);
-                    for Observer { observer, .. } in self.observers.iter().flatten() {
-                        observer.not_shown(&dispatch, slot, reason);
-                    }
-                    continue;
-                }
+                Shown::Hidden(reason) => DeferredOutput::Hidden(reason.clone()),
             };
-            self.deferred.push(Deferred { operator: Arc::clone(operator), slot, tensor, statistics });
+            self.deferred.push(Deferred { operator: Arc::clone(operator), slot, output });
         }
+    }
+
+    /// The tensors whose statistics a device is computing, in their order.
+    fn awaited(&self) -> impl Iterator<Item = &TensorType> {
+        self.deferred.iter().filter_map(|deferred| match &deferred.output {
+            DeferredOutput::Awaited(tensor) => Some(tensor),
+            DeferredOutput::Known(..) | DeferredOutput::Hidden(_) => None,
+        })
     }
 
     /// Returns the numbers of elements of the tensors whose statistics a device is computing, in their order.
     pub fn deferred_elements(&self) -> Vec<u64> {
-        let waiting = self.deferred.iter().filter(|deferred| deferred.statistics.is_none());
-        waiting.map(|deferred| deferred.tensor.shape.iter().product::<usize>() as u64).collect()
+        self.awaited().map(|tensor| tensor.shape.iter().product::<usize>() as u64).collect()
     }
 
-    /// Shows the statistics that a device has computed, in the order in which they were deferred. Those that are not
-    /// given, or `None`, are missing.
+    /// Shows what was deferred, with the statistics that a device has computed, in their order. Those that are not given,
+    /// or `None`, are missing.
     pub fn resolve(&mut self, statistics: impl IntoIterator<Item = Option<Statistics>>) {
         let mut computed = statistics.into_iter();
         let run = RunId(self.steps.current());
-        for Deferred { operator, slot, tensor, statistics } in std::mem::take(&mut self.deferred) {
+        for Deferred { operator, slot, output } in std::mem::take(&mut self.deferred) {
             let dispatch = dispatch_of(run, &operator);
-            let statistics = statistics.or_else(|| computed.next().flatten());
+            let output = match output {
+                DeferredOutput::Awaited(tensor) => match computed.next().flatten() {
+                    Some(statistics) => DeferredOutput::Known(tensor, statistics),
+                    None => DeferredOutput::Hidden("the device did not return its statistics".to_owned()),
+                },
+                output => output,
+            };
             for Observer { observer, .. } in self.observers.iter().flatten() {
-                match &statistics {
-                    Some(statistics) => observer.summarised(&dispatch, slot, &tensor, statistics),
-                    None => observer.not_shown(&dispatch, slot, "the device did not return its statistics"),
+                match &output {
+                    DeferredOutput::Known(tensor, statistics) => {
+                        observer.summarised(&dispatch, slot, tensor, statistics);
+                    }
+                    DeferredOutput::Hidden(reason) => observer.not_shown(&dispatch, slot, reason),
+                    DeferredOutput::Awaited(_) => {}
                 }
             }
         }
