@@ -247,8 +247,8 @@ class _Prompt:
 def _run(program: Sequence[str], environment: dict[str, str], prompt: _Prompt | None) -> int:
     """Runs the program, and returns its exit code, or the negative number of the signal that ended it."""
     # With a prompt, Ctrl-C and what is typed are for that.
-    own = {} if prompt is None else {"stdin": subprocess.DEVNULL, "start_new_session": True}
-    with subprocess.Popen(program, env=environment, **own) as child:
+    stdin = None if prompt is None else subprocess.DEVNULL
+    with subprocess.Popen(program, env=environment, stdin=stdin, start_new_session=prompt is not None) as child:
         # Ctrl-C reaches the program from the terminal. Other signals are passed on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
