@@ -1,4 +1,4 @@
-use opscope_tensor::{DType, Detail, Region, Scan, ScanQuery, Statistics, TensorView};
+use opscope_tensor::{DType, Detail, Region, Scan, ScanQuery, ScanResult, TensorView};
 
 /// The non-finite elements of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,38 +11,27 @@ pub enum Found {
 
 /// Returns which non-finite elements a tensor has; `None` if all are finite, or if its type has no others.
 pub fn non_finite(tensor: &TensorView<'_>) -> Option<Found> {
-    // Most tensors have no such element, so their statistics are not computed.
-    let statistics = is_suspect(tensor).then(|| Statistics::of(tensor).ok())??;
-    match (statistics.nan, statistics.positive_infinite + statistics.negative_infinite) {
-        (1.., _) => Some(Found::Nan),
-        (0, 1..) => Some(Found::Infinity),
-        (0, 0) => None,
-    }
-}
-
-/// Returns whether a number in a tensor, or a part of a complex one, is not finite.
-fn is_suspect(tensor: &TensorView<'_>) -> bool {
+    // A complex number is what its parts are.
     let (dtype, parts) = match tensor.dtype() {
         DType::Complex64 => (DType::F32, 2),
         DType::Complex128 => (DType::F64, 2),
         other => (other, 1),
     };
     let query = ScanQuery { nan: Detail::Presence, infinite: Detail::Presence, ..ScanQuery::default() };
-    let Ok(mut scan) = Scan::new(dtype, tensor.elements() * parts, query) else { return false };
+    let mut scan = Scan::new(dtype, tensor.elements() * parts, query).ok()?;
     if scan.is_open() {
-        let read = match tensor.bytes() {
+        match tensor.bytes() {
             Some(bytes) => {
                 let _ = scan.update(bytes);
-                Ok(())
             }
-            None => Region::whole(tensor.shape()).and_then(|all| all.pieces(tensor, |bytes| scan.update(bytes))),
-        };
-        if read.is_err() {
-            return true;
+            None => Region::whole(tensor.shape()).ok()?.pieces(tensor, |bytes| scan.update(bytes)).ok()?,
         }
     }
-    let found = scan.finish();
-    found.nan + found.infinite > 0
+    match scan.finish() {
+        ScanResult { nan: 1.., .. } => Some(Found::Nan),
+        ScanResult { infinite: 1.., .. } => Some(Found::Infinity),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

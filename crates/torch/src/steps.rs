@@ -16,7 +16,7 @@ impl std::fmt::Display for WrongSteps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "'{}' is not a range of steps; an example of one is 2..5 for the steps 2, 3 and 4, or 2.. for all from 2 on",
+            "'{}' is not a range of steps; expected, for example, 2..5 for the steps 2, 3 and 4, or 2.. for all from 2 on",
             self.0
         )
     }

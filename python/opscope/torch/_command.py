@@ -126,7 +126,7 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     if options.compiled == "interpret" and getattr(options, "level", "op") != "op":
         parser.error("--compiled interpret looks at operators; add --level op")
     if options.steps is not None and not _is_range(options.steps):
-        parser.error(f"'{options.steps}' is not a range of steps; an example of one is 2..5 for the steps 2, 3 and 4")
+        parser.error(f"'{options.steps}' is not a range of steps; expected, for example, 2..5 for the steps 2, 3 and 4")
     return options, program
 
 

@@ -7,7 +7,7 @@ use opscope_tensor::TensorView;
 use super::{Observer, Program, Stopped, dispatch_of};
 use crate::{Execution, Place, Strided};
 
-/// A kernel that was not found yet: what is wanted of such is wanted of all of them.
+/// Stands for every kernel that was not found yet: an observer wants all of these or none.
 const LATER: KernelId = KernelId::new(u32::MAX);
 
 impl Program {
@@ -27,7 +27,7 @@ impl Program {
         }
         self.begin_run(Ticks::now());
         let wants = |kernel: KernelId| self.observers.iter().flatten().any(|observer| set(observer).contains(kernel));
-        // What nobody watches needs no name. Kernels that are known may be wanted without the others.
+        // Without an observer that wants anything, no name is needed.
         if self.observers.iter().flatten().all(|observer| set(observer).is_empty()) {
             return false;
         }

@@ -15,7 +15,7 @@ use crate::{Io, Stream};
 /// The file's name.
 pub(crate) const STATISTICS: &str = "statistics.csv";
 
-/// The size of rows that are not written yet, at most: more than the rows of summaries that wait.
+/// The size of the buffer: more than the rows that wait with the lines of the index, so that rows are written whole.
 const ROWS: usize = 128 << 10;
 
 /// `statistics.csv`.

@@ -12,6 +12,7 @@ use std::thread;
 
 use opscope_model::RunId;
 use opscope_tensor::{Accumulator, Digest, Histogram, Statistics, npy};
+use opscope_text::counted;
 
 use super::create;
 use crate::index::{INDEX, IndexLine, State};
@@ -25,7 +26,7 @@ pub(crate) use histograms::HISTOGRAMS;
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///
 /// A line of the index is written together with its tensor, so the directory can be read at any moment, even after the
-/// process was killed. Lines of tensors of which only the statistics come are written when their run ends.
+/// process was killed. The lines of tensors that arrive as statistics alone are written when their run ends.
 pub struct DirectorySink {
     root: PathBuf,
     contents: Contents,
@@ -43,7 +44,7 @@ pub struct DirectorySink {
     errors: Vec<String>,
 }
 
-/// Tensors of which only the statistics came, whose lines are not written yet. They come when a run ends, all at once.
+/// The lines that are not written yet, of tensors that arrived as statistics alone: all at once when a run ends.
 #[derive(Default)]
 struct Summaries {
     lines: Vec<u8>,
@@ -63,7 +64,7 @@ pub enum Contents {
 /// The maximum number of bytes that wait for their statistics: a few of the largest tensors that are common in models.
 const STATISTICS_CAP: usize = 64 << 20;
 
-/// The size of the lines of summaries from which they are written before the run has ended.
+/// If the waiting lines are as large as this, they are written before the run has ended.
 const LINES: usize = 64 << 10;
 
 /// A tensor that is being written.
@@ -195,8 +196,7 @@ impl DirectorySink {
         if self.summaries.lines.len() < LINES { Ok(()) } else { self.write_summaries() }
     }
 
-    /// Writes the lines of summaries that are not written yet, with a single write. Those that a full disk still takes
-    /// count.
+    /// Writes the waiting lines with a single write. If the disk becomes full, the lines that it still took count.
     fn write_summaries(&mut self) -> io::Result<()> {
         let Summaries { lines, bytes } = std::mem::take(&mut self.summaries);
         if lines.is_empty() {
@@ -210,7 +210,8 @@ impl DirectorySink {
         self.manifest.manifest.tensors += whole as u64;
         self.manifest.manifest.bytes += bytes[..whole].iter().sum::<u64>();
         if written.is_err() {
-            self.errors.push(format!("the statistics of {} tensors could not be written", bytes.len() - whole));
+            let lost = counted(bytes.len() - whole, "tensor");
+            self.errors.push(format!("the statistics of {lost} could not be written"));
         }
         written
     }
@@ -323,7 +324,8 @@ impl Sink for DirectorySink {
     fn close(&mut self, ending: &Ending) -> Closed {
         let written = self.write_summaries();
         let mut errors = std::mem::take(&mut self.errors);
-        errors.extend(written.err().map(|error| error.to_string()));
+        let failed = |source| DumpError::Write { path: self.root.clone(), source }.to_string();
+        errors.extend(written.err().map(failed));
         errors.extend(self.manifest.close(ending, &errors));
         Closed { directory: Some(self.root.clone()), errors }
     }
