@@ -98,7 +98,7 @@ mod tests {
         let late = (Duration::from_secs(9), Duration::from_millis(9_004));
         let rate = best_window(&[late], Duration::from_millis(10));
         assert!((rate - 100.0).abs() < 1e-6, "one in a window of 10 ms: {rate}");
-        let rate = best_rate(NonZeroUsize::MIN, Duration::from_micros(64), || (), |()| ()).unwrap();
+        let rate = best_rate(NonZeroUsize::MIN, Duration::from_nanos(64), || (), |()| ()).unwrap();
         assert!(rate > 0.0 && rate.is_finite(), "{rate}");
     }
 
