@@ -3,7 +3,9 @@ use std::str::FromStr;
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use xxhash_rust::xxh3::xxh3_64;
+
+use crate::hash::Hash;
+use crate::{TensorError, TensorView};
 
 /// The XXH3 hash of bytes, of 64 bits: of a model's file, or of a tensor's elements. As text, and in JSON, it has 16
 /// hexadecimal digits.
@@ -13,7 +15,19 @@ pub struct Digest(pub u64);
 impl Digest {
     /// Computes the hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        Self(xxh3_64(bytes))
+        let mut hash = Hash::new();
+        hash.update(bytes, false);
+        Self(hash.digest())
+    }
+
+    /// Computes the hash of a tensor's elements, which is that of its [`Statistics`](crate::Statistics).
+    ///
+    /// # Errors
+    /// Returns an error if the tensor has no byte form, or the device cannot read it.
+    pub fn of_tensor(tensor: &TensorView<'_>) -> Result<Self, TensorError> {
+        let mut hash = Hash::new();
+        tensor.pieces(|bytes| hash.update(bytes, false))?;
+        Ok(Self(hash.digest()))
     }
 }
 

@@ -22,6 +22,8 @@ mod difference;
 mod digest;
 mod dtype;
 mod element;
+mod groups;
+mod hash;
 pub mod npy;
 pub mod npz;
 mod scan;

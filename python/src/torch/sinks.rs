@@ -10,7 +10,7 @@ use opscope::dump::{
     Coverage, DumpFormat, DumpInfo, Dumper, InputEntry, Io, Pattern, Request, Selection, close_abandoned,
 };
 use opscope::model::Fidelity;
-use opscope::tensor::{Statistics, TensorView, npy};
+use opscope::tensor::{Digest, TensorView, npy};
 use opscope::text::counted;
 use opscope_torch::{GivenInput, Program};
 use pyo3::prelude::*;
@@ -88,12 +88,12 @@ impl ProgramDump {
                 return inputs.add_input(entry.clone());
             }
             let Some(view) = &given.view else { return };
-            let Ok(statistics) = Statistics::of(view) else { return };
+            let Ok(xxh3) = Digest::of_tensor(view) else { return };
             let entry = InputEntry {
                 name: given.name.to_owned(),
                 dtype: view.dtype(),
                 shape: view.shape().to_vec(),
-                xxh3: statistics.xxh3,
+                xxh3,
                 file: if given.version.is_none() { files.write(given.name, view) } else { None },
             };
             if given.version.is_some() {

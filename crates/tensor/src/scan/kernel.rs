@@ -10,6 +10,10 @@ use super::bits::{Counter, Float, Integer};
 use super::part::Part;
 use super::{Detail, ScanQuery};
 use crate::DType;
+use crate::groups::each_group;
+
+/// The number of extremes that are found side by side, which the compiler turns into vectors.
+const LANES: usize = 64;
 
 /// The scan of one step of elements, for one element type.
 pub(super) struct Step {
@@ -125,7 +129,14 @@ impl<T: Copy, O: Fn([u8; SIZE]) -> T, J: Fn(T, T) -> T, const SIZE: usize> WithS
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> T {
-        self.elements.iter().map(|&bytes| (self.of)(bytes)).fold(self.start, self.join)
+        let mut lanes = [self.start; LANES];
+        let rest = each_group::<_, LANES>(self.elements, |group| {
+            for lane in 0..LANES {
+                lanes[lane] = (self.join)(lanes[lane], (self.of)(group[lane]));
+            }
+        });
+        let rest = rest.iter().map(|&bytes| (self.of)(bytes)).fold(self.start, &self.join);
+        lanes.into_iter().fold(rest, &self.join)
     }
 }
 

@@ -9,6 +9,7 @@ mod top;
 
 use std::ops::ControlFlow;
 
+use crate::groups::STEP;
 use crate::statistics::{Moments, block_moments};
 use crate::{DType, Region, TensorError, TensorView};
 use kernel::Step;
@@ -200,10 +201,6 @@ pub struct Scan {
     moments: Moments,
     shift: Option<f64>,
 }
-
-/// The number of bytes for which several questions are answered while they are in the first-level cache. Larger steps
-/// keep the processor from prefetching.
-const STEP: usize = 4 << 10;
 
 /// The number of bytes whose moments are summed at once.
 const BLOCK: usize = 64 << 10;

@@ -5,6 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 use zerocopy::IntoBytes;
 
 use super::moments::Moments;
+use crate::groups::{STEP, each_group};
 use crate::{DType, Element};
 
 /// The numbers of partial sums and extremes, which the compiler turns into vectors. These widths were by far the
@@ -13,35 +14,31 @@ const WIDE_SUM_LANES: usize = 32;
 const SUM_LANES: usize = 16;
 const EXTREME_LANES: usize = 32;
 
-/// The number of bytes that are read several times while they are in the first-level cache. With larger steps the
-/// processor stops prefetching.
-const STEP: usize = 4 << 10;
-
 /// Returns the moments of a block of at most `left` elements. The first block with a finite element chooses `shift`.
-/// `before` is called with all bytes of the block, a few at a time, just before they are counted. Its second argument
-/// is whether more bytes of the block follow.
+/// `after` is called with all bytes of the block, a few at a time, just after they were counted. Its second argument is
+/// whether more bytes of the block follow.
 pub(super) fn moments(
     dtype: DType,
     block: &[u8],
     left: u64,
     shift: &mut Option<f64>,
-    mut before: impl FnMut(&[u8], bool),
+    mut after: impl FnMut(&[u8], bool),
 ) -> Moments {
     match dtype {
-        DType::F32 => numbers::<f32, 4>(block, shift, before),
-        DType::F64 => numbers::<f64, 8>(block, shift, before),
-        DType::U8 | DType::Bool => numbers::<u8, 1>(block, shift, before),
-        DType::I8 => numbers::<i8, 1>(block, shift, before),
-        DType::U16 => numbers::<u16, 2>(block, shift, before),
-        DType::I16 => numbers::<i16, 2>(block, shift, before),
-        DType::U32 => numbers::<u32, 4>(block, shift, before),
-        DType::I32 => numbers::<i32, 4>(block, shift, before),
-        DType::U64 => numbers::<u64, 8>(block, shift, before),
-        DType::I64 => numbers::<i64, 8>(block, shift, before),
-        DType::Bf16 => numbers::<WideBf16, 2>(block, shift, before),
-        DType::F16 => numbers::<WideF16, 2>(block, shift, before),
+        DType::F32 => numbers::<f32, 4>(block, shift, after),
+        DType::F64 => numbers::<f64, 8>(block, shift, after),
+        DType::U8 | DType::Bool => numbers::<u8, 1>(block, shift, after),
+        DType::I8 => numbers::<i8, 1>(block, shift, after),
+        DType::U16 => numbers::<u16, 2>(block, shift, after),
+        DType::I16 => numbers::<i16, 2>(block, shift, after),
+        DType::U32 => numbers::<u32, 4>(block, shift, after),
+        DType::I32 => numbers::<i32, 4>(block, shift, after),
+        DType::U64 => numbers::<u64, 8>(block, shift, after),
+        DType::I64 => numbers::<i64, 8>(block, shift, after),
+        DType::Bf16 => numbers::<WideBf16, 2>(block, shift, after),
+        DType::F16 => numbers::<WideF16, 2>(block, shift, after),
         _ => {
-            before(block, false);
+            after(block, false);
             others(dtype, block, left, shift)
         }
     }
@@ -82,7 +79,7 @@ fn widened(shift: &mut Option<f64>, widen: impl Fn(&mut Vec<f32>)) -> Moments {
 fn numbers<T: Number<SIZE>, const SIZE: usize>(
     block: &[u8],
     shift: &mut Option<f64>,
-    mut before: impl FnMut(&[u8], bool),
+    mut after: impl FnMut(&[u8], bool),
 ) -> Moments {
     let (elements, _) = block.as_chunks::<SIZE>();
     let first = || elements.iter().map(|&bytes| T::decode(bytes).to_f64()).find(|value| value.is_finite());
@@ -91,8 +88,8 @@ fn numbers<T: Number<SIZE>, const SIZE: usize>(
     let (arch, mut lanes) = (Arch::new(), Lanes::<T, SIZE>::new());
     let mut steps = block.chunks(STEP);
     while let Some(step) = steps.next() {
-        before(step, steps.len() > 0);
         arch.dispatch(Step { elements: step.as_chunks::<SIZE>().0, shift, lanes: &mut lanes });
+        after(step, steps.len() > 0);
     }
     // NaN and infinity make the sum of squares infinite or NaN. So the check costs nothing for tensors without them.
     match lanes.squares.iter().sum::<f64>().is_finite() {
@@ -161,8 +158,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Step<'_, T, SIZE> {
         let kept = self.lanes.sum.first_chunk_mut::<LANES>().zip(self.lanes.squares.first_chunk_mut::<LANES>());
         let (kept_sum, kept_squares) = kept.expect("no width is wider");
         let (mut sum, mut squares) = (*kept_sum, *kept_squares);
-        let (groups, rest) = self.elements.as_chunks::<LANES>();
-        for group in groups {
+        let rest = each_group::<_, LANES>(self.elements, |group| {
             for lane in 0..LANES {
                 let difference = difference(group[lane]);
                 sum[lane] += difference;
@@ -172,7 +168,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Step<'_, T, SIZE> {
                     false => difference.mul_add(difference, squares[lane]),
                 };
             }
-        }
+        });
         (*kept_sum, *kept_squares) = (sum, squares);
         for (&bytes, (sum, squares)) in rest.iter().zip(kept_sum.iter_mut().zip(kept_squares)) {
             let difference = difference(bytes);

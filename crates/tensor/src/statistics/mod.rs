@@ -1,15 +1,15 @@
 mod block;
-mod hash;
 mod moments;
 
 use std::num::NonZeroUsize;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
 
 use crate::Digest;
+use crate::hash::Hash;
 use crate::{DType, TensorError, TensorView};
-use hash::Hash;
+
 pub(crate) use moments::Moments;
 
 /// Statistics of a tensor's elements.
@@ -50,18 +50,7 @@ impl Statistics {
     /// Returns an error if the tensor has no byte form, or the device cannot read it.
     pub fn of(tensor: &TensorView<'_>) -> Result<Self, TensorError> {
         let mut accumulator = Accumulator::new(tensor.dtype(), tensor.elements())?;
-        match tensor.bytes() {
-            Some(bytes) => accumulator.update(bytes),
-            None => {
-                let length = tensor.byte_len().ok_or(TensorError::NoBytes(tensor.dtype()))?;
-                let mut copy = vec![0; length.min(1 << 20)];
-                for start in (0..length).step_by(copy.len().max(1)) {
-                    let end = (start + copy.len()).min(length);
-                    tensor.read(start..end, &mut copy[..end - start])?;
-                    accumulator.update(&copy[..end - start]);
-                }
-            }
-        }
+        tensor.pieces(|bytes| accumulator.update(bytes))?;
         Ok(accumulator.finish())
     }
 
@@ -84,8 +73,13 @@ pub struct Accumulator {
 /// The number of bytes whose partial sums are computed before they are joined. A multiple of every element's size.
 const BLOCK: usize = 64 << 10;
 
-/// The smallest piece for which starting a thread pays off, in bytes.
-const SHARED: usize = 2 << 20;
+/// The number of bytes for which starting a thread pays off.
+const SHARED: usize = 4 << 20;
+
+/// More threads would only wait for their turn, and for memory.
+const MOST_HELPERS: usize = 3;
+
+const COUNTS: &str = "counting does not panic";
 
 /// The number of bytes that a thread takes from a shared piece at once.
 const PART: usize = 256 << 10;
@@ -103,11 +97,11 @@ impl Accumulator {
         Ok(Self { dtype, elements: elements as u64, hash, moments, shift: None })
     }
 
-    /// Adds the next piece, which holds whole elements in order. A long piece is shared with a second thread.
+    /// Adds the next piece, which holds whole elements in order. A long piece is shared with other threads.
     pub fn update(&mut self, bytes: &[u8]) {
-        let shared = bytes.len() >= SHARED && self.dtype.size().is_some() && processors() > 1;
-        if shared && self.update_shared(bytes) {
-            return;
+        let helpers = (bytes.len() / SHARED).min(processors() - 1).min(MOST_HELPERS);
+        if helpers > 0 && self.dtype.size().is_some() {
+            return self.update_shared(bytes, helpers);
         }
         let mut blocks = bytes.chunks(BLOCK);
         while let Some(block) = blocks.next() {
@@ -118,31 +112,36 @@ impl Accumulator {
         }
     }
 
-    /// Adds a long piece with two threads. One hashes, because the hash runs from the beginning to the end, while the
-    /// other counts. When the hash is done, its thread helps to count. Returns `false` if the system could not start a
-    /// second thread.
-    fn update_shared(&mut self, bytes: &[u8]) -> bool {
+    /// Adds a long piece with several threads. Each takes the next part and counts it. The hash and the sums run from
+    /// the beginning to the end, so each then waits for the turn of its part to add it to them, while it is still in the
+    /// thread's cache. The result is the same, to the last bit, for any number of threads.
+    fn update_shared(&mut self, bytes: &[u8], helpers: usize) {
         block::choose_shift(self.dtype, bytes, &mut self.shift);
-        let (dtype, shift, next) = (self.dtype, self.shift, AtomicUsize::new(0));
+        let (dtype, shift) = (self.dtype, self.shift);
+        let (parts, taken) = (bytes.len().div_ceil(PART), AtomicUsize::new(0));
+        let (turn, came) = (Mutex::new((0, &mut self.hash, &mut self.moments)), Condvar::new());
         let count = || {
-            let mut moments = Moments::default();
-            let parts = || bytes.chunks(PART).nth(next.fetch_add(1, Ordering::Relaxed));
-            while let Some(part) = parts() {
-                for block in part.chunks(BLOCK) {
-                    moments.add(block::moments(dtype, block, u64::MAX, &mut { shift }, |_, _| ()));
-                }
+            let next = || Some(taken.fetch_add(1, Ordering::Relaxed)).filter(|&part| part < parts);
+            while let Some(part) = next() {
+                let bytes = &bytes[part * PART..bytes.len().min((part + 1) * PART)];
+                let count = |block| block::moments(dtype, block, u64::MAX, &mut { shift }, |_, _| ());
+                let counted: Vec<Moments> = bytes.chunks(BLOCK).map(count).collect();
+                let waited = came.wait_while(turn.lock().expect(COUNTS), |(turn, ..)| *turn != part);
+                let mut guard = waited.expect(COUNTS);
+                let (turn, hash, moments) = &mut *guard;
+                hash.update(bytes, part + 1 < parts);
+                counted.into_iter().for_each(|counted| moments.add(counted));
+                *turn += 1;
+                came.notify_all();
             }
-            moments
         };
-        let hash = &mut self.hash;
-        let moments = thread::scope(|scope| {
-            let helper = thread::Builder::new().name("opscope-statistics".into()).spawn_scoped(scope, count).ok()?;
-            hash.update(bytes, false);
-            let mut moments = count();
-            moments.add(helper.join().expect("counting does not panic"));
-            Some(moments)
+        thread::scope(|scope| {
+            for _ in 0..helpers {
+                // If the system starts no thread, fewer threads do all.
+                let _ = thread::Builder::new().name("opscope-statistics".into()).spawn_scoped(scope, count);
+            }
+            count();
         });
-        moments.map(|moments| self.moments.add(moments)).is_some()
     }
 
     /// Returns the statistics of all elements that were added.

@@ -113,6 +113,25 @@ impl<'a> TensorView<'a> {
         }
         Ok(())
     }
+
+    /// Shows all data in order: without a copy if the host can address it, else in pieces of up to a mebibyte.
+    ///
+    /// # Errors
+    /// Returns an error if there is no byte form, or if the device cannot read.
+    pub(crate) fn pieces(&self, mut show: impl FnMut(&[u8])) -> Result<(), TensorError> {
+        if let Some(bytes) = self.bytes() {
+            show(bytes);
+            return Ok(());
+        }
+        let length = self.byte_len().ok_or(TensorError::NoBytes(self.dtype))?;
+        let mut copy = vec![0; length.min(1 << 20)];
+        for start in (0..length).step_by(copy.len().max(1)) {
+            let end = (start + copy.len()).min(length);
+            self.read(start..end, &mut copy[..end - start])?;
+            show(&copy[..end - start]);
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for TensorView<'_> {

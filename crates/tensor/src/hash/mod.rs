@@ -8,7 +8,7 @@ mod wide;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// XXH3 (64 bit, no seed) of all bytes so far.
-pub(super) enum Hash {
+pub(crate) enum Hash {
     #[cfg(target_arch = "x86_64")]
     Wide(Box<wide::Wide>),
     Narrow(Box<Xxh3Default>),
