@@ -205,8 +205,14 @@ impl DirectorySink {
         let written = self.csv.as_mut().map_or(Ok(()), csv::Table::flush);
         let begin = self.index.stream_position()?;
         let written = written.and_then(|()| self.index.write_all(&lines));
-        let length = usize::try_from(self.index.stream_position()? - begin).unwrap_or(usize::MAX).min(lines.len());
-        let whole = lines[..length].iter().filter(|byte| **byte == b'\n').count();
+        let whole = match &written {
+            Ok(()) => bytes.len(),
+            Err(_) => {
+                let end = self.index.stream_position()? - begin;
+                let length = usize::try_from(end).unwrap_or(usize::MAX).min(lines.len());
+                lines[..length].iter().filter(|byte| **byte == b'\n').count()
+            }
+        };
         self.manifest.manifest.tensors += whole as u64;
         self.manifest.manifest.bytes += bytes[..whole].iter().sum::<u64>();
         if written.is_err() {
