@@ -10,9 +10,6 @@ collect_ignore_glob = [] if importlib.util.find_spec("torch") else ["test_*.py"]
 
 @pytest.fixture(autouse=True)
 def hooks_of_checkpointing():
-    """Before PyTorch 2.9, an exception in a checkpointed part leaves hooks of its behind, until the exception is collected."""
+    """An exception in a checkpointed part leaves hooks of its behind, until the exception is collected."""
     yield
-    import torch
-
-    if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 9):
-        gc.collect()
+    gc.collect()
