@@ -8,7 +8,7 @@ use opscope_border::exported;
 use opscope_sys::{Mutex, MutexGuard};
 
 use crate::border::{Failure, value};
-use crate::objects::Table;
+use crate::handles::Table;
 use crate::tensors::{DESCS, TensorDesc, aclTensorDesc};
 
 /// The type by which a program knows a [`DataBuffer`].

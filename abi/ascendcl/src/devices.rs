@@ -7,8 +7,8 @@ use opscope_border::{Out, exported};
 
 use crate::border::{Failure, codes};
 use crate::contexts::{DEVICE, check_current, check_device, limit, release_primary, retain_primary, synchronize_all};
-use crate::last_error::runtime_call;
 use crate::memory::{device_memory, free_device};
+use crate::thread_context::runtime_call;
 
 /// Adds a user of the device. Its default context becomes current in this thread.
 #[exported(runtime_call)]

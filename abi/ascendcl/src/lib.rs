@@ -28,9 +28,8 @@
 //! | `memory` | memory of the device and the host, and copies |
 //! | `contexts` | contexts, and the streams in them |
 //! | `streams` | queues of work, each with a thread |
-//! | `last_error` | the last code of a runtime function in a thread |
-//! | `objects` | objects that a program knows as pointers to structs |
-//! | `thread_context`, `handles`, `forks` | a thread's context; numbers for objects; state in the child of a fork |
+//! | `thread_context` | a thread's context, and the last code of a runtime function in it |
+//! | `handles`, `forks` | numbers and pointers that stand for objects; state in the child of a fork |
 //! | `border` | error codes, the texts of failures, pointers |
 
 #![deny(unsafe_code)]
@@ -50,11 +49,9 @@ mod execution;
 mod forks;
 mod handles;
 mod information;
-mod last_error;
 mod lifecycle;
 mod memory;
 mod models;
-mod objects;
 mod recordings;
 mod streams;
 mod tensors;

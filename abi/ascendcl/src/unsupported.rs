@@ -7,7 +7,7 @@ macro_rules! unsupported {
             /// Always fails: it is not supported.
             #[opscope_border::exported]
             pub fn $function() -> std::ffi::c_int {
-                $crate::last_error::runtime_call(|| Err($crate::border::Failure::unsupported(stringify!($function))))
+                $crate::thread_context::runtime_call(|| Err($crate::border::Failure::unsupported(stringify!($function))))
             }
         )+
     };

@@ -2,8 +2,7 @@ use std::ffi::{c_char, c_int};
 
 use opscope_border::{Out, exported};
 
-use super::desc::{aclmdlDesc, described};
-use super::description::{NAME_BYTES, Tensor};
+use super::desc::{NAME_BYTES, Tensor, aclmdlDesc, described};
 use crate::border::{Failure, codes, value};
 use crate::models::find;
 

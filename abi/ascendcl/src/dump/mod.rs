@@ -3,26 +3,19 @@
 //!
 //! A tensor passes through these modules: the dumper's sink (`model`) converts it into AscendCL's files. Each chunk is
 //! copied into memory in the form that a callback receives (`chunk`), and is pushed into the only queue (`queue`). The
-//! queue's thread (`delivery`) calls the callbacks (`slot`, `subscribers`) or writes the file (`files`).
+//! queue's thread (`delivery`) calls the callbacks (`slot`, `subscribers`) or writes the file.
 
-mod arguments;
 mod calls;
 #[allow(unsafe_code, reason = "a struct with its data behind it")]
 mod chunk;
-mod counts;
 mod delivery;
 mod exceptions;
-mod files;
-mod loss;
 mod model;
 mod queue;
-mod registration;
-mod report;
 mod settings;
 mod slot;
 mod statistics;
 mod subscribers;
-mod target;
 
 pub use calls::{configure, finish};
 pub use model::{instrument, loaded, unloaded, wants_exact};

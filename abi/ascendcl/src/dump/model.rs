@@ -13,9 +13,8 @@ use opscope::tensor::Tensor;
 use opscope_acl_json::{DumpContent, DumpSection};
 
 use super::queue::{piece_size, wait_for_runs};
-use super::settings::{SETTINGS, Settings};
+use super::settings::{ModelTarget, SETTINGS, Settings};
 use super::statistics::StatisticsSink;
-use super::target::ModelTarget;
 use crate::border::note;
 use crate::forks::Shared;
 

@@ -12,9 +12,7 @@ use opscope_border::{exported, system};
 use opscope_sys::{Condvar, Mutex, MutexGuard};
 
 use super::chunk::Chunk;
-use super::counts::Counts;
-use super::delivery::Delivery;
-use super::loss::Loss;
+use super::delivery::{Counts, Delivery, Loss};
 use super::{slot, subscribers};
 use crate::border::{note, say};
 use crate::forks::{count_forks, forks};

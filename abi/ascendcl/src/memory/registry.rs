@@ -4,7 +4,7 @@ use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use super::total::device_memory;
+use super::device_memory;
 use crate::border::{Failure, codes};
 use crate::forks::Shared;
 

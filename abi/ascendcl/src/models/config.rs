@@ -7,7 +7,7 @@ use opscope_sys::Mutex;
 use super::load::{load, with_memory};
 use super::source;
 use crate::border::{Failure, value};
-use crate::objects::Table;
+use crate::handles::Table;
 
 /// The type by which a program knows a [`Config`].
 #[repr(C)]

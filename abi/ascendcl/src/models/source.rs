@@ -7,7 +7,7 @@ use opscope::onnx::{Graph, LARGEST_FILE, OnnxError};
 use opscope_border::{Counted, Text};
 
 use super::gears::Gears;
-use super::shapes;
+use super::port;
 use crate::border::{Failure, codes};
 
 /// A model that has been read.
@@ -64,7 +64,7 @@ pub fn read_memory(model: Counted<'_, u8>) -> Result<Source, Failure> {
 
 fn ready(graph: Result<Graph, OnnxError>) -> Result<Source, Failure> {
     let mut graph = graph.map_err(|error| failure(&error))?;
-    shapes::fix(&mut graph)?;
+    port::fix_shapes(&mut graph)?;
     let gears = Gears::of(&graph)?.map(Arc::new);
     Ok(Source { graph: Arc::new(graph), gears })
 }

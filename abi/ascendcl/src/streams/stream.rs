@@ -1,13 +1,19 @@
+//! A stream: its queue, and the thread that does its work.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use opscope_sys::{Mutex, MutexGuard};
 
 use super::program::Latch;
 use super::queue::Queue;
-use super::{refuse_in_callback, worker};
+use super::{as_callback, refuse_in_callback};
 use crate::border::{Failure, codes};
+use crate::forks::{count_forks, forks};
+use crate::thread_context;
 
 /// A queue of work that a thread does in order. The thread starts with the first work and ends with the stream.
 pub struct Stream {
@@ -43,7 +49,7 @@ impl Stream {
         if worker.is_none() && self.queue.is_open() {
             let (queue, context) = (Arc::clone(&self.queue), self.context);
             let thread = thread::Builder::new().name(format!("acl-stream-{}", self.id));
-            let started = thread.spawn(move || worker::work(queue, context)).map_err(|error| {
+            let started = thread.spawn(move || do_work(queue, context)).map_err(|error| {
                 let text = format!("the system has no thread for a stream: {error}");
                 Failure::new(codes::RT_NO_STREAM_RESOURCE, "EE1003", text)
             });
@@ -124,5 +130,23 @@ impl Stream {
 
     fn worker(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
         self.worker.lock()
+    }
+}
+
+/// Does the work of a stream, in the stream's context, until the stream is closed.
+fn do_work(queue: Arc<Queue>, context: usize) {
+    count_forks();
+    let before = forks();
+    thread_context::set(context);
+    while let Some(work) = queue.next() {
+        let outcome = as_callback(|| catch_unwind(AssertUnwindSafe(work)));
+        if forks() != before {
+            // The work forked, and this is the child: the stream belongs to the parent, and its lock may be held
+            // forever.
+            std::mem::forget(queue);
+            return;
+        }
+        let panicked = |_| Err(Failure::new(codes::INTERNAL_ERROR, "EE9999", "opscope failed in the work of a stream"));
+        queue.finish(outcome.unwrap_or_else(panicked));
     }
 }
