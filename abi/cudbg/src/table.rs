@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use opscope_border::Answer;
 
 use crate::border::{Failure, Status, for_events};
-use crate::layout::function::Function;
+use crate::layout::device::Function;
 use crate::{calls, session};
 
 /// How many functions there are.

@@ -2,12 +2,10 @@
 
 use opscope_border::{ItemsOut, Out, in_table};
 
+use super::memory::REGISTERS;
 use super::place::{LANES, device, with_lane, with_warp};
-use super::registers::REGISTERS;
 use crate::border::Failure;
-use crate::layout::dimensions::Dim3;
-use crate::layout::memory::MemoryInfo;
-use crate::layout::warp::WarpResources;
+use crate::layout::device::{Dim3, MemoryInfo, WarpResources};
 use crate::layout::zeroed;
 
 use super::encode::ONE;

@@ -5,15 +5,15 @@ use std::ffi::c_char;
 use opscope_debug::Moment;
 
 use crate::addresses;
-use crate::layout::dimensions::Dim3;
-use crate::layout::event::{self, Event as Event60};
-use crate::layout::event30::{self, Event30};
-use crate::layout::event32::{self, Event32};
-use crate::layout::event42::{self, Event42};
-use crate::layout::event50::{self, Event50};
-use crate::layout::event55::{self, Event55};
+use crate::layout::device::Dim3;
+use crate::layout::event::Event as Event60;
+use crate::layout::event30::Event30;
+use crate::layout::event32::Event32;
+use crate::layout::event42::Event42;
+use crate::layout::event50::Event50;
+use crate::layout::event55::Event55;
 use crate::layout::numbers::{KernelOrigin, KernelType};
-use crate::layout::{Layout, zeroed};
+use crate::layout::{Layout, event, event30, event32, event42, event50, event55, zeroed};
 use crate::session::{Case, Event, Generation, Grid, Module, handle};
 
 /// A structure that an event is written into.

@@ -4,10 +4,8 @@ use opscope_border::{ItemsInOut, ItemsOut, Out, in_table};
 
 use super::place::{device, lane, multiprocessor, warp, with_lane, with_warp};
 use crate::border::{Failure, Status, ascii, write_text};
-use crate::layout::dimensions::{Dim2, Dim3};
-use crate::layout::memory::AttributeValuePair;
+use crate::layout::device::{AttributeValuePair, Dim2, Dim3, WarpState};
 use crate::layout::numbers::{Exception, GridAttribute};
-use crate::layout::warp::WarpState;
 use crate::layout::{beginning_of, zeroed};
 use crate::session::{Stop, require_suspended};
 

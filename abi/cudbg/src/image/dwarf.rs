@@ -17,9 +17,8 @@ use gimli::{
 use gimli::{DwAddr, DwAte, Encoding, Format, LineEncoding, LittleEndian, SectionId};
 use opscope_tensor::DType;
 
-use super::listing::Listing;
-use super::names::Names;
-use super::place::{Place, Symbol};
+use super::listing::{Listing, Names};
+use super::{Place, Symbol};
 use crate::addresses::{INSTRUCTION_BYTES, OPERATOR_BYTES};
 use crate::graph::{Graph, Value};
 

@@ -12,8 +12,8 @@ use object::write::elf::{FileHeader, Rel, SectionHeader, SectionIndex, Sym, Writ
 use object::write::{Result, StringId};
 
 use super::dwarf::{Relocation, Section};
-use super::names::Names;
-use super::place::{Place, Symbol};
+use super::listing::Names;
+use super::{Place, Symbol};
 use crate::addresses::{OPERATOR_BYTES, TENSOR_BYTES};
 use crate::graph::Graph;
 

@@ -4,16 +4,17 @@
 mod dwarf;
 mod elf;
 mod listing;
-mod names;
-mod place;
 
 use std::path::PathBuf;
 
+use gimli::write::Address;
+use opscope_debug::{ModelId, Moment};
+
+use crate::addresses;
 use crate::addresses::Addresses;
 use crate::graph::Graph;
+use listing::Names;
 pub use listing::{Listing, directory as listing_directory};
-use names::Names;
-use place::Place;
 
 /// The image of a model in two forms of the same size: with the model's addresses, and with relocations.
 #[derive(Debug)]
@@ -66,5 +67,53 @@ impl Image {
     /// Returns the index of an operator's section.
     pub fn section(operator: u32) -> u64 {
         u64::from(elf::FIRST_OPERATOR_SECTION) + u64::from(operator)
+    }
+}
+
+/// An operator or a value by its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symbol {
+    Operator(u32),
+    Value(u32),
+}
+
+/// The kind of addresses in an image.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// The addresses that debuggers see.
+    Relocated(&'a Addresses, ModelId),
+    /// Addresses relative to the beginnings of sections, with relocations.
+    NonRelocated,
+}
+
+impl Place<'_> {
+    /// Returns a symbol's address; `None` if it needs a relocation.
+    pub fn of(&self, symbol: Symbol) -> Option<u64> {
+        match (*self, symbol) {
+            (Place::NonRelocated, _) => None,
+            (Place::Relocated(_, model), Symbol::Operator(index)) => {
+                Some(addresses::operator(model, index, Moment::Before))
+            }
+            (Place::Relocated(addresses, model), Symbol::Value(index)) => addresses.tensor(model, index),
+        }
+    }
+}
+
+impl Symbol {
+    /// Returns the address of the symbol, for debug information.
+    pub fn address(self) -> Address {
+        let symbol = match self {
+            Symbol::Operator(index) => 2 * index as usize,
+            Symbol::Value(index) => 2 * index as usize + 1,
+        };
+        Address::Symbol { symbol, addend: 0 }
+    }
+}
+
+impl From<usize> for Symbol {
+    /// Returns the symbol for the number in an [address](Symbol::address).
+    fn from(number: usize) -> Self {
+        let index = (number / 2) as u32;
+        if number.is_multiple_of(2) { Symbol::Operator(index) } else { Symbol::Value(index) }
     }
 }

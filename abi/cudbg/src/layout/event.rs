@@ -1,6 +1,6 @@
 use opscope_border::Unpadded;
 
-use super::dimensions::Dim3;
+use super::device::Dim3;
 use super::layout;
 
 /// The event since CUDA 6.0. It has no padding.

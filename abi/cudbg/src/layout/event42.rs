@@ -1,6 +1,6 @@
 use std::ffi::c_char;
 
-use super::dimensions::Dim3;
+use super::device::Dim3;
 use super::event32::{Context, KernelFinished};
 use super::layout;
 

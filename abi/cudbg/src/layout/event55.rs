@@ -1,4 +1,4 @@
-use super::dimensions::Dim3;
+use super::device::Dim3;
 use super::event32::Context;
 use super::event42::ElfImageLoaded;
 use super::event50::InternalError;

@@ -1,20 +1,14 @@
 //! The structures that debuggers read and write, and the numbers in them. [`zeroed`] makes a structure of zeros, to be
 //! filled in.
 
-pub mod callback;
 pub mod device;
-pub mod dimensions;
 pub mod event;
 pub mod event30;
 pub mod event32;
 pub mod event42;
 pub mod event50;
 pub mod event55;
-pub mod function;
-pub mod grid;
-pub mod memory;
 pub mod numbers;
-pub mod warp;
 
 use std::mem::MaybeUninit;
 

@@ -3,16 +3,13 @@
 
 use opscope_border::{Answer, Bytes, ItemsOut};
 
-use super::command::Command;
-use super::message::{Malformed, Reply, Request, room};
+use super::message::{Command, Malformed, Reply, Request, room};
 use crate::border::{Status, last_message};
 use crate::calls;
-use crate::layout::device::DeviceInfoSizes;
-use crate::layout::dimensions::Dim3;
+use crate::layout::device::{
+    DeviceInfoSizes, Dim3, GridInfo, LoadedFunctionInfo, MemoryInfo, WarpResources, WarpState,
+};
 use crate::layout::event::Event;
-use crate::layout::grid::GridInfo;
-use crate::layout::memory::{LoadedFunctionInfo, MemoryInfo};
-use crate::layout::warp::{WarpResources, WarpState};
 use crate::layout::zeroed;
 use crate::version::{MAJOR, MINOR, REVISION, request as request_version};
 

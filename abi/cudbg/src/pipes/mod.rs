@@ -5,8 +5,6 @@
 //! notified. The program itself continues, except for the threads of stopped runs.
 
 mod answer;
-mod command;
-mod directory;
 mod message;
 mod transport;
 mod watch;
@@ -20,16 +18,16 @@ use std::time::Duration;
 use opscope_border::{InOut, report};
 use rustix::process::Pid;
 
-use self::command::Command;
 use self::message::Reply;
 use self::transport::{End, Notice, Pipes, notify};
 use self::watch::{Gone, Watch};
-use crate::LIBRARY;
 use crate::border::{Failure, Status};
 use crate::calls::{resume_device, suspend_device};
-use crate::layout::callback::CallbackData41;
-use crate::session::{self, Callback, Traced};
+use crate::layout::device::CallbackData41;
+use crate::session::{Callback, Traced};
 use crate::version::request;
+use crate::{LIBRARY, session};
+use message::Command;
 
 /// The session that a server serves.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +73,7 @@ fn serve_session(served: Served) -> Result<(), Failure> {
         env::var(PROGRAM).ok().and_then(|text| text.parse().ok()).filter(|pid| *pid > 0).and_then(Pid::from_raw);
     let program =
         program.ok_or_else(|| wrong(format!("{PROGRAM} has to be the number of the process that is traced")))?;
-    let directory = directory::of_session(served.debugger, served.session)
+    let directory = transport::of_session(served.debugger, served.session)
         .map_err(|error| Failure::new(Status::CommunicationFailure, error.to_string()))?;
     request(served.revision)?;
 

@@ -9,10 +9,11 @@ use opscope_debug::{
 };
 use opscope_sys::MutexGuard;
 
-use super::modules::Module;
 use opscope_border::report;
 
-use super::{Session, callback};
+use super::grids::Module;
+
+use super::{Session, event};
 use crate::LIBRARY;
 use crate::border::Status;
 use crate::graph::Graph;
@@ -85,7 +86,7 @@ impl Session {
     fn notify(&self) {
         let due = self.state().due.take();
         if let Some(notice) = due.filter(|_| !self.is_closed.load(Ordering::Acquire)) {
-            callback::call(notice, self.options.version.rule());
+            event::call_back(notice, self.options.version.rule());
         }
     }
 

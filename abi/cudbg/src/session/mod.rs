@@ -1,15 +1,12 @@
 //! The session: the connection to the program, the events that wait for the client, and the thread that calls it.
 
 mod breakpoints;
-mod callback;
 mod control;
 mod engine;
 mod event;
 mod grids;
 mod memory;
-mod modules;
 mod options;
-mod points;
 mod queues;
 mod state;
 mod stops;
@@ -26,11 +23,9 @@ use opscope_sys::{Condvar, Mutex, MutexGuard};
 use crate::border::{Failure, Status};
 use crate::globals;
 use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
-pub use callback::Callback;
 pub use control::{cannot_step, require_suspended};
-pub use event::{Case, Event, Generation};
-pub use grids::Grid;
-pub use modules::{Module, handle};
+pub use event::{Callback, Case, Event, Generation};
+pub use grids::{Grid, Module, handle};
 use options::Options;
 pub use options::{SUPPORTED, Traced, traced_thread};
 pub use state::State;
@@ -111,7 +106,7 @@ pub fn close() -> Result<(), Failure> {
 /// Sets the client's function, which may be done before the session is opened. The function is called if events wait.
 pub fn set_callback(callback: Option<Callback>) {
     let is_set = callback.is_some();
-    callback::set(callback);
+    event::set_callback(callback);
     if let Some(session) = SESSION.lock().clone().filter(|_| is_set) {
         let mut state = session.state();
         if !state.queues.is_empty() {

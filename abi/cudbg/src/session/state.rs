@@ -5,10 +5,8 @@ use opscope_debug::{BreakpointId, Event as Raised, EventKind, Exception, ModelId
 use opscope_model::RunId;
 
 use super::breakpoints::Breakpoints;
-use super::callback::Notice;
-use super::event::{Case, Event};
-use super::grids::{Grid, Grids};
-use super::modules::Module;
+use super::event::{Case, Event, Notice};
+use super::grids::{Grid, Grids, Module};
 use super::options::Options;
 use super::queues::{Held, Queues};
 use super::stops::{Cause, Stop, Warps};
