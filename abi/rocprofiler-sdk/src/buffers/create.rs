@@ -1,18 +1,18 @@
+//! The functions that create, flush and destroy buffers.
+
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use opscope_border::{Answer, Bytes as BytesIn, InOut, exported, system};
-use opscope_trace::{BufferOptions, Bytes};
+use opscope_trace::{BufferOptions, Bytes, Policy};
 
+use super::default_thread;
 use super::delivery::{Delivery, TracingCallback};
 use super::list::{Buffer, drop_by_id_if_interrupting, find, status};
-use super::policy::policy;
-use super::threads::default_thread;
 use crate::border::{Data, Status, required};
-use crate::contexts;
-use crate::handles;
 use crate::layout::Handle;
 use crate::phase::{DONE, check_configurable, finalization};
 use crate::stored_records::{MOST_CATEGORIES, TRACING};
+use crate::{contexts, handles};
 
 /// Creates a buffer of `size` bytes, rounded up to whole pages. Its callback becomes due at `watermark` bytes. Only
 /// payloads count, each rounded up to 8 bytes.
@@ -108,4 +108,25 @@ pub fn opscope_rocprofiler_emit(
 /// Rounds a size up to whole pages. Returns `None` for 0 bytes.
 fn whole_pages(size: usize) -> Option<usize> {
     if size == 0 { None } else { size.checked_next_multiple_of(system::page_size()) }
+}
+
+const NONE: u32 = 0;
+const DISCARD: u32 = 1;
+const LOSSLESS: u32 = 2;
+
+/// Returns the policy for a number of `rocprofiler_buffer_policy_t`. The environment variable with the name of an
+/// enumerator overrides it, if its value is 1; both such variables together are an error.
+pub fn policy(number: u32) -> Result<Policy, Status> {
+    let given = match number {
+        NONE | DISCARD => Policy::Discard,
+        LOSSLESS => Policy::Lossless,
+        _ => return Err(Status::InvalidArgument),
+    };
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| value == "1");
+    match (is_set("ROCPROFILER_BUFFER_POLICY_DISCARD"), is_set("ROCPROFILER_BUFFER_POLICY_LOSSLESS")) {
+        (true, true) => Err(Status::InvalidArgument),
+        (true, false) => Ok(Policy::Discard),
+        (false, true) => Ok(Policy::Lossless),
+        (false, false) => Ok(given),
+    }
 }

@@ -1,10 +1,11 @@
+//! The delivery of records to a tool's callback.
+
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use opscope_clock::{Calibration, Ticks};
 use opscope_trace::{Batch, Header};
 
-use super::busy::Busy;
 use crate::border::{Data, call_tool};
 use crate::exit::FirstCall;
 use crate::layout::{Handle, RecordHeader};
@@ -121,4 +122,20 @@ fn word(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
     u64::from_ne_bytes(word)
+}
+
+/// A flush or a callback that is in progress.
+pub(super) struct Busy(&'static AtomicUsize);
+
+impl Busy {
+    pub fn enter(busy: &'static AtomicUsize) -> Self {
+        busy.fetch_add(1, Ordering::SeqCst);
+        Self(busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }

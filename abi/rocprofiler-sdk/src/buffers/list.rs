@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use opscope_border::{Last, Unpadded};
 use opscope_trace::{BufferId, Category, Mutex, MutexGuard, TraceError, drop_if_interrupting, emit_by_id};
 
-use super::busy::Busy;
+use super::delivery::Busy;
 use crate::border::Status;
 use crate::layout::Handle;
 use crate::stored_records::CATEGORY_OFFSET;

@@ -1,24 +1,20 @@
 //! The kinds of tracing services and their operations: numbers, names, and the functions that query them.
 
-mod buffered;
-mod callbacks;
 mod operations;
 mod queries;
-mod requests;
-mod tables;
 
-pub use buffered::{BUFFERED, CORRELATION_ID_RETIREMENT};
-pub use callbacks::CALLBACKS;
+use std::ffi::CStr;
+
+use Domain::*;
+use Operations::{Named, None as NoOperations, Unknown};
+
+use crate::border::Status;
+use operations::*;
 pub use operations::{
     ALLOCATE, CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, COMPLETE, DEVICE_TO_HOST, ENQUEUE, FREE, HOST_TO_DEVICE,
     RUNTIME_MARKER, RUNTIME_NONE,
 };
-pub use requests::RequestKind;
-pub use tables::Table;
-
-use std::ffi::CStr;
-
-use crate::border::Status;
+pub use queries::{RequestKind, Table};
 
 /// What this library can trace. A service of another kind can be configured, but records nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,3 +105,69 @@ impl Kind {
 
 /// One more than the largest number of an operation.
 const MOST_OPERATIONS: i32 = 512;
+
+/// The number of the kind that has no operations.
+pub const CORRELATION_ID_RETIREMENT: u32 = 13;
+
+/// `rocprofiler_buffer_tracing_kind_t`, by number.
+pub static BUFFERED: [Kind; 33] = [
+    Kind::new(c"NONE", None, NoOperations),
+    Kind::new(c"HSA_CORE_API", None, Unknown),
+    Kind::new(c"HSA_AMD_EXT_API", None, Unknown),
+    Kind::new(c"HSA_IMAGE_EXT_API", None, Unknown),
+    Kind::new(c"HSA_FINALIZE_EXT_API", None, Unknown),
+    Kind::new(c"HIP_RUNTIME_API", None, Unknown),
+    Kind::new(c"HIP_COMPILER_API", None, Unknown),
+    Kind::new(c"MARKER_CORE_API", Some(MarkerCore), Named(MARKER_NAMES_CORE)),
+    Kind::new(c"MARKER_CONTROL_API", Some(MarkerControl), Named(MARKER_NAMES_CONTROL)),
+    Kind::new(c"MARKER_NAME_API", Some(MarkerName), Named(MARKER_NAMES_NAME)),
+    Kind::new(c"MEMORY_COPY", Some(MemoryCopy), Named(MEMORY_COPY)),
+    Kind::new(c"KERNEL_DISPATCH", Some(KernelDispatch), Named(KERNEL_DISPATCH)),
+    Kind::new(c"SCRATCH_MEMORY", None, Named(SCRATCH_MEMORY)),
+    Kind::new(c"CORRELATION_ID_RETIREMENT", Some(CorrelationIdRetirement), NoOperations),
+    Kind::new(c"RCCL_API", None, Unknown),
+    Kind::new(c"OMPT", None, Unknown),
+    Kind::new(c"MEMORY_ALLOCATION", Some(MemoryAllocation), Named(MEMORY_ALLOCATION)),
+    Kind::new(c"RUNTIME_INITIALIZATION", Some(RuntimeInitialization), Named(RUNTIME_INITIALIZATION)),
+    Kind::new(c"ROCDECODE_API", None, Unknown),
+    Kind::new(c"ROCJPEG_API", None, Unknown),
+    Kind::new(c"HIP_STREAM", None, Named(HIP_STREAM)),
+    Kind::new(c"HIP_RUNTIME_API_EXT", None, Unknown),
+    Kind::new(c"HIP_COMPILER_API_EXT", None, Unknown),
+    Kind::new(c"ROCDECODE_API_EXT", None, Unknown),
+    Kind::new(c"KFD_EVENT_PAGE_MIGRATE", None, Unknown),
+    Kind::new(c"KFD_EVENT_PAGE_FAULT", None, Unknown),
+    Kind::new(c"KFD_EVENT_QUEUE", None, Unknown),
+    Kind::new(c"KFD_EVENT_UNMAP_FROM_GPU", None, Unknown),
+    Kind::new(c"KFD_EVENT_DROPPED_EVENTS", None, Unknown),
+    Kind::new(c"KFD_PAGE_MIGRATE", None, Unknown),
+    Kind::new(c"KFD_PAGE_FAULT", None, Unknown),
+    Kind::new(c"KFD_QUEUE", None, Unknown),
+    Kind::new(c"MARKER_CORE_RANGE_API", Some(MarkerRange), Named(MARKER_NAMES_RANGE)),
+];
+
+/// `rocprofiler_callback_tracing_kind_t`, by number.
+pub static CALLBACKS: [Kind; 22] = [
+    Kind::new(c"NONE", None, NoOperations),
+    Kind::new(c"HSA_CORE_API", None, Unknown),
+    Kind::new(c"HSA_AMD_EXT_API", None, Unknown),
+    Kind::new(c"HSA_IMAGE_EXT_API", None, Unknown),
+    Kind::new(c"HSA_FINALIZE_EXT_API", None, Unknown),
+    Kind::new(c"HIP_RUNTIME_API", None, Unknown),
+    Kind::new(c"HIP_COMPILER_API", None, Unknown),
+    Kind::new(c"MARKER_CORE_API", Some(MarkerCore), Named(MARKER_NAMES_CORE)),
+    Kind::new(c"MARKER_CONTROL_API", Some(MarkerControl), Named(MARKER_NAMES_CONTROL)),
+    Kind::new(c"MARKER_NAME_API", Some(MarkerName), Named(MARKER_NAMES_NAME)),
+    Kind::new(c"CODE_OBJECT", Some(CodeObject), Named(CODE_OBJECT)),
+    Kind::new(c"SCRATCH_MEMORY", None, Named(SCRATCH_MEMORY)),
+    Kind::new(c"KERNEL_DISPATCH", Some(KernelDispatch), Named(KERNEL_DISPATCH)),
+    Kind::new(c"MEMORY_COPY", Some(MemoryCopy), Named(MEMORY_COPY)),
+    Kind::new(c"RCCL_API", None, Unknown),
+    Kind::new(c"OMPT", None, Unknown),
+    Kind::new(c"MEMORY_ALLOCATION", Some(MemoryAllocation), Named(MEMORY_ALLOCATION)),
+    Kind::new(c"RUNTIME_INITIALIZATION", Some(RuntimeInitialization), Named(RUNTIME_INITIALIZATION)),
+    Kind::new(c"ROCDECODE_API", None, Unknown),
+    Kind::new(c"ROCJPEG_API", None, Unknown),
+    Kind::new(c"HIP_STREAM", None, Named(HIP_STREAM)),
+    Kind::new(c"MARKER_CORE_RANGE_API", Some(MarkerRange), Named(MARKER_NAMES_RANGE)),
+];

@@ -1,7 +1,6 @@
 use opscope_clock::Ticks;
 
-use super::event::{Event, Phase, drop_if_interrupting};
-use super::retirement::retire;
+use super::event::{Event, Phase, drop_if_interrupting, retire};
 use crate::correlation::pushed;
 use crate::kinds::Domain;
 use crate::layout::{ApiRecord, Correlation, MarkerArguments, MarkerData};

@@ -1,11 +1,17 @@
+//! An event that is reported to the contexts that want it; also the events of the library itself: a runtime's
+//! initialization, and the retirement of correlation ids.
+
 use std::ffi::c_void;
 
+use opscope_clock::{Ticks, Timestamp};
 use opscope_trace::{Inside, interrupts_a_call};
 
 use crate::border::call_tool;
 use crate::correlation::pushed;
 use crate::kinds::{Domain, RequestKind};
-use crate::layout::{CallbackRecord, Correlation, UserData};
+use crate::layout::{
+    CallbackRecord, Correlation, RetirementRecord, RuntimeInitializationData, RuntimeInitializationRecord, UserData,
+};
 use crate::services::{Buffered, Route, routes};
 use crate::stored_records::TRACING;
 use crate::thread;
@@ -170,6 +176,55 @@ impl Event {
             let Some(service) = captured.route.buffers(operation) else { continue };
             let (internal, ancestor) = (self.internal, self.ancestor);
             put(service, Correlation { internal, external: captured.external, ancestor });
+        }
+    }
+}
+
+/// Reports that a runtime registered itself. `operation` says which one.
+pub fn announce_runtime(operation: i32, version: u64, instance: u64) {
+    let domain = Domain::RuntimeInitialization;
+    let Some(mut event) = Event::uncorrelated(domain, |route| route.wants(operation)) else { return };
+    event.call(operation, Phase::None, || RuntimeInitializationData {
+        size: size_of::<RuntimeInitializationData>() as u64,
+        version,
+        instance,
+    });
+    event.record(operation, |service, correlation_id| {
+        let record = RuntimeInitializationRecord {
+            size: size_of::<RuntimeInitializationRecord>() as u64,
+            kind: service.kind,
+            operation,
+            correlation_id,
+            thread_id: event.thread,
+            timestamp: Timestamp::now().as_nanos(),
+            version,
+            instance,
+        };
+        service.buffer.put(TRACING, service.kind, &record);
+    });
+}
+
+/// Records that an internal correlation id is no longer used, if a context wants that.
+#[inline(always)]
+pub fn retire(internal: u64) {
+    let routes = routes(Domain::CorrelationIdRetirement);
+    if !routes.is_empty() {
+        tell(internal);
+    }
+}
+
+#[cold]
+fn tell(internal: u64) {
+    for route in routes(Domain::CorrelationIdRetirement).iter().filter(|route| route.context.is_started()) {
+        if let Some(service) = &route.buffered {
+            let record = RetirementRecord {
+                size: size_of::<RetirementRecord>() as u64,
+                kind: service.kind,
+                reserved: 0,
+                timestamp: Ticks::now().as_raw(),
+                internal_correlation_id: internal,
+            };
+            service.buffer.put(TRACING, service.kind, &record);
         }
     }
 }

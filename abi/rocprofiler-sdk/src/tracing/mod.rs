@@ -6,10 +6,6 @@
 
 mod call;
 mod event;
-mod retirement;
-mod runtime;
 
 pub use call::{ApiCall, put, traced};
-pub use event::{Event, Phase, drop_if_interrupting};
-pub use retirement::retire;
-pub use runtime::announce_runtime;
+pub use event::{Event, Phase, announce_runtime, drop_if_interrupting, retire};

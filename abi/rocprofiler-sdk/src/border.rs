@@ -1,6 +1,12 @@
-use std::ffi::c_char;
+//! The shell of every exported function: it returns a status, stops panics, and checks pointers. Also calls of a tool's
+//! functions.
 
-use opscope_border::exported;
+use std::ffi::{CStr, c_char};
+use std::fmt::Display;
+
+use opscope_border::{ArgumentError, Failure, Out, Place, exported};
+
+pub use opscope_border::UserData as Data;
 
 macro_rules! statuses {
     ($($status:ident = $number:literal, $name:literal, $text:literal;)+) => {
@@ -80,4 +86,59 @@ pub fn rocprofiler_get_status_name(status: u32) -> *const c_char {
 #[exported]
 pub fn rocprofiler_get_status_string(status: u32) -> *const c_char {
     TEXTS.get(status as usize).map_or(std::ptr::null(), |(_, text)| text.as_ptr().cast())
+}
+
+/// A tool receives only the status of a failure.
+impl Failure for Status {
+    type Status = Self;
+
+    fn success() -> Self {
+        Self::Success
+    }
+
+    fn panicked(_text: &str) -> Self {
+        Self::Error
+    }
+
+    fn report(self) -> Self {
+        self
+    }
+}
+
+impl From<ArgumentError> for Status {
+    fn from(_: ArgumentError) -> Self {
+        Self::InvalidArgument
+    }
+}
+
+/// Returns a callback that the tool must pass.
+pub fn required<F>(callback: Option<F>) -> Result<F, Status> {
+    callback.ok_or(Status::InvalidArgument)
+}
+
+/// Checks that the tool passed a place for a result.
+pub fn out<T>(to: Out<'_, T>) -> Result<Place<'_, T>, Status> {
+    Ok(to.aligned_place("a result")?)
+}
+
+/// The places for a name and its length. Each may be NULL.
+pub type NamePlaces<'a> = (Out<'a, *const c_char>, Out<'a, u64>);
+
+/// Writes a name and its length to their places. Without a name it writes NULL and 0.
+pub fn name_out(found: Option<&'static CStr>, (name, length): NamePlaces<'_>) {
+    name.write_if_given(found.map_or(std::ptr::null(), CStr::as_ptr));
+    length.write_if_given(found.map_or(0, |name| name.count_bytes() as u64));
+}
+
+/// This library's name in messages.
+const LIBRARY: &str = "librocprofiler-sdk";
+
+/// Calls a tool's function. If it throws a C++ exception, reports that on stderr and returns `None`.
+pub fn call_tool<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
+    opscope_border::call_program(LIBRARY, what, function)
+}
+
+/// Writes a line to stderr.
+pub fn say(text: impl Display) {
+    opscope_border::report(LIBRARY, text);
 }
