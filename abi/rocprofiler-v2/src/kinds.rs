@@ -1,6 +1,9 @@
-//! Kinds of records and domains: their numbers, and the names of operations.
+//! Kinds of records and domains: their numbers, and the names of operations. Also the agents and the queue that records
+//! refer to.
 
 use std::ffi::{CStr, c_int};
+
+use crate::layout::Handle;
 
 /// A dispatch: a `ProfilerRecord`.
 pub const PROFILER: c_int = 0;
@@ -42,3 +45,10 @@ pub fn operations(domain: c_int) -> &'static [&'static CStr] {
 /// Phases of tracer records.
 pub const PHASE_NONE: c_int = 0;
 pub const PHASE_ENTER: c_int = 1;
+
+/// The processor.
+pub const HOST: Handle = Handle(1);
+/// The engine that runs models, which tools see in place of a GPU.
+pub const ENGINE: Handle = Handle(2);
+/// The queue of all dispatches.
+pub const QUEUE: Handle = Handle(1);

@@ -13,15 +13,14 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `unsupported` | functions whose service does not exist here |
-//! | `library` | versions, initialization and finalization, the time, forks, producers |
+//! | `library` | versions, initialization and finalization, the time, forks, producers; functions without a service here |
 //! | `hsa_tools` | the symbols that an HSA runtime looks up in this library, and what it does with tools |
 //! | `calls` | the functions for sessions, filters and buffers |
 //! | `queries` | the queries about agents, queues, kernels, counters and operations |
 //! | `sources` | where records come from: ROCTx runtimes and opscope's producers |
 //! | `sessions` | sessions with their filters and buffers, and where the records of the active one go |
 //! | `buffers` | where records wait, and how they are packed and delivered |
-//! | `kinds`, `machine` | numbers and names; agents and a queue |
+//! | `kinds` | numbers and names; agents and a queue |
 //! | `layout` | the structures that tools read and write |
 //! | `border` | statuses, pointers, calls of tools |
 //! | `threads` | the calling thread: its number, an identity, and whether it is in a callback |
@@ -37,9 +36,7 @@ mod kinds;
 #[allow(unsafe_code, reason = "it says what structs consist of")]
 mod layout;
 mod library;
-mod machine;
 mod queries;
 mod sessions;
 mod sources;
 mod threads;
-mod unsupported;

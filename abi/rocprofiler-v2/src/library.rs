@@ -1,9 +1,10 @@
-//! The library as a whole: versions, initialization and finalization, the time, and forks.
+//! The library as a whole: versions, initialization and finalization, the time, and forks. Also functions without a
+//! service here: counters of whole devices, and captures of code objects.
 
 use std::any::Any;
 use std::ffi::c_int;
 
-use opscope_border::{Out, exported};
+use opscope_border::{Answer, Out, exported};
 use opscope_clock::Timestamp;
 use opscope_producer::OfferedTable;
 use opscope_producer::layout::OPSCOPE_ATTACHED;
@@ -74,4 +75,35 @@ fn hold_locks_across_forks() {
     if ROOM.register().is_err() {
         say("the child of a fork may hang: the system has no memory to prepare for it");
     }
+}
+
+/// Defines functions that always return the same, whatever their arguments are.
+macro_rules! answers {
+    ($answer:expr, $text:literal: $($function:ident)+) => {
+        $(
+            #[doc = $text]
+            #[exported]
+            pub fn $function() -> Status {
+                $answer
+            }
+        )+
+    };
+}
+
+answers! {
+    Status::NotImplemented, "Answers `NotImplemented`, before the library is initialized as well.":
+    rocprofiler_device_profiling_session_create
+    rocprofiler_codeobj_capture_create
+}
+
+answers! {
+    Answer::answer(|| Err(Status::NotImplemented)), "Answers `NotImplemented`, or that the library is not initialized.":
+    rocprofiler_device_profiling_session_start
+    rocprofiler_device_profiling_session_stop
+    rocprofiler_device_profiling_session_destroy
+    rocprofiler_device_profiling_session_poll
+    rocprofiler_codeobj_capture_get
+    rocprofiler_codeobj_capture_free
+    rocprofiler_codeobj_capture_start
+    rocprofiler_codeobj_capture_stop
 }

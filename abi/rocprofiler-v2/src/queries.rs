@@ -6,9 +6,8 @@ use opscope_border::{Out, Text, exported, system};
 use opscope_producer::kernel_name;
 
 use crate::border::{Status, out, write};
-use crate::kinds::{DOMAINS, operations};
+use crate::kinds::{DOMAINS, ENGINE, HOST, QUEUE, operations};
 use crate::layout::{CounterInfo, Handle};
-use crate::machine::{ENGINE, HOST, QUEUE};
 use crate::sessions::with_session;
 
 /// The kinds of texts about agents. Of kernels there are names only, which have the same number.

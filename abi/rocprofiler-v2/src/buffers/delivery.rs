@@ -9,13 +9,13 @@ use opscope_producer::kernel_name;
 use opscope_trace::{Batch, RecordRef};
 use zerocopy::FromBytes;
 
-use super::numbers::{next_number, next_record};
-use super::stored_records::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE};
-use super::{aside_records, current_batch, messages};
+use super::stored_records::{
+    ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE, next_number, next_record,
+};
+use super::{aside_records, current_batch, stored_records};
 use crate::border::call_tool;
-use crate::kinds::{PHASE_ENTER, PHASE_NONE, PROFILER, ROCTX, TRACER};
+use crate::kinds::{ENGINE, PHASE_ENTER, PHASE_NONE, PROFILER, QUEUE, ROCTX, TRACER};
 use crate::layout::{Handle, KernelProperties, ProfilerRecord, RecordHeader, TracerRecord};
-use crate::machine::{ENGINE, QUEUE};
 use crate::threads;
 
 /// A tool's callback for a buffer.
@@ -112,7 +112,7 @@ impl Delivery {
                 ptr::null()
             }
             number => {
-                let message = messages::take(number)?;
+                let message = stored_records::take_message(number)?;
                 let name = message.as_ptr();
                 self.long.push(message);
                 name

@@ -5,24 +5,21 @@ mod aside_records;
 mod buffer;
 pub mod current_batch;
 mod delivery;
-mod messages;
-mod numbers;
 mod stored_records;
 
 use std::any::Any;
 
 pub use buffer::{Buffer, BufferCallback};
-pub use numbers::{next_number, next_record};
-pub use stored_records::{Activity, Dispatch, Marker, drop_if_interrupting, give_up};
+pub use stored_records::{Activity, Dispatch, Marker, drop_if_interrupting, give_up, next_number, next_record};
 
 /// Locks the locks of this room, and returns the guards.
 pub fn locks() -> Vec<Box<dyn Any>> {
-    vec![Box::new(aside_records::lock()), Box::new(current_batch::lock()), Box::new(messages::lock())]
+    vec![Box::new(aside_records::lock()), Box::new(current_batch::lock()), Box::new(stored_records::lock_messages())]
 }
 
 /// Removes everything that belongs to the parent's other threads, and to records that the child does not have.
 pub fn reset_in_child() {
     aside_records::lock().clear();
     current_batch::reset_in_child();
-    messages::lock().clear();
+    stored_records::lock_messages().clear();
 }

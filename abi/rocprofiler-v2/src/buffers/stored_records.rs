@@ -1,10 +1,16 @@
 //! Records as they wait in a buffer. Each begins with a check word that is computed from all others, so that an
 //! overwritten record is recognised.
+//!
+//! Messages that are too long for a buffer are kept here. Their records contain numbers instead of pointers, so that a damaged record
+//! leads nowhere.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_border::{Text, Unpadded};
-use opscope_trace::{BufferId, Category, emit_by_id};
-
-use super::messages;
+use opscope_trace::{BufferId, Category, Mutex, MutexGuard, emit_by_id};
 
 /// The category of these records in a buffer.
 pub const CATEGORY: Category = Category(201);
@@ -62,7 +68,7 @@ pub struct Activity {
 
 pub const NO_MESSAGE: u64 = 0;
 pub const MESSAGE_FOLLOWS: u64 = 1;
-const _: () = assert!(messages::FIRST > MESSAGE_FOLLOWS);
+const _: () = assert!(FIRST > MESSAGE_FOLLOWS);
 
 /// The longest message that is stored in a buffer, in bytes, with its NUL. Such a record fits into every buffer.
 const LONGEST_MESSAGE: usize = 256;
@@ -123,7 +129,7 @@ impl Marker {
             17..=48 => self.put_with::<6>(bytes, MESSAGE_FOLLOWS, buffer, slowly),
             49..=LONGEST_MESSAGE => self.put_with::<32>(bytes, MESSAGE_FOLLOWS, buffer, slowly),
             _ if drop_if_interrupting(buffer, MARKER) => {}
-            _ => self.put_with::<0>(&[], messages::keep(message), buffer, slowly),
+            _ => self.put_with::<0>(&[], keep_message(message), buffer, slowly),
         }
     }
 
@@ -227,6 +233,57 @@ pub fn give_up(form: u16, bytes: &[u8]) {
     let Some(word) = bytes.get(MESSAGE..MESSAGE + 8).filter(|_| form == MARKER) else { return };
     let number = word.try_into().map_or(NO_MESSAGE, u64::from_ne_bytes);
     if !matches!(number, NO_MESSAGE | MESSAGE_FOLLOWS) {
-        drop(messages::take(number));
+        drop(take_message(number));
     }
+}
+
+/// The id of the next record, across all kinds and buffers. No record has the id 0, because the vendor's plugins skip
+/// such a record.
+static NEXT_RECORD: AtomicU64 = AtomicU64::new(1);
+
+/// Returns the id for a new record.
+pub fn next_record() -> u64 {
+    NEXT_RECORD.fetch_add(1, Ordering::Relaxed)
+}
+
+/// How many numbers a thread takes at once, so that threads do not share a counter at each dispatch.
+const BLOCK: u64 = 256;
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// The next number of the thread's block, and the end of that block.
+    static NUMBERS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Returns a new number for a dispatch or a copy. It is above 0, and was not used before.
+pub fn next_number() -> u64 {
+    let (mut next, mut end) = NUMBERS.get();
+    if next == end {
+        next = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
+        end = next + BLOCK;
+    }
+    NUMBERS.set((next + 1, end));
+    next
+}
+
+/// The smallest number of a message.
+pub const FIRST: u64 = 2;
+
+static MESSAGES: Mutex<BTreeMap<u64, CString>> = Mutex::new(BTreeMap::new());
+
+pub(super) fn lock_messages() -> MutexGuard<'static, BTreeMap<u64, CString>> {
+    MESSAGES.lock()
+}
+
+/// Keeps a message until its record is delivered. Returns its number.
+pub fn keep_message(message: &CStr) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(FIRST);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    lock_messages().insert(number, message.to_owned());
+    number
+}
+
+/// Takes the message with this number, if there is one.
+pub fn take_message(number: u64) -> Option<CString> {
+    lock_messages().remove(&number)
 }

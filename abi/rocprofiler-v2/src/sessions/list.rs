@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use opscope_trace::{BufferId, Mutex, MutexGuard};
 
-use super::filter::{Filter, FilterKind};
 use super::targets::Wanted;
+use super::{Filter, FilterKind};
 use crate::border::Status;
 use crate::buffers::{Buffer, drop_if_interrupting, give_up};
 use crate::kinds::{HIP_OPS, HSA_OPS, ROCTX};
