@@ -8,7 +8,6 @@ use opscope::trace::Kind;
 /// The files of the crate in the order in which a reader of the header should meet them.
 const FILES: &[&str] = &[
     "version",
-    "border/status",
     "border/error",
     "tensor",
     "session/load",
@@ -18,7 +17,6 @@ const FILES: &[&str] = &[
     "records/kinds",
     "records/layout",
     "records/kernel",
-    "records/callback_thread",
     "records/buffer_handle",
     "records/buffer",
     "records/batch",
@@ -27,15 +25,11 @@ const FILES: &[&str] = &[
     "records/markers",
     "dump/stream",
     "dump/sink",
-    "dump/request",
-    "dump/report",
     "dump/dumper",
     "profile",
     "debug/debugger",
-    "debug/options",
     "debug/event",
     "debug/attachment",
-    "debug/resume",
     "debug/breakpoint",
     "debug/stopped",
 ];

@@ -7,8 +7,7 @@ use opscope::trace::{
 use opscope_border::{Answer, Counted, Out, SizedIn, Text, UserData, exported, required, sized};
 
 use super::batch::{LiveBatch, opscope_batch_callback_t};
-use super::buffer_handle::opscope_buffer_t;
-use super::callback_thread::opscope_callback_thread_t;
+use super::buffer_handle::{opscope_buffer_t, opscope_callback_thread_t};
 use crate::border::{Failure, constant, get, insert_numbered, opscope_status_t, own_number, remove};
 
 /// What happens when a buffer is full.

@@ -9,10 +9,10 @@ use opscope::trace::{
 };
 use opscope_border::{Answer, Out, Text, exported, value};
 
+use super::kernel::text_for_c;
 use super::layout::opscope_correlation_t;
-use super::names::text_for_c;
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, anywhere};
+use crate::border::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_NOT_FOUND};
+use crate::border::{Failure, anywhere, opscope_status_t};
 
 thread_local! {
     /// The ranges that this thread has begun, the innermost last. They end with the thread.

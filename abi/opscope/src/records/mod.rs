@@ -3,19 +3,16 @@
 mod batch;
 mod buffer;
 mod buffer_handle;
-mod callback_thread;
 mod context;
 mod kernel;
 mod kinds;
 mod layout;
 mod markers;
-mod names;
 mod statistics;
 
 pub use batch::*;
 pub use buffer::*;
 pub use buffer_handle::*;
-pub use callback_thread::*;
 pub use context::*;
 pub use kernel::*;
 pub use kinds::*;

@@ -4,8 +4,7 @@ use std::ptr;
 use opscope::model::Fidelity;
 use opscope_border::{SizedOut, exported, sized};
 
-use super::description::Value;
-use super::load::{opscope_fidelity_t, opscope_session_t};
+use super::load::{Value, opscope_fidelity_t, opscope_session_t};
 use crate::border::opscope_status_t::OPSCOPE_ERROR_NOT_FOUND;
 use crate::border::{Failure, KeptText, get};
 

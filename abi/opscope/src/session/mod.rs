@@ -1,7 +1,6 @@
 //! Models: loading, describing, running.
 
 mod describe;
-mod description;
 mod load;
 
 pub use describe::*;
