@@ -2,17 +2,19 @@
 //! passed, and observes the call if necessary.
 
 mod create;
-mod options;
 mod run;
 
+use std::ffi::c_int;
 use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use ort_sys::OrtApi;
+use ort_sys::{OrtApi, OrtSessionOptions, OrtStatusPtr};
+use own;
 
 use crate::interface::interface;
 use crate::messages::say;
+use crate::threads;
 
 /// Calls a function of the library in a slot. A replaced function is only called through a table of that library.
 macro_rules! own {
@@ -20,7 +22,6 @@ macro_rules! own {
         ((*$crate::calls::table($slot)).$function)($($argument),*)
     };
 }
-use own;
 
 /// The functions of a library that are replaced.
 pub struct Replacements([(usize, usize); 17]);
@@ -52,11 +53,11 @@ impl Replacements {
             ReleaseIoBinding: run::release_binding::<SLOT>,
             BindInput: run::bind_input::<SLOT>,
             ClearBoundInputs: run::clear_bound_inputs::<SLOT>,
-            SetIntraOpNumThreads: options::set_intra_op_num_threads::<SLOT>,
-            CloneSessionOptions: options::clone_session_options::<SLOT>,
-            ReleaseSessionOptions: options::release_session_options::<SLOT>,
-            CreateSessionOptions: options::create_session_options::<SLOT>,
-            DisablePerSessionThreads: options::disable_per_session_threads::<SLOT>,
+            SetIntraOpNumThreads: set_intra_op_num_threads::<SLOT>,
+            CloneSessionOptions: clone_session_options::<SLOT>,
+            ReleaseSessionOptions: release_session_options::<SLOT>,
+            CreateSessionOptions: create_session_options::<SLOT>,
+            DisablePerSessionThreads: disable_per_session_threads::<SLOT>,
         ])
     }
 
@@ -78,4 +79,60 @@ fn beside<R>(what: &str, work: impl FnOnce() -> R) -> Option<R> {
         say(format_args!("{what} was ended by a fault of opscope; the program continues"));
     }
     done.ok()
+}
+
+pub unsafe extern "system" fn create_session_options<const SLOT: usize>(
+    options: *mut *mut OrtSessionOptions,
+) -> OrtStatusPtr {
+    // SAFETY: the program calls the library's function.
+    let status = unsafe { own!(SLOT, CreateSessionOptions(options)) };
+    if status.0.is_null() && !options.is_null() {
+        // An address may be used again.
+        // SAFETY: the library has just written it.
+        threads::forget(unsafe { *options }.addr());
+    }
+    status
+}
+
+pub unsafe extern "system" fn set_intra_op_num_threads<const SLOT: usize>(
+    options: *mut OrtSessionOptions,
+    count: c_int,
+) -> OrtStatusPtr {
+    // SAFETY: the program calls the library's function.
+    let status = unsafe { own!(SLOT, SetIntraOpNumThreads(options, count)) };
+    if status.0.is_null() {
+        threads::choose(options.addr(), count);
+    }
+    status
+}
+
+/// The threads of such sessions are those of the environment: by default, every processor.
+pub unsafe extern "system" fn disable_per_session_threads<const SLOT: usize>(
+    options: *mut OrtSessionOptions,
+) -> OrtStatusPtr {
+    // SAFETY: the program calls the library's function.
+    let status = unsafe { own!(SLOT, DisablePerSessionThreads(options)) };
+    if status.0.is_null() {
+        threads::choose(options.addr(), 0);
+    }
+    status
+}
+
+pub unsafe extern "system" fn clone_session_options<const SLOT: usize>(
+    from: *const OrtSessionOptions,
+    to: *mut *mut OrtSessionOptions,
+) -> OrtStatusPtr {
+    // SAFETY: the program calls the library's function.
+    let status = unsafe { own!(SLOT, CloneSessionOptions(from, to)) };
+    if status.0.is_null() && !to.is_null() {
+        // SAFETY: the library has just written it.
+        threads::copy(from.addr(), unsafe { *to }.addr());
+    }
+    status
+}
+
+pub unsafe extern "system" fn release_session_options<const SLOT: usize>(options: *mut OrtSessionOptions) {
+    threads::forget(options.addr());
+    // SAFETY: the program calls the library's function.
+    unsafe { own!(SLOT, ReleaseSessionOptions(options)) }
 }

@@ -7,8 +7,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::panic::catch_unwind;
 use std::ptr;
 
-use super::lookup::{Entry, NAME};
-use super::system;
+use super::{Entry, NAME};
 use crate::interface::slot_of;
 use crate::tables::entry_of;
 use crate::variables::wanted;
@@ -44,13 +43,13 @@ global_asm!(
     ".size dlsym, . - dlsym",
     ".popsection",
     replacement = sym replacement,
-    system = sym system::SYSTEM,
+    system = sym super::SYSTEM,
 );
 
 /// Returns the address for a program that looks up a name; null if the system's function must look it up.
 extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     let is_of_library = handle != libc::RTLD_DEFAULT && handle != libc::RTLD_NEXT;
-    if !system::is_there() {
+    if !super::is_there() {
         // Without the system's function there is nothing to jump to. Every C library has it.
         std::process::abort();
     }
@@ -62,7 +61,7 @@ extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *mut c_vo
         if wanted().is_nothing() {
             return ptr::null_mut();
         }
-        let Some(Entry(entry)) = Entry::of_another(system::lookup(handle, NAME)) else { return ptr::null_mut() };
+        let Some(Entry(entry)) = Entry::of_another(super::lookup(handle, NAME)) else { return ptr::null_mut() };
         // SAFETY: this is the library's own function.
         let base = ptr::NonNull::new(unsafe { entry() }.cast_mut());
         // SAFETY: the library's function has just returned it.

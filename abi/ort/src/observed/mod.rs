@@ -1,25 +1,27 @@
 //! A session of the program, and what runs beside it: the same model, by the same library, with the same options.
 
 mod capture;
-mod failure;
-mod non_finite;
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
-use opscope_debug::{Debugger, LoadedModelHandle};
-use opscope_engine_onnxruntime::{Library, OnnxRuntimeEngine, ProgramOptions};
+use opscope_debug::{
+    AttachOptions, Attachment, BreakpointSpec, DebugError, Debugger, EventKind, LoadedModelHandle, Queue, Resume,
+};
+use opscope_dump::DumpError;
+use opscope_engine_onnxruntime::{Library, LibraryError, OnnxRuntimeEngine, ProgramOptions, Refusal};
 use opscope_model::{DeviceTensors, Engine, EngineError, Fidelity, check_inputs, resized_inputs};
 use opscope_onnx::{Graph, OnnxError, ValueId};
+use opscope_profile::ProfileError;
 use opscope_sys::Mutex;
-use opscope_tensor::Tensor;
+use opscope_tensor::{ScanQuery, ScanResult, Tensor, TensorView};
+use opscope_text::counted;
 
-pub use self::failure::Failure;
-pub use self::non_finite::has_non_finite;
 use crate::debug_server;
 use crate::messages::say;
 use crate::model::Model;
@@ -180,5 +182,89 @@ impl Observed {
     fn stem(&self) -> &str {
         let stem = Path::new(&self.name).file_stem().and_then(|stem| stem.to_str());
         stem.filter(|stem| *stem != "(memory)").unwrap_or("model")
+    }
+}
+
+/// Why a session is not looked at, or what ran beside it failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    #[error("its library is not known")]
+    UnknownLibrary,
+    #[error("it has no environment")]
+    NoEnvironment,
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    #[error(transparent)]
+    Options(#[from] Refusal),
+    #[error(transparent)]
+    Graph(#[from] OnnxError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    NoDebugger(#[from] io::Error),
+    #[error(transparent)]
+    Debugger(#[from] DebugError),
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    #[error("{} could not be exported: {source}", path.display())]
+    Export { path: PathBuf, source: ProfileError },
+    #[error("{} cannot be made: {source}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    #[error("{} has {most} directories of the name '{name}'", path.display())]
+    NoName { path: PathBuf, most: u32, name: String },
+    #[error("{source}; what was captured until then is in {}", path.display())]
+    Interrupted { source: EngineError, path: PathBuf },
+    #[error("{} missing from {}", counted(*missing, "tensor"), path.display())]
+    Missing { missing: usize, path: PathBuf },
+}
+
+/// Returns whether a tensor has NaN or infinite elements.
+pub fn has_non_finite(view: &TensorView<'_>) -> bool {
+    ScanResult::of(view, ScanQuery::NON_FINITE).is_ok_and(|found| found.nan + found.infinite > 0)
+}
+
+impl Observed {
+    /// Runs once more and returns the operator that computes the first NaN or infinity from finite inputs, or why it is
+    /// not known.
+    pub fn first_non_finite(&self, inputs: &[Tensor]) -> String {
+        self.search(inputs).unwrap_or_else(|error| format!("the operator is not known: {error}"))
+    }
+
+    fn search(&self, inputs: &[Tensor]) -> Result<String, Failure> {
+        let model = self.exact().map_err(Clone::clone)?;
+        let debugger = Debugger::new()?;
+        let options = AttachOptions { name: "libopscope_ort".to_owned(), ..AttachOptions::default() };
+        let client = Arc::new(debugger.attach(options)?);
+        let place = BreakpointSpec::at("first nonfinite".parse().map_err(DebugError::Target)?);
+        client.add_breakpoint(place)?;
+        let found: Arc<Mutex<Option<String>>> = Arc::default();
+        let (noted, events) = (Arc::clone(&found), Arc::downgrade(&client));
+        let notify = Box::new(move || acknowledge(&events, &noted));
+        client.set_notification_callback(Some(notify))?;
+        let outcome = model.run(inputs, &debugger);
+        let _ = client.detach();
+        let found = found.lock().take();
+        match (found, outcome) {
+            (Some(place), _) => Ok(place),
+            (None, Ok(_)) => Ok("no operator computes it from finite inputs".to_owned()),
+            (None, Err(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// Reads and acknowledges the events of a run. Ends the run once the operator is found.
+fn acknowledge(client: &Weak<Attachment>, found: &Mutex<Option<String>>) {
+    let Some(client) = client.upgrade() else { return };
+    while let Ok(Some(event)) = client.next_event(Queue::Sync) {
+        let resume = match &event.kind {
+            EventKind::Exception { .. } => {
+                *found.lock() = Some(event.to_string());
+                Resume::Abort("the operator is found".to_owned())
+            }
+            _ => Resume::Continue,
+        };
+        let _ = client.acknowledge(event.sequence, resume);
     }
 }
