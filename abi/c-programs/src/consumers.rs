@@ -7,8 +7,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::command::succeeds;
-use crate::language::Language;
+use crate::command::{Language, succeeds};
 use crate::library::{producer_include, repository};
 
 /// The name under which a consumer is found as rocprofiler-sdk's library.

@@ -13,7 +13,7 @@
 //! | `loaded` | a C file that is loaded into this process |
 //! | `consumers`, `sdk_trace`, `v2_trace` | consumers and tools in C, and what they wrote about the runs of models |
 //! | `library` | the libraries, and how they are linked |
-//! | `language`, `command` | compilers and other commands |
+//! | `command` | compilers and other commands |
 //!
 //! A test that uses a library depends on its crate, so that cargo builds the archive that the library is linked from.
 
@@ -21,7 +21,6 @@
 
 mod command;
 pub mod consumers;
-mod language;
 mod library;
 // Loads compiled code and returns its functions.
 #[allow(unsafe_code)]
@@ -31,8 +30,7 @@ mod running;
 pub mod sdk_trace;
 pub mod v2_trace;
 
-pub use command::{output_of, succeeds};
-pub use language::Language;
+pub use command::{Language, output_of, succeeds};
 pub use library::{Library, models, repository};
 pub use loaded::Loaded;
 pub use program::{DIRECTORY, Program, source};

@@ -11,8 +11,7 @@ use std::sync::{Arc, OnceLock};
 use opscope_sys::Mutex;
 use tempfile::TempDir;
 
-use crate::command::succeeds;
-use crate::language::Language;
+use crate::command::{Language, succeeds};
 use crate::library::{Library, built};
 use crate::loaded::Loaded;
 use crate::running::{Printed, Running};
