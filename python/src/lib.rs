@@ -7,7 +7,6 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `open` | what opscope wrote, by its path |
 //! | `compare` | comparisons of models and dumps |
 //! | `torch` | PyTorch programs that are watched |
 //! | `model` | a model: runs, benchmarks, profiles, dumps |
@@ -21,7 +20,7 @@
 //! | `columns` | the columns of tables |
 //! | `waiting` | work on a thread of its own |
 //! | `failure` | errors as exceptions |
-//! | `command` | the command |
+//! | `command` | the command, and opening what it wrote |
 
 #![deny(unsafe_code)]
 
@@ -34,7 +33,6 @@ mod debug;
 mod failure;
 mod inputs;
 mod model;
-mod open;
 mod records;
 mod stored;
 mod table;
@@ -48,15 +46,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _opscope {
     #[pymodule_export]
-    use super::command::run_command;
+    use super::command::{open_path, run_command};
     #[pymodule_export]
     use super::compare::{Comparison, FirstDivergence, compare_tensors};
     #[pymodule_export]
     use super::debug::{DebugSession, Slots, Stop};
     #[pymodule_export]
     use super::model::{Benchmark, DumpStream, Model, Profile, Value, load_model};
-    #[pymodule_export]
-    use super::open::open_path;
     #[pymodule_export]
     use super::records::{NamedRange, Recorder, mark};
     #[pymodule_export]

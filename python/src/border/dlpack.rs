@@ -18,7 +18,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
 use super::Lent;
-use super::strided::{gather, is_contiguous};
+use super::interface::{gather, is_contiguous};
 use crate::failure::{Failure, input};
 
 #[repr(C)]

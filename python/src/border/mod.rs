@@ -5,7 +5,6 @@
 //! | `dlpack` | tensors in both directions, by DLPack |
 //! | `exchange` | tensors of PyTorch's, where they lie |
 //! | `interface` | arrays of numpy, by their `__array_interface__` |
-//! | `strided` | elements that do not lie one behind the other |
 //! | `arrow` | tables, by Arrow's C data interface |
 //! | `mapped` | files of dumps |
 //! | `released` | waiting without the interpreter |
@@ -16,7 +15,6 @@ pub mod exchange;
 pub mod interface;
 pub mod mapped;
 pub mod released;
-mod strided;
 
 use std::slice;
 

@@ -11,8 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::tensors::tensors_in;
-use super::threads::Call;
-use super::timing::{Hooked, Mark, Timed};
+use super::threads::{Call, Hooked, Mark, Timed};
 use super::{State, TorchTap};
 
 /// The calls of modules whose gradients autograd is computing.

@@ -5,9 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::autograd::Around;
-use super::looking::{place, slots_of};
+use super::looking::{Before, place, slots_of};
 use super::operators::Facts;
-use super::taken::Before;
 use super::tensors::{Found, Want, taken_by, tensors_of};
 use super::{State, TorchTap, debugging};
 

@@ -7,8 +7,7 @@ use std::sync::atomic::Ordering;
 use opscope::consumers::{self, OpenConsumers};
 use pyo3::prelude::*;
 
-use super::acl::{AclDump, AclText};
-use super::sinks::{ProgramDump, Wanted};
+use super::sinks::{AclDump, AclText, ProgramDump, Wanted};
 use super::{State, TorchTap};
 use crate::failure::{Failure, input};
 

@@ -1,21 +1,18 @@
-//! An operator or a module that was executed: what it took and computed, and where.
+//! An operator or a module that was executed: what it took, copied before, and what it computed, and where.
 
 use std::sync::Arc;
 
 use opscope::dump::Coverage;
-use opscope::tensor::Statistics;
-use opscope_torch::{Execution, ModulePath, Phase, Place, Shown, Taken};
+use opscope::tensor::{Statistics, Tensor};
+use opscope_torch::{Execution, ModulePath, Phase, Place, Shown, Strided, Taken};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::autograd::{Around, Node};
 use super::operators::{Facts, Skipped};
-use super::profiling;
-use super::taken::Before;
-use super::tensors::{Found, Want, taken_by, tensors_in, tensors_of};
-use super::threads::{Call, Relation};
-use super::timing::Mark;
-use super::{Inside, State, TorchTap, debugging, finding};
+use super::tensors::{Found, Reader, Want, taken_by, tensors_in, tensors_of};
+use super::threads::{Call, Mark, Relation};
+use super::{Inside, State, TorchTap, debugging, profiling};
 
 /// Shows an operator that was executed. `around` is what autograd did then, `before` what the operator took, and `times`
 /// when it was executed, if only that is wanted.
@@ -205,7 +202,7 @@ fn show(
     match state.program.executed(&Execution { place, inputs, written, outputs }) {
         Ok(()) => Ok(()),
         Err(stopped) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
-            Some(found) => Err(finding::exception(py, &found)),
+            Some(found) => Err(debugging::exception(py, &found)),
             None if state.debug.is_some() => Err(debugging::aborted(&stopped)),
             None => Ok(()),
         },
@@ -396,5 +393,33 @@ impl State {
             Some(count) => *count += 1,
             None => drop(self.skipped.insert(reason.to_owned(), 1)),
         }
+    }
+}
+
+/// Copies of the tensors that an operator is about to take, each with the tensor. `None` is one whose elements cannot
+/// be read. An operator may write to what it takes, and the schemas of some do not say so, such as that of batch
+/// normalisation.
+///
+/// They are no tensors of PyTorch's, because other modes would see operators that make these.
+#[derive(Default)]
+pub struct Before<'py>(Vec<(Bound<'py, PyAny>, Option<Tensor>)>);
+
+impl<'py> Before<'py> {
+    /// Copies what an operator is about to take.
+    pub fn copy(reader: &Reader, taken: Vec<Bound<'py, PyAny>>) -> Self {
+        let copy = |tensor: Bound<'py, PyAny>| {
+            let copy = match reader.read(&tensor, Want::All).shown() {
+                Shown::Tensor { tensor, .. } => tensor.view().to_tensor().ok(),
+                _ => None,
+            };
+            (tensor, copy)
+        };
+        Self(taken.into_iter().map(copy).collect())
+    }
+
+    /// Returns a tensor as one that was taken, with the elements that it had before.
+    pub fn with_copy<'a>(&'a self, tensor: &Bound<'py, PyAny>, taken: Taken<'a>) -> Taken<'a> {
+        let Some((_, copy)) = self.0.iter().find(|(known, _)| known.is(tensor)) else { return taken };
+        Taken { tensor: copy.as_ref().map(Strided::row_major), ..taken }
     }
 }

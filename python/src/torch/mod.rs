@@ -4,43 +4,33 @@
 //! |---|---|
 //! | `instruments` | what is added to the program: dumps, consumers |
 //! | `before` | an operator that is about to be executed |
-//! | `looking` | an operator or a module that was executed, shown to the program |
+//! | `looking` | an operator or a module that was executed, shown to the program; what operators take, as it was before |
 //! | `profiling` | when modules and operators were executed, and the recording of that |
 //! | `calls` | what is called: modules, and operators of classes of tensors |
-//! | `timing` | moments, and what began at them |
 //! | `backward` | when the gradients of modules were computed |
-//! | `sinks` | the dump, and how it is closed |
-//! | `acl` | a dump that an `acl.json` describes |
-//! | `taken` | what operators take, as it was before |
-//! | `debugging` | a debugger that may stop the program |
-//! | `finding` | what a watch has found, as an exception |
+//! | `sinks` | the dump, which an `acl.json` may describe, and how it is closed |
+//! | `debugging` | a debugger that may stop the program, and what a watch has found, as an exception |
 //! | `tensors` | tensors, where they lie |
-//! | `inside` | whether a thread is inside the tap |
 //! | `operators` | what operators do to their arguments |
 //! | `modules` | modules and parameters, and their names |
-//! | `threads` | what each thread is doing |
+//! | `threads` | what each thread is doing, when it began, and whether it is inside the tap |
 //! | `autograd` | what autograd is doing |
 //! | `frames` | lines of the program |
 
-mod acl;
 mod autograd;
 mod backward;
 mod before;
 mod calls;
 mod debugging;
-mod finding;
 mod frames;
-mod inside;
 mod instruments;
 mod looking;
 mod modules;
 mod operators;
 mod profiling;
 mod sinks;
-mod taken;
 mod tensors;
 mod threads;
-mod timing;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -54,22 +44,21 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use self::acl::AclText;
-pub use self::acl::read_acl_json;
 use self::autograd::Autograd;
 use self::debugging::ProgramDebugger;
 use self::frames::Frames;
-use self::inside::Inside;
+use self::looking::Before;
 use self::modules::Modules;
 use self::operators::Operators;
 use self::profiling::ProgramProfile;
 pub use self::profiling::close_abandoned_profile;
+use self::sinks::AclText;
 use self::sinks::ProgramDump;
 pub use self::sinks::close_abandoned_dump;
-use self::taken::Before;
+pub use self::sinks::read_acl_json;
 use self::tensors::Reader;
 use self::threads::Threads;
-use self::timing::Mark;
+use self::threads::{Inside, Mark};
 use crate::failure::{Failure, input};
 
 /// What watches a PyTorch program: the object whose methods its hooks call, and which is a dispatch mode itself.
@@ -365,8 +354,8 @@ impl TorchTap {
     fn finding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let found = self.lock().watch.as_ref().and_then(Watch::finding);
         let Some(found) = found else { return Ok(None) };
-        let facts = finding::facts(py, &found)?;
-        facts.set_item("text", finding::text(&found))?;
+        let facts = debugging::facts(py, &found)?;
+        facts.set_item("text", debugging::text(&found))?;
         Ok(Some(facts))
     }
 

@@ -12,8 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::backward::Backward;
 use super::tensors::{Reader, tensors_in};
-use super::threads::Call;
-use super::timing::{Mark, Timed};
+use super::threads::{Call, Mark, Timed};
 use super::{State, TorchTap};
 use crate::failure::Failure;
 

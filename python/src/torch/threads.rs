@@ -1,17 +1,20 @@
 //! What the threads of a program are doing: the modules whose calls they are in, and the autograd nodes that they have
-//! made.
+//! made; moments, and what began at them; whether a thread is inside the tap.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::thread::{self, ThreadId};
+use std::thread;
+use std::thread::ThreadId;
 
 use foldhash::HashMap;
+use opscope::clock::Ticks;
+use opscope::model::{Iteration, OpenOperator};
 use opscope::onnx::SourceLine;
 use opscope_torch::{ModulePath, Phase, Place};
 use pyo3::prelude::*;
 
 use super::autograd::is_made_by;
-use super::timing::{Hooked, Timed};
 
 /// The threads of a program.
 #[derive(Default)]
@@ -154,5 +157,90 @@ impl Relations {
     fn get(&self, node: u64) -> Option<&Relation> {
         let place = usize::try_from(node.checked_sub(self.first)?).ok()?;
         self.relations.get(place)?.as_ref()
+    }
+}
+
+/// A moment: on the processor, and in the order of the device's work.
+#[derive(Clone)]
+pub struct Mark {
+    pub ticks: Ticks,
+    pub event: Option<Arc<Py<PyAny>>>,
+}
+
+/// An operator or a module that is being executed.
+pub struct Timed {
+    pub operator: Arc<OpenOperator>,
+    pub start: Mark,
+}
+
+/// The call of a module whose inputs and outputs have hooks.
+pub struct Hooked {
+    pub place: Place,
+    /// The numbers of the calls around it, and its own.
+    pub chain: Vec<u64>,
+    /// How many of its inputs have a hook.
+    pub inputs: usize,
+}
+
+impl Hooked {
+    pub fn number(&self) -> u64 {
+        self.chain.last().copied().unwrap_or(0)
+    }
+
+    pub fn is_in(&self, other: &Self) -> bool {
+        self.chain.contains(&other.number())
+    }
+}
+
+impl Mark {
+    /// Returns whether the moment is on the device's clock as well.
+    pub fn is_on_device_clock(&self) -> bool {
+        self.event.is_some()
+    }
+}
+
+impl Timed {
+    pub fn new(operator: Arc<OpenOperator>, start: Mark) -> Self {
+        Self { operator, start }
+    }
+
+    /// Returns when it began.
+    pub fn start(&self) -> &Mark {
+        &self.start
+    }
+
+    /// Returns its level in the path of what is executed within it.
+    pub fn level(&self) -> Iteration {
+        Iteration { operator: self.operator.operator().id, index: 0 }
+    }
+}
+
+thread_local! {
+    /// Whether this thread is inside the tap, which itself calls operators.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks the thread as inside the tap, until it is dropped.
+pub struct Inside;
+
+impl Inside {
+    /// Returns `None` if the thread is inside already.
+    pub fn enter() -> Option<Self> {
+        // Not `then_some`: a mark that is made and dropped would end the one that the thread has.
+        IS_INSIDE.with(|is_inside| !is_inside.replace(true)).then(|| Self)
+    }
+
+    /// Calls a function that is outside of the tap.
+    pub fn leave<R>(&self, call: impl FnOnce() -> R) -> R {
+        IS_INSIDE.with(|is_inside| is_inside.set(false));
+        let result = call();
+        IS_INSIDE.with(|is_inside| is_inside.set(true));
+        result
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        IS_INSIDE.with(|is_inside| is_inside.set(false));
     }
 }
