@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_sys::Mutex;
 
-use super::announcement::Announcement;
-use super::text::Texts;
-use crate::consumers::{self, ConsumerSet};
-use crate::layout::{self, OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED, OPSCOPE_NO_OPERATOR};
+use super::{Announcement, Texts};
+use crate::consumers::ConsumerSet;
+use crate::layout::{OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED, OPSCOPE_NO_OPERATOR};
+use crate::{consumers, layout};
 
 /// A producer's description of a model.
 #[derive(Debug, Clone, Copy)]

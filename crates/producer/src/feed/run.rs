@@ -7,12 +7,11 @@ use opscope_sys::Mutex;
 
 use super::clock::Moment;
 use super::model::LoadedPlan;
-use super::thread;
-use crate::consumers::{self, ConsumerSet, Entries};
+use crate::consumers::{ConsumerSet, Entries};
 use crate::layout::{
-    self, Iteration, OPSCOPE_COPY_DEVICE_TO_HOST, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE,
-    OPSCOPE_MEMORY_FREE,
+    Iteration, OPSCOPE_COPY_DEVICE_TO_HOST, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE, OPSCOPE_MEMORY_FREE,
 };
+use crate::{consumers, layout};
 
 /// A run, as consumers see it. Its end is reported when it is dropped.
 ///
@@ -115,7 +114,7 @@ impl RunFeed {
             dispatch_end: entries.iter().any(|entries| entries.dispatch_end.is_some()),
             allocation: entries.iter().any(|entries| entries.allocation.is_some()),
         };
-        let thread = thread::enter(threads);
+        let thread = super::enter_thread(threads);
         let begin = begin();
         let run = Self {
             plan: plan.clone(),
@@ -169,7 +168,7 @@ impl RunFeed {
             },
             bytes: copied.bytes,
             tensors: copied.tensors,
-            thread: thread::announced(self.threads),
+            thread: super::announced_thread(self.threads),
             start: self.nanos(start),
             end: self.nanos(end),
         };
@@ -203,7 +202,7 @@ impl RunFeed {
             },
             address,
             bytes,
-            thread: thread::announced(self.threads),
+            thread: super::announced_thread(self.threads),
             time: self.nanos(at),
         };
         self.entries.iter().for_each(|entries| entries.call(entries.allocation, &allocation));
@@ -228,7 +227,7 @@ impl RunFeed {
             kernel: self.plan.plan.kernel(kernel)?,
             path: if path.is_empty() { ptr::null() } else { path.as_ptr() },
             path_length: path.len(),
-            thread: thread::announced(self.threads),
+            thread: super::announced_thread(self.threads),
             start,
             end,
         })

@@ -1,10 +1,8 @@
 //! Searches for consumers and attaches them.
 
 mod elf;
-mod exporters;
 mod objects;
 mod places;
-mod report;
 mod tools;
 
 use std::cell::Cell;
@@ -19,10 +17,9 @@ use crate::layout::{OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, Runtime};
 use crate::turn::Turn;
 
 pub use elf::{NoLibrary, exports};
-pub use exporters::{Exporter, exporters, is_same_object};
+pub use objects::{Exporter, exporters, is_same_object};
 pub use places::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Search};
-pub use report::{Report, SkipReason, Skipped};
-pub use tools::{OfferedTool, ToolRefusal};
+pub use tools::{OfferedTool, Report, SkipReason, Skipped, ToolRefusal};
 
 /// The function that a consumer exports.
 pub(crate) const ATTACH: &CStr = c"opscope_attach_producer";

@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::ptr::{self, NonNull};
+use std::ptr;
+use std::ptr::NonNull;
 
 use crate::consumers::SharedTable;
 use crate::layout::{Attach, UseTool};
@@ -178,4 +179,40 @@ pub(super) fn last_error() -> String {
     }
     // SAFETY: the loader returns a C string that lives until the next call of this thread.
     unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
+}
+
+/// A loaded object that itself exports a symbol. It stays loaded while this lives.
+pub struct Exporter {
+    /// Its file.
+    pub path: PathBuf,
+    /// The symbol.
+    pub symbol: NonNull<c_void>,
+    object: Object,
+}
+
+/// Returns the loaded objects that themselves export a symbol with this name, in the order in which they were loaded.
+pub fn exporters(name: &CStr) -> Vec<Exporter> {
+    let exporter = |object_name: &CStr| {
+        let object = Object::loaded(object_name)?;
+        Some(Exporter { path: path_of(object_name), symbol: object.own_symbol(name)?, object })
+    };
+    loaded().iter().filter_map(|object_name| exporter(object_name)).collect()
+}
+
+/// Returns whether two addresses are in the same loaded object.
+pub fn is_same_object(one: NonNull<c_void>, other: NonNull<c_void>) -> bool {
+    let base = base_of(one.as_ptr());
+    base.is_some() && base == base_of(other.as_ptr())
+}
+
+impl Exporter {
+    /// Returns the symbol that the object itself exports under another name.
+    pub fn own(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        self.object.own_symbol(name)
+    }
+
+    /// Returns the symbol that a name has in the object or in one that it depends on.
+    pub fn visible(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        self.object.symbol(name)
+    }
 }
