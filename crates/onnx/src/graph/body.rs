@@ -1,6 +1,8 @@
+//! The bodies of a graph's operators, and the attributes of operators.
+
 use std::ops::Range;
 
-use crate::{Graph, Operator, OperatorId, Value, ValueId};
+use crate::{Attribute, Graph, Operator, OperatorId, Value, ValueId};
 
 /// A graph inside an operator: a branch of an `If`, or the body of a `Loop` or a `Scan`.
 ///
@@ -61,5 +63,31 @@ impl Graph {
         let mut owners: Vec<_> = std::iter::successors(owner(&operator), owner).collect();
         owners.reverse();
         owners
+    }
+}
+
+impl Operator {
+    /// Returns an attribute that is an integer.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        match self.attributes.get(name)? {
+            Attribute::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Returns an attribute that is a list of integers.
+    pub fn ints(&self, name: &str) -> Option<&[i64]> {
+        match self.attributes.get(name)? {
+            Attribute::Ints(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// Returns an attribute that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.attributes.get(name)? {
+            Attribute::String(text) => Some(text),
+            _ => None,
+        }
     }
 }

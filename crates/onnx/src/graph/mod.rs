@@ -6,7 +6,6 @@ use opscope_tensor::DType;
 use opscope_tensor::Digest;
 use prost::bytes::Bytes;
 
-mod attributes;
 mod body;
 mod origin;
 

@@ -5,12 +5,11 @@ use std::{iter, mem};
 
 use opscope_tensor::DType;
 
-use super::attribute::attributes;
-use super::captures::Captures;
-use super::data::check_data;
+use super::constants::attributes;
+use super::initializers::check_data;
 use super::metadata::origin;
 use super::names::UniqueNames;
-use super::order::execution_order;
+use super::order::{Captures, execution_order};
 use super::proto::{DimensionProto, GraphProto, NodeProto, TensorTypeProto, ValueInfoProto, dimension};
 use crate::graph::give_display_names;
 use crate::{Body, Dim, Graph, OnnxError, Operator, OperatorId, Producer, Source, Value, ValueId};

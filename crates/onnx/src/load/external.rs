@@ -6,10 +6,11 @@
 //! data as links into one directory.
 
 use std::fs;
+use std::fs::FileType;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::file_kind::other_than_a_file;
 use super::proto::TensorProto;
 use crate::ExternalDataError;
 
@@ -71,4 +72,16 @@ pub fn data_file(model: &Path, location: &str) -> Result<PathBuf, ExternalDataEr
         true => Ok(file),
         false => Err(ExternalDataError::LinkOutside(location.to_owned())),
     }
+}
+
+/// Returns what a file is if it is not a regular file, such as `a directory`.
+pub(crate) fn other_than_a_file(found: &FileType) -> Option<&'static str> {
+    let kinds = [
+        (found.is_file(), None),
+        (found.is_dir(), Some("a directory")),
+        (found.is_fifo(), Some("a named pipe")),
+        (found.is_socket(), Some("a socket")),
+        (found.is_char_device() || found.is_block_device(), Some("a device")),
+    ];
+    kinds.into_iter().find_map(|(is_it, kind)| is_it.then_some(kind)).unwrap_or(Some("something else"))
 }

@@ -1,12 +1,8 @@
 //! Loads a [`Graph`] from a path.
 
-pub(crate) mod attribute;
 pub(crate) mod build;
-pub(crate) mod captures;
 pub(crate) mod constants;
-pub(crate) mod data;
 pub(crate) mod external;
-pub(crate) mod file_kind;
 pub(crate) mod initializers;
 pub(crate) mod metadata;
 pub(crate) mod names;
@@ -23,7 +19,7 @@ use prost::bytes::Bytes;
 
 use crate::{Graph, OnnxError, Source};
 use build::{build, onnx_domain};
-use file_kind::other_than_a_file;
+use external::other_than_a_file;
 use proto::ModelProto;
 
 /// The largest size of an `.onnx` file in bytes: lengths in Protocol Buffers have 31 bits.
