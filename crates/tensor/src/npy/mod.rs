@@ -6,11 +6,9 @@
 mod dict;
 mod header;
 mod read;
-mod write;
 
-pub use header::{ByteOrder, Header};
+pub use header::{ByteOrder, Header, header, write};
 pub use read::{data, open, read, read_file, read_opened};
-pub use write::{header, write};
 
 /// Why an `.npy` file could not be read or written.
 #[derive(Debug, thiserror::Error)]

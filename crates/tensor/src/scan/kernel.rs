@@ -7,8 +7,7 @@ use half::{bf16, f16};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::bits::{Counter, Float, Integer};
-use super::part::Part;
-use super::{Detail, ScanQuery};
+use super::{Detail, Part, ScanQuery};
 use crate::DType;
 use crate::groups::each_group;
 

@@ -3,19 +3,15 @@
 mod bits;
 mod histogram;
 mod kernel;
-mod part;
-mod scalar;
 mod top;
 
 use std::ops::ControlFlow;
 
 use crate::groups::STEP;
 use crate::statistics::{Moments, block_moments};
-use crate::{DType, Region, TensorError, TensorView};
-use kernel::Step;
-use part::Part;
-
+use crate::{DType, Element, Region, TensorError, TensorView};
 pub use histogram::{Bin, Histogram};
+use kernel::Step;
 pub use top::{TopBy, top_k};
 
 /// What to find in a tensor's elements. A part that is not requested costs nothing.
@@ -240,7 +236,7 @@ impl Scan {
                 self.passed += moments.count;
                 self.moments.add(moments);
                 if self.query.absmax && self.dtype.is_complex() {
-                    self.part.join(scalar::look(self.dtype, block, left, self.query));
+                    self.part.join(look(self.dtype, block, left, self.query));
                 }
             }),
             (false, Some(step)) => {
@@ -255,7 +251,7 @@ impl Scan {
                 for bytes in bytes.chunks(STEP) {
                     let left = self.elements - self.passed;
                     self.passed += left.min(self.dtype.elements_in(bytes.len()).unwrap_or(0) as u64);
-                    self.part.join(scalar::look(self.dtype, bytes, left, self.query));
+                    self.part.join(look(self.dtype, bytes, left, self.query));
                     if !self.is_open() {
                         return ControlFlow::Break(());
                     }
@@ -292,4 +288,77 @@ impl Scan {
             finite: moments.finite(),
         }
     }
+}
+
+/// The result for some of the elements.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    pub nan: u64,
+    pub infinite: u64,
+    pub zeros: u64,
+    /// This and the following fields count only the finite elements.
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub absmax: Option<f64>,
+}
+
+impl Part {
+    pub fn join(&mut self, other: Part) {
+        self.nan += other.nan;
+        self.infinite += other.infinite;
+        self.zeros += other.zeros;
+        if let Some(min) = other.min {
+            self.add_min(min);
+        }
+        if let Some(max) = other.max {
+            self.add_max(max);
+        }
+        if let Some(absmax) = other.absmax {
+            self.add_absmax(absmax);
+        }
+    }
+
+    pub fn add_min(&mut self, value: f64) {
+        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+    }
+
+    pub fn add_max(&mut self, value: f64) {
+        self.max = Some(self.max.map_or(value, |max| max.max(value)));
+    }
+
+    pub fn add_absmax(&mut self, value: f64) {
+        self.absmax = Some(self.absmax.map_or(value, |absmax| absmax.max(value)));
+    }
+}
+
+/// Scans complex numbers, small floats and 4-bit types, one element at a time.
+fn look(dtype: DType, bytes: &[u8], left: u64, query: ScanQuery) -> Part {
+    let mut part = Part::default();
+    let left = usize::try_from(left).unwrap_or(usize::MAX);
+    for element in (0..left).map_while(|index| Element::at(dtype, bytes, index)) {
+        let (parts, magnitude) = match element {
+            Element::Complex(re, im) => ([re, im], re.hypot(im)),
+            real => {
+                let value = real.to_f64().expect("all others are real");
+                ([value; 2], value.abs())
+            }
+        };
+        if parts.iter().any(|part| part.is_nan()) {
+            part.nan += 1;
+            continue;
+        }
+        if parts.iter().any(|part| part.is_infinite()) {
+            part.infinite += 1;
+            continue;
+        }
+        part.zeros += u64::from(query.zeros > Detail::Nothing && parts == [0.0; 2]);
+        if query.absmax {
+            part.add_absmax(magnitude);
+        }
+        if query.range && !dtype.is_complex() {
+            part.add_min(parts[0]);
+            part.add_max(parts[0]);
+        }
+    }
+    part
 }

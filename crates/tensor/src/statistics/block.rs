@@ -4,7 +4,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use zerocopy::IntoBytes;
 
-use super::moments::Moments;
+use super::Moments;
 use crate::groups::{STEP, each_group};
 use crate::{DType, Element};
 
