@@ -1,6 +1,10 @@
-use serde::Serialize;
+//! What an engine can do, how faithfully it runs a model, and what it may spend on loading one.
 
-use crate::Fidelity;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 /// What an engine can do at one fidelity. An instrument that needs more is refused with an error that names the missing
 /// capability.
@@ -60,3 +64,75 @@ impl Capabilities {
         ]
     }
 }
+
+/// How faithfully an engine follows the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fidelity {
+    /// Operators are fused and rewritten. This is what is timed.
+    Optimised,
+    /// Every operator is executed as the file has it. This is what dumps, comparisons and breakpoints use. It is
+    /// several times slower, so its times are never reported as the model's.
+    Exact,
+}
+
+impl Fidelity {
+    /// Both fidelities.
+    pub const ALL: [Self; 2] = [Self::Optimised, Self::Exact];
+
+    /// Returns `optimised` or `exact`, the word on the command line, in files and on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Optimised => "optimised",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+impl fmt::Display for Fidelity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How much time and memory an engine may use to load a model and to make a plan of it, as a multiple of the engine's
+/// default for a model of that size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LoadBudget(NonZeroU32);
+
+impl LoadBudget {
+    /// Creates a budget of `factor` times the default.
+    pub const fn times(factor: NonZeroU32) -> Self {
+        Self(factor)
+    }
+
+    /// Returns the multiple of the default.
+    pub const fn factor(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl Default for LoadBudget {
+    fn default() -> Self {
+        Self(NonZeroU32::MIN)
+    }
+}
+
+impl FromStr for LoadBudget {
+    type Err = InvalidLoadBudget;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self).map_err(|_| InvalidLoadBudget)
+    }
+}
+
+impl fmt::Display for LoadBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The error for a text that is not a [`LoadBudget`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a whole number from 1 on is needed: the multiple of the default budget")]
+pub struct InvalidLoadBudget;

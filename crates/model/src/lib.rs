@@ -20,17 +20,14 @@
 //! | `iteration` | where in a loop a dispatch is |
 //! | `memory` | the tensors in an engine's memory, and the memory that a run takes |
 //! | `generated_outputs` | the memory of outputs that a run generates from a few numbers in the file |
-//! | `capabilities` | what an engine can do, and what an instrument needs |
-//! | `budget`, `machine` | how much time and memory loading may take, and what the machine has |
-//! | `fidelity`, `error` | how faithful a plan is; what can go wrong |
+//! | `capabilities` | what an engine can do, how faithful a plan is, and how much time and memory loading may take |
+//! | `error` | what can go wrong |
 
 #![forbid(unsafe_code)]
 
-mod budget;
 mod capabilities;
 mod engine;
 mod error;
-mod fidelity;
 mod generated_outputs;
 mod inputs;
 mod iteration;
@@ -41,11 +38,9 @@ mod open;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use budget::{InvalidLoadBudget, LoadBudget};
-pub use capabilities::{Capabilities, MissingCapability};
+pub use capabilities::{Capabilities, Fidelity, InvalidLoadBudget, LoadBudget, MissingCapability};
 pub use engine::{CLOCK_RESOLUTION, Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
 pub use error::EngineError;
-pub use fidelity::Fidelity;
 pub use generated_outputs::{GeneratedOutputs, TooMuchGenerated};
 pub use inputs::{check_inputs, resized_inputs};
 pub use iteration::{Iteration, LoopIteration};

@@ -3,7 +3,6 @@
 mod cost;
 mod credit;
 mod live_mask;
-mod set;
 
 use opscope_onnx::{OperatorId, ValueId};
 use opscope_tensor::DType;
@@ -11,7 +10,7 @@ use opscope_tensor::DType;
 pub use self::cost::kernel_costs;
 pub use self::credit::{changes_layout, is_matrix_operator, nearest_before, place_the_rest};
 pub use self::live_mask::LiveMask;
-pub use self::set::KernelSet;
+pub use live_mask::KernelSet;
 
 /// The id of a kernel, which is its position in the execution order of a [`Plan`](crate::Plan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
