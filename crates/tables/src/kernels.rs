@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opscope_profile::{KernelLabels, LabelTable, Recording};
 
-use crate::rows::operators::Times;
+use crate::rows::dispatches::Times;
 
 /// Kernels of the current plan with numbers below this are found without hashing.
 const DENSE: usize = 1 << 16;

@@ -14,16 +14,14 @@
 //! | `export` | the tables of one recording or dump as files |
 //! | `recording` | a pass over the records of a recording, into every table |
 //! | `kernels` | the kernels of a recording, with their times |
-//! | `rows` | a file for each table: its row and its columns |
+//! | `rows` | the tables: their rows and columns |
 //! | `table` | a table as a Parquet file: columns, dictionaries, row groups |
-//! | `identity` | the id of a recording |
 //! | `error` | what can fail |
 
 #![forbid(unsafe_code)]
 
 mod error;
 mod export;
-mod identity;
 mod kernels;
 mod recording;
 mod rows;
@@ -32,5 +30,5 @@ mod table;
 
 pub use error::TablesError;
 pub use export::{export_dump, export_recording};
-pub use identity::recording_id;
+pub use recording::recording_id;
 pub use set::{Appended, TableSet};

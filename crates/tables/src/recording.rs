@@ -2,19 +2,16 @@
 
 use std::io::Write;
 
-use opscope_profile::{Fact, Item, MarkerFact, Recording, RunFact, RunGroup, RunKind};
+use opscope_profile::{Fact, Item, Manifest, MarkerFact, Recording, RunFact, RunGroup, RunKind};
 use opscope_trace::MarkerOperation;
 use parquet::errors::Result as Written;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::TablesError;
-use crate::identity::recording_id;
 use crate::kernels::Kernels;
-use crate::rows::counters::Counter;
-use crate::rows::dispatches::Dispatch;
-use crate::rows::marks::Mark;
-use crate::rows::operators::Operator;
-use crate::rows::recordings::RecordingRow;
-use crate::rows::runs::Run;
+use crate::rows::dispatches::{Dispatch, Operator};
+use crate::rows::marks::{Counter, Mark};
+use crate::rows::runs::{RecordingRow, Run};
 use crate::table::{Numbered, Row, Table};
 
 /// The names of the tables of a recording.
@@ -214,4 +211,24 @@ fn begin<R: Row, W: Write + Send>(
 /// Adds a row to a table, unless the table is not requested.
 fn push<R: Row, W: Write + Send>(table: &mut Option<Table<W>>, row: impl FnOnce() -> R) -> Written<()> {
     table.as_mut().map_or(Ok(()), |table| table.push(&row()))
+}
+
+/// Returns the id of a recording: 32 hexadecimal digits. It depends on data that the manifest has from the beginning
+/// and that no two recordings share: the host, the process, the beginning to the nanosecond, and the model. It does not
+/// change when the directory is moved or the recording is closed.
+pub fn recording_id(manifest: &Manifest) -> String {
+    let mut hash = Xxh3::new();
+    let mut add = |part: &[u8]| {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(manifest.host.name.as_bytes());
+    add(&manifest.process.pid.to_le_bytes());
+    add(manifest.process.name.as_bytes());
+    add(&manifest.clock.start_unix_ns.to_le_bytes());
+    add(&manifest.clock.start.ticks.to_le_bytes());
+    add(&manifest.clock.start.boottime_ns.to_le_bytes());
+    add(manifest.model.path.as_bytes());
+    add(manifest.model.xxh3.to_string().as_bytes());
+    format!("{:032x}", hash.digest128())
 }

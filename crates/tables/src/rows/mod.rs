@@ -1,10 +1,7 @@
-//! The tables: a file for each, with its row and its columns.
+//! The tables, each with its row and its columns. Tables that refer to each other are in one file.
 
-pub(crate) mod counters;
 pub(crate) mod dispatches;
 pub(crate) mod marks;
-pub(crate) mod operators;
-pub(crate) mod recordings;
 pub(crate) mod runs;
 pub(crate) mod tensors;
 
@@ -33,11 +30,11 @@ mod tests {
 
     #[test]
     fn the_documentation_lists_every_column_with_its_type() {
-        check::<recordings::RecordingRow<'_>>();
+        check::<runs::RecordingRow<'_>>();
         check::<runs::Run<'_>>();
         check::<dispatches::Dispatch<'_>>();
-        check::<operators::Operator<'_>>();
-        check::<counters::Counter<'_>>();
+        check::<dispatches::Operator<'_>>();
+        check::<marks::Counter<'_>>();
         check::<marks::Mark<'_>>();
         check::<tensors::Tensor<'_>>();
     }

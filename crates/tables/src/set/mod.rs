@@ -20,8 +20,7 @@ use opscope_profile::Recording;
 use self::part::Part;
 use self::partition::Partition;
 use crate::TablesError;
-use crate::identity::recording_id;
-use crate::recording::{Finished, RecordingTables, TABLES};
+use crate::recording::{Finished, RecordingTables, TABLES, recording_id};
 
 /// The directory of files that are not complete yet, which readers of tables ignore.
 const PARTS: &str = ".parts";
