@@ -4,13 +4,11 @@ mod list;
 mod model_names;
 mod open;
 mod section;
-mod selected_slots;
 mod selection;
 
 pub use list::{DumpedModel, Excluded, NameRange};
 pub use model_names::{ModelNames, NamedOperator};
 pub use section::{DumpContent, DumpLevel, DumpSection, Statistic};
-pub use selected_slots::SelectedSlots;
-pub use selection::AclError;
+pub use selection::{AclError, SelectedSlots};
 
 pub(crate) use section::{Captured, local_directory, read};
