@@ -1,3 +1,5 @@
+//! Texts, sizes and durations as they are shown.
+
 use std::borrow::Cow;
 
 /// Returns a text from a file or another program in a form that is safe to show on one line. Control characters, line
@@ -58,6 +60,29 @@ fn is_unseen(letter: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Returns a text as a cell of a table of comma-separated values. If a spreadsheet would take the text for a formula,
+/// the cell begins with an apostrophe, which spreadsheets do not show. Numbers stay as they are.
+pub fn cell_text(text: &str) -> Cow<'_, str> {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+}
+
+/// Returns the path that these names share, up to its last `/` or `.`. It is empty if they share none, or if there are
+/// fewer than two names. It is never the whole of a name.
+pub fn common_path<'n>(names: &[&'n str]) -> &'n str {
+    let [first, others @ ..] = names else { return "" };
+    if others.is_empty() {
+        return "";
+    }
+    let same = |name: &&str| first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    let common = others.iter().map(same).min().unwrap_or(0);
+    let shortest = names.iter().map(|name| name.len()).min().unwrap_or(0);
+    let common = &first.as_bytes()[..common.min(shortest.saturating_sub(1))];
+    let end = common.iter().rposition(|byte| b"/.".contains(byte)).map_or(0, |at| at + 1);
+    // A separator is one byte, so this is a character boundary.
+    first.get(..end).unwrap_or("")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +122,40 @@ mod tests {
         }
         for plain in ["", "/layer1/Conv", "ünïcode, 模型, модель, نموذج, e\u{301}, \\u{1b}"] {
             assert!(matches!(shown_text(plain), Cow::Borrowed(shown) if shown == plain));
+        }
+    }
+
+    #[test]
+    fn no_cell_is_a_formula_and_numbers_stay_numbers() {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("=HYPERLINK(\"x\",\"y\")", "'=HYPERLINK(\"x\",\"y\")"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("-2+3", "'-2+3"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("-1.5", "-1.5"),
+            ("+3e-7", "+3e-7"),
+            ("12.000\t", "12.000\t"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(cell_text(text), cell);
+        }
+    }
+
+    #[test]
+    fn the_common_path_ends_with_a_separator_and_leaves_something_of_each_name() {
+        for (names, path) in [
+            (&["/model/layer1/Conv", "/model/layer2/Relu"][..], "/model/"),
+            (&["model.layers.0.a", "model.layers.0.b"], "model.layers.0."),
+            (&["/conv1/Conv", "/conv2/Conv"], "/"),
+            (&["/a/b/", "/a/b/"], "/a/"),
+            (&["/größe/ä", "/größe/ö"], "/größe/"),
+            (&["Conv_1", "Conv_2"], ""),
+            (&["/only/one"], ""),
+            (&[], ""),
+        ] {
+            assert_eq!(common_path(names), path, "{names:?}");
         }
     }
 }

@@ -4,23 +4,17 @@
 #![forbid(unsafe_code)]
 
 mod bar;
-mod cell;
 mod display;
 mod figures;
-mod file_text;
-mod prefix;
 mod shell;
 mod spelling;
 mod table;
 mod wrap;
 
 pub use bar::BarStyle;
-pub use cell::cell_text;
-pub use display::{shown_duration, shown_size, shown_text};
+pub use display::{cell_text, common_path, shown_duration, shown_size, shown_text};
 pub use figures::{TimeScale, counted, grouped, shown_number, shown_time};
-pub use file_text::file_text;
-pub use prefix::common_path;
-pub use shell::{shell_path, shell_word};
+pub use shell::{file_text, shell_path, shell_word};
 pub use spelling::did_you_mean;
 pub use table::{Column, TextTable, display_width, shortened};
 pub use wrap::{wrapped, wrapped_within};
