@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::compute::dtypes;
-use crate::limits::Roofline;
-use crate::processor::processor_identity;
+use crate::limits::{Roofline, processor_identity};
 use crate::{RooflineError, measure};
 
 /// What this version writes and reads.

@@ -22,25 +22,19 @@
 //! | `repetition` | the repeated work that a peak is measured with |
 //! | `bandwidth` | how fast data is read |
 //! | `together` | runs the same work on several threads at the same time |
-//! | `processor` | which processor this is |
-//! | `limits` | what a machine reaches, and which limit applies to some work |
-//! | `error` | what can fail |
+//! | `limits` | which processor this is, what a machine reaches, which limit applies to some work, and what can fail |
 
 #![deny(unsafe_code)]
 
 mod bandwidth;
 mod cache;
 mod compute;
-mod error;
 mod limits;
 mod measure;
 mod narrow;
-mod processor;
 mod repetition;
 mod together;
 
 pub use cache::{keep, kept, kept_or_measured};
-pub use error::RooflineError;
-pub use limits::{Bandwidth, Bound, ComputePeak, Limit, Roofline};
+pub use limits::{Bandwidth, Bound, ComputePeak, Limit, Roofline, RooflineError, processor_name};
 pub use measure::measure;
-pub use processor::processor_name;

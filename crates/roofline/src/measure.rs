@@ -1,8 +1,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use crate::limits::Roofline;
-use crate::processor::processor_name;
+use crate::limits::{Roofline, processor_name};
 use crate::{RooflineError, bandwidth, compute};
 
 /// The time for each peak and each bandwidth in a round. The eleven of them take less than half a second.

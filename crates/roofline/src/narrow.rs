@@ -31,7 +31,7 @@ mod x86_64 {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    use crate::processor::has_flag;
+    use crate::limits::has_flag;
     use crate::repetition::{CHAINS, Repetition, STEPS};
 
     /// Independent sums in the 32 registers of AVX-512.
