@@ -14,10 +14,8 @@ mod calibration;
 mod clock;
 mod manual;
 mod ticks;
-mod timestamp;
 
 pub use calibration::{Calibration, ClockPair};
-pub use clock::{Clock, Wait};
+pub use clock::{Clock, Timestamp, Wait};
 pub use manual::{ManualClock, Sleeper};
 pub use ticks::{TickSource, Ticks};
-pub use timestamp::Timestamp;
