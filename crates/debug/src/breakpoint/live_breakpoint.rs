@@ -6,9 +6,8 @@ use opscope_model::RunId;
 use opscope_onnx::{Graph, OperatorId};
 use opscope_sys::Mutex;
 
-use super::error::BreakpointError;
-use super::spec::{BreakpointInfo, BreakpointLocation, BreakpointSpec};
 use super::target::Target;
+use super::{BreakpointError, BreakpointInfo, BreakpointLocation, BreakpointSpec};
 use crate::event::{BreakpointId, ModelId, Moment};
 use crate::expression::{Condition, Tensors};
 

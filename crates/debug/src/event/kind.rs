@@ -5,10 +5,8 @@ use std::sync::Arc;
 use opscope_model::{Fidelity, RunId};
 use serde::{Deserialize, Serialize};
 
-use super::exception::Exception;
-use super::id::{BreakpointId, ModelId, Queue, run_number};
-use super::position::RunPosition;
-use super::summary::OutputSummary;
+use super::exception::{Exception, OutputSummary};
+use super::id::{BreakpointId, ModelId, Queue, RunPosition, run_number};
 use super::table::event_kinds;
 
 /// Why a run is stopped at an event until the user continues it.

@@ -14,7 +14,7 @@
 
 use opscope_tensor::DType;
 
-use super::error::ConditionError;
+use super::ConditionError;
 use super::function::Function;
 use super::parser::Parser;
 use super::tree::{Number, Relation, Shape, Subject, Truth, Type};

@@ -4,9 +4,8 @@ use std::str::FromStr;
 use opscope_tensor::Slice;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::error::ConditionError;
-use super::parser::Parser;
-use super::tokens;
+use super::ConditionError;
+use super::parser::{self, Parser};
 
 /// A reference to a tensor where a run is stopped. As text: `input[0]`, `output[1]`, `weight[0]`, `value("name")`;
 /// `input` alone is `input[0]`, and so with the others.
@@ -45,7 +44,7 @@ impl fmt::Display for TensorRef {
             TensorRef::Weight(number) => write!(f, "weight[{number}]"),
             TensorRef::Value(name) => {
                 f.write_str("value(")?;
-                tokens::write_quoted(f, name)?;
+                parser::write_quoted(f, name)?;
                 f.write_str(")")
             }
         }

@@ -3,11 +3,9 @@
 //! Everything is behind one lock, which is held only briefly: never while a thread waits, reads tensors, or calls a
 //! callback. An event is in its queue before its client is notified.
 
-mod backlog;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod parked_threads;
-mod resume;
 mod state;
 mod status;
 #[cfg(all(test, not(loom)))]
@@ -22,12 +20,10 @@ use opscope_clock::Clock;
 use crate::error::{Continued, DebugError};
 use crate::event::{Event, EventKind, EventName, Queue, Sequence};
 use crate::sync::{Condvar, EventDescriptor, Mutex, lock, wait_until};
-use backlog::Backlog;
 pub(crate) use parked_threads::StoppedRun;
-pub use resume::Resume;
-use state::State;
 pub(crate) use state::{Answer, Generation, Limits};
-pub use status::{Account, Release, ReleaseReason, Stop};
+use state::{Backlog, State};
+pub use status::{Account, Release, ReleaseReason, Resume, Stop};
 
 /// The queues of one program. `J` is a job that a waiting thread does for the client.
 pub(crate) struct Queues<J> {

@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use opscope_model::RunId;
 
-use super::resume::Resume;
-use super::status::{Release, ReleaseReason, Stop};
+use super::status::{Release, ReleaseReason, Resume, Stop};
 use crate::event::{Event, EventName, RunPosition, Sequence};
 use crate::sync::Condvar;
 

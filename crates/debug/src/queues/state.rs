@@ -1,15 +1,15 @@
+//! The state of the queues under their lock, and the async events that wait to be read.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use opscope_clock::{Clock, Timestamp};
 
-use super::backlog::Backlog;
 use super::parked_threads::ParkedThreads;
-use super::resume::Resume;
-use super::status::{Account, Release, ReleaseReason};
+use super::status::{Account, Release, ReleaseReason, Resume};
 use crate::error::DebugError;
-use crate::event::{Event, EventKind, Sequence};
+use crate::event::{Event, EventKind, EventName, Sequence};
 use crate::sync::EventDescriptor;
 
 /// How long a client may make the program wait.
@@ -170,5 +170,45 @@ impl<J> State<J> {
             self.released.pop_front();
         }
         self.released.push_back(release);
+    }
+}
+
+/// The async events that wait to be read: at most the capacity plus one event of each kind.
+#[derive(Default)]
+pub(super) struct Backlog {
+    events: VecDeque<Event>,
+    /// How many events were added and taken so far.
+    pushed: u64,
+    taken: u64,
+    /// The number of the last event of each kind, counted like `pushed`.
+    last: [Option<u64>; EventName::ALL.len()],
+}
+
+impl Backlog {
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Adds an event. If there is no space, coalesces it into the last one of its kind. Returns whether it was added as
+    /// an event of its own.
+    pub fn push(&mut self, event: Event, capacity: usize) -> bool {
+        let last = &mut self.last[event.kind.name() as usize];
+        if self.events.len() >= capacity
+            && let Some(earlier) = last.filter(|last| *last >= self.taken)
+        {
+            self.events[(earlier - self.taken) as usize].coalesced += 1;
+            return false;
+        }
+        *last = Some(self.pushed);
+        self.pushed += 1;
+        self.events.push_back(event);
+        true
+    }
+
+    /// Takes the first events.
+    pub fn take(&mut self, most: usize) -> Vec<Event> {
+        let count = self.events.len().min(most);
+        self.taken += count as u64;
+        self.events.drain(..count).collect()
     }
 }

@@ -4,11 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use opscope_model::{Interest, KernelId, KernelSet, RunId};
 use opscope_sys::{Mutex, MutexGuard};
 
-use super::control::{RunControl, Step};
 use super::counts::SeenCounts;
 use super::masks::Masks;
 use super::plan::PlanInfo;
-use super::stop_table::StopTable;
+use super::stop_table::{RunControl, Step, StopTable};
 use crate::event::Moment;
 
 /// A run in progress.

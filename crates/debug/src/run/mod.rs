@@ -1,7 +1,6 @@
 //! The runs in progress: their plans, where they stop, and the tensors of a stopped run.
 
 mod active_run;
-mod control;
 mod counts;
 mod external_values;
 mod found_operators;
@@ -9,17 +8,15 @@ mod location;
 mod masks;
 mod non_finite_values;
 mod plan;
-mod span;
 mod stop_table;
 mod stopped_run;
 
 pub(crate) use active_run::ActiveRun;
-pub(crate) use control::{Pause, Step};
 pub(crate) use external_values::FlawedInitializers;
 pub(crate) use found_operators::FoundOperators;
 pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
 pub(crate) use non_finite_values::find_non_finite;
 pub(crate) use plan::PlanInfo;
-pub(crate) use stop_table::StopTable;
+pub(crate) use stop_table::{Pause, Step, StopTable};
 pub(crate) use stopped_run::Job;
 pub use stopped_run::Stopped;

@@ -7,9 +7,8 @@ use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
 use super::external_values::{ExternalValues, FlawedInitializers, flawed_initializers};
-use super::location::{FusedOperator, KernelInfo};
+use super::location::{FusedOperator, KernelInfo, Span, spans};
 use super::masks::Masks;
-use super::span::{Span, spans};
 use crate::breakpoint::{OperatorMapping, Target};
 use crate::event::{ModelId, Moment, RunPosition};
 

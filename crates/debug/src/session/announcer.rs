@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::thread::thread;
+use super::recursion::thread;
 use crate::event::{EventKind, EventName, EventSet, Sequence};
 use crate::queues::Queues;
 use crate::run::Job;

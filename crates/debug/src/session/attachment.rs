@@ -9,12 +9,11 @@ use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
 use super::notifier::Notifier;
-use super::options::AttachOptions;
+use super::options::{AttachOptions, Status};
 use super::recursion::{Rule, allow_events, allow_nothing, looking, not_while_looking};
 use super::registry::Registry;
 use super::shared::Shared;
 use super::sites::{describe, most_locations};
-use super::status::Status;
 use crate::breakpoint::{Breakpoint, BreakpointChange, BreakpointInfo, BreakpointSpec, OperatorMapping, Target};
 use crate::error::{Continued, DebugError};
 use crate::event::{BreakpointId, Event, EventName, EventSet, ModelId, Queue, Sequence};

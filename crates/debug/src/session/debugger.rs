@@ -1,6 +1,7 @@
+use std::fmt;
+use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use std::{fmt, io};
 
 use opscope_clock::Clock;
 use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, OpenRunInfo, RunInfo, RunObserver};
@@ -11,11 +12,10 @@ use super::model_handle::LoadedModelHandle;
 use super::observer::Observer;
 use super::open_observer::OpenObserver;
 use super::options::AttachOptions;
-use super::recursion;
-use super::shared::Shared;
 #[cfg(not(loom))]
-use super::status::LoadedModel;
-use super::thread::note_process;
+use super::options::LoadedModel;
+use super::recursion::{self, note_process};
+use super::shared::Shared;
 use crate::error::DebugError;
 use crate::event::EventKind;
 use crate::queues::{Limits, Queues};

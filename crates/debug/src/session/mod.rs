@@ -13,11 +13,8 @@ pub(crate) mod recursion;
 mod registry;
 mod shared;
 mod sites;
-mod status;
-mod thread;
 
 pub use attachment::Attachment;
 pub use debugger::Debugger;
 pub use model_handle::LoadedModelHandle;
-pub use options::AttachOptions;
-pub use status::{LoadedModel, RunState, Status};
+pub use options::{AttachOptions, LoadedModel, RunState, Status};

@@ -3,8 +3,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use opscope_model::{DeviceTensors, Dispatch, Fidelity, Kernel};
 use opscope_onnx::Graph;
 
+use super::options::LoadedModel;
 use super::sites::Site;
-use super::status::LoadedModel;
 use crate::event::{EventKind, ModelId};
 use crate::run::{FlawedInitializers, FoundOperators, PlanInfo};
 

@@ -6,8 +6,8 @@ use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserv
 use opscope_onnx::OperatorId;
 use opscope_tensor::{Statistics, Tensor, TensorView};
 
+use super::recursion::thread;
 use super::shared::Shared;
-use super::thread::thread;
 use crate::breakpoint::{Breakpoint, Target};
 use crate::event::{BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Sequence, StatisticsSummary};
 use crate::queues::Resume;

@@ -1,6 +1,7 @@
 //! Which calls are allowed inside of a notification callback, and inside of a function that looks at a stopped run.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::DebugError;
 
@@ -64,4 +65,30 @@ pub(crate) fn allow_events() -> Result<(), DebugError> {
 /// Checks any other call.
 pub(crate) fn allow_nothing() -> Result<(), DebugError> {
     if INSIDE.get().is_some() { Err(DebugError::RecursiveCall) } else { Ok(()) }
+}
+
+/// The process that has a debugger. In a forked child, the cached numbers of threads are wrong.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// The number of this thread, and the process in which it was cached.
+    static KNOWN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// Notes that this process has a debugger.
+pub(super) fn note_process() {
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+}
+
+/// Returns the system's number of the calling thread. It is cached, because the system call would be the most expensive
+/// part of a run without a client.
+pub(super) fn thread() -> u32 {
+    let process = PROCESS.load(Ordering::Relaxed);
+    let (number, known_in) = KNOWN.get();
+    if known_in == process && number != 0 {
+        return number;
+    }
+    let number = opscope_sys::thread_id();
+    KNOWN.set((number, process));
+    number
 }

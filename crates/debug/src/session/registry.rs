@@ -6,9 +6,8 @@ use opscope_onnx::{Graph, Operator};
 
 use super::announcer::Announcer;
 use super::models::Models;
-use super::options::AttachOptions;
+use super::options::{AttachOptions, LoadedModel, RunState};
 use super::sites::{Site, describe, most_locations};
-use super::status::{LoadedModel, RunState};
 use crate::breakpoint::{Breakpoint, BreakpointInfo, Target};
 use crate::error::DebugError;
 use crate::event::{BreakpointId, EventKind, EventSet, ModelId, Sequence};

@@ -283,7 +283,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read_back_as_it_was(truth in strategies::truth(strategies::Range::All)) {
         let text = truth.to_string();
-        prop_assume!(text.len() <= tokens::LONGEST);
+        prop_assume!(text.len() <= parser::LONGEST);
         let read = grammar::condition(&text).map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
         prop_assert_eq!(read, truth, "{}", text);
     }
@@ -304,7 +304,7 @@ proptest! {
         indices in prop::collection::vec(0u32..4, 0..3),
     ) {
         let text = truth.to_string();
-        prop_assume!(text.len() <= tokens::LONGEST);
+        prop_assume!(text.len() <= parser::LONGEST);
         let first = Tensor::from_f32(vec![first.len()], &first).unwrap();
         let second = Tensor::from_f32(vec![1, second.len()], &second).unwrap();
         let mut here = Here::after(&[first.view(), second.view()]);

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::notification::Notification;
+use super::find::Notification;
 use crate::error::{ConnectionError, DebugError, ErrorCode, Refusal};
 use crate::event::Event;
 use crate::remote::protocol::{Bye, Frame, FrameError, FrameLimits, FrameReader, Request};

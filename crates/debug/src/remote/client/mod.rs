@@ -2,7 +2,6 @@
 
 mod find;
 mod link;
-mod notification;
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -4,8 +4,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::connection::{Connection, plain};
-use super::hello::greet;
+use super::connection::{Connection, greet, plain};
 use crate::error::{DebugError, ErrorCode, Refusal};
 use crate::remote::protocol::{Frame, FrameLimits, PROTOCOL, VERSION, text};
 use crate::remote::requests::{AnyRequest, Reply};

@@ -1,19 +1,20 @@
+use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use opscope_clock::Wait;
+use opscope_clock::{Sleeper, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
 use super::connection::{Connection, HUNG_UP, is_hang_up};
-use super::control::ServerControl;
 use super::requests::{self, fail};
 use crate::error::{ErrorCode, Refusal};
 use crate::event::Queue;
 use crate::remote::protocol::{Bye, FrameError, ProgramMessage};
 use crate::session::Debugger;
+use crate::sync::{EventDescriptor, Mutex, lock};
 
 /// The state of the serving thread, which waits for everything in one `poll`.
 pub(super) struct Service {
@@ -191,6 +192,52 @@ fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: boo
         connection.queue_message(&ProgramMessage::Notify { events: events.unwrap_or_default() });
     }
     connection.flush()
+}
+
+/// The means by which a [`Server`](super::Server) controls its thread.
+pub(super) struct ServerControl {
+    pending: Mutex<Pending>,
+    /// Readable while something is pending.
+    pub descriptor: EventDescriptor,
+}
+
+/// The requests to the thread.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// Connections from within this process.
+    pub connect: Vec<UnixStream>,
+    pub stop: bool,
+}
+
+impl ServerControl {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { pending: Mutex::default(), descriptor: EventDescriptor::new()? })
+    }
+
+    /// Asks the thread to serve a connection.
+    pub fn connect(&self, stream: UnixStream) {
+        lock(&self.pending).connect.push(stream);
+        self.descriptor.signal();
+    }
+
+    /// Asks the thread to end.
+    pub fn stop(&self) {
+        lock(&self.pending).stop = true;
+        self.descriptor.signal();
+    }
+
+    /// Returns the requests since the last call.
+    pub fn take(&self) -> Pending {
+        self.descriptor.clear();
+        let mut pending = lock(&self.pending);
+        Pending { connect: std::mem::take(&mut pending.connect), stop: pending.stop }
+    }
+}
+
+impl Sleeper for ServerControl {
+    fn wake_up(&self) {
+        self.descriptor.signal();
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use rustix::fs::{CWD, Mode, RenameFlags, fchmod, renameat_with};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use rustix::process::geteuid;
 
-use super::error::ServeError;
+use super::ServeError;
 use crate::remote::socket::{directory, in_directory, is_listened_at};
 
 /// The socket at which the server listens.

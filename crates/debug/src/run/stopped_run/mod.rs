@@ -1,5 +1,4 @@
 mod operands;
-mod skipping;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
