@@ -6,8 +6,8 @@
 //! 2. The writer writes the record into the thread's chunk, without a lock (`state::writer`).
 //! 3. If there is more to do than to write, `emit` takes the buffer's lock and appends the record under it
 //!    (`state::append`).
-//! 4. When a callback is due, the buffer is put on the list of its callback thread (`delivery::schedule`), which takes
-//!    the next batch (`state::batch`) and calls the callback (`delivery`).
+//! 4. When a callback is due, the buffer is put on the list of its callback thread (`delivery`), which takes the
+//!    next batch (`state::batch`) and calls the callback.
 //!
 //! Modules, top down; each imports only from those after it: `process_events` (forks and the exit), `registry` (all
 //! buffers), `emit`, `delivery`, `shared` (what all handles of a buffer share, behind its lock), `options`,
@@ -33,24 +33,23 @@ mod time_tests;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use batch::{Batch, Records};
-pub use callback_thread::{CallbackThread, on_callback_thread_creation};
-#[cfg(not(loom))]
-pub use emit::Reservation;
-pub use options::BufferOptions;
-pub(crate) use process_events::register as register_for_process_events;
-pub(crate) use registry::destroy_all;
-pub(crate) use shared::SharedBuffer;
-pub use statistics::{KindStatistics, Statistics};
-
 use crate::TraceError;
 use crate::chunk::header_word;
 use crate::record::{BufferId, Category, DispatchRecord, PathLevel, Record};
 use crate::sync::barrier;
 use batch::first_clocks;
+pub use batch::{Batch, Records};
 use callback_thread::Served;
+pub use callback_thread::{CallbackThread, on_callback_thread_creation};
+#[cfg(not(loom))]
+pub use emit::Reservation;
 use emit::thread_writers;
 pub use emit::{drop_if_interrupting, interrupts_a_call};
+pub use options::BufferOptions;
+pub(crate) use process_events::register as register_for_process_events;
+pub(crate) use registry::destroy_all;
+pub(crate) use shared::SharedBuffer;
+pub use statistics::{KindStatistics, Statistics};
 
 /// A buffer, in which records wait for their callback. Clones are handles of the same buffer. It is destroyed with its
 /// last handle, or by [`destroy`](Self::destroy).

@@ -1,4 +1,7 @@
-use super::{Chunk, START, Segment};
+//! What a chunk holds: its segments, how far it is filled, and a position in it.
+
+use super::{Chunk, START};
+use crate::record::{Category, Header};
 use crate::sync::Ordering;
 
 /// The words of a chunk, by their offsets in bytes.
@@ -79,5 +82,85 @@ impl Cursor {
         let taken = RecordSpan { segment, start: self.position, count };
         self.position += count * step;
         Some(taken)
+    }
+}
+
+/// The header of a segment: successive records of the same category, kind and length in a chunk, which share one
+/// header.
+///
+/// | bits | what |
+/// |---|---|
+/// | 0-7 | category |
+/// | 8-15 | always 0 |
+/// | 16-31 | kind |
+/// | 32-47 | length of each payload, in bytes |
+/// | 48-63 | the segment's end, in units of 8 bytes from the chunk's start; 0 while it is the last segment |
+///
+/// The end is stored before the next segment's first record is committed. A reader that sees that record also sees the
+/// end. A reader that does not see that record may find 0 here. It then correctly takes `committed` for the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment(pub(crate) u64);
+
+/// Returns the header of an open segment.
+#[inline(always)]
+pub(crate) const fn header_word(category: Category, kind: u16, length: usize) -> u64 {
+    category.0 as u64 | (kind as u64) << 16 | (length as u64) << 32
+}
+
+impl Segment {
+    /// Returns the header of each of its records.
+    pub(crate) fn header(self) -> Header {
+        Header { category: Category(self.0 as u8), kind: (self.0 >> 16) as u16, length: (self.0 >> 32) as u16 }
+    }
+
+    /// Returns the distance between the starts of two records.
+    pub(crate) fn step(self) -> usize {
+        usize::from((self.0 >> 32) as u16).next_multiple_of(8)
+    }
+
+    /// Returns the offset of its end, or `None` while it is open.
+    pub(crate) fn end(self) -> Option<usize> {
+        match self.0 >> 48 {
+            0 => None,
+            units => Some(units as usize * 8),
+        }
+    }
+
+    /// Returns the same header with an end.
+    pub(crate) fn closed_at(self, end: usize) -> u64 {
+        self.0 & 0xffff_ffff_ffff | (end as u64 / 8) << 48
+    }
+}
+
+/// How far a chunk is filled: the end of its last whole record (lower 32 bits), and the payload before it (upper 32
+/// bits). They share a word, so that a reader gets both as of the same moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fill(pub(crate) u64);
+
+impl Fill {
+    /// The fill of a chunk without a record.
+    pub(crate) const EMPTY: Self = Self(START as u64);
+
+    /// Returns the offset of the next record, or of its segment's header.
+    #[inline(always)]
+    pub(crate) fn position(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    /// Returns the payload bytes, each record rounded up to 8.
+    #[inline(always)]
+    pub(crate) fn payload(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+
+    /// Returns the fill with one more record of `length` bytes, a multiple of 8.
+    #[inline(always)]
+    pub(crate) fn with_record(self, length: usize) -> Self {
+        Self(self.0 + length as u64 * (1 | 1 << 32))
+    }
+
+    /// Returns the fill with one more segment header.
+    pub(crate) fn with_header(self) -> Self {
+        Self(self.0 + 8)
     }
 }

@@ -9,7 +9,6 @@
 //! - *Publication*: `committed` is stored with Release after the bytes, and loaded with Acquire before they are read.
 
 mod cursor;
-mod fill;
 mod geometry;
 #[cfg(loom)]
 mod loom_memory;
@@ -18,10 +17,8 @@ mod memory;
 mod policy;
 #[cfg(not(loom))]
 mod region;
-mod segment;
 
-pub(crate) use cursor::{Cursor, RecordSpan, Words};
-pub(crate) use fill::Fill;
+pub(crate) use cursor::{Cursor, Fill, RecordSpan, Segment, Words, header_word};
 pub(crate) use geometry::{Geometry, MAX_SIZE};
 #[cfg(loom)]
 pub(crate) use loom_memory::{Chunk, Region};
@@ -30,7 +27,6 @@ pub(crate) use memory::Chunk;
 pub use policy::Policy;
 #[cfg(not(loom))]
 pub(crate) use region::Region;
-pub(crate) use segment::{Segment, header_word};
 
 /// The offset of a chunk's first record. Before it lies the head, whose last word is the first segment's header.
 pub(crate) const START: usize = 64;

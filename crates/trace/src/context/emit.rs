@@ -1,6 +1,5 @@
-use super::registry;
+use super::registry::{self, with_routes};
 use super::routes::{current_version, traces};
-use super::thread_routes::with_routes;
 use crate::TraceError;
 use crate::buffer::emit::thread_writers::{append_by_buffer, append_by_kind, set_kind_shortcut};
 use crate::buffer::interrupts_a_call;

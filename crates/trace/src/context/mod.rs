@@ -1,30 +1,33 @@
 //! Contexts: which kinds are traced into which buffers, and emitting through them.
 //!
 //! How a record passes through this folder: `emit` checks whether the kind is traced at all (`routes`), and tries the
-//! thread's shortcut into a buffer. If there is none, it looks the kind up in the routes that the thread has cached
-//! (`thread_routes`), which come from the list of all contexts (`registry`). Then it passes the record to the buffer.
+//! thread's shortcut into a buffer. If there is none, it looks the kind up in the routes that the thread has cached,
+//! which come from the list of all contexts (both in `registry`). Then it passes the record to the buffer.
+//!
+//! Forks and the exit of the process, as contexts handle them.
 
-mod correlation;
 mod emit;
 mod markers;
 mod open_ranges;
-mod process_events;
 mod registry;
 mod routes;
-mod thread_routes;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-pub use correlation::{CorrelationGuard, correlate};
-pub use emit::{emit, emit_with_path, wanted};
-pub use markers::{Range, counter, mark, mark_named, range, range_named, try_counter, try_mark_named};
-pub use open_ranges::{OpenRanges, open_ranges};
-pub use process_events::{register_process_events, shutdown};
+use std::time::Duration;
 
 use crate::TraceError;
-use crate::buffer::Buffer;
-use crate::record::{ContextId, Kind, Operations};
+use crate::buffer::{Buffer, destroy_all, register_for_process_events};
+use crate::process::{HeldLocks, Registration};
+use crate::record::{BufferId, ContextId, Kind, Operations};
+use crate::sync::MutexGuard;
+use crate::sync::inside::{Counter, set_counter};
+pub use emit::{emit, emit_with_path, wanted};
+pub use markers::{
+    CorrelationGuard, Range, correlate, counter, mark, mark_named, range, range_named, try_counter, try_mark_named,
+};
+pub use open_ranges::{OpenRanges, open_ranges};
+use registry::Registry;
 use routes::Service;
 
 /// The switch for a set of tracing services: a service traces one kind into one buffer while the context is started.
@@ -38,7 +41,7 @@ impl Context {
     /// Creates a context without services. It is not started.
     pub fn create() -> Self {
         // An error is returned by `configure`, before the context can have any effect.
-        let _ = process_events::register();
+        let _ = register();
         Self { id: registry::add() }
     }
 
@@ -55,7 +58,7 @@ impl Context {
     /// buffer is destroyed or serves another context, or the system has no memory. The context is not changed in this
     /// case.
     pub fn configure(&self, kind: Kind, operations: Operations<'_>, buffer: &Buffer) -> Result<(), TraceError> {
-        process_events::register()?;
+        register()?;
         let operations = operation_bits(kind, operations)?;
         let shared = buffer.shared();
         let mut registry = registry::lock();
@@ -132,6 +135,52 @@ fn operation_bits(kind: Kind, operations: Operations<'_>) -> Result<u64, TraceEr
             kind.operation_name(operation).ok_or(TraceError::UnknownOperation { kind, operation })?;
             Ok(bits | 1 << operation.0)
         }),
+    }
+}
+
+/// Stops every context and destroys every buffer, and waits at most `patience` until everything is delivered. Returns
+/// the buffers that were not done by then. Their callbacks continue.
+pub fn shutdown(patience: Duration) -> Vec<BufferId> {
+    registry::stop_all();
+    destroy_all(patience)
+}
+
+static REGISTRATION: Registration = Registration::new(
+    || Box::new(ContextLocks { _registry: registry::lock(), ranges: open_ranges::threads() }),
+    stop_at_exit,
+);
+
+/// Registers the handlers of buffers and contexts for forks and the exit of the process. Without this call, the first
+/// buffer or context registers them. Functions that a program registers with `atexit` after this call run before
+/// buffers are destroyed.
+///
+/// # Errors
+/// Returns an error if the system has no memory for it.
+pub fn register_process_events() -> Result<(), TraceError> {
+    register()
+}
+
+/// Registers the contexts for forks and the exit of the process, once. The buffers register first, so they act last: a
+/// context's lock is taken before a buffer's, and contexts stop before buffers are destroyed.
+fn register() -> Result<(), TraceError> {
+    register_for_process_events()?;
+    set_counter(Counter::Contexts, emit::count_dropped_in_handler);
+    REGISTRATION.ensure()
+}
+
+extern "C" fn stop_at_exit() {
+    registry::stop_all();
+}
+
+struct ContextLocks {
+    _registry: MutexGuard<'static, Registry>,
+    ranges: open_ranges::Lock,
+}
+
+impl HeldLocks for ContextLocks {
+    /// Releases the locks: the child keeps the contexts, and the open ranges of its only thread.
+    fn reset_in_child(self: Box<Self>) {
+        open_ranges::reset_after_fork(self.ranges);
     }
 }
 

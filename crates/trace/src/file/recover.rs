@@ -4,10 +4,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use opscope_clock::{Calibration, ClockPair, Ticks, Timestamp};
-
 use opscope_files::{open_regular, read_to_end};
 
-use super::layout::{HEAD_BYTES, MAGIC, NAME_HEAD, SOURCE_SYSTEM, VERSION, policy_of_number, word};
+use super::{HEAD_BYTES, MAGIC, NAME_HEAD, SOURCE_SYSTEM, VERSION, policy_of_number, word};
 use crate::chunk::{Cursor, Fill, MAX_SIZE, Policy, START, Words, head};
 use crate::record::{Bytes, NameId, RecordRef, ThreadId};
 

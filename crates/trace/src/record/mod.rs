@@ -2,27 +2,24 @@
 //!
 //! This module knows nothing about buffers. Every other module of the crate uses its types.
 
-mod bytes;
 mod header;
 mod ids;
 mod kind;
 pub(crate) mod name;
-mod path;
-mod record_ref;
 mod table;
 pub(crate) mod thread;
 
-pub use bytes::Bytes;
-pub use header::{Category, Header};
-pub use ids::{BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PlanId, ThreadId};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+pub use header::{Category, Header, RecordRef};
+pub use ids::{
+    BufferId, Bytes, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PathLevel, PlanId,
+    ThreadId,
+};
+pub use name::{NameId, intern, name_text};
+pub use thread::{current_correlation, current_thread, pop_external, push_external};
 // This exports the record and the operations of every kind, so that a new kind needs no line here.
 pub use kind::*;
-pub use name::{NameId, intern, name_text};
-pub use path::PathLevel;
-pub use record_ref::RecordRef;
-pub use thread::{current_correlation, current_thread, pop_external, push_external};
-
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A record of fixed layout that a context can trace.
 pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {

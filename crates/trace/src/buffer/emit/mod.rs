@@ -15,7 +15,6 @@ use crate::chunk::{Policy, header_word};
 use crate::record::{BufferId, Category};
 use crate::sync::Inside;
 use crate::sync::inside::{Counter, is_inside, note_dropped};
-
 #[cfg(not(loom))]
 pub use reservation::Reservation;
 

@@ -10,7 +10,6 @@
 
 mod append;
 mod batch;
-mod closing;
 mod counts;
 mod emitting;
 mod flush;
