@@ -39,7 +39,7 @@
 //! |---|---|
 //! | `compare` | two dumps, or a run and a dump |
 //! | `capture` | the dumper: selection, routes from kernels to tensors, queue, delivery |
-//! | `abandoned_dump` | closing a dump whose process ended early |
+//! | `written_files` | the files that a dump leaves, and closing a dump whose process ended early |
 //! | `stored` | reading dumps back, and inspecting them |
 //! | `sinks` | a file or folder for each format on disk |
 //! | `csv`, `number` | tables as CSV; numbers as text |
@@ -50,7 +50,6 @@
 
 #![forbid(unsafe_code)]
 
-mod abandoned_dump;
 mod capture;
 mod compare;
 mod csv;
@@ -65,7 +64,6 @@ mod stored;
 mod stream;
 mod written_files;
 
-pub use abandoned_dump::{Abandoned, close_abandoned};
 pub use capture::dumper::{Dumper, Handle};
 pub use capture::estimate::Estimate;
 pub use capture::selection::{BlacklistEntry, Chooser, IoSelection, OperatorRange, Position, Runs, Selection};
@@ -84,15 +82,16 @@ pub use opscope_onnx::Pattern;
 pub use sinks::ascend;
 pub use sinks::directory::{Contents, DirectorySink};
 pub use sinks::format::DumpFormat;
+pub use stored::index::{ExecutionPosition, Positions};
 pub use stored::inspect::{Details, Inspection};
-pub use stored::order::{ExecutionPosition, Positions};
 pub use stored::{
     DumpKind, KeepSink, Keeper, ProgramInput, Shards, StoredDump, StoredOrigin, StoredTensor, WrongShards,
 };
-pub use stream::coverage::Coverage;
-pub use stream::flow::{Delivery, Flow, Policy};
-pub use stream::inputs::InputEntry;
+pub use stream::outcome::Coverage;
+pub use stream::outcome::InputEntry;
 pub use stream::outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
 pub use stream::sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
+pub use stream::sink::{Delivery, Flow, Policy};
 pub use stream::{Io, Missing, Origin, Piece, Stream};
 pub use written_files::WrittenFiles;
+pub use written_files::{Abandoned, close_abandoned};

@@ -1,11 +1,9 @@
 use opscope_model::{Fidelity, LoopIteration};
 use opscope_onnx::Graph;
-use opscope_tensor::DType;
-use opscope_tensor::Digest;
+use opscope_tensor::{DType, Digest};
 use serde::{Deserialize, Serialize};
 
-use crate::stream::inputs;
-use crate::stream::outcome::{Ending, RunOutcome};
+use crate::stream::outcome::{self, Ending, RunOutcome};
 use crate::{Coverage, InputEntry, Losses, Missing, Origin};
 
 /// The manifest's file name in a dump's directory.
@@ -185,7 +183,7 @@ impl Manifest {
 
     /// Enters the outcome of the dump.
     pub(crate) fn end(&mut self, ending: &Ending, errors: &[String]) {
-        let (sets, inputs_of) = inputs::sets(&ending.runs);
+        let (sets, inputs_of) = outcome::sets(&ending.runs);
         self.inputs = sets;
         self.runs = ending.runs.iter().zip(inputs_of).map(|(run, inputs)| RunEntry::new(run, inputs)).collect();
         self.coverage.clone_from(&ending.coverage);

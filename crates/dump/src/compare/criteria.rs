@@ -1,7 +1,7 @@
 use opscope_tensor::{DType, Difference, Tolerance, compared_in};
 
+use super::CompareOptions;
 use super::rounding::{Rounding, Roundings, quantises};
-use super::{CompareOptions, Tolerances};
 use crate::{StoredDump, StoredOrigin};
 
 /// The criteria by which the tensors of a comparison are judged.
@@ -177,6 +177,28 @@ fn coarsest(dump: &StoredDump) -> Option<DType> {
 /// Returns whether operators of a dump round numbers to 8 bits.
 fn has_quantising(dump: &StoredDump) -> bool {
     dump.tensors.iter().any(|tensor| tensor.place.op_type.as_deref().is_some_and(quantises))
+}
+
+/// Tolerances by the type in which elements are compared.
+#[derive(Debug, Clone, Default)]
+pub struct Tolerances {
+    /// The tolerance of every type that is not listed, or `None` for [`Tolerance::of`] the type.
+    pub all: Option<Tolerance>,
+    /// The tolerances of single types.
+    pub of: Vec<(DType, Tolerance)>,
+}
+
+impl Tolerances {
+    /// Returns the tolerance for numbers that were rounded to this type.
+    pub fn tolerance(&self, dtype: DType) -> Tolerance {
+        let single = self.of.iter().find(|(of, _)| *of == dtype).map(|(_, tolerance)| *tolerance);
+        single.or(self.all).unwrap_or_else(|| Tolerance::of(dtype))
+    }
+
+    /// Returns whether the user set none.
+    pub(super) fn is_default(&self) -> bool {
+        self.all.is_none() && self.of.is_empty()
+    }
 }
 
 #[cfg(test)]

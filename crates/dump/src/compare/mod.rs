@@ -4,7 +4,6 @@ mod criteria;
 mod diverge;
 mod divergence_text;
 mod elements;
-mod initializers;
 mod mapping;
 mod matching;
 mod model_inputs;
@@ -16,8 +15,6 @@ mod row_record;
 mod sets;
 mod sink;
 mod sqnr;
-mod summary;
-mod tolerances;
 mod work;
 
 use std::num::NonZeroUsize;
@@ -28,18 +25,18 @@ use opscope_onnx::Graph;
 use opscope_tensor::{DType, Difference};
 
 use crate::{StoredDump, StoredOrigin};
+pub use criteria::Tolerances;
 pub use diverge::{Blame, Divergence, InputRow};
-pub use initializers::differing_initializers;
+pub use elements::Summary;
 pub use mapping::Mapping;
 pub use matching::{MatchBy, MatchedBy};
+pub use model_inputs::differing_initializers;
 pub use noise::Noise;
 pub use programs::{ModuleMap, WrongMap};
 pub use render::Order;
 pub use sets::InputSets;
 pub use sink::{CompareSink, Comparer};
 pub use sqnr::SqnrDrop;
-pub use summary::Summary;
-pub use tolerances::Tolerances;
 
 /// Options of a comparison.
 #[derive(Debug, Clone, Default)]

@@ -1,15 +1,13 @@
 //! Stored dumps: our own, AscendCL's, and plain directories of `.npy` files.
 
 mod ascend;
-mod index;
+pub(crate) mod index;
 pub(crate) mod inspect;
 mod keep_sink;
 pub(crate) mod manifest;
 mod npy_files;
-pub(crate) mod order;
 mod program;
 mod ranks;
-pub(crate) mod walk;
 
 use std::fmt;
 use std::fs::File;
@@ -135,7 +133,7 @@ impl StoredDump {
         if metadata.is_dir() && path.join(INDEX).symlink_metadata().is_ok() {
             return index::open(path);
         }
-        let files = if metadata.is_dir() { walk::files(path)? } else { vec![path.to_path_buf()] };
+        let files = if metadata.is_dir() { manifest::files(path)? } else { vec![path.to_path_buf()] };
         let ascend = ascend::open(path, &files);
         if !ascend.tensors.is_empty() {
             return Ok(ascend);

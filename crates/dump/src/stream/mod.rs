@@ -1,8 +1,5 @@
 //! A tensor on its way to a sink.
 
-pub(crate) mod coverage;
-pub(crate) mod flow;
-pub(crate) mod inputs;
 pub(crate) mod outcome;
 pub(crate) mod sink;
 

@@ -1,12 +1,15 @@
-use opscope_model::{Iteration, RunId};
-use opscope_onnx::OperatorId;
+//! What became of the tensors of a dump, what was seen of an open model, and the inputs of its runs.
+
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use opscope_onnx::Graph;
+use opscope_model::{Iteration, RunId};
+use opscope_onnx::{Graph, OperatorId};
+use opscope_tensor::{DType, Digest, Tensor};
+use serde::{Deserialize, Serialize};
 
-use super::coverage::Coverage;
-use crate::{InputEntry, Missing};
+use crate::Missing;
 
 /// The outcome of a subscription: how its runs ended, and which tensors did not reach the sink. A sink gets it when it
 /// is closed.
@@ -113,6 +116,78 @@ impl SubscriptionReport {
     pub fn is_complete(&self) -> bool {
         self.losses.count() == 0 && self.errors.is_empty()
     }
+}
+
+/// What was seen of an open model, whose operators are found while it runs, and what could not be seen. Reasons why a
+/// dump is incomplete are among its errors as well.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// What was looked at: `module` or `op`.
+    pub level: String,
+    /// Whether the backward pass was looked at.
+    pub backward: bool,
+    /// How compiled code was executed: `eager`, as it was written; `interpret`, one captured operator after the other;
+    /// or `outside`, as it was compiled, without being watched.
+    #[serde(default)]
+    pub compiled: String,
+    /// The number of executions of operators or modules that were seen.
+    pub seen: u64,
+    /// The number of modules that were called.
+    pub modules_called: u64,
+    /// The modules that were never called, by path, without those that only contain others.
+    pub modules_not_called: Vec<String>,
+    /// The modules whose parameters were read although they were not called, by path.
+    pub read_without_call: Vec<String>,
+    /// The number of executions whose outputs were deliberately not captured, by reason: views of values that were
+    /// captured, or memory that holds nothing yet.
+    pub skipped: BTreeMap<String, u64>,
+    /// The number of times that something was not looked at, by its name.
+    pub not_seen: BTreeMap<String, u64>,
+}
+
+/// An input of the model in the manifest, with enough information to tell whether two runs had the same data.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct InputEntry {
+    /// Its name.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// XXH3 (64 bit) of its data, as 16 hexadecimal digits.
+    pub xxh3: Digest,
+    /// The file that has its data, relative to the manifest. Dumps of programs have it for what the first step was
+    /// given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+impl InputEntry {
+    /// Describes the inputs of a run, by the slots of the model's inputs. Reads all of the data once.
+    pub fn of(graph: &Graph, inputs: &[Tensor]) -> Arc<[InputEntry]> {
+        let entry = |(&id, tensor): (_, &Tensor)| InputEntry {
+            name: graph.value(id).name.clone(),
+            dtype: tensor.dtype(),
+            shape: tensor.shape().to_vec(),
+            xxh3: Digest::of(tensor.bytes()),
+            file: None,
+        };
+        graph.inputs.iter().zip(inputs).map(entry).collect()
+    }
+}
+
+/// Returns the distinct sets of inputs, and for each run the index of its set; `None` if its inputs are not known.
+pub(crate) fn sets(runs: &[RunOutcome]) -> (Vec<Vec<InputEntry>>, Vec<Option<usize>>) {
+    let mut sets = Vec::new();
+    let mut places: HashMap<&[InputEntry], usize> = HashMap::new();
+    let mut place = |inputs| {
+        *places.entry(inputs).or_insert_with(|| {
+            sets.push(inputs.to_vec());
+            sets.len() - 1
+        })
+    };
+    let of_runs = runs.iter().map(|run| run.inputs.as_deref().map(&mut place)).collect();
+    (sets, of_runs)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! AscendCL's dump files: the header's length (`u64`, little-endian), a `DumpData` protobuf message, the tensors back
 //! to back. One file per operator and run.
 
-mod data_type;
 mod files;
 mod name;
 mod overflow;
@@ -9,8 +8,7 @@ mod proto;
 mod read;
 mod sink;
 
-pub use data_type::{data_type, data_type_name, dtype};
 pub use files::DirectoryTarget;
-pub use name::{FileName, directory};
+pub use name::{FileName, data_type, data_type_name, directory, dtype};
 pub use read::{AscendFile, AscendTensor, MAPPING};
 pub use sink::{AscendSink, ChunkTarget, Chunks};

@@ -2,7 +2,6 @@
 
 mod csv;
 mod file_name;
-mod histograms;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -20,8 +19,7 @@ use crate::manifest::{DumpInfo, RawEntry};
 use crate::sinks::manifest_file::ManifestFile;
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Delivery, DumpError, Flow, Piece, Sink, Stream};
-pub(crate) use csv::STATISTICS;
-pub(crate) use histograms::HISTOGRAMS;
+pub(crate) use csv::{HISTOGRAMS, STATISTICS};
 
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///
@@ -39,7 +37,7 @@ pub struct DirectorySink {
     made: String,
     current: Option<Current>,
     csv: Option<csv::Table>,
-    histograms: Option<histograms::Lines>,
+    histograms: Option<csv::Lines>,
     summaries: Summaries,
     errors: Vec<String>,
 }
@@ -118,7 +116,7 @@ impl DirectorySink {
     /// # Errors
     /// Returns an error if the file cannot be made.
     pub fn with_histograms(mut self) -> Result<Self, DumpError> {
-        self.histograms = Some(histograms::Lines::create(&self.root)?);
+        self.histograms = Some(csv::Lines::create(&self.root)?);
         Ok(self)
     }
 

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use opscope_onnx::{Graph, Operator, Producer, ValueId};
 
-use super::pairs::is_compared;
+use super::is_compared;
 use crate::compare::rounding::only_moves;
 use crate::compare::{Row, Verdict};
 use crate::{StoredDump, StoredOrigin};
