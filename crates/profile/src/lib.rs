@@ -18,28 +18,24 @@
 //! |---|---|
 //! | `profiler` | the instrument that leaves a recording |
 //! | `tracer` | the instrument that emits into the contexts of the process, and the names of their plans |
-//! | `export` | a file for each format: timelines and tables |
+//! | `export` | a file for each format: timelines and tables; which files opscope writes into a recording's directory |
 //! | `account` | where the time of a run goes, and what it holds in memory |
-//! | `interval` | medians and their confidence intervals |
+//! | `interval` | percentiles, medians and their confidence intervals |
 //! | `load` | how busy the machine was |
 //! | `sampler` | the counters of the machine and the process |
 //! | `run` | the observer of one run, whatever takes its records |
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
 //! | `options` | the switches, and the memory for records |
-//! | `percentile` | the one definition of a percentile |
 //! | `error` | what can fail |
-//! | `file_names` | which files opscope writes into the directory of a recording |
 
 #![forbid(unsafe_code)]
 
 mod account;
 mod error;
 mod export;
-mod file_names;
 mod interval;
 mod load;
 mod options;
-mod percentile;
 mod profiler;
 mod recording;
 mod run;
@@ -56,15 +52,15 @@ pub use account::{
 pub use error::ProfileError;
 pub use export::{Excerpt, Exported, Format, KernelLabels, LabelTable, ShownRuns, TimelineRuns};
 pub use interval::{MedianEstimate, median_interval};
+pub use interval::{Rank, carries_percentile, percentile};
 pub use load::{Load, LoadMeter, ReferenceTimes};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
-pub use percentile::{Rank, carries_percentile, percentile};
 pub use profiler::{Profiler, RecordingInfo};
 /// The packed form of records, for the fuzzer and the benchmark of its readers and writers.
 #[doc(hidden)]
 pub use recording::packed;
 // This exports every fact, so that a new kind of records needs no line here.
-pub use file_names::is_written_name;
+pub use export::is_written_name;
 pub use recording::fact::*;
 pub use recording::{
     ClockInfo, ClockReading, CounterNames, EngineInfo, Facts, FusedOperator, Groups, HostInfo, Item, KernelCost,

@@ -3,12 +3,10 @@ use std::collections::HashMap;
 use opscope_clock::Ticks;
 
 use super::histogram::TimeHistogram;
-use super::memory::TensorMemorySums;
 use super::parts::{Divider, RunParts};
-use super::ranges::Ranges;
 use super::rows::{Rows, Tables, percent};
 use super::series::{MOST_TIMES, SeriesBuilder};
-use super::spread::Spread;
+use super::spread::{Ranges, Spread, TensorMemorySums};
 use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares, UntimedRuns};
 use crate::interval::median;
 use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup, RunKind, own_times};

@@ -34,7 +34,7 @@ impl Histogram {
         self.percentile(50.0)
     }
 
-    /// Returns a [percentile](crate::percentile) of the times, each taken as the middle of its bucket; 0 if there are
+    /// Returns a [percentile](crate::interval) of the times, each taken as the middle of its bucket; 0 if there are
     /// no times.
     pub(super) fn percentile(&self, percent: f64) -> f64 {
         let rank = Rank::of(percent, self.count as usize);

@@ -3,16 +3,13 @@
 mod collect;
 mod histogram;
 mod layers;
-pub(crate) mod memory;
 mod parts;
-mod ranges;
 mod rows;
 mod series;
 pub(crate) mod spread;
 mod tensor_memory;
 mod text;
 mod work;
-mod work_text;
 
 use opscope_model::Fidelity;
 use opscope_onnx::CodeOrigin;

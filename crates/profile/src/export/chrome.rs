@@ -9,7 +9,7 @@ use super::labels::{LabelTable, correlation_notes, counter_title, path_text, sid
 use super::nesting::Nesting;
 use super::{Excerpt, ExportError, ShownRuns};
 use crate::Recording;
-use crate::account::memory::TensorMemorySums;
+use crate::account::spread::TensorMemorySums;
 use crate::recording::{Appearance, Item, MarkerFact, Note, RunGroup, RunKind, Slice, Span, run_label};
 
 /// The schema of this version.

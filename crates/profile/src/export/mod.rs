@@ -18,8 +18,8 @@ use std::thread;
 
 use opscope_files::write_whole;
 
+use crate::recording::{BUFFER, MANIFEST, NAMES, RECORDS};
 use crate::{DispatchFact, ProfileError, Recording};
-
 pub use excerpt::{Excerpt, ShownRuns, TimelineRuns};
 pub use labels::{KernelLabels, LabelTable};
 
@@ -170,4 +170,10 @@ impl From<io::Error> for ExportError {
     fn from(error: io::Error) -> Self {
         Self::Write(error)
     }
+}
+
+/// Returns whether opscope writes a file with this name into the directory of a recording: its own files, those of
+/// exports, and tables. A program that removes the recording then removes nothing else.
+pub fn is_written_name(name: &str) -> bool {
+    [RECORDS, BUFFER, NAMES, MANIFEST].contains(&name) || Format::is_written(name) || name.ends_with(".parquet")
 }

@@ -1,6 +1,4 @@
-mod beginning;
 mod named_items;
-mod open;
 #[cfg(test)]
 mod time_tests;
 
@@ -18,9 +16,6 @@ use opscope_trace::{
     Operations, PathLevel, Record, TraceError, current_correlation, open_ranges,
 };
 
-use self::beginning::manifest;
-use self::named_items::NamedItems;
-use self::open::OpenRun;
 use crate::load::Load;
 use crate::recording::{
     BUFFER, Call, EngineInfo, LostRecords, Manifest, RangeKey, RecordingWriter, RecordsFile, RecordsSize, RunKind,
@@ -29,6 +24,7 @@ use crate::recording::{
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
 use crate::{ProfileError, ProfilerOptions, Switches};
+use named_items::{NamedItems, OpenRun, manifest};
 
 /// The model and the engine of a recording.
 #[derive(Debug, Clone)]

@@ -1,11 +1,23 @@
+//! What the profiler names: its manifest at the beginning, and graphs, plans and threads once each, also those of
+//! open models.
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use opscope_model::{Dispatch, Fidelity, Kernel, OpenRunInfo, RunInfo};
+use opscope_clock::Ticks;
+use opscope_model::{
+    Dispatch, EngineError, Fidelity, Interest, Iteration, Kernel, KernelId, OpenRunInfo, RunId, RunInfo, RunObserver,
+};
 use opscope_onnx::Graph;
-use opscope_trace::{PlanId, ThreadId, current_thread};
+use opscope_trace::{Operation, PlanId, ThreadId, current_thread};
 
-use crate::recording::{NamesLine, RecordingWriter, name_of_this_thread};
+use super::{Profiler, RecordingInfo};
+use crate::ProfilerOptions;
+use crate::load::Load;
+use crate::recording::{
+    ClockInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter, SCHEMA, name_of_this_thread,
+};
+use crate::run::{RecordedRun, WantedKinds};
 
 /// The graphs, plans and threads whose names have been written. They are kept alive so that nothing else gets the same
 /// address.
@@ -76,5 +88,66 @@ impl NamedItems {
             self.graphs.push(Arc::clone(graph));
             self.graphs.len() - 1
         })
+    }
+}
+
+/// The observer of one run of an open model. It writes the names of the operators that are found.
+pub(super) struct OpenRun {
+    profiler: Arc<Profiler>,
+    plan: PlanId,
+    run: RecordedRun<Arc<Profiler>>,
+}
+
+impl OpenRun {
+    pub fn new(profiler: Arc<Profiler>, wanted: WantedKinds, run: RunId, plan: PlanId, operation: Operation) -> Self {
+        let run = RecordedRun::new(Arc::clone(&profiler), wanted, run, plan, operation);
+        Self { profiler, plan, run }
+    }
+}
+
+impl RunObserver for OpenRun {
+    fn interest(&self) -> Interest {
+        self.run.interest()
+    }
+
+    fn found(&self, dispatch: &Dispatch<'_>) {
+        self.profiler.known().found(self.plan, dispatch, &self.profiler.writer);
+    }
+
+    fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
+        self.run.timed(kernel, path, start, end);
+    }
+
+    fn untimed(&self, dispatches: u64) {
+        self.run.untimed(dispatches);
+    }
+
+    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
+        self.run.finished(outcome);
+    }
+}
+
+/// Returns the manifest of a recording that begins.
+pub(super) fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
+    let source = &info.graph.source;
+    Manifest {
+        schema: SCHEMA.to_owned(),
+        complete: false,
+        incomplete_because: Vec::new(),
+        notes: Vec::new(),
+        model: ModelInfo {
+            path: source.path.display().to_string(),
+            xxh3: source.xxh3,
+            graph: info.graph.name.clone(),
+            producer: source.producer.clone(),
+        },
+        engine: info.engine.clone(),
+        host: HostInfo::current(),
+        load: Load::now(),
+        process: ProcessInfo::current(),
+        clock: ClockInfo::start(),
+        switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),
+        sample_interval_ns: options.sample_interval.as_nanos() as u64,
+        records: None,
     }
 }

@@ -13,7 +13,7 @@ use super::labels::{KernelLabels, LabelTable, correlation_notes, counter_title, 
 use super::nesting::Nesting;
 use super::{Excerpt, ExportError};
 use crate::Recording;
-use crate::account::memory::TensorMemorySums;
+use crate::account::spread::TensorMemorySums;
 use crate::recording::{
     AllocationFact, Appearance, Item, MarkerFact, Note, RunFact, RunGroup, SampleFact, Slice, Span, run_label,
 };
