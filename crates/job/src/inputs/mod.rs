@@ -5,7 +5,6 @@ mod files;
 mod generate;
 mod given;
 mod shapes;
-mod spec;
 
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
@@ -15,7 +14,6 @@ pub use files::InputFiles;
 pub use generate::{Data, generate};
 pub use given::GivenFiles;
 pub use shapes::{NamedShape, ShapeSpec, concrete_shapes, made_up_dimensions};
-pub use spec::InputSpec;
 
 /// The inputs of the runs, in order.
 #[derive(Debug)]
@@ -65,6 +63,46 @@ impl Inputs {
         match self {
             Inputs::Same(tensors) => Ok(Batch { tensors: tensors.clone(), sources: Vec::new() }),
             Inputs::Files(files) => files.batch(graph, index),
+        }
+    }
+}
+
+/// Which inputs a model gets. It is chosen before the model is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputSpec {
+    /// Generated data.
+    Generated(Data),
+    /// The program's own tensors, in the order of the model's inputs.
+    Given(Vec<Tensor>),
+    /// Files or directories.
+    Files {
+        /// The files.
+        paths: GivenFiles,
+        /// Whether several files make one batch.
+        join: bool,
+    },
+}
+
+impl InputSpec {
+    /// Returns the inputs for a model, and the shapes that they were found with. With [`ShapeSpec::OpenBatch`], files
+    /// that do not make such a batch are used as they are.
+    ///
+    /// # Errors
+    /// Returns an error if they do not fit the model.
+    pub fn find(&self, graph: &Graph, shapes: &ShapeSpec) -> Result<(Inputs, ShapeSpec), InputError> {
+        let find = |shapes: ShapeSpec| {
+            let inputs = match self {
+                Self::Generated(data) => Inputs::Same(generate(graph, &concrete_shapes(graph, &shapes)?, *data)?),
+                Self::Given(tensors) => Inputs::Same(tensors.clone()),
+                Self::Files { paths, join } => Inputs::Files(InputFiles::find(graph, paths, &shapes, *join)?),
+            };
+            Ok((inputs, shapes))
+        };
+        match (self, shapes) {
+            (Self::Files { .. }, ShapeSpec::OpenBatch(batch)) => {
+                find(ShapeSpec::Batch(*batch)).or_else(|_: InputError| find(ShapeSpec::Smallest))
+            }
+            _ => find(shapes.clone()),
         }
     }
 }

@@ -7,7 +7,6 @@
 //! repeat the search.
 
 mod cache;
-mod deadline;
 mod difference;
 mod fingerprint;
 mod random;
@@ -28,14 +27,13 @@ use opscope::engine::EngineSpec;
 use opscope_model::{Engine, EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
 
+use cache::Cache;
 pub use difference::OutputDifference;
+use random::random_operator;
+use search::Search;
 pub use value_steps::ValueSteps;
 pub use values::{FoundOutput, FoundValue, find_values, with_random_numbers};
 pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
-
-use cache::Cache;
-use random::random_operator;
-use search::Search;
 
 /// Whether an optimised plan is compared with the exact one before it is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,9 +10,8 @@ use opscope_sys::memory;
 use opscope_tensor::{DType, Tensor};
 use opscope_text::shown_size;
 
-use super::deadline::Deadline;
 use super::difference::OutputComparison;
-use super::trial::{Trial, Trying, run_until};
+use super::trial::{Deadline, Trial, Trying, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
 use super::{Outcome, OutputDifference, ValueSteps, Verification, Verify, VerifyOptions, WrongForm};
 

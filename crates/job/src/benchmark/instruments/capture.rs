@@ -9,8 +9,7 @@ use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Call, Format, Load, ProfileError, Profiler, ProfilerOptions, Recording, RunKind, TimelineRuns};
 use opscope_text::counted;
 
-use super::interruptible::Interruptible;
-use super::{Finished, InstrumentError};
+use super::{Finished, InstrumentError, Interruptible};
 use crate::benchmark::job::{CaptureSpec, Job, JobHooks, Stage};
 use crate::benchmark::output::OutputPath;
 use crate::benchmark::report::{DumpSummary, ProfileSummary};

@@ -12,8 +12,7 @@ use opscope_profile::{MedianEstimate, RunKind};
 use opscope_sys::Mutex;
 use opscope_tensor::{Tensor, TensorError};
 
-use super::engine_end::EngineEnd;
-use super::{MeasureContext, MeasureError, Measurement, NotFiniteRun, PeakMemory};
+use super::{EngineEnd, MeasureContext, MeasureError, Measurement, NotFiniteRun, PeakMemory};
 use crate::benchmark::job::{Goal, Repetition, Stage};
 use crate::benchmark::not_finite::NotFiniteOutput;
 use crate::inputs::{Batch, Inputs};

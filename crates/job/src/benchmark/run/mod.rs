@@ -1,11 +1,7 @@
 //! What a job does, from the loaded model to the report.
 
-mod beside;
 mod close;
-mod estimate;
-mod measured;
 mod measurements;
-mod shape_sets;
 #[cfg(test)]
 mod snapshots;
 
@@ -14,16 +10,14 @@ use std::sync::Arc;
 
 use opscope::engine::EngineSpec;
 use opscope::{Session, SessionError};
+use opscope_dump::Estimate;
 use opscope_model::{Engine, Fidelity};
 use opscope_onnx::{Graph, ValueId};
-use opscope_sys::Mutex;
-use opscope_sys::memory;
+use opscope_sys::{Mutex, memory};
 use opscope_tensor::Tensor;
 
 use self::close::close;
-use self::measurements::Measurements;
-use self::shape_sets::ShapeSets;
-use super::error::JobError;
+use super::JobError;
 use super::instruments::Instruments;
 use super::job::{CaptureSpec, Job, JobHooks, Stage};
 use super::measure::{MeasureContext, MeasureError, Measurement, measure};
@@ -32,6 +26,7 @@ use super::output::{FileNames, OutputPath, OutputWriter, RunPaths};
 use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
 use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
 use crate::verify::{Verification, Verify, VerifyOptions, verify_against};
+use measurements::{Measurements, ShapeSets};
 
 /// The outputs that were written.
 #[derive(Default)]
@@ -227,4 +222,23 @@ fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummar
         shape: tensor.shape().to_vec(),
     };
     Ok(graph.inputs.iter().zip(&batch.tensors).map(describe).collect())
+}
+
+impl Job {
+    /// Returns the size of the dump for each set of shapes, without running the model. Empty if the job dumps nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the model, its inputs or the selection cannot be used.
+    pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
+        let CaptureSpec::Dump { request, .. } = &self.capture else { return Ok(Vec::new()) };
+        let session = self.load()?;
+        request.selection.check(session.graph(), u64::MAX).map_err(JobError::Selection)?;
+        let estimate = |(_, inputs): &(ShapeSpec, Inputs)| {
+            let runs = self.repetition.loops.saturating_mul(inputs.len() as u64);
+            let batch = inputs.batch(session.graph(), 0)?;
+            let plan = session.model().plan(&batch.tensors).map_err(SessionError::from)?;
+            Estimate::of(&request.selection, &**session.model(), &*plan, runs).map_err(JobError::Estimate)
+        };
+        ShapeSets::of(self, session.graph())?.fitting.iter().map(estimate).collect()
+    }
 }

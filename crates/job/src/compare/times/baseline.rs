@@ -1,7 +1,7 @@
 use opscope_text::shown_duration;
 
+use super::TimesError;
 use super::comparison::{Baseline, Side, TimesComparison};
-use super::error::TimesError;
 use super::measurement::Times;
 
 impl TimesComparison {

@@ -7,9 +7,9 @@ use opscope_profile::{Load, MedianEstimate, Recording};
 use serde_json::Value;
 
 use super::comparison::{MeasurementKind, Side};
-use super::error::{NoMeasurement, TimesError};
 use super::summary_file::SummaryFile;
 use super::surroundings::Surroundings;
+use super::{NoMeasurement, TimesError};
 
 /// The times of a measurement.
 #[derive(Debug, Clone)]
