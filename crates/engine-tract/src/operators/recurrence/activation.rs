@@ -1,10 +1,9 @@
-//! The activation functions of a cell.
+//! The kinds of recurrent operators, and the activation functions of a cell.
 
 use opscope_model::Fidelity;
 use tract_onnx::pb::NodeProto;
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
-use super::kind::Kind;
 use crate::arithmetic::{sigmoids, tanhs};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,6 +104,24 @@ impl Activation {
             Self::Tanh | Self::RationalTanh => x.tanh(),
             Self::ThresholdedRelu(alpha) if x <= alpha => 0.0,
             Self::Elu(_) | Self::LeakyRelu(_) | Self::Relu | Self::ThresholdedRelu(_) => x,
+        }
+    }
+}
+
+/// The recurrent operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Rnn,
+    Gru,
+    Lstm,
+}
+
+impl Kind {
+    pub(super) fn gates(self) -> usize {
+        match self {
+            Self::Rnn => 1,
+            Self::Gru => 3,
+            Self::Lstm => 4,
         }
     }
 }

@@ -1,8 +1,7 @@
 //! One step of one direction.
 
-use super::activation::Activation;
+use super::activation::{Activation, Kind};
 use super::directions::Direction;
-use super::kind::Kind;
 use super::node::Recurrence;
 
 /// One direction, and the buffers for a step.

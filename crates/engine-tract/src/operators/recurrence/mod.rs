@@ -6,9 +6,7 @@
 mod activation;
 mod cell;
 mod directions;
-mod kind;
 mod node;
-mod products;
 mod weights;
 
 use opscope_model::Fidelity;
@@ -25,10 +23,10 @@ use tract_onnx::tract_hir::internal::{Expansion, expand};
 
 use super::translation::Rewired;
 use super::{Built, build, rnn_directions, tracts};
+use activation::Kind;
 use cell::Cell;
-use kind::Kind;
+use directions::{floats, whole_numbers};
 use node::{Recurrence, Slot};
-use products::{floats, whole_numbers};
 
 pub(super) fn register(framework: &mut Onnx, fidelity: Fidelity) {
     for op_type in ["GRU", "LSTM", "RNN"] {

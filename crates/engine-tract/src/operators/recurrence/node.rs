@@ -6,9 +6,8 @@ use tract_onnx::pb::NodeProto;
 use tract_onnx::prelude::{TDim, TVec, tvec};
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
-use super::activation::{Activation, activations};
+use super::activation::{Activation, Kind, activations};
 use super::directions::DirectionCache;
-use super::kind::Kind;
 
 /// The index of an input or output among those that are present.
 pub(super) type Slot = Option<usize>;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use tract_onnx::prelude::{Datum, DatumType, TValue, Tensor};
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
-use super::directions::Direction;
-use super::kind::Kind;
+use super::activation::Kind;
+use super::directions::{Direction, Weights, floats, whole_numbers};
 use super::node::{Recurrence, Slot};
-use super::products::{Weights, floats, whole_numbers};
 use crate::arithmetic::{ByteMatrix, FloatMatrix};
 
 impl Recurrence {
