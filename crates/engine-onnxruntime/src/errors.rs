@@ -1,4 +1,8 @@
 //! Errors of the library, with the file's names.
+//!
+//! The reasons that the library, or code that prepares something for it, gives for not doing what was requested.
+
+use std::fmt;
 
 use opscope_model::EngineError;
 use opscope_onnx::{Graph, Operator};
@@ -52,6 +56,43 @@ fn node_of(message: &str, graph: &Graph) -> Option<String> {
     let id = names::operator(message)?;
     let known = id.index() < graph.operators.len() + graph.inner_operators.len();
     known.then(|| graph.operator(id).name.clone())
+}
+
+/// A reason: part of a sentence, for the error of the model or of the run that it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal(String);
+
+impl Refusal {
+    /// Returns it as text.
+    pub fn reason(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
+}
+
+impl From<Refusal> for String {
+    fn from(refusal: Refusal) -> Self {
+        refusal.0
+    }
 }
 
 #[cfg(test)]

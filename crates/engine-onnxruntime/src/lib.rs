@@ -25,8 +25,7 @@
 //! | `api` | the library's C interface |
 //! | `options` | how the library runs a model, in its own terms |
 //! | `proto` | the messages of an `.onnx` file |
-//! | `errors` | errors of the library, with the file's names |
-//! | `refusal` | what the library answers instead of doing what was asked |
+//! | `errors` | errors of the library, with the file's names; its reasons for refusing |
 //! | `names` | names that lead back to the file |
 
 #![deny(unsafe_code)]
@@ -44,7 +43,6 @@ mod plan;
 #[allow(unsafe_code)]
 mod program;
 mod proto;
-mod refusal;
 mod rewrite;
 mod setup;
 #[allow(unsafe_code)]
@@ -52,7 +50,7 @@ mod taps;
 mod times;
 
 pub use engine::OnnxRuntimeEngine;
+pub use errors::Refusal;
 pub use library::{Library, LibraryError, Skipped};
 pub use options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions, Provider, UnknownWord};
 pub use program::{KeptValue, ProgramOptions, ProgramOutputs, ProgramValue, ProgramValues};
-pub use refusal::Refusal;

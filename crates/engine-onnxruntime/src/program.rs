@@ -12,8 +12,8 @@ use opscope_tensor::{Tensor, TensorView};
 use ort_sys::{ONNXType, OrtIoBinding, OrtSessionOptions, OrtStatusPtr, OrtValue};
 
 use crate::api::{Api, SessionOptions, Value, Values, call, described, is_in_main_memory, view};
+use crate::errors::Refusal;
 use crate::library::Library;
-use crate::refusal::Refusal;
 
 /// The options of a session of the program, as they were when they were copied.
 #[derive(Clone)]

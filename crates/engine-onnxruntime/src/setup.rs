@@ -3,9 +3,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::api::SessionOptions;
+use crate::errors::Refusal;
 use crate::library::{Library, LibraryError};
 use crate::options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions};
-use crate::refusal::Refusal;
 
 /// A library, and the settings of its sessions.
 #[derive(Clone)]

@@ -2,7 +2,6 @@
 //! texts have no null bytes.
 
 mod options;
-mod providers;
 mod session;
 mod value;
 
@@ -11,11 +10,10 @@ use std::ptr::{self, NonNull};
 
 use ort_sys::{OrtApi, OrtEnv, OrtLoggingLevel, OrtStatusPtr};
 
-use crate::refusal::Refusal;
-
 pub(crate) use self::options::SessionOptions;
 pub(crate) use self::session::{Known, RunOptions, Session};
 pub(crate) use self::value::{Value, Values, described, is_in_main_memory, view};
+use crate::errors::Refusal;
 
 /// The library's table of functions, and its environment.
 #[derive(Clone, Copy)]

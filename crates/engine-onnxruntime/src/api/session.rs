@@ -4,9 +4,8 @@ use std::ptr::{self, NonNull};
 use opscope_onnx::Dim;
 use ort_sys::{OrtAllocatorType, OrtMemType, OrtRunOptions, OrtSession, OrtTensorTypeAndShapeInfo, OrtValue};
 
-use crate::refusal::Refusal;
-
 use super::{Api, SessionOptions, Value, call, text};
+use crate::errors::Refusal;
 
 /// A model that the library has loaded.
 pub(crate) struct Session {

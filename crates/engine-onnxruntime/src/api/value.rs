@@ -9,9 +9,8 @@ use opscope_model::DeviceTensors;
 use opscope_tensor::{DType, Tensor, TensorView};
 use ort_sys::{ONNXTensorElementDataType, OrtAllocatorType, OrtMemType, OrtMemoryInfoDeviceType, OrtValue};
 
-use crate::refusal::Refusal;
-
 use super::{Api, call};
+use crate::errors::Refusal;
 
 /// One of the library's values: a tensor, or something without bytes, such as a sequence.
 pub(crate) struct Value {

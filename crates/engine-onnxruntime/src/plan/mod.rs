@@ -3,7 +3,6 @@
 mod exact_model;
 mod kernels;
 mod limits;
-mod memory;
 mod optimised_model;
 mod order;
 mod plan_cache;

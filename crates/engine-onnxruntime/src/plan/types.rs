@@ -9,10 +9,10 @@ use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
 use crate::api::{Known, Session, SessionOptions};
+use crate::errors::Refusal;
 use crate::names;
 use crate::options::GraphOptimizationLevel;
 use crate::proto::{DimensionProto, ModelProto, TensorShapeProto, TensorTypeProto, TypeProto};
-use crate::refusal::Refusal;
 use crate::rewrite::{is_constant, named, typed};
 use crate::setup::Setup;
 

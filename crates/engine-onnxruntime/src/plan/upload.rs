@@ -5,7 +5,7 @@ use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
 use crate::api::{Api, Value, Values};
-use crate::refusal::Refusal;
+use crate::errors::Refusal;
 
 /// The types and shapes that a plan was made for.
 pub(super) struct Expected(Vec<Vec<usize>>);

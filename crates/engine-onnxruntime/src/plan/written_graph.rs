@@ -9,8 +9,8 @@ use prost::bytes::Bytes;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::api::{Session, SessionOptions};
+use crate::errors::Refusal;
 use crate::proto::ModelProto;
-use crate::refusal::Refusal;
 
 /// The largest size of a protobuf message in bytes.
 const LARGEST_WRITTEN: u64 = 2 << 30;

@@ -13,8 +13,8 @@ use prost::Message;
 use prost::bytes::Bytes;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
+use crate::errors::Refusal;
 use crate::proto::{GraphProto, ModelProto, TensorHead};
-use crate::refusal::Refusal;
 
 /// The files that a model stores data in.
 #[derive(Default)]

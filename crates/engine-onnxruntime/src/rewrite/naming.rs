@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use opscope_onnx::{Body, Graph, Operator, ValueId};
 use prost::Message;
 
+use crate::errors::Refusal;
 use crate::names;
 use crate::proto::{GraphProto, ModelProto, NodeProto, TensorHead};
-use crate::refusal::Refusal;
 
 /// Returns the model of a file with the names of [`names`](crate::names), its nodes in order of execution. Weights keep
 /// their names and bytes.

@@ -3,10 +3,9 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::refusal::Refusal;
-
 use super::run::Watched;
 use super::values::TapCall;
+use crate::errors::Refusal;
 
 thread_local! {
     /// This thread's current run, if it is observed.

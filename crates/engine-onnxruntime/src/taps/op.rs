@@ -17,8 +17,8 @@ use ort_sys::{
 use super::current_run::{at_tap, is_watched};
 use super::values::TapCall;
 use crate::api::{Api, Known, call, text};
+use crate::errors::Refusal;
 use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};
-use crate::refusal::Refusal;
 
 /// Where the library puts the outputs of a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use super::kept_values::{Keeping, Spare};
 use super::layout::Layout;
 use super::state::State;
 use super::values::{Passed, TapCall};
-use crate::refusal::Refusal;
+use crate::errors::Refusal;
 use crate::rewrite::{Holds, Slot, Source, Tap};
 
 /// What an observer may do with the values of a run, beside looking at them.

@@ -7,7 +7,7 @@ use opscope_tensor::{DType, Tensor, TensorView};
 use ort_sys::{OrtKernelContext, OrtValue};
 
 use crate::api::{Api, call, described};
-use crate::refusal::Refusal;
+use crate::errors::Refusal;
 
 /// The values that passed through the taps on one side of an operator, as the nodes behind them receive them.
 #[derive(Default)]

@@ -16,7 +16,7 @@ use self::directory::ProfileDirectory;
 pub(crate) use self::directory::ProfilePath;
 use self::kernel_events::{KernelEvents, RunEvents};
 use crate::attribution::Node;
-use crate::refusal::Refusal;
+use crate::errors::Refusal;
 
 /// How much of a profile is read at once.
 const READ_AT_ONCE: usize = 256 << 10;
