@@ -1,3 +1,5 @@
+//! HTML as it is written, and the style, script and policy of the page.
+
 use std::fmt::{self, Write};
 
 use opscope_text::shown_text;
@@ -113,8 +115,22 @@ impl Write for Escape<'_> {
     }
 }
 
+/// The only style that the page's policy allows.
+pub(super) const STYLE: &str = include_str!("style.css");
+/// The only script that the page's policy allows.
+pub(super) const SCRIPT: &str = include_str!("script.js");
+
+/// The policy: nothing is loaded, and only the style and the script above are allowed, by their SHA-256.
+pub(super) const POLICY: &str = "default-src 'none'; \
+     style-src 'sha256-0krm15ADVRFwFFeBIfJ7MTQEml/8JsqCNB7K+eeFPaM='; \
+     script-src 'sha256-wJJujy4PrG+ltTDM6pVGe+QeT7Y3c056T0Dwtk50vOM='; \
+     img-src data:; base-uri 'none'; form-action 'none'";
+
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use sha2::{Digest, Sha256};
+
     use super::*;
     use crate::chart::Drawing;
 
@@ -146,5 +162,20 @@ mod tests {
         html.element("p", &[("title", hostile)], hostile);
         let escaped = "&lt;/script&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&#96;&amp;\\u{202e}\\u{a}";
         assert_eq!(html.finish(), format!("<p title=\"{escaped}\">{escaped}</p>"));
+    }
+
+    #[test]
+    fn the_policy_allows_the_style_and_the_script_and_nothing_else() {
+        let hash = |text: &str| base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text));
+        let (style, script) = (hash(STYLE), hash(SCRIPT));
+        let expected = format!(
+            "default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; \
+             img-src data:; base-uri 'none'; form-action 'none'"
+        );
+        assert_eq!(POLICY, expected);
+        assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains("</"), "it loads nothing");
+        for forbidden in ["</", "<!--", "innerHTML", "eval(", "fetch(", "import("] {
+            assert!(!SCRIPT.contains(forbidden), "the script has {forbidden}");
+        }
     }
 }

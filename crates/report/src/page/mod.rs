@@ -1,6 +1,5 @@
 //! The HTML.
 
-mod assets;
 mod commands;
 mod comparison;
 mod dump;
@@ -135,7 +134,7 @@ pub(crate) fn page(
         html.within("footer", &[], |html| {
             html.text(format!("Made by opscope {}. This page loads nothing.", env!("CARGO_PKG_VERSION")));
         });
-        html.within("script", &[], |html| html.raw(assets::SCRIPT));
+        html.within("script", &[], |html| html.raw(html::SCRIPT));
     });
     outcome?;
     html.raw("</html>\n");
@@ -144,14 +143,14 @@ pub(crate) fn page(
 
 fn head(html: &mut Html, runs: &[RunFacts]) {
     html.void("meta", &[("charset", "utf-8")]);
-    html.void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", assets::POLICY)]);
+    html.void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", html::POLICY)]);
     html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
     html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
     html.void("meta", &[("name", "generator"), ("content", concat!("opscope ", env!("CARGO_PKG_VERSION")))]);
     // Without this, a browser would request an icon.
     html.void("link", &[("rel", "icon"), ("href", "data:,")]);
     html.element("title", &[], title(runs));
-    html.within("style", &[], |html| html.raw(assets::STYLE));
+    html.within("style", &[], |html| html.raw(html::STYLE));
 }
 
 fn title(runs: &[RunFacts]) -> String {
