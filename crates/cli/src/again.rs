@@ -1,11 +1,16 @@
 //! How the command starts itself in another process: from the file of this process or, in a host such as Python, with
 //! the words that the host set.
+//!
+//! Tying a process to another opscope that started it, so that both die together.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 /// The words that start the command where it is not a program of its own, as in Python.
 static LAUNCHER: OnceLock<Vec<OsString>> = OnceLock::new();
@@ -48,4 +53,22 @@ pub fn command_named(name: &OsStr) -> Command {
 
 fn launcher() -> Option<(&'static OsString, &'static [OsString])> {
     LAUNCHER.get()?.split_first()
+}
+
+/// Why this process cannot be tied to the one that started it.
+#[derive(Debug, thiserror::Error)]
+pub enum TieError {
+    #[error("the process that started this one is gone")]
+    Gone,
+    #[error(transparent)]
+    System(#[from] Errno),
+}
+
+/// Makes the system kill this process when its parent dies.
+///
+/// # Errors
+/// Returns an error if `parent` has died already, or the system refuses.
+pub fn die_with(parent: Pid) -> Result<(), TieError> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() == Some(parent) { Ok(()) } else { Err(TieError::Gone) }
 }

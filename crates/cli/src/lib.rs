@@ -3,8 +3,8 @@
 //! The program and the Python package run it by [`run`].
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their
-//! spelling to a job), `isolate` (a job in its own process), `child` (a process that dies with its parent), `consumers`
-//! (libraries that receive what models do), `again` (how the command starts itself), `artifact` (what is at a path),
+//! spelling to a job), `isolate` (a job in its own process), `consumers` (libraries that receive what models do),
+//! `again` (how the command starts itself, and a process that dies with its parent), `artifact` (what is at a path),
 //! `help` (its lengths, examples, tips), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
@@ -12,7 +12,6 @@
 mod again;
 mod artifact;
 mod benchmark;
-mod child;
 mod compare;
 mod completions;
 mod consumers;

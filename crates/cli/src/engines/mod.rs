@@ -1,7 +1,5 @@
 //! `opscope engines`: the engines that can run a model here, and their abilities.
 
-mod alternative;
-mod attempt;
 mod question;
 mod speedup;
 
@@ -17,13 +15,13 @@ use opscope::text::TextTable;
 use rustix::process::Pid;
 use serde_json::json;
 
-pub use self::alternative::with_hint;
-pub use self::attempt::{AttemptArguments, run as attempt};
 use self::question::{END, ask};
 pub use self::speedup::faster;
-use crate::child::die_with;
+use crate::again::die_with;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json, shown_path};
+pub use question::{AttemptArguments, run as attempt};
+pub use speedup::with_hint;
 
 /// The arguments of `opscope engines`.
 #[derive(Debug, Args)]

@@ -1,10 +1,12 @@
 //! `opscope inspect`: what a model, a dump or a recording contains.
+//!
+//! The files of one run, which is given by its name: `OUT/RUN`.
 
 mod engine;
 mod model;
 mod recording;
-mod run;
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,11 +15,12 @@ use opscope::dump::Inspection;
 use opscope::onnx::Graph;
 use opscope::text::shell_path;
 use opscope_job::benchmark::StoredRun;
+use serde_json::json;
 
 use self::engine::Verdict;
 pub use self::model::signature;
 use self::recording::RecordingArguments;
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, described, read};
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
 use crate::options::EngineArguments;
@@ -61,7 +64,7 @@ pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit
                 "--json of the run {run} says where its parts are; for its recording write: opscope inspect {recording}"
             )));
         }
-        return run::show_json(&run);
+        return show_json(&run);
     }
     let mut parts: Vec<&PathBuf> = [&run.recording, &run.dump].into_iter().flatten().collect();
     match (arguments.check, &run.dump) {
@@ -70,7 +73,7 @@ pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit
             return Err(Failure::wrong_use(message));
         }
         (true, Some(dump)) => parts = vec![dump],
-        (false, _) => run::show(&run)?,
+        (false, _) => show(&run)?,
     }
     let of_recordings = arguments.recording != RecordingArguments::default();
     parts.retain(|part| !of_recordings || run.dump.as_ref() != Some(part));
@@ -155,4 +158,40 @@ fn model(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure> {
         verdict.as_ref().map_or(Ok(()), |verdict| print(verdict.text()))?;
     }
     Ok(if verdict.is_none_or(|verdict| verdict.is_loaded()) { Exit::Done } else { Exit::Failed })
+}
+
+/// Shows where all files of a run are, and the time of an inference.
+fn show(run: &StoredRun) -> Result<(), Failure> {
+    let mut text = format!("{}: a run", shown_path(&run.path));
+    if let Some(summary) = run.summary.as_deref().and_then(read) {
+        let (of, inference) = described(&summary);
+        let _ = write!(text, " of {of}");
+        inference.iter().for_each(|inference| text += &format!("\n{inference}"));
+    }
+    for (what, path) in parts(run) {
+        let _ = write!(text, "\n{what:<9}  {}", shown_path(path));
+    }
+    print(text)
+}
+
+/// Prints the same as JSON, with the summary's own document. Returns whether everything is complete.
+fn show_json(run: &StoredRun) -> Result<Exit, Failure> {
+    let mut document = json!({ "schema": "opscope.run/1", "path": run.path.to_string_lossy() });
+    for (what, path) in parts(run) {
+        document[what] = json!(path.to_string_lossy());
+    }
+    if let Some(summary) = run.summary.as_deref().and_then(read) {
+        document["summary_content"] = summary;
+    }
+    print_json(document)?;
+    let manifests = [&run.recording, &run.dump].into_iter().flatten().map(|path| path.join("manifest.json"));
+    let are_complete =
+        manifests.into_iter().all(|manifest| read(&manifest).is_some_and(|read| read["complete"] == true));
+    Ok(if are_complete { Exit::Done } else { Exit::Incomplete })
+}
+
+fn parts(run: &StoredRun) -> impl Iterator<Item = (&'static str, &Path)> {
+    let parts =
+        [("summary", &run.summary), ("outputs", &run.outputs), ("recording", &run.recording), ("dump", &run.dump)];
+    parts.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)))
 }

@@ -1,4 +1,6 @@
-use std::fmt::Display;
+//! Why a command line is refused, and what a user should know about an option.
+
+use std::fmt::{self, Display};
 use std::path::PathBuf;
 
 use opscope::engine::EngineName;
@@ -96,5 +98,46 @@ impl Refusal {
     /// Refuses a value for the reason that the library gives.
     pub(super) fn unreadable(option: &'static str, error: impl Display) -> Self {
         Self::Unreadable { option, reason: error.to_string() }
+    }
+}
+
+/// Something about an option that a user should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// How important it is.
+    pub kind: NoteKind,
+    /// The option or the environment variable, with its value where that matters.
+    pub option: String,
+    /// The note, without the option.
+    pub text: &'static str,
+}
+
+/// How important a note is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoteKind {
+    /// The option has no effect here, or a different one than in the tool that it comes from. The result is still the
+    /// requested one.
+    Note,
+    /// A request is not fulfilled.
+    Warning,
+}
+
+/// The notes so far.
+#[derive(Debug, Default)]
+pub(super) struct Notes(pub(super) Vec<Note>);
+
+impl Notes {
+    pub(super) fn note(&mut self, option: impl Into<String>, text: &'static str) {
+        self.0.push(Note { kind: NoteKind::Note, option: option.into(), text });
+    }
+
+    pub(super) fn warning(&mut self, option: impl Into<String>, text: &'static str) {
+        self.0.push(Note { kind: NoteKind::Warning, option: option.into(), text });
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.option, self.text)
     }
 }

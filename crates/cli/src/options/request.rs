@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use opscope::profile::ProfilerOptions;
 use opscope_job::benchmark::Job;
 
-use super::notes::Note;
+use super::refusal::Note;
 
 /// What one call of `opscope benchmark` does. Everything that can be checked without the model was checked.
 #[derive(Debug, Clone)]

@@ -10,8 +10,7 @@ use opscope_job::verify::{Verify, VerifyOptions};
 
 use super::arguments::BenchmarkArguments;
 use super::environment::Environment;
-use super::notes::Notes;
-use super::refusal::Refusal;
+use super::refusal::{Notes, Refusal};
 use super::request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, Resolved, TextForm};
 use super::values::threads;
 

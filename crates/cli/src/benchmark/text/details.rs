@@ -9,10 +9,8 @@ use opscope::text::{TextTable, counted, grouped, shell_path, shown_number, shown
 use opscope_job::benchmark::{Latency, Measured, MemorySummary, Report};
 use opscope_job::verify::Verification;
 
-use super::View;
-use super::inputs::{inputs, made_up, timed_plan};
 use super::shapes::{shapes_of_files, table_of_shapes};
-use super::short_number::six;
+use super::{View, inputs, made_up, six, timed_plan};
 use crate::benchmark::millis;
 use crate::options::TextForm;
 use crate::terminal::shown_path;

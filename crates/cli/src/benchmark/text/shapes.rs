@@ -5,9 +5,7 @@ use opscope::text::Column::{Beginnings, Numbers};
 use opscope::text::{TextTable, shown_number};
 use opscope_job::benchmark::{InputSummary, Latency, Measured, Report};
 
-use super::View;
-use super::inputs::inputs;
-use super::short_number::six;
+use super::{View, inputs, six};
 use crate::options::TextForm;
 
 /// Makes a table with one line per set of shapes: by throughput, the highest first, then the failed ones; `most` rows

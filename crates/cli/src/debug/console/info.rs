@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use super::Console;
 use super::execution::has_failed;
 use crate::debug::command::Info;
-use crate::debug::show;
-use crate::debug::show::printable;
+use crate::debug::show::{self, printable};
 
 /// How many lines of a listing are shown at once.
 const LINES: usize = 10;

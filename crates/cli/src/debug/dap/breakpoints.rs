@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 use opscope::debug::{BreakpointId, BreakpointSpec, ModelId, Moment, Target, Watched};
 use serde_json::{Value, json};
 
+use super::frames;
 use super::messages::{DataBreakpoint, Filter, FunctionBreakpoint, Source, SourceBreakpoint};
 use super::program::Program;
-use super::sources;
 
 /// A set of breakpoints, which a request of the editor replaces as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ impl Breakpoints {
         shown: impl Fn(u32) -> u32,
     ) -> Result<Value> {
         if source.source_reference > 0 {
-            let model = sources::model_of(program, source.source_reference)?.model;
+            let model = frames::model_of(program, source.source_reference)?.model;
             return self.replace(program, Set::Listing(source.source_reference), wanted, |breakpoint| {
                 let line = counted_from_1(breakpoint.line);
                 let operator = line.checked_sub(1).context("lines of a listing begin with the first operator")?;
@@ -68,7 +68,7 @@ impl Breakpoints {
         }
         let path = source.path.clone().context("a source has neither a path nor the number of a listing")?;
         self.replace(program, Set::File(path.clone()), wanted, |breakpoint| {
-            let (model, line, operators) = sources::operators_of_line(program, &path, counted_from_1(breakpoint.line))?;
+            let (model, line, operators) = frames::operators_of_line(program, &path, counted_from_1(breakpoint.line))?;
             // Without a condition, the run stops once for the line; with one, wherever it holds.
             let most = if breakpoint.filter.condition.is_some() { operators.len() } else { 1 };
             let add = |&operator: &u32| -> Result<BreakpointId> {

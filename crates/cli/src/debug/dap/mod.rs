@@ -4,12 +4,10 @@
 //! for each operator, or the line of the program that the model was exported from.
 
 mod breakpoints;
-mod frame;
 mod frames;
 mod messages;
 mod program;
 mod session;
-mod sources;
 mod variables;
 
 use std::io::{self, BufReader, BufWriter};
@@ -48,7 +46,7 @@ pub fn run(_: &DapArguments) -> Result<Exit, Failure> {
         .spawn(move || {
             let mut from = BufReader::new(io::stdin());
             loop {
-                let message = match frame::read(&mut from) {
+                let message = match messages::read(&mut from) {
                     Ok(Some(message)) => Incoming::Editor(message),
                     Ok(None) => Incoming::Closed(None),
                     Err(error) => Incoming::Closed(Some(error)),

@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 
 use super::Incoming;
 use super::breakpoints::{Breakpoints, exception_filters};
-use super::frames::{Frames, threads};
+use super::frames::{self, Frames, threads};
 use super::messages::{
     Attach, Client, Editor, Evaluate, Launch, OfFrame, OfSource, OfThread, OfVariable, Request, SetBreakpoints,
     SetDataBreakpoints, SetExceptionBreakpoints, SetFunctionBreakpoints, Variables as ListVariables,
 };
 use super::program::Program;
-use super::sources;
 use super::variables::Variables;
 use crate::debug::events::{ConsoleEvent, RunEnd};
 use crate::debug::output::end;
@@ -200,11 +199,11 @@ impl<W: Write> Session<W> {
             "source" => {
                 let asked: OfSource = arguments(request)?;
                 let reference = asked.source_reference.max(asked.source.source_reference);
-                let model = sources::model_of(program, reference)?;
-                json!({ "content": sources::text(program, model.model)? })
+                let model = frames::model_of(program, reference)?;
+                json!({ "content": frames::text(program, model.model)? })
             }
             "loadedSources" => {
-                let sources: Vec<Value> = program.models()?.iter().map(sources::listing).collect();
+                let sources: Vec<Value> = program.models()?.iter().map(frames::listing).collect();
                 json!({ "sources": sources })
             }
             other => bail!("the adapter has no request '{other}'"),
@@ -284,7 +283,7 @@ impl<W: Write> Session<W> {
                 let models = self.program.as_ref().map(Program::models).transpose()?.unwrap_or_default();
                 match models.iter().find(|loaded| loaded.model == *model) {
                     Some(model) => {
-                        let body = json!({ "reason": "new", "source": sources::listing(model) });
+                        let body = json!({ "reason": "new", "source": frames::listing(model) });
                         Ok(self.editor.tell("loadedSource", body)?)
                     }
                     None => Ok(()),

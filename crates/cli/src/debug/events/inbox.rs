@@ -7,7 +7,7 @@ use opscope::debug::{Event, EventKind, EventName, EventSet, Sequence, StopCause}
 use opscope::model::RunId;
 use opscope_sys::{Condvar, Mutex, MutexGuard};
 
-use super::console_event::{ConsoleEvent, DroppedCounts};
+use super::{ConsoleEvent, DroppedCounts};
 
 /// How many console events are kept, not counting stops and others that must not be lost: runs may continue for days
 /// while the prompt waits for a line.
@@ -220,7 +220,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::console_event::RunEnd;
+    use super::super::RunEnd;
     use super::*;
 
     fn ended(run: usize) -> ConsoleEvent {

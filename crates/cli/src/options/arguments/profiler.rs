@@ -1,8 +1,7 @@
 use opscope::profile::{ProfilerOptions, SwitchEffect, TimelineRuns};
 use opscope::trace::{Bytes, Policy};
 
-use crate::options::notes::Notes;
-use crate::options::refusal::Refusal;
+use crate::options::refusal::{Notes, Refusal};
 use crate::options::values::{Budget, budget, one_of, size};
 
 /// What a profile records, and the memory for it, as it stands on the command line.

@@ -6,8 +6,7 @@ use opscope_job::benchmark::{Measured, Report};
 use opscope_job::verify::{Outcome, Verification};
 
 use super::{LineLimits, labelled, sentence};
-use crate::benchmark::text::View;
-use crate::benchmark::text::inputs::{input, made_up, timed_plan};
+use crate::benchmark::text::{View, input, made_up, timed_plan};
 use crate::terminal::shown_path;
 
 /// A model's path keeps at least this many columns, as long as inputs can be left out instead.

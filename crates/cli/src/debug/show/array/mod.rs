@@ -1,6 +1,5 @@
 //! Tensors as numpy shows arrays: rows in brackets, columns aligned, the middle of large ones cut out.
 
-mod layout;
 mod numbers;
 
 use std::ops::Range;
@@ -78,9 +77,9 @@ impl Elements {
 
     /// Returns the text. All elements of [`shown`] must have been added.
     pub fn text(&self) -> String {
-        let indices = layout::indices(&self.shape);
+        let indices = numbers::indices(&self.shape);
         let elements: Vec<Element> = indices.into_iter().filter_map(|index| self.at(index)).collect();
-        layout::text(&self.shape, &numbers::texts(self.dtype, &elements, self.shape.is_empty()))
+        numbers::text(&self.shape, &numbers::texts(self.dtype, &elements, self.shape.is_empty()))
     }
 }
 

@@ -1,14 +1,14 @@
 //! `opscope export`: timelines and tables of a recording, tables of a dump, and sets of many recordings.
 
-mod set;
-mod tables;
-
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use opscope::dump::StoredDump;
 use opscope::profile::{Exported, Format, ProfileError, Recording, ShownRuns, TimelineRuns};
+use opscope::text::{counted, shown_size};
 use opscope_job::benchmark::{Stage, StoredRun};
+use opscope_tables::{Appended, TableSet};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -79,7 +79,7 @@ impl ExportFormat {
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     if let Some(into) = &arguments.into {
-        return set::append(arguments, into, messages);
+        return append(arguments, into, messages);
     }
     let [source] = &arguments.sources[..] else {
         let count = arguments.sources.len();
@@ -95,7 +95,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     let source = &source;
     if arguments.format == Some(ExportFormat::Parquet) && !source.join("records.bin").exists() {
-        return tables::export_dump(arguments, source, messages);
+        return export_dump(arguments, source, messages);
     }
     let mut recording = Recording::open(source.clone()).map_err(Failure::wrong_use)?;
     let progress = shown_progress(&mut recording, arguments.quiet);
@@ -167,4 +167,78 @@ fn completeness(recording: &Recording, messages: Messages) -> Exit {
         messages.warning(format!("the recording is incomplete: {problem}"));
     }
     if recording.is_complete() { Exit::Done } else { Exit::Incomplete }
+}
+
+/// Appends recordings to a set. Checks all of them before it adds the first one, so that a wrong path adds nothing.
+fn append(arguments: &ExportArguments, into: &Path, messages: Messages) -> Result<Exit, Failure> {
+    if let Some(format @ ExportFormat::Profile(_)) = arguments.format {
+        let message = format!("a set holds Parquet tables, not {}; leave --format out, or --into", format.name());
+        return Err(Failure::wrong_use(message));
+    }
+    let recordings = arguments.sources.iter().map(|source| StoredRun::recording_at(source).map_err(Failure::wrong_use));
+    let recordings: Vec<PathBuf> = recordings.collect::<Result<_, _>>()?;
+    for source in &recordings {
+        Recording::open(source.clone()).map_err(Failure::wrong_use)?;
+    }
+    let set = TableSet::open(into).map_err(Failure::failed)?;
+    let (mut written, mut added, mut exit) = (Vec::<PathBuf>::new(), 0, Exit::Done);
+    for source in &recordings {
+        let mut recording = Recording::open(source.clone()).map_err(Failure::wrong_use)?;
+        let progress = shown_progress(&mut recording, arguments.quiet);
+        let appended = set.append(&recording);
+        progress.finish();
+        match appended.map_err(Failure::failed)? {
+            Appended::Added(files) => {
+                if !arguments.json && !arguments.quiet {
+                    files.iter().try_for_each(|path| print(shown_path(path)))?;
+                }
+                written.extend(files);
+                added += 1;
+            }
+            Appended::Existed(file) => {
+                let (source, file) = (source.display(), file.display());
+                messages.note(format!("{source} is in the set already and stays as it is: {file}"));
+            }
+        }
+        if completeness(&recording, messages) == Exit::Incomplete {
+            exit = Exit::Incomplete;
+        }
+    }
+    if arguments.json {
+        print_json(json!(written.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>()))?;
+    }
+    messages.note(total(&written, arguments.sources.len(), added, into));
+    Ok(exit)
+}
+
+/// Describes how much was added to the set.
+fn total(written: &[PathBuf], recordings: usize, added: usize, into: &Path) -> String {
+    let bytes: u64 = written.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum();
+    let earlier = match recordings - added {
+        0 => String::new(),
+        earlier => format!("; {earlier} were there already"),
+    };
+    let (recordings, files) = (counted(recordings, "recording"), counted(written.len(), "file"));
+    format!("{added} of {recordings} added to {}: {files}, {}{earlier}", shown_path(into), shown_size(bytes))
+}
+
+/// Writes the statistics of a dump's tensors as a table.
+fn export_dump(arguments: &ExportArguments, source: &Path, messages: Messages) -> Result<Exit, Failure> {
+    let dump = StoredDump::open(source)
+        .map_err(|error| Failure::wrong_use(error).with_hint("a recording or a dump would be right"))?;
+    if arguments.output.is_none() && !source.is_dir() {
+        let message = format!("{} is a file; say with --output DIR where its table should go", source.display());
+        return Err(Failure::wrong_use(message));
+    }
+    let into = directory(arguments, source)?;
+    let (exported, problems) = opscope_tables::export_dump(&dump, &into).map_err(Failure::failed)?;
+    tell(&[exported], arguments, messages)?;
+    let all: Vec<&String> = dump.problems.iter().chain(&problems).collect();
+    for problem in &all {
+        messages.warning(format!("the dump is incomplete: {problem}"));
+    }
+    if all.is_empty() && !dump.is_complete() {
+        messages.warning("the dump is incomplete: its manifest says so");
+    }
+    Ok(if all.is_empty() && dump.is_complete() { Exit::Done } else { Exit::Incomplete })
 }
