@@ -1,4 +1,4 @@
-"""What `import torch` calls in a program that `opscope torch` has started. In any other program this is one look at the environment.
+"""What `import torch` calls in a program that `opscope torch` has started, or that has OPSCOPE_TORCH=serve. In any other program this is one look at the environment.
 
 Nothing here may break `import torch`, and nothing is imported before it is needed.
 """
@@ -14,9 +14,14 @@ def boot() -> None:
     if not request:
         return
     try:
-        from opscope.torch import _program
+        if request.startswith("{"):
+            from opscope.torch import _program
 
-        _program.arm(request)
+            _program.arm(request)
+        else:
+            from opscope.torch import _served
+
+            _served.arm(request)
     except BaseException as error:  # An exception would break `import torch`.
         import sys
 

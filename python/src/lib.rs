@@ -62,7 +62,9 @@ mod _opscope {
     #[pymodule_export]
     use super::tensor::{StatisticsObject, TensorObject};
     #[pymodule_export]
-    use super::torch::{TorchTap, close_abandoned_dump, close_abandoned_profile, read_acl_json};
+    use super::torch::{
+        TorchServer, TorchTap, close_abandoned_dump, close_abandoned_profile, instrument_program, read_acl_json,
+    };
 
     /// The version of the package.
     #[pymodule_export]

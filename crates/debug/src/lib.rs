@@ -129,7 +129,7 @@ pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
 #[cfg(not(loom))]
 pub use remote::{client, server};
 pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
-pub use session::{AttachOptions, Attachment, Debugger, LoadedModel, LoadedModelHandle, RunState, Status};
+pub use session::{AttachOptions, Attachment, Debugger, Host, LoadedModel, LoadedModelHandle, RunState, Status};
 
 /// The debug protocol: the messages of a debugger and a program over a socket, as frames of JSON and raw bytes.
 ///

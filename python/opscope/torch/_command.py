@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ __all__ = ["main"]
 INCOMPLETE = 3
 FOUND = 1
 WRONG_USE = 2
+CANNOT_ATTACH = 1
 
 
 _FOLDERS = {"dump": "dump", "profile": "profiler"}
@@ -50,7 +52,10 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="opscope-torch-") as scratch:
         notes = Path(scratch) / "notes"
         notes.mkdir()
-        environment = _environment(options, root, acl_json, Path(scratch), notes)
+        request = _request(options, root, acl_json, Path(scratch), notes)
+        if options.attach is not None:
+            return _attach(options, request, notes)
+        environment = _environment(options, request, Path(scratch))
         prompt = _Prompt(options, _socket(options, Path(scratch))) if options.what == "debug" and options.debug_server is None else None
         try:
             code = _run(program, environment, prompt)
@@ -110,11 +115,25 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
             help="run what torch.compile compiled as it is written (default), execute the graph that it captured operator by operator "
             "(with --level op), or leave it compiled and look at its outside",
         )
+    for command, what in (dump, "the dump"), (profile, "the recording"), (watch, "the watch"):
+        command.add_argument(
+            "--attach",
+            metavar="PID",
+            help=f"attach {what} to a program that runs, with OPSCOPE_TORCH=serve, for --steps (default: {'until it finds something' if command is watch else '1'})",
+        )
+    debug.set_defaults(attach=None)
     words = list(words)
     place = words.index("--") if "--" in words else len(words)
     options = parser.parse_args(words[:place])
     program = words[place + 1 :]
-    if not program:
+    if options.attach is not None:
+        if program:
+            parser.error("--attach is for a program that runs already, and one is given after --")
+        if options.steps is None and options.what != "watch":
+            options.steps = "1"
+        if options.steps is not None and options.steps.isdecimal():
+            options.steps = f"0..{options.steps}"
+    elif not program:
         parser.error("no program is given; it comes after --, as in: opscope torch dump -- python train.py")
     if options.what == "dump":
         if options.acl_json_path is not None:
@@ -183,15 +202,8 @@ def _prepare(root: Path, overwrite: bool) -> str | None:
     return None
 
 
-def _environment(options: argparse.Namespace, root: Path | None, acl_json: list[str] | None, scratch: Path, notes: Path) -> dict[str, str]:
-    """The variables that the program gets. A directory in PYTHONPATH has this package, whatever environment the program runs in."""
-    package = Path(__file__).resolve().parent.parent
-    boot = scratch / "boot"
-    facts = boot / "opscope-0.dist-info"
-    facts.mkdir(parents=True)
-    (boot / "opscope").symlink_to(package)
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: opscope\nVersion: 0\n")
-    (facts / "entry_points.txt").write_text("[torch.backends]\nopscope = opscope._torch_boot:boot\n")
+def _request(options: argparse.Namespace, root: Path | None, acl_json: list[str] | None, scratch: Path, notes: Path) -> dict[str, Any]:
+    """What the process of the program is to do."""
     request: dict[str, Any] = {"what": options.what, "steps": options.steps, "compiled": options.compiled, "notes": str(notes)}
     if root is not None:
         request |= {"directory": str(root.resolve()), "level": options.level}
@@ -207,11 +219,22 @@ def _environment(options: argparse.Namespace, root: Path | None, acl_json: list[
     if options.what == "watch":
         request |= {"nonfinite": options.nonfinite}
     if options.what == "debug":
-        is_here = options.debug_server is None
-        request |= {"socket": _socket(options, scratch), "stops": is_here}
-        if is_here:
-            return {**_with_boot(boot, request), "OPSCOPE_DEBUG_WAIT": _PATIENCE}
-    return _with_boot(boot, request)
+        request |= {"socket": _socket(options, scratch), "stops": options.debug_server is None}
+    return request
+
+
+def _environment(options: argparse.Namespace, request: dict[str, Any], scratch: Path) -> dict[str, str]:
+    """The variables that the program gets. A directory in PYTHONPATH has this package, whatever environment the program runs in."""
+    package = Path(__file__).resolve().parent.parent
+    boot = scratch / "boot"
+    facts = boot / "opscope-0.dist-info"
+    facts.mkdir(parents=True)
+    (boot / "opscope").symlink_to(package)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: opscope\nVersion: 0\n")
+    (facts / "entry_points.txt").write_text("[torch.backends]\nopscope = opscope._torch_boot:boot\n")
+    path = [str(boot), *filter(None, [os.environ.get("PYTHONPATH")])]
+    waits = {"OPSCOPE_DEBUG_WAIT": _PATIENCE} if request.get("stops") else {}
+    return {**os.environ, **waits, "OPSCOPE_TORCH": json.dumps(request), "PYTHONPATH": os.pathsep.join(path)}
 
 
 def _socket(options: argparse.Namespace, scratch: Path) -> str | None:
@@ -219,9 +242,36 @@ def _socket(options: argparse.Namespace, scratch: Path) -> str | None:
     return str(scratch / "debug.sock") if options.debug_server is None else options.debug_server or None
 
 
-def _with_boot(boot: Path, request: dict[str, Any]) -> dict[str, str]:
-    path = [str(boot), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "OPSCOPE_TORCH": json.dumps(request), "PYTHONPATH": os.pathsep.join(path)}
+def _attach(options: argparse.Namespace, request: dict[str, Any], notes: Path) -> int:
+    """Attaches to a program that runs, and returns the exit code when the steps are over."""
+    from opscope import _opscope
+
+    try:
+        pid = _opscope.instrument_program(options.attach, json.dumps(request))
+    except Exception as error:
+        _tell(str(error))
+        return CANNOT_ATTACH
+    is_ending = False
+    while not any(notes.glob("*.ended.json")) and _lives(pid):
+        try:
+            time.sleep(0.02)
+        except KeyboardInterrupt:
+            if is_ending:
+                _tell("the program goes on, and the rest of what was asked for is not waited for")
+                break
+            is_ending = True
+            _tell("it ends at the next call of a module; Ctrl-C again does not wait for that")
+            with contextlib.suppress(Exception):
+                _opscope.instrument_program(options.attach, json.dumps({"what": "end", "notes": str(notes)}))
+    return _finish(options, 0, _processes(notes))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 class _Prompt:
@@ -294,7 +344,7 @@ def _finish(options: argparse.Namespace, code: int, processes: list[Process]) ->
     looked = [process for process in processes if process.directory is not None or process.ended is not None]
     if not looked:
         own = INCOMPLETE
-        why = "it imported torch and called no module" if processes else "it did not import a torch that loads opscope (2.5 or later; python -I and -E prevent it)"
+        why = "it called no module meanwhile" if options.attach is not None else "it imported torch and called no module" if processes else "it did not import a torch that loads opscope (2.5 or later; python -I and -E prevent it)"
         _tell(f"nothing was watched: {why}")
     for process in looked:
         own = max(own, _tell_of(options.what, process))

@@ -16,9 +16,13 @@ __all__ = ["arm"]
 class Program:
     """What this process does of what the command asked for."""
 
+    # Whether what a watch finds is an exception in the program.
+    raises = True
+
     def __init__(self, request: str) -> None:
         self.request: dict[str, Any] = json.loads(request)
         self.session: Any = None
+        self.server: Any = None
         self.pid = os.getpid()
         self.handle: Any = None
 
@@ -46,6 +50,7 @@ class Program:
         self.session.enter(module, args)
 
     def begin(self) -> None:
+        from opscope import _opscope
         from opscope.torch._session import Session
 
         wanted = self.request
@@ -57,9 +62,11 @@ class Program:
             compiled=wanted["compiled"],
         )
         if watches:
-            self.session.tap.watch(wanted["nonfinite"])
+            self.session.tap.watch(wanted["nonfinite"], raises=self.raises)
         elif debugs:
-            self.session.tap.debug(wanted["socket"], wanted["stops"])
+            self.server = _opscope.TorchServer()
+            self.session.tap.debug(self.server)
+            self.server.listen(wanted["socket"], stops=wanted["stops"])
         else:
             directory = self.directory()
             directory.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +98,13 @@ class Program:
         if isinstance(failure, SystemExit) and not failure.code:
             failure = None
         self.session.detach()
-        self.session.close(None if failure is None else f"{type(failure).__name__}: {failure}")
+        self.close(None if failure is None else f"{type(failure).__name__}: {failure}")
+
+    def close(self, failure: str | None) -> None:
+        """Closes what was written, and leaves a note about it."""
+        self.session.close(failure)
+        if self.server is not None:
+            self.server.close()
         result = self.session.result
         self.note("ended", {**vars(result), "finding": self.session.tap.finding()})
         self.session = None

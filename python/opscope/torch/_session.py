@@ -69,11 +69,14 @@ _modes = threading.local()
 class _ModeOfThread:
     """Takes a mode off the stack of a thread that ends. PyTorch would release it after the interpreter, which aborts the process."""
 
-    def __init__(self, tap: Any) -> None:
+    def __init__(self, tap: Any, threads: set[int]) -> None:
         self.tap = tap
         self.thread = threading.get_ident()
+        self.threads = threads
+        threads.add(self.thread)
 
     def __del__(self) -> None:
+        self.threads.discard(self.thread)
         depth = torch._C._len_torch_dispatch_stack() if threading.get_ident() == self.thread else 0
         if depth and torch._C._get_dispatch_stack_at(depth - 1) is self.tap:
             torch._C._pop_torch_dispatch_stack(None)
@@ -104,6 +107,8 @@ class Session:
         self._level = level
         self._compiled = compiled
         self._handles: list[Any] = []
+        # The threads that have the mode on their stacks.
+        self._threads: set[int] = set()
         self._stance: Any = None
         self._told: set[int] = set()
         self._unknown: set[str] = set()
@@ -157,6 +162,9 @@ class Session:
 
     def enter(self, module: Any, args: tuple[Any, ...]) -> None:
         """Enters the call of a module with these arguments."""
+        # A call whose hooks were being called when this was detached still calls the rest of them.
+        if not self._handles:
+            return
         if self._compiled == "outside" and _is_compiled(module):
             self._tell(module, "was compiled by torch.compile, and its inside was not looked at")
         if type(module).__name__ == _WRAPPER and self._compiled != "outside":
@@ -211,6 +219,8 @@ class Session:
         self._handles.clear()
         _attached.discard(self)
         self._pop()
+        if self._threads:
+            self._pop_elsewhere()
         if self._stance is not None:
             self._stance.__exit__(None, None, None)
             self._stance = None
@@ -226,6 +236,7 @@ class Session:
     def forget(self) -> None:
         """Detaches in the child of a fork, where nothing can be written."""
         self.tap.die()
+        self._threads.clear()
         self._handles, handles = [], self._handles
         for handle in handles:
             handle.remove()
@@ -240,13 +251,29 @@ class Session:
     def _push(self) -> None:
         torch._C._push_on_torch_dispatch_stack(self.tap)
         self.tap.set_mode(True)
-        _modes.of_thread = _ModeOfThread(self.tap)
+        _modes.of_thread = _ModeOfThread(self.tap, self._threads)
 
     def _pop(self) -> None:
-        """Takes the mode off this thread's stack if it is the last one there. Elsewhere it passes everything on, once it is closed."""
+        """Takes the mode off this thread's stack if it is the last one there."""
         depth = torch._C._len_torch_dispatch_stack()
         if depth and torch._C._get_dispatch_stack_at(depth - 1) is self.tap:
             torch._C._pop_torch_dispatch_stack(None)
+            self._threads.discard(threading.get_ident())
+
+    def _pop_elsewhere(self) -> None:
+        """Takes the mode off the stacks of other threads, each when it calls a module the next time. Until then it passes everything on,
+        once it is closed."""
+        from torch.nn.modules.module import register_module_forward_pre_hook
+
+        def pop(module: Any, args: Any) -> None:
+            if torch.compiler.is_compiling():
+                return
+            if torch._C._current_autograd_node() is None:
+                self._pop()
+            if not self._threads:
+                handle.remove()
+
+        handle = register_module_forward_pre_hook(pop)
 
     def _enter_stance(self) -> None:
         set_stance = getattr(torch.compiler, "set_stance", None)

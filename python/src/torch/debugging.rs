@@ -1,31 +1,149 @@
-//! A program that a debugger may stop, and what a watch has found, as an exception.
+//! A program that a debugger may stop, and the server by which debuggers attach to it.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
+use opscope::debug::client::Client;
 use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
-use opscope::debug::{Debugger, LoadedModelHandle};
+use opscope::debug::{Debugger, Host, LoadedModelHandle};
 use opscope::model::Fidelity;
-use opscope::onnx::SourceLine;
-use opscope::tensor::Statistics;
-use opscope_torch::{Finding, FindingInput, Found, Place, Stopped};
+use opscope_torch::{Place, Stopped};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use serde_json::Value;
 
 use super::tensors::Want;
 use super::{State, TorchTap};
 use crate::border::released::released;
-use crate::failure::Failure;
+use crate::failure::{Failure, input};
 
-/// The debugger of a program, and the server by which clients attach to it.
-pub struct ProgramDebugger {
+/// A debugger, and the server by which clients attach to it. The programs that it stops come and go.
+#[pyclass(module = "opscope", frozen)]
+pub struct TorchServer {
     debugger: Debugger,
     is_over: Arc<AtomicBool>,
-    /// Tells the client in the end that the program is over. It is dropped before the server.
+    server: Mutex<Option<Server>>,
+}
+
+#[pymethods]
+impl TorchServer {
+    #[new]
+    fn new() -> PyResult<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let was_over = Arc::clone(&is_over);
+        let log = move |message: &str| {
+            // That the client is detached in the end needs no words.
+            if !was_over.load(Ordering::Relaxed) {
+                eprintln!("opscope: {message}");
+            }
+        };
+        let debugger = Debugger::with_log(log).map_err(Failure::debug)?;
+        // Other threads of Python's go on while one waits for the debugger.
+        debugger.set_around_waits(released);
+        Ok(Self { debugger, is_over, server: Mutex::default() })
+    }
+
+    /// Calls `attached` with whether a debugger is attached when that changes, and `instrument` with the JSON of an
+    /// instrument that the program is asked to attach, both on a thread of their own.
+    fn set_host(&self, attached: Py<PyAny>, instrument: Py<PyAny>) -> PyResult<()> {
+        let (sender, receiver) = channel();
+        thread::Builder::new()
+            .name("opscope-attach".into())
+            .spawn(move || receive(receiver, &attached, &instrument))
+            .map_err(Failure::any)?;
+        self.debugger.set_host(Arc::new(PythonHost(sender)));
+        Ok(())
+    }
+
+    /// Listens at this socket, or where the number of the process leads to. With `stops`, a client is about to attach,
+    /// and the first step stops before its first operator; otherwise this prints how to attach, unless it is `quiet`.
+    #[pyo3(signature = (socket=None, *, stops=false, quiet=false))]
+    fn listen(&self, py: Python<'_>, socket: Option<PathBuf>, stops: bool, quiet: bool) -> PyResult<()> {
+        // Of several processes, such as the ranks of a launcher, the first one has the socket that was named.
+        let is_of_another = |path: &PathBuf| path.symlink_metadata().is_ok_and(|file| file.file_type().is_socket());
+        let is_prompted = stops && !socket.as_ref().is_some_and(is_of_another);
+        if is_prompted {
+            self.debugger.stop_next_run();
+        }
+        let serve = |listen| py.detach(|| self.debugger.serve(ServerOptions { listen }));
+        let (server, address) = match socket.map(|path| (serve(Listen::At(path.clone())), path)) {
+            Some((Err(ServeError::Taken { .. }), path)) if is_of_another(&path) => (serve(Listen::ByProcess), None),
+            Some((server, path)) => (server, Some(path)),
+            None => (serve(Listen::ByProcess), None),
+        };
+        let server = server.map_err(Failure::debug)?;
+        if !is_prompted && !quiet {
+            let address = address.map_or_else(|| std::process::id().to_string(), |path| path.display().to_string());
+            eprintln!("opscope: attach with: opscope debug --attach {address}");
+        }
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
+        Ok(())
+    }
+
+    /// Stops the server. A client learns that the program is over.
+    fn close(&self, py: Python<'_>) {
+        self.is_over.store(true, Ordering::Relaxed);
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(server));
+    }
+}
+
+/// Passes what happens to the thread that tells Python, because the thread of the server must not wait for Python.
+struct PythonHost(Sender<Message>);
+
+enum Message {
+    Attached(bool),
+    Instrument(Value),
+}
+
+impl Host for PythonHost {
+    fn attached(&self, is_attached: bool) {
+        let _ = self.0.send(Message::Attached(is_attached));
+    }
+
+    fn instrument(&self, wanted: &Value) -> Result<(), String> {
+        self.0.send(Message::Instrument(wanted.clone())).map_err(|_| "it is about to end".to_owned())
+    }
+}
+
+fn receive(messages: Receiver<Message>, attached: &Py<PyAny>, instrument: &Py<PyAny>) {
+    for message in messages {
+        Python::attach(|py| {
+            let called = match message {
+                Message::Attached(is_attached) => attached.call1(py, (is_attached,)),
+                Message::Instrument(wanted) => instrument.call1(py, (wanted.to_string(),)),
+            };
+            if let Err(error) = called {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+}
+
+/// Asks the program with this process number, or at this socket, to attach the instrument that a JSON describes. Returns
+/// the number of the process.
+#[pyfunction]
+pub fn instrument_program(py: Python<'_>, address: &str, wanted: &str) -> PyResult<u32> {
+    let wanted: Value = serde_json::from_str(wanted).map_err(Failure::input)?;
+    py.detach(|| {
+        let client = match address.parse() {
+            Ok(pid) => Client::connect_pid(pid),
+            Err(_) => Client::connect(address),
+        };
+        let client = client.map_err(Failure::debug)?;
+        client.instrument(wanted).map_err(Failure::debug)?;
+        Ok(client.hello().pid)
+    })
+}
+
+/// The debugger of a program.
+pub struct ProgramDebugger {
+    debugger: Debugger,
+    /// Tells the client in the end that the program is over.
     _handle: LoadedModelHandle,
-    _server: Server,
 }
 
 impl ProgramDebugger {
@@ -35,49 +153,13 @@ impl ProgramDebugger {
     }
 }
 
-impl Drop for ProgramDebugger {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Starts the server of a debugger. With `stops`, the first step stops before its first operator for the client that is
-/// about to attach; otherwise this prints how to attach.
-pub fn serve(tap: &TorchTap, py: Python<'_>, socket: Option<PathBuf>, stops: bool) -> PyResult<()> {
-    let is_over = Arc::new(AtomicBool::new(false));
-    let was_over = Arc::clone(&is_over);
-    let log = move |message: &str| {
-        // That the client is detached in the end needs no words.
-        if !was_over.load(Ordering::Relaxed) {
-            eprintln!("opscope: {message}");
-        }
-    };
-    let debugger = Debugger::with_log(log).map_err(Failure::debug)?;
-    // Other threads of Python's go on while one waits for the debugger.
-    debugger.set_around_waits(released);
-    let handle = {
-        let mut state = tap.lock();
-        state.program.add(Arc::new(debugger.clone())).map_err(Failure::any)?;
-        debugger.load(state.program.header(), Fidelity::Exact)
-    };
-    // Of several processes, such as the ranks of a launcher, the first one has the socket that was named.
-    let is_of_another = |path: &PathBuf| path.symlink_metadata().is_ok_and(|file| file.file_type().is_socket());
-    let is_prompted = stops && !socket.as_ref().is_some_and(is_of_another);
-    if is_prompted {
-        debugger.stop_next_run();
-    }
-    let serve = |listen| py.detach(|| debugger.serve(ServerOptions { listen }));
-    let (server, address) = match socket.map(|path| (serve(Listen::At(path.clone())), path)) {
-        Some((Err(ServeError::Taken { .. }), path)) if is_of_another(&path) => (serve(Listen::ByProcess), None),
-        Some((server, path)) => (server, Some(path)),
-        None => (serve(Listen::ByProcess), None),
-    };
-    let server = server.map_err(Failure::debug)?;
-    if !is_prompted {
-        let address = address.map_or_else(|| std::process::id().to_string(), |path| path.display().to_string());
-        eprintln!("opscope: attach with: opscope debug --attach {address}");
-    }
-    tap.lock().debug = Some(ProgramDebugger { debugger, is_over, _handle: handle, _server: server });
+/// Lets the debugger of a server stop the program.
+pub fn add(tap: &TorchTap, server: &TorchServer) -> PyResult<()> {
+    let debugger = server.debugger.clone();
+    let mut state = tap.lock();
+    state.program.add(Arc::new(debugger.clone())).map_err(input)?;
+    let handle = debugger.load(state.program.header(), Fidelity::Exact);
+    state.debug = Some(ProgramDebugger { debugger, _handle: handle });
     tap.looks_before.store(true, Ordering::Relaxed);
     Ok(())
 }
@@ -90,98 +172,4 @@ pub fn want(state: &mut State, place: &Place) -> Want {
 /// The exception in a program that its debugger ends.
 pub fn aborted(Stopped(reason): &Stopped) -> PyErr {
     Failure::debug(format!("the debugger ended the run: {reason}")).into()
-}
-
-/// Returns the exception `opscope.NonFinite` with the sentences about a finding, and its facts as attributes.
-pub fn exception(py: Python<'_>, finding: &Finding) -> PyErr {
-    let made = || -> PyResult<PyErr> {
-        let class = py.import("opscope._errors")?.getattr("NonFinite")?;
-        let error = class.call1((text(finding),))?;
-        for (name, value) in facts(py, finding)?.iter() {
-            error.setattr(name.extract::<String>()?.as_str(), value)?;
-        }
-        Ok(PyErr::from_value(error))
-    };
-    made().unwrap_or_else(|error| error)
-}
-
-/// Returns the facts about a finding.
-pub fn facts<'py>(py: Python<'py>, finding: &Finding) -> PyResult<Bound<'py, PyDict>> {
-    let facts = PyDict::new(py);
-    facts.set_item("operator", &finding.operator)?;
-    facts.set_item("op_type", &finding.op_type)?;
-    facts.set_item("step", finding.step)?;
-    facts.set_item("phase", &finding.phase)?;
-    facts.set_item("module", finding.module.as_ref().map(|(path, _)| path))?;
-    facts.set_item("class_name", finding.module.as_ref().map(|(_, class)| class))?;
-    facts.set_item("file", finding.source.as_ref().map(|(file, _, _)| file))?;
-    facts.set_item("line", finding.source.as_ref().map(|(_, line, _)| line))?;
-    facts.set_item("code", finding.source.as_ref().and_then(|(_, _, code)| code.as_ref()))?;
-    facts.set_item("found", if finding.found == Found::Nan { "nan" } else { "infinity" })?;
-    facts.set_item("came_in", finding.came_in())?;
-    facts.set_item("first_infinity", &finding.first_infinity)?;
-    let inputs = finding.inputs.iter().map(|input| input_facts(py, input)).collect::<PyResult<Vec<_>>>()?;
-    facts.set_item("inputs", PyList::new(py, inputs)?)?;
-    Ok(facts)
-}
-
-fn input_facts<'py>(py: Python<'py>, input: &FindingInput) -> PyResult<Bound<'py, PyDict>> {
-    let facts = PyDict::new(py);
-    facts.set_item("name", &input.name)?;
-    facts.set_item("dtype", input.dtype.name())?;
-    facts.set_item("shape", &input.shape)?;
-    facts.set_item("written", input.is_written)?;
-    facts.set_item("nan", input.statistics.nan)?;
-    facts.set_item("inf", input.statistics.positive_infinite + input.statistics.negative_infinite)?;
-    facts.set_item("min", input.statistics.min)?;
-    facts.set_item("max", input.statistics.max)?;
-    Ok(facts)
-}
-
-/// Returns the sentences about a finding.
-pub fn text(finding: &Finding) -> String {
-    let what = if finding.found == Found::Nan { "NaN" } else { "infinity" };
-    let count = match finding.found {
-        Found::Nan => finding.output.nan,
-        Found::Infinity => finding.output.positive_infinite + finding.output.negative_infinite,
-    };
-    let mut text = format!(
-        "the first {what}: {} (step {}, {}), in {count} of {} elements of its output {}\n",
-        finding.operator, finding.step, finding.phase, finding.output.count, finding.slot
-    );
-    if let Some((path, class)) = &finding.module {
-        text += &format!("  module {path}, a {class}\n");
-    }
-    if let Some((file, line, code)) = &finding.source {
-        let source = SourceLine { file: file.clone(), line: *line, code: code.clone() };
-        text += &format!("  {source}\n");
-    }
-    for (slot, input) in finding.inputs.iter().enumerate() {
-        let name = input.name.as_deref().unwrap_or("?");
-        let numbers = if input.is_written { "written by the operator".to_owned() } else { numbers(&input.statistics) };
-        text += &format!("  input {slot} {name}: {} {:?}, {numbers}\n", input.dtype, input.shape);
-    }
-    text += match finding.came_in() {
-        true => "  it came in with an input",
-        false => "  no input has it: it was made here",
-    };
-    if let Some(operator) = &finding.first_infinity {
-        text += &format!("\n  the first infinity of this step was made by {operator}");
-    }
-    text
-}
-
-fn numbers(statistics: &Statistics) -> String {
-    let infinite = statistics.positive_infinite + statistics.negative_infinite;
-    let mut parts = Vec::new();
-    if let (Some(min), Some(max)) = (statistics.min, statistics.max) {
-        parts.push(format!("{min} to {max}"));
-    }
-    if statistics.nan > 0 {
-        parts.push(format!("{} NaN", statistics.nan));
-    }
-    if infinite > 0 {
-        parts.push(format!("{infinite} infinite"));
-    }
-    if parts.is_empty() { "no elements".to_owned() } else { parts.join(", ") }
 }

@@ -12,7 +12,7 @@ use super::autograd::{Around, Node};
 use super::operators::{Facts, Skipped};
 use super::tensors::{Found, Reader, Want, taken_by, tensors_in, tensors_of};
 use super::threads::{Call, Mark, Relation};
-use super::{Inside, State, TorchTap, debugging, profiling};
+use super::{Inside, State, TorchTap, debugging, finding, profiling};
 
 /// Shows an operator that was executed. `around` is what autograd did then, `before` what the operator took, and `times`
 /// when it was executed, if only that is wanted.
@@ -202,9 +202,9 @@ fn show(
     match state.program.executed(&Execution { place, inputs, written, outputs }) {
         Ok(()) => Ok(()),
         Err(stopped) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
-            Some(found) => Err(debugging::exception(py, &found)),
-            None if state.debug.is_some() => Err(debugging::aborted(&stopped)),
-            None => Ok(()),
+            Some(found) if state.raises => Err(finding::exception(py, &found)),
+            _ if state.debug.is_some() => Err(debugging::aborted(&stopped)),
+            _ => Ok(()),
         },
     }
 }

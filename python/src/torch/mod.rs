@@ -9,7 +9,8 @@
 //! | `calls` | what is called: modules, and operators of classes of tensors |
 //! | `backward` | when the gradients of modules were computed |
 //! | `sinks` | the dump, which an `acl.json` may describe, and how it is closed |
-//! | `debugging` | a debugger that may stop the program, and what a watch has found, as an exception |
+//! | `debugging` | a debugger that may stop the program, and its server |
+//! | `finding` | what a watch has found, as an exception |
 //! | `tensors` | tensors, where they lie |
 //! | `operators` | what operators do to their arguments |
 //! | `modules` | modules and parameters, and their names |
@@ -22,6 +23,7 @@ mod backward;
 mod before;
 mod calls;
 mod debugging;
+mod finding;
 mod frames;
 mod instruments;
 mod looking;
@@ -46,19 +48,17 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use self::autograd::Autograd;
 use self::debugging::ProgramDebugger;
+pub use self::debugging::{TorchServer, instrument_program};
 use self::frames::Frames;
 use self::looking::Before;
 use self::modules::Modules;
 use self::operators::Operators;
 use self::profiling::ProgramProfile;
 pub use self::profiling::close_abandoned_profile;
-use self::sinks::AclText;
-use self::sinks::ProgramDump;
-pub use self::sinks::close_abandoned_dump;
-pub use self::sinks::read_acl_json;
+use self::sinks::{AclText, ProgramDump};
+pub use self::sinks::{close_abandoned_dump, read_acl_json};
 use self::tensors::Reader;
-use self::threads::Threads;
-use self::threads::{Inside, Mark};
+use self::threads::{Inside, Mark, Threads};
 use crate::failure::{Failure, input};
 
 /// What watches a PyTorch program: the object whose methods its hooks call, and which is a dispatch mode itself.
@@ -88,6 +88,8 @@ struct State {
     version: String,
     dump: Option<ProgramDump>,
     watch: Option<Watch>,
+    /// Whether what the watch finds is an exception in the program.
+    raises: bool,
     debug: Option<ProgramDebugger>,
     profile: Option<ProgramProfile>,
     threads: Threads,
@@ -168,6 +170,7 @@ impl TorchTap {
                 version: version.to_owned(),
                 dump: None,
                 watch: None,
+                raises: false,
                 debug: None,
                 profile: None,
                 threads: Threads::default(),
@@ -218,10 +221,9 @@ impl TorchTap {
         instruments::consume(self, tools)
     }
 
-    /// Lets a debugger attach at this socket, or by the number of the process. With `stops`, one is about to, and the
-    /// first step stops before its first operator; otherwise this prints how.
-    fn debug(&self, py: Python<'_>, socket: Option<PathBuf>, stops: bool) -> PyResult<()> {
-        debugging::serve(self, py, socket, stops)
+    /// Lets the debugger that attaches to a server stop the program.
+    fn debug(&self, server: &TorchServer) -> PyResult<()> {
+        debugging::add(self, server)
     }
 
     /// Sets the clock of the program's device, of which the times are taken from now on.
@@ -231,8 +233,10 @@ impl TorchTap {
         }
     }
 
-    /// Stops at the first NaN, or with `any` at the first infinity, too.
-    fn watch(&self, nonfinite: &str) -> PyResult<()> {
+    /// Finds the first NaN, or with `any` the first infinity, too. With `raises`, the program stops there by an
+    /// exception.
+    #[pyo3(signature = (nonfinite, raises=true))]
+    fn watch(&self, nonfinite: &str, raises: bool) -> PyResult<()> {
         let kind = match nonfinite {
             "nan" => NonFinite::Nan,
             "any" => NonFinite::Any,
@@ -242,6 +246,7 @@ impl TorchTap {
         let mut state = self.lock();
         state.program.add(Arc::new(watch.clone())).map_err(Failure::any)?;
         state.watch = Some(watch);
+        state.raises = raises;
         Ok(())
     }
 
@@ -354,8 +359,8 @@ impl TorchTap {
     fn finding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let found = self.lock().watch.as_ref().and_then(Watch::finding);
         let Some(found) = found else { return Ok(None) };
-        let facts = debugging::facts(py, &found)?;
-        facts.set_item("text", debugging::text(&found))?;
+        let facts = finding::facts(py, &found)?;
+        facts.set_item("text", finding::text(&found))?;
         Ok(Some(facts))
     }
 

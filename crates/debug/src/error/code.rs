@@ -88,6 +88,8 @@ error_codes! {
     Replacement = "replacement",
     /// The run cannot continue in this way.
     Resume = "resume",
+    /// The program cannot attach the instrument that was asked for.
+    Instrument = "instrument",
     /// The system lacks a resource.
     System = "system",
     /// The connection failed. Only a client reports this, about its own side.

@@ -8,6 +8,7 @@ use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, OpenRunInfo, Run
 use opscope_onnx::Graph;
 
 use super::attachment::Attachment;
+use super::host::Host;
 use super::model_handle::LoadedModelHandle;
 use super::observer::Observer;
 use super::open_observer::OpenObserver;
@@ -84,6 +85,11 @@ impl Debugger {
         self.0.set_around(Box::new(around));
     }
 
+    /// Sets the program that clients attach to, which is told of them. Only the first one counts.
+    pub fn set_host(&self, host: Arc<dyn Host>) {
+        self.0.set_host(host);
+    }
+
     /// Lets the next run stop before its first operator, if a client is attached when it begins.
     pub fn stop_next_run(&self) {
         self.0.registry().pause_next_run();
@@ -141,6 +147,11 @@ impl Debugger {
     pub(crate) fn client_and_models(&self) -> (Option<String>, Vec<LoadedModel>) {
         let registry = self.0.registry();
         (registry.attached.as_ref().map(|(_, options)| options.name.clone()), registry.loaded())
+    }
+
+    #[cfg(not(loom))]
+    pub(crate) fn host(&self) -> Option<&Arc<dyn Host>> {
+        self.0.host()
     }
 
     /// Returns the clock of leases, timeouts and patience.

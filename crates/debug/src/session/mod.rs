@@ -3,6 +3,7 @@
 mod announcer;
 mod attachment;
 mod debugger;
+mod host;
 mod model_handle;
 mod models;
 mod notifier;
@@ -16,5 +17,6 @@ mod sites;
 
 pub use attachment::Attachment;
 pub use debugger::Debugger;
+pub use host::Host;
 pub use model_handle::LoadedModelHandle;
 pub use options::{AttachOptions, LoadedModel, RunState, Status};

@@ -1,6 +1,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use opscope_clock::{Clock, Sleeper};
@@ -8,6 +8,7 @@ use opscope_sys::{Condvar, Mutex, MutexGuard};
 use opscope_text::shown_text;
 
 use super::announcer::Announcer;
+use super::host::Host;
 use super::registry::Registry;
 use crate::event::{EventKind, Sequence};
 use crate::queues::{Answer, Generation, Queues, Release, ReleaseReason, Resume};
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     stopped_runs: AtomicU64,
     /// Calls what waits, in the way of the program.
     around: OnceLock<Box<Around>>,
+    host: OnceLock<Arc<dyn Host>>,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -37,6 +39,7 @@ impl Shared {
             attached: Condvar::new(),
             stopped_runs: AtomicU64::new(0),
             around: OnceLock::new(),
+            host: OnceLock::new(),
             log: Box::new(log),
         }
     }
@@ -58,6 +61,23 @@ impl Shared {
     /// Notes that a client has attached.
     pub fn note_attached(&self) {
         self.attached.notify_all();
+        self.tell_host(|host| host.attached(true));
+    }
+
+    /// Sets the program. Only the first one counts.
+    pub fn set_host(&self, host: Arc<dyn Host>) {
+        let _ = self.host.set(host);
+    }
+
+    pub fn host(&self) -> Option<&Arc<dyn Host>> {
+        self.host.get()
+    }
+
+    /// A panic of the program's ends neither a run nor the thread that serves debuggers.
+    fn tell_host(&self, tell: impl FnOnce(&dyn Host)) {
+        if let Some(host) = self.host.get() {
+            let _ = catch_unwind(AssertUnwindSafe(|| tell(&**host)));
+        }
     }
 
     /// Waits until a client is attached. Returns `false` if that does not happen within this time.
@@ -134,6 +154,7 @@ impl Shared {
             self.log(&format!("{name} is detached: {reason}"));
         }
         self.log_released(&released);
+        self.tell_host(|host| host.attached(false));
         true
     }
 

@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Done, Perform, Reply};
 use crate::error::{DebugError, Refusal};
@@ -8,6 +9,13 @@ use crate::remote::protocol::Request;
 use crate::session::recursion::Rule;
 use crate::session::{AttachOptions, Attachment, Status};
 use crate::sync::lock;
+
+/// Asks the program to attach an instrument to itself. The connection need not be that of its debugger.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InstrumentRequest {
+    /// What is wanted, in the words of the program.
+    pub wanted: Value,
+}
 
 /// See [`Attachment::detach`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,6 +35,12 @@ pub struct StatusRequest {}
 impl Request for AttachOptions {
     const NAME: &'static str = "attach";
     const PURPOSE: &'static str = "makes the connection the program's debugger";
+    type Answer = Done;
+}
+
+impl Request for InstrumentRequest {
+    const NAME: &'static str = "instrument";
+    const PURPOSE: &'static str = "lets the program attach another instrument to itself";
     type Answer = Done;
 }
 
@@ -77,6 +91,11 @@ impl Client {
         self.ask(&options)?;
         *lock(&self.rule) = rule;
         Ok(())
+    }
+
+    /// Asks the program to attach an instrument to itself.
+    pub fn instrument(&self, wanted: Value) -> Result<(), DebugError> {
+        self.ask(&InstrumentRequest { wanted }).map(drop)
     }
 
     /// See [`Attachment::detach`].

@@ -23,7 +23,7 @@ use crate::breakpoint::BreakpointSpec;
 use crate::error::{ErrorCode, Refusal};
 use crate::remote::protocol::{HelloRequest, Request, text};
 use crate::session::{AttachOptions, Attachment};
-pub use attaching::{DetachRequest, StatusRequest, SubscribeRequest};
+pub use attaching::{DetachRequest, InstrumentRequest, StatusRequest, SubscribeRequest};
 pub use breakpoints::{BreakpointList, BreakpointsRequest, ChangeBreakpointRequest, RemoveBreakpointRequest};
 pub use events::{
     AcknowledgeRequest, AcknowledgeSyncEventsRequest, Acknowledged, Continuation, MOST_EVENTS, Next, NextEventsRequest,
@@ -44,7 +44,8 @@ pub use tensors::{At, PAGE_BYTES, PageInfo, ReplaceRequest, TensorForm, TensorPa
 requests! {
     // The connection itself carries these out.
     Hello(HelloRequest),
-    Attach(AttachOptions);
+    Attach(AttachOptions),
+    Instrument(InstrumentRequest);
     // These are requests of an attached debugger.
     Detach(DetachRequest),
     NextEvents(NextEventsRequest),

@@ -82,6 +82,12 @@ fn perform(
         connection.set_attachment(attachment);
         return Ok(Reply::done().untyped());
     }
+    if let AnyRequest::Instrument(request) = request {
+        let host = debugger.host().ok_or_else(|| "it attaches no instruments while it runs".to_owned());
+        let attached = host.and_then(|host| host.instrument(&request.wanted));
+        attached.map_err(|reason| Refusal::new(ErrorCode::Instrument, reason))?;
+        return Ok(Reply::done().untyped());
+    }
     let takes_events = request.takes_events();
     let attachment = connection.attachment.as_ref().ok_or(DebugError::NotAttached)?;
     let reply = request.perform(attachment, attached);

@@ -1,0 +1,183 @@
+"""A program with `OPSCOPE_TORCH=serve`: debuggers attach to it while it runs, and so does what `opscope torch dump --attach` and the like ask
+for. Until then it has a thread that waits, and no hook.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
+
+from opscope import _opscope
+from opscope.torch._program import Program
+from opscope.torch._session import Session
+
+__all__ = ["arm"]
+
+_CALL = torch.nn.Module._call_impl.__code__
+
+
+def _is_outermost() -> bool:
+    """Whether the module whose hooks are being called is called by no other module, nor by autograd."""
+    if torch.compiler.is_compiling() or torch._C._current_autograd_node() is not None:
+        return False
+    frame: FrameType | None = sys._getframe(1)
+    calls = 0
+    while frame is not None and calls < 2:
+        calls += frame.f_code is _CALL
+        frame = frame.f_back
+    return calls < 2
+
+
+class _AtNextCall:
+    """Does something at the next call of an outermost module, on the thread that calls it."""
+
+    def __init__(self, do: Callable[[Any, Any], None]) -> None:
+        self.do = do
+        self.handle = register_module_forward_pre_hook(self.called)
+
+    def called(self, module: Any, args: Any) -> None:
+        if self.handle is None or not _is_outermost():
+            return
+        self.cancel()
+        try:
+            self.do(module, args)
+        except Exception:  # The program continues without opscope.
+            traceback.print_exc()
+
+    def cancel(self) -> None:
+        if self.handle is not None:
+            self.handle, handle = None, self.handle
+            handle.remove()
+
+
+class _Instrument(Program):
+    """An instrument that was attached while the program ran: for some steps, then it is gone."""
+
+    raises = False
+
+    def __init__(self, request: str, served: Served) -> None:
+        super().__init__(request)
+        self.served = served
+        # Ends the instrument early.
+        self.is_unwanted = False
+
+    def arm(self) -> None:
+        self.note("began", {})
+        self.handle = _AtNextCall(self.first_call)
+
+    def first_call(self, module: Any, args: Any) -> None:
+        try:
+            self.begin()
+        except BaseException as error:
+            self.session = None
+            self.note("ended", {"errors": [f"it could not be attached: {error}"], "complete": False})
+            self.served.instruments.remove(self)
+            return
+        self.session.enter(module, args)
+        # Behind the hooks of the session, so that it has seen a call that begins the step after the last.
+        self.handle = register_module_forward_pre_hook(self.check)
+
+    def check(self, module: Any, args: Any) -> None:
+        if torch.compiler.is_compiling() or self.session is None or torch._C._current_autograd_node() is not None:
+            return
+        if self.is_unwanted or self.session.tap.is_over or (self.request["what"] == "watch" and self.session.tap.finding()):
+            self.leave()
+
+    def note(self, what: str, facts: dict[str, Any]) -> None:
+        # The command may be gone, with the place for its notes.
+        with contextlib.suppress(OSError):
+            super().note(what, facts)
+
+    def leave(self) -> None:
+        """Detaches, on a thread that is about to call a module."""
+        self.handle.remove()
+        self.session.detach()
+        self.close(None)
+        self.session = None
+        self.served.instruments.remove(self)
+
+
+class Served:
+    """A program that can be attached to."""
+
+    def __init__(self) -> None:
+        # The session of the debugger that is attached, and what happens to it at the next call.
+        self.session: Session | None = None
+        self.next: _AtNextCall | None = None
+        self.instruments: list[_Instrument] = []
+        # The servers of the processes that this one was forked from have no threads here, so they are never closed.
+        self.servers: list[Any] = []
+        self.serve()
+        os.register_at_fork(after_in_child=self.forked)
+        atexit.register(self.finish)
+
+    def serve(self, *_: Any) -> None:
+        self.pid = os.getpid()
+        server = _opscope.TorchServer()
+        server.set_host(self.attached, self.instrument)
+        server.listen(quiet=True)
+        self.servers.append(server)
+
+    def forked(self) -> None:
+        """A process that was forked can be attached to once it calls modules."""
+        for hook in [self.next, *(instrument.handle for instrument in self.instruments)]:
+            if isinstance(hook, _AtNextCall):
+                hook.cancel()
+        self.session = None
+        self.instruments = []
+        self.next = _AtNextCall(self.serve)
+
+    def finish(self) -> None:
+        if os.getpid() == self.pid:
+            self.leave()
+            self.servers[-1].close()
+
+    def attached(self, is_attached: bool) -> None:
+        """A debugger has attached, or is gone."""
+        if self.next is not None:
+            self.next.cancel()
+        self.next = _AtNextCall(self.begin if is_attached else self.end)
+
+    def begin(self, module: Any, args: Any) -> None:
+        self.leave()
+        session = Session(level="op", backward=True, steps=None, compiled="eager")
+        session.tap.debug(self.servers[-1])
+        session.attach()
+        self.session = session
+        session.enter(module, args)
+
+    def end(self, module: Any, args: Any) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        self.session, session = None, self.session
+        if session is not None:
+            session.detach()
+            session.close(None)
+
+    def instrument(self, request: str) -> None:
+        """Attaches what a command asks for, or ends it."""
+        instrument = _Instrument(request, self)
+        if instrument.request["what"] != "end":
+            self.instruments.append(instrument)
+            instrument.arm()
+            return
+        for known in self.instruments:
+            if known.request["notes"] == instrument.request["notes"]:
+                known.is_unwanted = True
+
+
+def arm(words: str) -> None:
+    """Prepares this process, and the children that it forks."""
+    if words != "serve":
+        raise ValueError(f"OPSCOPE_TORCH is serve, not '{words}'")
+    Served()

@@ -1,0 +1,227 @@
+"""Programs that run already: debuggers and dumps attach to them, and leave them as they were."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+# Trains until it is told to end. Every loss is written, as bits, with whether a mode or a hook is there then.
+LOOP = """
+import os, struct, sys, time, torch
+from torch import nn
+from torch.nn.modules import module
+torch.manual_seed(0)
+torch.set_num_threads(1)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 16), nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+data = torch.randn(64, 4, 8)
+losses = open("losses", "w", buffering=1)
+step = 0
+while not os.path.exists("end"):
+    scale = float(open("scale").read()) if os.path.exists("scale") else 1.0
+    optimizer.zero_grad()
+    loss = (net(data[step % 64]) * scale).square().mean()
+    loss.backward()
+    optimizer.step()
+    watched = torch._C._len_torch_dispatch_stack() + len(module._global_forward_pre_hooks) + len(module._global_forward_hooks)
+    losses.write(f"{step} {struct.pack('f', loss.item()).hex()} {watched}\\n")
+    step += 1
+    time.sleep(0.002)
+print("ended by itself")
+"""
+
+
+class Running:
+    """A program that runs."""
+
+    def __init__(self, place, process):
+        self.place, self.process = place, process
+
+    def losses(self):
+        lines = (self.place / "losses").read_text().splitlines()
+        return [line.split() for line in lines if line.count(" ") == 2]
+
+    def until(self, condition):
+        end = time.monotonic() + 100
+        while not condition(self.losses()):
+            assert self.process.poll() is None and time.monotonic() < end, self.losses()[-3:]
+            time.sleep(0.01)
+
+    def is_as_before(self):
+        """Waits until nothing of ours is there any more."""
+        self.until(lambda losses: losses[-1][2] == "0")
+
+    def command(self, *words, **options):
+        command = [sys.executable, "-m", "opscope", *words]
+        return subprocess.run(command, cwd=self.place, text=True, capture_output=True, timeout=200, **options)
+
+    def debug(self, *words):
+        script = [word for command in words for word in ("-ex", command)]
+        return self.command("debug", "--attach", str(self.process.pid), "--batch", *script)
+
+
+@contextmanager
+def running(place, program=LOOP, words="serve"):
+    (place / "train.py").write_text(program)
+    process = subprocess.Popen(
+        [sys.executable, "train.py"], cwd=place, env={**os.environ, "OPSCOPE_TORCH": words}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        end = time.monotonic() + 100
+        while not (place / "losses").exists() or not (place / "losses").read_text():
+            assert process.poll() is None and time.monotonic() < end, process.communicate()
+            time.sleep(0.02)
+        yield Running(place, process)
+    finally:
+        (place / "end").touch()
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def ended(program):
+    (program.place / "end").touch()
+    out, err = program.process.communicate(timeout=100)
+    return program.process.returncode, out, err
+
+
+def alone(place, steps):
+    """The losses of the same program, never attached to."""
+    place.mkdir()
+    limited = LOOP.replace('while not os.path.exists("end"):', f"while step < {steps}:").replace("time.sleep(0.002)", "")
+    (place / "train.py").write_text(limited)
+    subprocess.run([sys.executable, "train.py"], cwd=place, check=True, capture_output=True)
+    return [line.split()[1] for line in (place / "losses").read_text().splitlines()]
+
+
+def test_a_debugger_looks_and_goes_and_the_program_computes_the_same_as_without(tmp_path):
+    with running(tmp_path) as program:
+        assert program.losses()[0][2] == "0", "nothing is watched before"
+        for _ in range(3):
+            looked = program.debug("break first/aten.addmm.default", "continue", "info inputs", "print output[0]", "finish", "print output[0]", "detach")
+            assert looked.returncode == 0 or "output[0]" in looked.stderr, looked.stdout + looked.stderr
+            assert re.search(r"before #\d+ first/aten.addmm.default", looked.stdout), looked.stdout + looked.stderr
+            program.is_as_before()
+        code, out, err = ended(program)
+        assert (code, out, err) == (0, "ended by itself\n", "")
+        losses = [loss for _, loss, _ in program.losses()]
+        assert losses == alone(tmp_path / "alone", len(losses))
+
+
+@pytest.mark.parametrize("level", ["module", "op"])
+def test_a_dump_of_two_steps_of_a_program_that_runs_is_complete_and_gone_afterwards(tmp_path, level):
+    with running(tmp_path) as program:
+        dumped = program.command("torch", "dump", "--attach", str(program.process.pid), "--steps", "2", "--level", level, "--backward", "--output-dirname", "d")
+        assert dumped.returncode == 0, dumped.stdout + dumped.stderr
+        program.is_as_before()
+        code, out, err = ended(program)
+        assert (code, out, err) == (0, "ended by itself\n", "")
+        losses = [loss for _, loss, _ in program.losses()]
+        assert losses == alone(tmp_path / "alone", len(losses))
+    manifest = json.loads((tmp_path / "out/dump/d/manifest.json").read_text())
+    assert manifest["complete"], manifest
+    index = [json.loads(line) for line in (tmp_path / "out/dump/d/index.jsonl").read_text().splitlines()]
+    assert {line["run"] for line in index} == {0, 1}
+    of_run = [sorted((line["operator"], line["slot"]) for line in index if line["run"] == run) for run in (0, 1)]
+    assert of_run[0] == of_run[1] and {line["phase"] for line in index} >= {"forward", "backward"}
+
+
+def test_a_watch_of_a_program_that_runs_names_what_it_finds_and_the_program_goes_on(tmp_path):
+    with running(tmp_path) as program:
+        command = [sys.executable, "-m", "opscope", "torch", "watch", "--attach", str(program.process.pid)]
+        watch = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        program.until(lambda losses: losses[-1][2] != "0")
+        (tmp_path / "scale.part").write_text("nan")
+        (tmp_path / "scale.part").rename(tmp_path / "scale")
+        _, told = watch.communicate(timeout=100)
+        assert watch.returncode == 1, told
+        assert "aten.mul.Tensor" in told and "train.py" in told, told
+        program.is_as_before()
+        assert ended(program) == (0, "ended by itself\n", "")
+
+
+def test_a_recording_of_a_program_that_runs_has_the_steps_that_were_asked_for(tmp_path):
+    with running(tmp_path) as program:
+        recorded = program.command("torch", "profile", "--attach", str(program.process.pid), "--steps", "3", "--output-dirname", "p")
+        assert recorded.returncode == 0 and "3 steps" in recorded.stderr, recorded.stderr
+        program.is_as_before()
+        assert ended(program)[0] == 0
+
+
+def test_ctrl_c_ends_what_was_attached_and_not_the_program(tmp_path):
+    with running(tmp_path) as program:
+        command = [sys.executable, "-m", "opscope", "torch", "dump", "--attach", str(program.process.pid), "--steps", "1000000", "--output-dirname", "d"]
+        dump = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        program.until(lambda losses: losses[-1][2] != "0")
+        dump.send_signal(signal.SIGINT)
+        _, told = dump.communicate(timeout=100)
+        assert dump.returncode == 0 and "it ends at the next call" in told, told
+        program.is_as_before()
+        assert ended(program) == (0, "ended by itself\n", "")
+    assert (tmp_path / "out/dump/d/manifest.json").exists()
+
+
+def test_a_debugger_that_is_killed_leaves_the_program_running(tmp_path):
+    with running(tmp_path) as program:
+        for _ in range(3):
+            command = [sys.executable, "-m", "opscope", "debug", "--attach", str(program.process.pid)]
+            debugger = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            debugger.stdin.write("break aten.relu.default\ncontinue\ninfo inputs\n")
+            debugger.stdin.flush()
+            # It is stopped once the debugger shows what the operator takes.
+            for line in debugger.stdout:
+                if "input[0]" in line:
+                    break
+            debugger.kill()
+            debugger.communicate()
+            program.is_as_before()
+        code, out, err = ended(program)
+        assert (code, out) == (0, "ended by itself\n")
+        losses = [loss for _, loss, _ in program.losses()]
+        assert losses == alone(tmp_path / "alone", len(losses))
+
+
+def test_a_process_that_was_forked_is_attached_to_by_its_own_number(tmp_path):
+    program = "import os, time\nimport torch\nchild = os.fork()\nif child:\n    os.waitpid(child, 0)\n    os._exit(0)\nopen('child', 'w').write(str(os.getpid()))\n" + LOOP.replace(
+        'print("ended by itself")', "os._exit(0)"
+    )
+    with running(tmp_path, program) as parent:
+        child = (tmp_path / "child").read_text()
+        dumped = parent.command("torch", "dump", "--attach", child, "--output-dirname", "d")
+        assert dumped.returncode == 0, dumped.stderr
+        ended(parent)
+
+
+def test_what_cannot_be_attached_to_is_said(tmp_path):
+    command = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as plain:
+        plain.stdout.readline()
+        told = Running(tmp_path, plain).command("torch", "dump", "--attach", str(plain.pid))
+        plain.stdin.close()
+    assert told.returncode == 1 and str(plain.pid) in told.stderr, told.stderr
+    told = Running(tmp_path, plain).command("torch", "dump", "--attach", "1", "--", "python", "train.py")
+    assert told.returncode == 2 and "one is given after --" in told.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_words_in_the_variable_are_said_and_the_program_runs(tmp_path):
+    with running(tmp_path, words="sever") as program:
+        code, out, err = ended(program)
+    assert (code, out) == (0, "ended by itself\n")
+    assert err == "opscope: this program is not watched: ValueError: OPSCOPE_TORCH is serve, not 'sever'\n"
