@@ -8,11 +8,11 @@ use std::time::Duration;
 use opscope_debug::server::{Listen, ServerOptions};
 use opscope_debug::{
     AttachOptions, BreakpointChange, BreakpointSpec, DebugError, Debugger, ErrorCode, EventKind, EventName, EventSet,
-    Moment, Queue, Resume,
+    Host, Moment, Queue, Resume,
 };
 use opscope_model::{Capabilities, Fidelity};
 use opscope_tensor::{DType, Tensor};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fake::{Fake, PLAIN, floats, tensor};
 use crate::raw::Raw;
@@ -36,6 +36,44 @@ fn the_program_says_who_it_is_and_who_is_attached() {
     assert_eq!(second.status().unwrap_err().code(), ErrorCode::NotAttached);
     first.detach().unwrap();
     second.attach(AttachOptions::default()).expect("the other one has gone");
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Host for Told {
+    fn attached(&self, is_attached: bool) {
+        self.0.lock().unwrap().push(format!("attached: {is_attached}"));
+        assert!(is_attached, "a panic of the program's ends nothing");
+    }
+
+    fn instrument(&self, wanted: &Value) -> Result<(), String> {
+        self.0.lock().unwrap().push(wanted.to_string());
+        if wanted["what"] == "dump" { Ok(()) } else { Err("it knows dumps only".to_owned()) }
+    }
+}
+
+#[test]
+fn a_program_is_told_of_its_debugger_and_of_the_instruments_that_any_client_wants() {
+    let program = Program::new();
+    let client = program.client();
+    let refused = client.instrument(json!({})).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Instrument);
+    assert!(refused.to_string().contains("attaches no instruments"), "{refused}");
+
+    let told = Arc::new(Told::default());
+    program.debugger.set_host(Arc::clone(&told) as _);
+    let debugger = program.attached();
+    client.instrument(json!({"what": "dump"})).unwrap();
+    let refused = client.instrument(json!({"what": "else"})).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Instrument);
+    assert!(refused.to_string().contains("it knows dumps only"), "{refused}");
+    debugger.detach().unwrap();
+    client.attach(AttachOptions::default()).expect("the server still answers");
+    let expected =
+        ["attached: true", "{\"what\":\"dump\"}", "{\"what\":\"else\"}", "attached: false", "attached: true"];
+    assert_eq!(*told.0.lock().unwrap(), expected);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use opscope_clock::Timestamp;
 use opscope_debug::client::Client;
 use opscope_debug::protocol::{
     AcknowledgeRequest, AcknowledgeSyncEventsRequest, AnyRequest, At, BacktraceRequest, BreakpointsRequest,
-    ChangeBreakpointRequest, Continuation, DetachRequest, Hello, HelloRequest, HistogramRequest, LocationRequest,
-    ModelRequest, ModelsRequest, NextEventsRequest, OperatorRequest, OperatorsRequest, PauseRequest,
+    ChangeBreakpointRequest, Continuation, DetachRequest, Hello, HelloRequest, HistogramRequest, InstrumentRequest,
+    LocationRequest, ModelRequest, ModelsRequest, NextEventsRequest, OperatorRequest, OperatorsRequest, PauseRequest,
     RemoveBreakpointRequest, RenewRequest, ReplaceRequest, SourceRequest, StatisticsRequest, StatusRequest,
     SubscribeRequest, TensorForm, TensorRequest, TopKRequest, ValuesRequest,
 };
@@ -59,6 +59,7 @@ fn every_request_is_as_it_was() {
         HelloRequest::new("a test 0.1").into(),
         AttachOptions::default().into(),
         options().into(),
+        InstrumentRequest { wanted: json!({"what": "dump"}) }.into(),
         DetachRequest {}.into(),
         NextEventsRequest { queue: Queue::Sync, most: 1 }.into(),
         NextEventsRequest { queue: Queue::Async, most: u64::MAX }.into(),
