@@ -72,14 +72,14 @@ impl Image {
 
 /// An operator or a value by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Symbol {
+enum Symbol {
     Operator(u32),
     Value(u32),
 }
 
 /// The kind of addresses in an image.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+enum Place<'a> {
     /// The addresses that debuggers see.
     Relocated(&'a Addresses, ModelId),
     /// Addresses relative to the beginnings of sections, with relocations.

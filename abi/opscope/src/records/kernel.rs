@@ -81,7 +81,7 @@ fn texts(kernel: &KernelNames, model: &str) -> [KeptText; 6] {
     [operator, op_type, &*kernel.name, &*kernel.op, &*fused.join(", "), model].map(KeptText::new)
 }
 
-static TEXTS: Mutex<Option<HashMap<NameId, KeptText>>> = Mutex::new(None);
+static NAME_TEXTS: Mutex<Option<HashMap<NameId, KeptText>>> = Mutex::new(None);
 
 /// Returns the text of a name.
 pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
@@ -97,7 +97,7 @@ pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
 }
 
 fn lock() -> MutexGuard<'static, Option<HashMap<NameId, KeptText>>> {
-    TEXTS.lock()
+    NAME_TEXTS.lock()
 }
 
 /// The locked texts during a fork.

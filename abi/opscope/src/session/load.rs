@@ -134,21 +134,21 @@ pub(crate) fn fidelity(number: u32) -> Result<Fidelity, Failure> {
 const _: () = assert!(opscope_fidelity_t::OPSCOPE_EXACT as u32 == 1);
 
 /// The description of a session that C reads. It is created at the first query.
-pub struct Description {
+pub(crate) struct Description {
     pub info: [KeptText; 5],
     pub inputs: Vec<Value>,
     pub outputs: Vec<Value>,
     pub operators: Vec<Operator>,
 }
 
-pub struct Value {
+pub(crate) struct Value {
     pub name: KeptText,
     pub dims: Option<Vec<i64>>,
     pub dim_names: KeptTexts,
     pub dtype: u32,
 }
 
-pub struct Operator {
+pub(crate) struct Operator {
     pub name: KeptText,
     pub op_type: KeptText,
     pub domain: KeptText,

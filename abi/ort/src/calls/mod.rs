@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use ort_sys::{OrtApi, OrtSessionOptions, OrtStatusPtr};
-use own;
 
 use crate::interface::interface;
 use crate::messages::say;
@@ -22,6 +21,7 @@ macro_rules! own {
         ((*$crate::calls::table($slot)).$function)($($argument),*)
     };
 }
+use own;
 
 /// The functions of a library that are replaced.
 pub struct Replacements([(usize, usize); 17]);

@@ -85,11 +85,11 @@ impl Consumer for Producer {
     }
 
     fn copy(&'static self, copy: FromProducer<'_, Copy>) {
-        memory::copy(&copy);
+        dispatches::copy(&copy);
     }
 
     fn allocation(&'static self, allocation: FromProducer<'_, Allocation>) {
-        memory::allocation(&allocation);
+        dispatches::allocation(&allocation);
     }
 }
 

@@ -74,7 +74,7 @@ fn warn(message: &str) {
 
 /// Passes the tables to the profiler, as rocprofiler-register does. Does nothing if the user has disabled registration,
 /// or if there is no tool.
-pub fn register_directly() {
+fn register_directly() {
     if !is_enabled() || !(asks_for_a_tool() || a_tool_is_loaded()) {
         return;
     }
@@ -150,7 +150,7 @@ const REENTERED: c_int = 2;
 
 /// Passes the tables to rocprofiler-register, which passes them on to profilers, now or later. Returns `None` if that
 /// library cannot be loaded.
-pub fn register_through() -> Option<Outcome> {
+fn register_through() -> Option<Outcome> {
     let register_tables = loader::visible(&functions::REGISTER_TABLES, Scope::Process).or_else(|| {
         let library = Library::loaded(LIBRARY).or_else(|| Library::load(LIBRARY, false))?;
         library.function(&functions::REGISTER_TABLES)
