@@ -60,7 +60,8 @@ fn the_default_measures_for_two_seconds_and_shows_what_matters() {
         );
         // The numbers of a fast machine are long enough to wrap this sentence.
         let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
-        assert!(words.join(" ").contains(" each), for the operators below "), "{lines:#?}");
+        let words = words.join(" ");
+        assert!(words.contains(" with a profiler") && words.contains(", for the operators below "), "{lines:#?}");
         has(&lines, "Conv       █");
         let at = lines.iter().position(|line| line == "slowest operators").unwrap();
         assert!(lines[at + 1..at + 4].iter().all(|line| line.starts_with("  /") && line.contains(" %")), "{lines:#?}");
