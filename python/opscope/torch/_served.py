@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from types import FrameType
@@ -42,21 +43,27 @@ class _AtNextCall:
 
     def __init__(self, do: Callable[[Any, Any], None]) -> None:
         self.do = do
-        self.handle = register_module_forward_pre_hook(self.called)
+        self.lock = threading.Lock()
+        # Another thread may call a module before the hook's handle is known.
+        with self.lock:
+            self.handle: Any = register_module_forward_pre_hook(self.called)
 
     def called(self, module: Any, args: Any) -> None:
-        if self.handle is None or not _is_outermost():
+        if not _is_outermost() or not self.remove():
             return
-        self.cancel()
         try:
             self.do(module, args)
         except Exception:  # The program continues without opscope.
             traceback.print_exc()
 
-    def cancel(self) -> None:
-        if self.handle is not None:
+    def remove(self) -> bool:
+        """Forgets it. Returns whether it was still to be done: of several threads, one does it."""
+        with self.lock:
             self.handle, handle = None, self.handle
-            handle.remove()
+        if handle is None:
+            return False
+        handle.remove()
+        return True
 
 
 class _Instrument(Program):
@@ -69,6 +76,8 @@ class _Instrument(Program):
         self.served = served
         # Ends the instrument early.
         self.is_unwanted = False
+        # Of several threads, one detaches it.
+        self.leaving = threading.Lock()
 
     def arm(self) -> None:
         self.note("began", {})
@@ -87,9 +96,11 @@ class _Instrument(Program):
         self.handle = register_module_forward_pre_hook(self.check)
 
     def check(self, module: Any, args: Any) -> None:
-        if torch.compiler.is_compiling() or self.session is None or torch._C._current_autograd_node() is not None:
+        # Another thread may detach it meanwhile.
+        session = self.session
+        if torch.compiler.is_compiling() or session is None or torch._C._current_autograd_node() is not None:
             return
-        if self.is_unwanted or self.session.tap.is_over or (self.request["what"] == "watch" and self.session.tap.finding()):
+        if self.is_unwanted or session.tap.is_over or (self.request["what"] == "watch" and session.tap.finding()):
             self.leave()
 
     def note(self, what: str, facts: dict[str, Any]) -> None:
@@ -99,10 +110,15 @@ class _Instrument(Program):
 
     def leave(self) -> None:
         """Detaches, on a thread that is about to call a module."""
+        if not self.leaving.acquire(blocking=False):
+            return
         self.handle.remove()
-        self.session.detach()
-        self.close(None)
-        self.session = None
+        try:
+            self.session.detach()
+            self.close(None)
+        except Exception as error:  # The program continues.
+            self.session = None
+            self.note("ended", {"errors": [f"it could not be ended: {error}"], "complete": False})
         self.served.instruments.remove(self)
 
 
@@ -129,9 +145,11 @@ class Served:
 
     def forked(self) -> None:
         """A process that was forked can be attached to once it calls modules."""
-        for hook in [self.next, *(instrument.handle for instrument in self.instruments)]:
-            if isinstance(hook, _AtNextCall):
-                hook.cancel()
+        if self.next is not None:
+            self.next.remove()
+        for instrument in self.instruments:
+            instrument.handle.remove()
+            instrument.session = None
         self.session = None
         self.instruments = []
         self.next = _AtNextCall(self.serve)
@@ -144,15 +162,19 @@ class Served:
     def attached(self, is_attached: bool) -> None:
         """A debugger has attached, or is gone."""
         if self.next is not None:
-            self.next.cancel()
+            self.next.remove()
         self.next = _AtNextCall(self.begin if is_attached else self.end)
 
     def begin(self, module: Any, args: Any) -> None:
         self.leave()
         session = Session(level="op", backward=True, steps=None, compiled="eager")
         session.tap.debug(self.servers[-1])
-        session.attach()
         self.session = session
+        try:
+            session.attach()
+        except BaseException:
+            self.leave()
+            raise
         session.enter(module, args)
 
     def end(self, module: Any, args: Any) -> None:
