@@ -2,15 +2,16 @@
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use opscope::debug::client::Client;
 use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope::debug::{Debugger, Host, LoadedModelHandle};
 use opscope::model::Fidelity;
+use opscope_sys::Mutex;
 use opscope_torch::{Place, Stopped};
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -79,14 +80,14 @@ impl TorchServer {
             let address = address.map_or_else(|| std::process::id().to_string(), |path| path.display().to_string());
             eprintln!("opscope: attach with: opscope debug --attach {address}");
         }
-        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
+        *self.server.lock() = Some(server);
         Ok(())
     }
 
     /// Stops the server. A client learns that the program is over.
     fn close(&self, py: Python<'_>) {
         self.is_over.store(true, Ordering::Relaxed);
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let server = self.server.lock().take();
         py.detach(|| drop(server));
     }
 }
@@ -104,8 +105,8 @@ impl Host for PythonHost {
         let _ = self.0.send(Message::Attached(is_attached));
     }
 
-    fn instrument(&self, wanted: &Value) -> Result<(), String> {
-        self.0.send(Message::Instrument(wanted.clone())).map_err(|_| "it is about to end".to_owned())
+    fn instrument(&self, wanted: &Value) -> bool {
+        self.0.send(Message::Instrument(wanted.clone())).is_ok()
     }
 }
 

@@ -7,9 +7,6 @@ pub trait Host: Send + Sync {
     fn attached(&self, is_attached: bool);
 
     /// A client asks the program to attach an instrument to itself, such as a dump. What it wants is for the two of them
-    /// to agree on. The same holds for the thread.
-    ///
-    /// # Errors
-    /// Returns why the program cannot do this.
-    fn instrument(&self, wanted: &Value) -> Result<(), String>;
+    /// to agree on. The same holds for the thread. Returns whether the program does this.
+    fn instrument(&self, wanted: &Value) -> bool;
 }

@@ -83,9 +83,10 @@ fn perform(
         return Ok(Reply::done().untyped());
     }
     if let AnyRequest::Instrument(request) = request {
-        let host = debugger.host().ok_or_else(|| "it attaches no instruments while it runs".to_owned());
-        let attached = host.and_then(|host| host.instrument(&request.wanted));
-        attached.map_err(|reason| Refusal::new(ErrorCode::Instrument, reason))?;
+        let is_attached = debugger.host().is_some_and(|host| host.instrument(&request.wanted));
+        if !is_attached {
+            return Err(Refusal::new(ErrorCode::Instrument, "this program does not attach this instrument to itself"));
+        }
         return Ok(Reply::done().untyped());
     }
     let takes_events = request.takes_events();
