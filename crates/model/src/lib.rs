@@ -45,8 +45,8 @@ pub use generated_outputs::{GeneratedOutputs, TooMuchGenerated};
 pub use inputs::{check_inputs, resized_inputs};
 pub use iteration::{Iteration, LoopIteration};
 pub use kernel::{
-    Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType, changes_layout, is_matrix_operator,
-    kernel_costs, nearest_before, place_the_rest,
+    Attribution, Kernel, KernelId, KernelInput, KernelSet, LAYOUT_OPERATORS, LiveMask, TensorType, changes_layout,
+    is_matrix_operator, kernel_costs, nearest_before, place_the_rest,
 };
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use opscope_model::changes_layout;
+use opscope_model::{LAYOUT_OPERATORS, changes_layout};
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
 
 use super::written_graph::{Node, WrittenGraph};
@@ -164,5 +164,5 @@ fn does_the_same(node: &Node, operator: &Operator) -> bool {
 }
 
 fn changes_shape(node: &Node) -> bool {
-    matches!(node.op_type.as_str(), "Flatten" | "Identity" | "Reshape" | "Squeeze" | "Transpose" | "Unsqueeze")
+    LAYOUT_OPERATORS.contains(&node.op_type.as_str())
 }

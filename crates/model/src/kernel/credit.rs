@@ -19,8 +19,8 @@ const MATRIX_OPERATORS: &[&str] = &[
     "Einsum",
 ];
 
-/// Operators that give their input another shape or order of axes.
-const LAYOUT_OPERATORS: &[&str] = &["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
+/// Operators of ONNX's own domain that give their input another shape or order of axes.
+pub const LAYOUT_OPERATORS: &[&str] = &["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
 
 /// Returns whether the time of a kernel that stands for several operators counts for this one.
 pub fn is_matrix_operator(operator: &Operator) -> bool {

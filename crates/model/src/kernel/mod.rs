@@ -8,7 +8,7 @@ use opscope_onnx::{OperatorId, ValueId};
 use opscope_tensor::DType;
 
 pub use self::cost::kernel_costs;
-pub use self::credit::{changes_layout, is_matrix_operator, nearest_before, place_the_rest};
+pub use self::credit::{LAYOUT_OPERATORS, changes_layout, is_matrix_operator, nearest_before, place_the_rest};
 pub use self::live_mask::LiveMask;
 pub use live_mask::KernelSet;
 
