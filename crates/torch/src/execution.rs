@@ -95,14 +95,14 @@ pub(crate) enum DeferredOutput {
     Hidden(String),
 }
 
-/// Shows the outputs of an execution to an observer. Returns its reason to stop.
-pub(crate) fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs: &[Shown<'_>]) -> Option<String> {
+/// Shows the outputs of an execution to an observer. Returns what it wants.
+pub(crate) fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs: &[Shown<'_>]) -> Action {
     if outputs.iter().all(|output| matches!(output, Shown::Finite { .. })) {
-        return None;
+        return Action::Continue;
     }
     if outputs.iter().all(|output| matches!(output, Shown::Tensor { .. })) {
         let views: Vec<TensorView<'_>> = outputs.iter().filter_map(Shown::view).collect();
-        return stop(observer.after(dispatch, &views));
+        return observer.after(dispatch, &views);
     }
     for (slot, output) in outputs.iter().enumerate() {
         if let Shown::Hidden(reason) = output {
@@ -116,13 +116,5 @@ pub(crate) fn show(observer: &dyn RunObserver, dispatch: &Dispatch<'_>, outputs:
             observer.not_shown(dispatch, slot, "an earlier output cannot be shown");
         }
     }
-    stop(observer.after(dispatch, &shown))
-}
-
-fn stop(action: Action) -> Option<String> {
-    match action {
-        Action::Stop(reason) => Some(reason),
-        // A program computes with what it has: no observer of an open model may change it.
-        Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) | Action::Replace(_) => None,
-    }
+    observer.after(dispatch, &shown)
 }

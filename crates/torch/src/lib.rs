@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `program` | a program that runs, and the observers of its current step |
 //! | `execution` | an operator that was executed, and its tensors |
+//! | `changes` | what instruments change of an operator |
 //! | `watch` | the instrument that stops at the first NaN or infinity |
 //! | `steps` | where a step ends and the next one begins |
 //! | `stems` | the names of what is executed, counted in each step |
@@ -17,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod changes;
 mod execution;
 mod nonfinite;
 mod place;
@@ -27,10 +29,11 @@ mod steps;
 mod strided;
 mod watch;
 
+pub use changes::Changes;
 pub use execution::{Execution, GivenInput, GivenInputs, Shown, Taken};
 pub use nonfinite::{Found, non_finite};
 pub use place::{ModulePath, Phase, Place};
-pub use program::{Program, Stopped};
+pub use program::{CAPABILITIES, Program, Stopped};
 pub use steps::{StepRange, Steps, WrongSteps};
 pub use strided::Strided;
 pub use watch::{Finding, FindingInput, NonFinite, Watch};

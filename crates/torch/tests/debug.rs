@@ -8,14 +8,17 @@ use std::time::{Duration, Instant};
 use opscope_debug::expression::TensorRef;
 use opscope_debug::{
     AttachOptions, Attachment, BreakpointSpec, DebugError, Debugger, Event, EventKind, EventName, EventSet, Exception,
-    LoadedModelHandle, OperatorMapping, Queue, Resume, Target,
+    LoadedModelHandle, Moment, OperatorMapping, Queue, Resume, Target,
 };
 use opscope_model::Fidelity;
 use opscope_tensor::{DType, Tensor};
-use opscope_torch::{Execution, Phase, Place, Program, Shown, Stopped, Strided, Taken};
+use opscope_torch::{CAPABILITIES, Changes, Execution, Phase, Place, Program, Shown, Stopped, Strided, Taken};
 
 /// The program: in each step `mul`, `mul`, `log`, `neg`, each of what the one before computed.
 const OPERATORS: [&str; 4] = ["aten.mul.Tensor", "aten.mul.Tensor", "aten.log.default", "aten.neg.default"];
+
+/// Outputs that are replaced, by slot.
+type Replaced = Vec<(usize, Tensor)>;
 
 struct Debugged {
     program: Program,
@@ -28,12 +31,13 @@ impl Debugged {
         let mut program = Program::new(PathBuf::from("train.py"), 5, "2.15", "0..".parse().unwrap());
         let debugger = Debugger::new().unwrap();
         program.add(Arc::new(debugger.clone())).unwrap();
-        let _handle = debugger.load(program.header(), Fidelity::Exact);
+        let _handle = debugger.load(program.header(), Fidelity::Exact).with_capabilities(CAPABILITIES);
         Self { program, debugger, _handle }
     }
 
     /// Executes an operator as a program does: it is shown before, if that is wanted, and after.
-    fn execute(&mut self, operator: &Arc<str>, from: usize, numbers: [f32; 2]) -> Result<(), Stopped> {
+    /// Returns what the debugger changes: the inputs and outputs before, and the outputs after it.
+    fn execute(&mut self, operator: &Arc<str>, from: usize, numbers: [f32; 2]) -> Result<(Changes, Replaced), Stopped> {
         let class = Arc::from("");
         let place = Place {
             module: None,
@@ -47,12 +51,14 @@ impl Debugged {
         let (taken, given) = (bytes([1.0, 2.0]), bytes(numbers));
         let tensor = |bytes| Strided::new(DType::F32, vec![2], vec![1], bytes).unwrap();
         let inputs = [Taken { parameter: None, version: None, region: from..from + 8, tensor: Some(tensor(&taken)) }];
+        let mut changes = Changes::default();
         if self.program.wants_before(&place) {
-            self.program.before(&Execution { place: &place, inputs: &inputs, written: &[], outputs: &[] })?;
+            changes = self.program.before(&Execution { place: &place, inputs: &inputs, written: &[], outputs: &[] })?;
         }
         let to = from + 8;
         let outputs = [Shown::Tensor { tensor: tensor(&given), region: to..to + 8 }];
-        self.program.executed(&Execution { place: &place, inputs: &inputs, written: &[], outputs: &outputs })
+        let execution = Execution { place: &place, inputs: &inputs, written: &[], outputs: &outputs };
+        Ok((changes, self.program.executed(&execution)?))
     }
 
     /// Runs so many steps. `bad` is the step of which the third operator computes infinity.
@@ -146,13 +152,57 @@ fn breakpoints_hold_for_operators_that_are_found_later() {
         assert_eq!(place_of(&event), "script/aten.log.default");
         let output = read(&attachment, &event, TensorRef::Output(0)).unwrap().unwrap();
         assert_eq!(output, Tensor::from_f32(vec![2], &[2.0, 5.0]).unwrap());
-        let replaced = attachment.replace(event.sequence, TensorRef::Output(0), output).unwrap_err();
-        assert!(replaced.to_string().contains("cannot be replaced here"), "{replaced}");
         attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     }
     end(&attachment, program).unwrap();
     let found = attachment.breakpoints().unwrap();
     assert_eq!(found.iter().map(|found| (found.id, found.hits)).collect::<Vec<_>>(), [(pending.id, 2), (after.id, 2)]);
+}
+
+#[test]
+fn a_client_changes_what_operators_take_and_compute_and_only_what_differs_is_changed() {
+    let mut debugged = Debugged::new();
+    let attachment = attach(&debugged.debugger, EventSet::default());
+    attachment.add_breakpoint(at("type:aten.log*")).unwrap();
+    attachment.add_breakpoint(BreakpointSpec { moment: Some(Moment::After), ..at("type:aten.log*") }).unwrap();
+    attachment.add_breakpoint(at("type:aten.neg*")).unwrap();
+    let program = thread::spawn(move || {
+        let changed: Vec<(Changes, Replaced)> = OPERATORS
+            .iter()
+            .enumerate()
+            .map(|(at, operator)| debugged.execute(&Arc::from(*operator), 100 + 8 * at, [at as f32, 5.0]).unwrap())
+            .collect();
+        debugged.program.finish(None);
+        changed
+    });
+    let tensor = |numbers: &[f32]| Tensor::from_f32(vec![numbers.len()], numbers).unwrap();
+    let event = next(&attachment);
+    assert_eq!(place_of(&event), "script/aten.log.default");
+    let refused = attachment.replace(event.sequence, TensorRef::Input(0), tensor(&[1.0])).unwrap_err();
+    assert!(refused.to_string().contains("float32 [1] was given"), "{refused}");
+    attachment.replace(event.sequence, TensorRef::Input(0), tensor(&[7.0, 8.0])).unwrap();
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+
+    let event = next(&attachment);
+    attachment.replace(event.sequence, TensorRef::Output(0), tensor(&[2.0, 5.0])).unwrap();
+    attachment.replace(event.sequence, TensorRef::Output(0), tensor(&[3.0, 5.0])).unwrap();
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+
+    let event = next(&attachment);
+    assert_eq!(place_of(&event), "script/aten.neg.default");
+    assert!(attachment.location(event.sequence).unwrap().executes_skipped);
+    // The same elements again are no change.
+    attachment.replace(event.sequence, TensorRef::Input(0), tensor(&[1.0, 2.0])).unwrap();
+    attachment.acknowledge(event.sequence, Resume::Skip(vec![tensor(&[9.0, 9.0])])).unwrap();
+    let changed = end(&attachment, program);
+    let none = (Changes::default(), Vec::new());
+    let expected = [
+        none.clone(),
+        none,
+        (Changes { inputs: vec![(0, tensor(&[7.0, 8.0]))], outputs: None }, vec![(0, tensor(&[3.0, 5.0]))]),
+        (Changes { inputs: Vec::new(), outputs: Some(vec![tensor(&[9.0, 9.0])]) }, Vec::new()),
+    ];
+    assert_eq!(changed, expected);
 }
 
 #[test]
@@ -214,7 +264,7 @@ fn the_first_infinity_stops_it_and_a_client_that_aborts_ends_it() {
     let event = next(&attachment);
     assert_eq!(place_of(&event), "not finite script/aten.log.default");
     let skipped = attachment.acknowledge(event.sequence, Resume::Skip(Vec::new())).unwrap_err();
-    assert!(matches!(&skipped, DebugError::Resume(reason) if reason.contains("cannot be skipped")), "{skipped}");
+    assert!(matches!(&skipped, DebugError::Resume(reason) if reason.contains("executed already")), "{skipped}");
     attachment.acknowledge(event.sequence, Resume::Abort("enough".to_owned())).unwrap();
     assert_eq!(end(&attachment, program), Err(Stopped("enough".to_owned())));
 }

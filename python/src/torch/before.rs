@@ -1,6 +1,6 @@
 //! An operator that is about to be executed.
 
-use opscope_torch::Execution;
+use opscope_torch::{Changes, Execution};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -8,7 +8,7 @@ use super::autograd::Around;
 use super::looking::{Before, place, slots_of};
 use super::operators::Facts;
 use super::tensors::{Found, Want, taken_by, tensors_of};
-use super::{State, TorchTap, debugging};
+use super::{State, TorchTap, changing, debugging};
 
 /// Shows an operator that is about to be executed to the debugger, and copies what it takes, as far as that is wanted.
 pub fn operator<'py>(
@@ -18,25 +18,34 @@ pub fn operator<'py>(
     around: &Around<'py>,
 ) -> PyResult<Before<'py>> {
     let mut state = tap.lock();
-    show(tap, &mut state, facts, (args, kwargs), around)?;
-    let is_taken = state.dump.as_ref().is_some_and(|dump| dump.takes_inputs) && state.program.is_wanted();
-    Ok(if is_taken { Before::copy(&tap.reader, taken_by(&tap.reader, args, kwargs)) } else { Before::default() })
+    let changes = show(tap, &mut state, facts, (args, kwargs), around)?;
+    let arguments = changing::inputs(&tap.reader, &mut state, facts, (args, kwargs), &changes);
+    let arguments = arguments.unwrap_or_else(|error| {
+        changing::failed(facts, &error);
+        None
+    });
+    let mut before = match state.dump.as_ref().is_some_and(|dump| dump.takes_inputs) && state.program.is_wanted() {
+        true => Before::copy(&tap.reader, taken_by(&tap.reader, args, kwargs)),
+        false => Before::default(),
+    };
+    (before.arguments, before.outputs) = (arguments, changes.outputs);
+    Ok(before)
 }
 
-/// Shows an operator that is about to be executed, if the debugger wants it.
+/// Shows an operator that is about to be executed, if the debugger wants it. Returns what it changes.
 fn show<'py>(
     tap: &TorchTap,
     state: &mut State,
     facts: &Facts,
     (args, kwargs): (&Bound<'py, PyTuple>, Option<&Bound<'py, PyDict>>),
     around: &Around<'py>,
-) -> PyResult<()> {
+) -> PyResult<Changes> {
     if !state.debug.as_ref().is_some_and(|debug| debug.is_attached()) || !facts.gives_tensors() {
-        return Ok(());
+        return Ok(Changes::default());
     }
     let place = place(state, args.py(), facts, around);
     if !state.program.wants_before(&place) {
-        return Ok(());
+        return Ok(Changes::default());
     }
     let taken = taken_by(&tap.reader, args, kwargs);
     let mut written = Vec::new();

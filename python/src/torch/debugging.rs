@@ -12,7 +12,7 @@ use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope::debug::{Debugger, Host, LoadedModelHandle};
 use opscope::model::Fidelity;
 use opscope_sys::Mutex;
-use opscope_torch::{Place, Stopped};
+use opscope_torch::{CAPABILITIES, Place, Stopped};
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -159,7 +159,7 @@ pub fn add(tap: &TorchTap, server: &TorchServer) -> PyResult<()> {
     let debugger = server.debugger.clone();
     let mut state = tap.lock();
     state.program.add(Arc::new(debugger.clone())).map_err(input)?;
-    let handle = debugger.load(state.program.header(), Fidelity::Exact);
+    let handle = debugger.load(state.program.header(), Fidelity::Exact).with_capabilities(CAPABILITIES);
     state.debug = Some(ProgramDebugger { debugger, _handle: handle });
     tap.looks_before.store(true, Ordering::Relaxed);
     Ok(())

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::autograd::{Around, Node};
+use super::changing::{self, Arguments};
 use super::operators::{Facts, Skipped};
 use super::tensors::{Found, Reader, Want, taken_by, tensors_in, tensors_of};
 use super::threads::{Call, Mark, Relation};
@@ -50,6 +51,9 @@ pub fn operator<'py>(
     for output in facts.outputs(args, kwargs, result) {
         tensors_of(&tap.reader, &output, &mut |tensor| outputs.push(tensor.clone()));
     }
+    if let Some(given) = &before.outputs {
+        changing::outputs(&tap.reader, facts, &outputs, given).unwrap_or_else(|error| changing::failed(facts, &error));
+    }
     if outputs.is_empty() {
         if facts.gives_views() {
             // Operators take a parameter through a view, such as a transposed one.
@@ -81,7 +85,7 @@ pub fn operator<'py>(
         if computed.iter().all(Found::is_unread) {
             let taken = if facts.writes() { taken_by(&tap.reader, args, kwargs) } else { Vec::new() };
             let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
-            return show(state, py, &place, &[], &slots_of(&outputs, &taken), &shown);
+            return show(state, py, &place, &[], &slots_of(&outputs, &taken), &shown).map(drop);
         }
         computed = outputs.iter().map(|tensor| read(tensor, Want::All)).collect();
     }
@@ -108,8 +112,12 @@ pub fn operator<'py>(
         inputs.push(before.with_copy(tensor, found.taken(parameter.filter(|_| !is_known).map(|(name, _)| name))));
     }
     let shown: Vec<Shown<'_>> = computed.iter().map(Found::shown).collect();
-    show(state, py, &place, &inputs, &written, &shown)?;
-    keep_reductions(tap, state, py, &computed)
+    let replaced = show(state, py, &place, &inputs, &written, &shown)?;
+    keep_reductions(tap, state, py, &computed)?;
+    for (slot, tensor) in replaced {
+        changing::write(&outputs[slot], &tensor).unwrap_or_else(|error| changing::failed(facts, &error));
+    }
+    Ok(())
 }
 
 /// Returns the slots of the inputs that are also outputs, because the operator has written to them.
@@ -191,6 +199,7 @@ fn note_read(state: &mut State, owner: &Arc<ModulePath>, phase: Phase) {
     }
 }
 
+/// Shows an execution. Returns the outputs that the debugger replaces, by slot. It looks at operators only.
 fn show(
     state: &mut State,
     py: Python<'_>,
@@ -198,13 +207,13 @@ fn show(
     inputs: &[Taken<'_>],
     written: &[usize],
     outputs: &[Shown<'_>],
-) -> PyResult<()> {
+) -> PyResult<Vec<(usize, Tensor)>> {
     match state.program.executed(&Execution { place, inputs, written, outputs }) {
-        Ok(()) => Ok(()),
+        Ok(replaced) => Ok(replaced),
         Err(stopped) => match state.watch.as_ref().and_then(|watch| watch.finding()) {
             Some(found) if state.raises => Err(finding::exception(py, &found)),
             _ if state.debug.is_some() => Err(debugging::aborted(&stopped)),
-            _ => Ok(()),
+            _ => Ok(Vec::new()),
         },
     }
 }
@@ -396,13 +405,19 @@ impl State {
     }
 }
 
-/// Copies of the tensors that an operator is about to take, each with the tensor. `None` is one whose elements cannot
-/// be read. An operator may write to what it takes, and the schemas of some do not say so, such as that of batch
-/// normalisation.
-///
-/// They are no tensors of PyTorch's, because other modes would see operators that make these.
+/// What was noted before an operator is executed.
 #[derive(Default)]
-pub struct Before<'py>(Vec<(Bound<'py, PyAny>, Option<Tensor>)>);
+pub struct Before<'py> {
+    /// Copies of the tensors that it is about to take, each with the tensor. `None` is one whose elements cannot be read.
+    /// An operator may write to what it takes, and the schemas of some do not say so, such as that of batch normalisation.
+    ///
+    /// They are not tensors of PyTorch's, because other modes would see operators that make these.
+    copies: Vec<(Bound<'py, PyAny>, Option<Tensor>)>,
+    /// Its arguments, if a debugger has changed them.
+    pub arguments: Option<Arguments<'py>>,
+    /// What its outputs are, if a debugger skips it.
+    pub outputs: Option<Vec<Tensor>>,
+}
 
 impl<'py> Before<'py> {
     /// Copies what an operator is about to take.
@@ -414,12 +429,12 @@ impl<'py> Before<'py> {
             };
             (tensor, copy)
         };
-        Self(taken.into_iter().map(copy).collect())
+        Self { copies: taken.into_iter().map(copy).collect(), ..Self::default() }
     }
 
     /// Returns a tensor as one that was taken, with the elements that it had before.
     pub fn with_copy<'a>(&'a self, tensor: &Bound<'py, PyAny>, taken: Taken<'a>) -> Taken<'a> {
-        let Some((_, copy)) = self.0.iter().find(|(known, _)| known.is(tensor)) else { return taken };
+        let Some((_, copy)) = self.copies.iter().find(|(known, _)| known.is(tensor)) else { return taken };
         Taken { tensor: copy.as_ref().map(Strided::row_major), ..taken }
     }
 }

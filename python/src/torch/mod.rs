@@ -10,6 +10,7 @@
 //! | `backward` | when the gradients of modules were computed |
 //! | `sinks` | the dump, which an `acl.json` may describe, and how it is closed |
 //! | `debugging` | a debugger that may stop the program, and its server |
+//! | `changing` | tensors that a debugger has changed |
 //! | `finding` | what a watch has found, as an exception |
 //! | `tensors` | tensors, where they lie |
 //! | `operators` | what operators do to their arguments |
@@ -22,6 +23,7 @@ mod autograd;
 mod backward;
 mod before;
 mod calls;
+mod changing;
 mod debugging;
 mod finding;
 mod frames;
@@ -381,10 +383,12 @@ impl TorchTap {
         }
         let facts = self.lock().operators.facts(operator)?;
         let around = self.autograd.around(py);
-        let before = match self.looks_before.load(Ordering::Relaxed) {
+        let mut before = match self.looks_before.load(Ordering::Relaxed) {
             true => before::operator(self, &facts, (args, kwargs), &around)?,
             false => Before::default(),
         };
+        let changed = before.arguments.take();
+        let (args, kwargs) = changed.as_ref().map_or((args, kwargs), |(args, kwargs)| (args, kwargs.as_ref()));
         let begun = self.mark(py)?;
         // Other modes and operators in Python that the operator calls are looked at as usual.
         let result = inside.leave(|| facts.call(operator, args, kwargs))?;

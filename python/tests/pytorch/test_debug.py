@@ -112,11 +112,83 @@ def test_the_first_infinity_is_caught_with_its_line(tmp_path):
     assert re.search(r"train.py:\d+  loss = loss / \(step < 2\)\n", ended.stdout), ended.stdout
 
 
-def test_nothing_is_replaced_and_an_abort_is_an_exception(tmp_path):
-    ended = debug(tmp_path, "break aten.relu.default", "continue", "set input[0] = 0")
-    assert ended.returncode == 1 and "tensors cannot be replaced here" in ended.stderr
-    ended = debug(tmp_path, "break aten.relu.default", "continue", "save input[0] x.npy", "skip x.npy")
-    assert ended.returncode == 1 and "cannot be skipped here" in ended.stderr
+# Prints every loss as bits. What the forward pass does in the first step is in `CHANGED`.
+CHANGING = (
+    NET.replace("        return self.second(torch.relu(self.first(x)))", "        h = torch.relu(self.first(x))\n        y = self.second(h)\n        return y")
+    + """
+import struct
+for step in range(4):
+    optimizer.zero_grad()
+    loss = net(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    print(struct.pack("f", loss.item()).hex())
+"""
+)
+H, Y = "        h = torch.relu(self.first(x))\n", "        y = self.second(h)\n"
+
+
+def in_first_step(line, change):
+    """The line of a forward pass, followed by a change of what it has computed."""
+    return f"{line}        if step == 0:\n            with torch.no_grad(): {change}\n"
+
+
+def bits(out):
+    return [line for line in out.splitlines() if re.fullmatch("[0-9a-f]{8}", line)]
+
+
+@pytest.mark.parametrize(
+    "commands, line, changed",
+    [
+        (["break Net/aten.relu.default after", "continue", "set output[0][1] = 0"], H, in_first_step(H, "h.data[1] = 0")),
+        # An input is other only for this operator: autograd has what was there, and so has the program.
+        (["break second/aten.addmm.default", "continue", "set input[1] = 0"], Y, in_first_step(Y, "y.data.copy_(self.second(torch.zeros_like(h)))")),
+        # The weight is transposed.
+        (
+            ["break second/aten.addmm.default", "continue", "set input[2][:, 1] = 5"],
+            Y,
+            in_first_step(Y, "w = self.second.weight.clone(); w[1] = 5; y.data.copy_(torch.nn.functional.linear(h, w, self.second.bias))"),
+        ),
+        # The operator writes to it.
+        (
+            ["break Net/aten.relu_.default", "continue", "set input[0][0] = 3"],
+            H,
+            "        h = self.first(x)\n" + in_first_step("", "h.data[0] = 3") + "        h = h.relu_()\n",
+        ),
+        (["break Net/aten.relu.default", "continue", "save input[0] x.npy", "skip x.npy"], H, in_first_step(H, "h.data.copy_(self.first(x))")),
+        # One of a list.
+        (
+            ["break Net/aten.cat.default", "continue", "set input[1] = 7"],
+            H,
+            "        h = torch.relu(self.first(x))\n" + in_first_step("        h = torch.cat([h, h, h])\n", "h.data[3:6] = 7"),
+        ),
+    ],
+    ids=["output", "input", "transposed", "written", "skipped", "list"],
+)
+def test_what_is_changed_is_as_if_the_source_had_changed_it(tmp_path, commands, line, changed):
+    in_place = {"written": "        h = self.first(x).relu_()\n", "list": H + "        h = torch.cat([h, h, h])\n"}
+    kind = "written" if "relu_.default" in commands[0] else "list" if "cat" in commands[0] else ""
+    program = CHANGING.replace(line, in_place.get(kind, line))
+    debugged = debug(tmp_path, *commands, "delete", "continue", program=program)
+    assert debugged.returncode == 0, debugged.stdout + debugged.stderr
+    (tmp_path / "changed.py").write_text(CHANGING.replace(line, changed))
+    expected = subprocess.run([sys.executable, "changed.py"], cwd=tmp_path, text=True, capture_output=True, check=True)
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, text=True, capture_output=True, check=True)
+    assert bits(debugged.stdout) == bits(expected.stdout) != bits(plain.stdout), debugged.stdout
+    assert len(bits(expected.stdout)) == 4
+
+
+def test_what_does_not_fit_changes_nothing(tmp_path):
+    script = ["break Net/aten.relu.default", "continue", "save input[0][0] other.npy", "skip other.npy", "delete", "continue"]
+    ended = debug(tmp_path, *script, program=CHANGING)
+    assert ended.returncode == 0 and "aten.relu.default was not skipped" in ended.stdout + ended.stderr, ended.stdout + ended.stderr
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, text=True, capture_output=True, check=True)
+    assert bits(ended.stdout) == bits(plain.stdout)
+    ended = debug(tmp_path, "break aten.relu.default", "continue", "set input[0] = other.npy")
+    assert ended.returncode == 1 and "and float32 [8] was given" in ended.stderr, ended.stderr
+
+
+def test_an_abort_is_an_exception(tmp_path):
     ended = debug(tmp_path, "break aten.relu.default", "continue", "abort enough of it")
     assert ended.returncode == 1
     assert "opscope.DebugError: the debugger ended the run: enough of it" in ended.stderr.replace("_errors", ""), ended.stderr

@@ -65,7 +65,7 @@ impl ActiveRun {
             before: KernelSet::Live(Arc::clone(&self.masks.before)),
             after: KernelSet::Live(Arc::clone(&self.masks.after)),
             keep_inputs: KernelSet::Live(Arc::clone(&self.masks.keep)),
-            replaces_inputs: !self.plan.is_open(),
+            replaces_inputs: true,
             ..Interest::default()
         }
     }

@@ -63,7 +63,7 @@ impl PlanInfo {
         }
     }
 
-    /// Returns whether operators may be found that it does not have. Tensors of such a model cannot be replaced.
+    /// Returns whether operators may be found that it does not have.
     pub fn is_open(&self) -> bool {
         self.graph.part.is_some()
     }

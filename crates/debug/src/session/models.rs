@@ -151,7 +151,9 @@ impl Models {
         }
         // A file that has initializers would be read for them. A program has none.
         let flawed = Arc::new(OnceLock::from(FlawedInitializers::new()));
-        let plan = Arc::new(PlanInfo::new(id, &graph, &kernels, flawed));
+        let mut plan = PlanInfo::new(id, &graph, &kernels, flawed);
+        plan.executes_skipped = model.executes_skipped;
+        let plan = Arc::new(plan);
         model.plans = vec![Arc::clone(&plan)];
         Some(plan)
     }

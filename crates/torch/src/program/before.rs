@@ -1,11 +1,14 @@
 //! What instruments want before an operator is executed.
 
+use std::ops::Range;
+
 use opscope_clock::Ticks;
 use opscope_model::{Action, Dispatch, KernelId, KernelSet, RunId};
 use opscope_tensor::TensorView;
 
 use super::{Observer, Program, Stopped, dispatch_of};
-use crate::{Execution, Place, Strided};
+use crate::changes::different;
+use crate::{Changes, Execution, Place, Strided};
 
 /// Stands for every kernel that was not found yet: an observer wants all of these or none.
 const LATER: KernelId = KernelId::new(u32::MAX);
@@ -39,14 +42,15 @@ impl Program {
         }
     }
 
-    /// Shows an operator to the instruments before it is executed. What it will compute is not known: an execution has
-    /// no outputs here.
+    /// Shows an operator to the instruments before it is executed, and returns what they change. What it will compute is
+    /// not known: an execution has no outputs here.
     ///
     /// # Errors
     /// Returns the reason if an instrument stops the run.
-    pub fn before(&mut self, execution: &Execution<'_>) -> Result<(), Stopped> {
+    pub fn before(&mut self, execution: &Execution<'_>) -> Result<Changes, Stopped> {
+        let mut changes = Changes::default();
         if !self.is_wanted() {
-            return Ok(());
+            return Ok(changes);
         }
         self.begin_run(Ticks::now());
         let place = execution.place;
@@ -61,12 +65,23 @@ impl Program {
         let dispatch: Dispatch<'_> = dispatch_of(RunId(self.steps.current()), &operator);
         let mut stopped = None;
         for Observer { interest, observer } in self.observers.iter().flatten() {
-            if interest.before.contains(operator.kernel.id)
-                && let Action::Stop(reason) = observer.before(&dispatch, views)
-            {
-                stopped = Some(reason);
+            if !interest.before.contains(operator.kernel.id) {
+                continue;
+            }
+            match observer.before(&dispatch, views) {
+                Action::Continue | Action::Replace(_) => {}
+                Action::Stop(reason) => stopped = Some(reason),
+                Action::ReplaceInputs(inputs) => changes.inputs = different(inputs, views),
+                Action::Skip(outputs) => changes.outputs = Some(outputs),
             }
         }
-        stopped.map_or(Ok(()), |reason| Err(Stopped(reason)))
+        stopped.map_or(Ok(changes), |reason| Err(Stopped(reason)))
+    }
+
+    /// Notes that the memory of a replaced input stands for the value that lies at an address.
+    pub fn replaced(&mut self, address: usize, region: Range<usize>) {
+        if let Some(name) = self.producers.at(address).cloned() {
+            self.producers.wrote(region, &name);
+        }
     }
 }

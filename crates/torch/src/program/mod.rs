@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Dispatch, EngineError, Instrument, Interest, Iteration, NoLiveValues, NoObserver, OpenModel, OpenOperator,
-    OpenRunInfo, RunId, RunObserver, TensorType,
+    Action, Capabilities, Dispatch, EngineError, Instrument, Interest, Iteration, NoLiveValues, NoObserver, OpenModel,
+    OpenOperator, OpenRunInfo, RunId, RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Operator, Pattern};
-use opscope_tensor::{Digest, Statistics, TensorView};
+use opscope_tensor::{Digest, Statistics, Tensor, TensorView};
 
+use crate::changes::different;
 use crate::execution::{Deferred, DeferredOutput, show};
 use crate::producers::Producers;
 use crate::stems::Stems;
@@ -19,7 +20,8 @@ use crate::{Execution, GivenInput, GivenInputs, Place, Shown, StepRange, Steps, 
 /// A program that executes operators, and the instruments that watch it.
 ///
 /// A step is a run of its open model. Instruments see it as they see a run of an engine, except that no operator is
-/// known before it is about to be executed, that nothing is told of memory, and that nothing can be replaced or skipped.
+/// known before it is about to be executed, that nothing is told of memory, and that an operator that they skip is executed
+/// before its outputs are replaced.
 pub struct Program {
     model: OpenModel,
     instruments: Vec<Attached>,
@@ -37,6 +39,10 @@ pub struct Program {
     /// Whether the instruments want only statistics.
     summarises: bool,
 }
+
+/// What a program does for instruments.
+pub const CAPABILITIES: Capabilities =
+    Capabilities { stop: true, intermediates: true, times: true, names: true, memory: false, skip: false };
 
 /// How many outputs may wait for the end of the step before they are shown, if the statistics of all of them are known.
 const MOST_DEFERRED: usize = 1 << 13;
@@ -242,13 +248,14 @@ impl Program {
         }
     }
 
-    /// Shows an execution to the instruments. Nothing happens in a step that is not watched.
+    /// Shows an execution to the instruments. Returns the outputs that they replace, by slot. Nothing happens in a step
+    /// that is not watched.
     ///
     /// # Errors
     /// Returns the reason if an instrument stops the run.
-    pub fn executed(&mut self, execution: &Execution<'_>) -> Result<(), Stopped> {
+    pub fn executed(&mut self, execution: &Execution<'_>) -> Result<Vec<(usize, Tensor)>, Stopped> {
         if !self.is_wanted() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         self.begin_run(Ticks::now());
         self.executions += 1;
@@ -271,19 +278,27 @@ impl Program {
             if self.deferred.len() >= MOST_DEFERRED && self.awaited().next().is_none() {
                 self.resolve([]);
             }
-            return Ok(());
+            return Ok(Vec::new());
         }
         let taken: Vec<TensorView<'_>> =
             execution.inputs.iter().filter_map(|input| Some(input.tensor.as_ref()?.view())).collect();
         let inputs: &[TensorView<'_>] = if taken.len() == execution.inputs.len() { &taken } else { &[] };
         let dispatch = Dispatch { inputs, ..dispatch_of(RunId(self.steps.current()), &operator) };
-        let mut stopped = None;
+        let (mut stopped, mut replaced) = (None, Vec::new());
         for Observer { interest, observer } in self.observers.iter().flatten() {
-            if interest.after.contains(operator.kernel.id) {
-                stopped = show(&**observer, &dispatch, execution.outputs).or(stopped);
+            if !interest.after.contains(operator.kernel.id) {
+                continue;
+            }
+            match show(&**observer, &dispatch, execution.outputs) {
+                Action::Continue | Action::ReplaceInputs(_) | Action::Skip(_) => {}
+                Action::Stop(reason) => stopped = Some(reason),
+                Action::Replace(outputs) => {
+                    let there: Vec<TensorView<'_>> = execution.outputs.iter().map_while(Shown::view).collect();
+                    replaced = different(outputs, &there);
+                }
             }
         }
-        stopped.map_or(Ok(()), |reason| Err(Stopped(reason)))
+        stopped.map_or(Ok(replaced), |reason| Err(Stopped(reason)))
     }
 
     /// Keeps the outputs of an operator until the device has computed the statistics of all that are deferred.

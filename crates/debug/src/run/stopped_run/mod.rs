@@ -179,9 +179,6 @@ impl<'a> Stopped<'a> {
     /// Returns an error if the tensor cannot be replaced at this moment, or its type or shape differs.
     pub fn replace(&mut self, reference: &TensorRef, tensor: Tensor) -> Result<(), DebugError> {
         let refuse = |reason: String| DebugError::Replacement { reference: reference.to_string(), reason };
-        if self.plan.is_open() {
-            return Err(refuse(format!("{OF_A_PROGRAM}; it goes on with what it has")));
-        }
         let Some(replaced) = self.replaceable(reference) else {
             let is_input = matches!(reference, TensorRef::Input(_) | TensorRef::Weight(_));
             let is_output = matches!(reference, TensorRef::Output(_));
@@ -381,9 +378,6 @@ impl<'a> Stopped<'a> {
         here.or_else(|| self.dispatch.live.value(value))
     }
 }
-
-/// Why nothing of an open model is replaced.
-const OF_A_PROGRAM: &str = "it belongs to a program, such as one of PyTorch's, whose tensors cannot be replaced here";
 
 /// Says which tensors of a kind exist.
 fn there_are(kind: &str, count: usize) -> String {
