@@ -66,6 +66,10 @@ def main(words: Sequence[str]) -> int:
     return _finish(options, code, processes) or (prompt.code if prompt is not None else 0)
 
 
+def _usage(what: str) -> str:
+    return f"opscope torch {what} [options] -- PROGRAM ...\n       opscope torch {what} --attach PID [options]"
+
+
 def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
         prog="opscope torch",
@@ -73,8 +77,8 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         epilog="docs/torch.md describes what is captured, and how operators are named.",
     )
     commands = parser.add_subparsers(dest="what", required=True, metavar="dump|watch|profile|debug")
-    dump = commands.add_parser("dump", usage="opscope torch dump [options] -- PROGRAM ...", help="write what operators or modules compute into a directory")
-    profile = commands.add_parser("profile", usage="opscope torch profile [options] -- PROGRAM ...", help="record when operators or modules are executed")
+    dump = commands.add_parser("dump", usage=_usage("dump"), help="write what operators or modules compute into a directory")
+    profile = commands.add_parser("profile", usage=_usage("profile"), help="record when operators or modules are executed")
     for command in (dump, profile):
         folder = "OUTPUT/dump" if command is dump else "OUTPUT/profiler"
         command.add_argument("--output", metavar="DIRECTORY", help="the directory for results (default: out)")
@@ -91,7 +95,7 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     dump.add_argument("--select", action="append", default=[], metavar="PATTERN", help="only operators or modules with such a name, such as 'layers.[0-3]*'")
     dump.add_argument("--statistics", action="store_true", help="only the statistics of the tensors")
     dump.add_argument("--acl-json-path", metavar="FILE", help="dump as AscendCL's configuration file says, into the directory that it names, in AscendCL's files")
-    watch = commands.add_parser("watch", usage="opscope torch watch [options] -- PROGRAM ...", help="stop at the first NaN")
+    watch = commands.add_parser("watch", usage=_usage("watch"), help="stop at the first NaN")
     watch.add_argument("--nonfinite", choices=["nan", "any"], default="nan", help="stop at NaN (default), or at infinities as well")
     debug = commands.add_parser("debug", usage="opscope torch debug [options] -- PROGRAM ...", help="stop at operators, and look at their tensors")
     debug.add_argument(

@@ -208,6 +208,79 @@ def test_a_process_that_was_forked_is_attached_to_by_its_own_number(tmp_path):
         ended(parent)
 
 
+def test_a_fork_while_a_dump_is_attached_leaves_both_processes_as_they_were(tmp_path):
+    fork = """
+    if os.path.exists("fork"):
+        os.remove("fork")
+        if os.fork() == 0:
+            with torch.no_grad():
+                for _ in range(3):
+                    net(data[0])
+            there = torch._C._len_torch_dispatch_stack() + len(module._global_forward_pre_hooks) + len(module._global_forward_hooks)
+            open("forked.part", "w").write(str(there))
+            os.rename("forked.part", "forked")
+            os._exit(0)
+        os.wait()
+"""
+    program = LOOP.replace("    time.sleep(0.002)\n", "    time.sleep(0.002)\n" + fork.lstrip("\n"))
+    with running(tmp_path, program) as program:
+        command = [sys.executable, "-m", "opscope", "torch", "dump", "--attach", str(program.process.pid), "--steps", "1000000", "--output-dirname", "d"]
+        dump = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        program.until(lambda losses: losses[-1][2] != "0")
+        (tmp_path / "fork").touch()
+        program.until(lambda losses: (tmp_path / "forked").exists())
+        assert (tmp_path / "forked").read_text() == "0", "nothing is watched in the child"
+        dump.send_signal(signal.SIGINT)
+        _, told = dump.communicate(timeout=100)
+        assert dump.returncode == 0, told
+        program.is_as_before()
+        assert ended(program) == (0, "ended by itself\n", "")
+    assert json.loads((tmp_path / "out/dump/d/manifest.json").read_text())["complete"]
+
+
+# Two threads train beside the main thread, each a network of its own, as long as `goes_on` says.
+THREADS = """
+import threading
+nets = [Net() for _ in range(2)]
+def work(number):
+    net, step = nets[number - 1], 0
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    with open(f"losses{number}", "w", buffering=1) as losses:
+        while goes_on(number, step):
+            optimizer.zero_grad()
+            loss = net(data[step % 64]).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.write(f"{step} {struct.pack('f', loss.item()).hex()} 0\\n")
+            step += 1
+            time.sleep(0.001)
+threads = [threading.Thread(target=work, args=(number,)) for number in (1, 2)]
+for thread in threads: thread.start()
+"""
+
+
+def test_a_program_that_trains_on_several_threads_is_attached_to_and_left(tmp_path):
+    threads = LOOP.replace("losses = open(", THREADS + "losses = open(", 1).replace('while not os.path.exists("end"):', "while goes_on(0, step):")
+    threads = threads.replace('print("ended', 'for thread in threads: thread.join()\nprint("ended')
+    with running(tmp_path, 'goes_on = lambda number, step: not os.path.exists("end")\n' + threads) as program:
+        for level in ("op", "module"):
+            dumped = program.command("torch", "dump", "--attach", str(program.process.pid), "--steps", "3", "--level", level, "--output-dirname", level)
+            assert dumped.returncode in (0, 3), dumped.stderr
+            program.is_as_before()
+        looked = program.debug("break aten.relu.default", "continue", "print input[0]", "detach")
+        assert looked.returncode == 0, looked.stderr
+        program.is_as_before()
+        assert ended(program) == (0, "ended by itself\n", "")
+    names = ["losses", "losses1", "losses2"]
+    found = [(tmp_path / name).read_text().splitlines() for name in names]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "train.py").write_text(f"goes_on = lambda number, step: step < {list(map(len, found))}[number]\n{threads}")
+    subprocess.run([sys.executable, "train.py"], cwd=alone, check=True, stdout=subprocess.DEVNULL)
+    for name, lines in zip(names, found):
+        assert [line.split()[:2] for line in lines] == [line.split()[:2] for line in (alone / name).read_text().splitlines()], name
+
+
 def test_what_cannot_be_attached_to_is_said(tmp_path):
     command = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as plain:
