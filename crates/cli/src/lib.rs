@@ -24,6 +24,7 @@ mod inspect;
 mod isolate;
 mod machine;
 mod manual;
+mod mcp;
 mod options;
 mod recover;
 mod report;
@@ -69,6 +70,9 @@ enum Command {
     /// Let an editor debug a model (Debug Adapter Protocol)
     #[command(hide = true)]
     Dap(debug::dap::DapArguments),
+    /// Let an agent use the commands (Model Context Protocol)
+    #[command(hide = true)]
+    Mcp(mcp::McpArguments),
     /// Watch a PyTorch program: every value, the first NaN
     // The package for Python has this command, and its own help for it.
     #[command(hide = true)]
@@ -127,6 +131,7 @@ fn command(words: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Report(arguments) => report::run(&arguments),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
         Command::Dap(arguments) => debug::dap::run(&arguments),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Torch(arguments) => torch::run(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Machine(arguments) => machine::run(&arguments),
