@@ -476,13 +476,17 @@ fn what_cannot_be_a_tool_is_an_error_before_anything_runs() {
     };
     let lib = "were looked for in lib, ";
     refused(&tools, &["--tool", "./no.so"], &["--tool ./no.so: there is no such file; ", "such as ./libclient.so"]);
-    refused(&tools, &["--tool", "text.so"], &["--tool text.so: it is no shared library (", "such as ./libclient.so"]);
+    refused(
+        &tools,
+        &["--tool", "text.so"],
+        &["--tool text.so: it is not a shared library (", "such as ./libclient.so"],
+    );
     refused(
         &tools,
         &["--tool", "lib"],
-        &["--tool lib: it is no shared library (it is not a regular file but a directory)"],
+        &["--tool lib: it is not a shared library (it is not a regular file but a directory)"],
     );
-    let no_tool = ["it is no tool for ", SDK, "a tool of rocprofiler-sdk exports rocprofiler_configure", lib];
+    let no_tool = ["it is not a tool for ", SDK, "a tool of rocprofiler-sdk exports rocprofiler_configure", lib];
     refused(&tools, &["--tool", "libother.so"], &no_tool);
     // A good tool does not make the command accept a wrong one.
     refused(&tools, &["--tool", &good, "--tool", "libother.so"], &no_tool);

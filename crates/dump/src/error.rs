@@ -30,7 +30,7 @@ pub enum DumpError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// A list of runs is invalid.
-    #[error("'{text}' is no list of runs: {reason}. Right is, for example, 0|5-10|20")]
+    #[error("'{text}' is not a list of runs: {reason}. Right is, for example, 0|5-10|20")]
     Runs {
         /// The list as the user wrote it.
         text: String,
@@ -58,7 +58,7 @@ pub enum DumpError {
         runs: u64,
     },
     /// The position of a tensor, such as `input0`, is invalid.
-    #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
+    #[error("'{0}' is not a place of an operator; right is, for example, input0 or output1")]
     Position(String),
     /// Histograms were requested for a format that cannot hold them.
     #[error("a dump in the format {0} has no histograms; leave them out, or choose another format")]

@@ -236,7 +236,7 @@ fn tools_are_offered_before_anything_is_attached() {
     let (first, second) = (path("runs-first.so"), path("runs-second.so"));
     assert_eq!(refusals[0], Ok(first.clone()));
     assert_eq!(refusals[1], Err(ToolRefusal::Missing.to_string()));
-    let is_refused = |refusal: &String| refusal.starts_with("it is no shared library (");
+    let is_refused = |refusal: &String| refusal.starts_with("it is not a shared library (");
     assert!(refusals[2].as_ref().is_err_and(is_refused), "{refusals:?}");
     assert_eq!(refusals[3], Err(ToolRefusal::NotTaken(vec![first.clone(), second.clone()]).to_string()));
     assert_eq!(refusals[4], Err(ToolRefusal::TooLate(second.clone()).to_string()));

@@ -28,7 +28,7 @@ pub enum ReportError {
         most: usize,
     },
     /// A summary cannot be read.
-    #[error("{} is no summary that can be read: {reason}", path.display())]
+    #[error("{} is not a summary that can be read: {reason}", path.display())]
     Summary {
         /// The file.
         path: PathBuf,

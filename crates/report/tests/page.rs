@@ -320,7 +320,7 @@ fn nothing_that_exists_is_replaced_and_a_wrong_summary_is_refused_by_name() {
         fs::write(&path, content).expect("it can be written");
         Report::read(&[path], &|_| {}).expect_err("it is none").to_string()
     };
-    assert!(refused("{").contains("b_summary.json is no summary that can be read: EOF"));
+    assert!(refused("{").contains("b_summary.json is not a summary that can be read: EOF"));
     assert!(
         refused("{\"schema\": \"opscope.summary/9\"}")
             .ends_with("its schema is 'opscope.summary/9', this version reads 'opscope.summary/1'")

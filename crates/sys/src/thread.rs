@@ -15,6 +15,6 @@ mod tests {
         assert_eq!(thread_id(), here);
         assert_ne!(std::thread::spawn(thread_id).join().expect("no panic"), here);
         let task = std::path::PathBuf::from(format!("/proc/self/task/{here}"));
-        assert!(task.is_dir(), "{here} is no thread of this process");
+        assert!(task.is_dir(), "{here} is not a thread of this process");
     }
 }

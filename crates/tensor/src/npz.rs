@@ -66,7 +66,7 @@ pub enum NpzError {
     #[error("it has more than {MOST_ARRAYS} arrays")]
     TooMany,
     /// The name of an array is invalid.
-    #[error("{0:?} is no name of an array")]
+    #[error("{0:?} is not a name of an array")]
     Name(String),
     /// Two arrays have the same name.
     #[error("it has two arrays named '{0}'")]

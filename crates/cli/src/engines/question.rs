@@ -110,7 +110,7 @@ pub struct AttemptArguments {
 
 /// Runs the model once.
 pub fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
-    let parent = Pid::from_raw(arguments.parent).ok_or_else(|| Failure::wrong_use("--parent: 0 is no process"))?;
+    let parent = Pid::from_raw(arguments.parent).ok_or_else(|| Failure::wrong_use("--parent: 0 is not a process"))?;
     die_with(parent).map_err(Failure::failed)?;
     let spec = arguments.engine.spec(&std::env::vars_os().collect()).map_err(Failure::wrong_use)?;
     let engine = spec.open().map_err(|error| Failure::engine(&error))?;

@@ -229,7 +229,7 @@ pub const ENVIRONMENT: [(&str, &str); 8] = [
     ("XDG_CACHE_HOME", "the directory of caches; ~/.cache if not set"),
     ("XDG_RUNTIME_DIR", "the directory of debuggers' sockets"),
     ("GE_PROFILING_TO_STD_OUT", "with 1, --profiler leaves the raw recording only"),
-    ("COLUMNS", "the width of texts, where the output is no terminal"),
+    ("COLUMNS", "the width of texts, where the output is not a terminal"),
 ];
 
 /// What each exit code means.

@@ -45,7 +45,7 @@ pub enum Watched {
 
 /// The error for a text that is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is no target of a breakpoint: {reason}")]
+#[error("'{text}' is not a target of a breakpoint: {reason}")]
 pub struct TargetError {
     /// The text.
     pub text: String,
@@ -189,7 +189,7 @@ mod tests {
         let error = name(1025).parse::<Target>().expect_err("it is too long");
         assert_eq!(
             error.to_string(),
-            format!("'{}...' is no target of a breakpoint: it is longer than 1024 bytes", name(40))
+            format!("'{}...' is not a target of a breakpoint: it is longer than 1024 bytes", name(40))
         );
     }
 

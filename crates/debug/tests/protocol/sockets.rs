@@ -160,7 +160,7 @@ fn a_directory_that_others_could_have_a_hand_in_is_refused() {
     fs::remove_file(&directory).unwrap();
 
     fs::write(&directory, "").unwrap();
-    assert!(refusal().contains("it is no directory"));
+    assert!(refusal().contains("it is not a directory"));
 }
 
 #[test]

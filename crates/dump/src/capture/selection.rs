@@ -232,8 +232,8 @@ impl FromStr for Runs {
             return Err(wrong(format!("it has {} parts, more than {}", parts.len(), Self::MOST_PARTS)));
         }
         let number = |digits: &str| match digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => digits.parse::<u64>().map_err(|_| wrong(format!("'{digits}' is no number of a run"))),
-            false => Err(wrong(format!("'{digits}' is no number"))),
+            true => digits.parse::<u64>().map_err(|_| wrong(format!("'{digits}' is not a number of a run"))),
+            false => Err(wrong(format!("'{digits}' is not a number"))),
         };
         let mut ranges = Vec::new();
         for part in parts {

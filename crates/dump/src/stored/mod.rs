@@ -128,7 +128,7 @@ impl StoredDump {
         let wrong = |reason: String| DumpError::file(path, reason);
         let metadata = path.metadata().map_err(DumpError::io(path, "it cannot be read"))?;
         if !metadata.is_dir() && !metadata.is_file() {
-            return Err(wrong("it is no directory and no regular file but a pipe or a device".into()));
+            return Err(wrong("it is neither a directory nor a regular file but a pipe or a device".into()));
         }
         if metadata.is_dir() && path.join(INDEX).symlink_metadata().is_ok() {
             return index::open(path);
@@ -143,7 +143,7 @@ impl StoredDump {
             (false, _) => Ok(npy),
             (true, Some(problem)) => Err(wrong(problem)),
             (true, None) if metadata.is_file() => {
-                Err(wrong("this is no dump file, no .npy file, and no other file that opscope knows; give a model (.onnx), a recording, a \
+                Err(wrong("this is not a dump file, not a .npy file, and no other file that opscope knows; give a model (.onnx), a recording, a \
                      dump, an array or a summary".to_owned()))
             }
             (true, None) => Err(wrong(format!("there is no dump here: no {INDEX}, no dump file, no .npy file"))),

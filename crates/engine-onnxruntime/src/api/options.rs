@@ -131,7 +131,7 @@ impl SessionOptions {
         files: &[(String, &[u8])],
     ) -> Result<(), Refusal> {
         if let Some(directory) = directory {
-            let path = directory.to_str().ok_or_else(|| format!("{}: its name is no text", directory.display()))?;
+            let path = directory.to_str().ok_or_else(|| format!("{}: its name is not text", directory.display()))?;
             return self.config("session.model_external_initializers_file_folder_path", path);
         }
         let names: Vec<CString> = files.iter().map(|(name, _)| text(name)).collect();

@@ -357,7 +357,7 @@ unsafe fn infer_one(
         let (element, dims) = match (known, Known::of_tensor(api, info)?) {
             (Some(Known::Tensor { dims: Some(dims), .. }), Known::Tensor { element, .. }) => (element, dims.clone()),
             (_, Known::Tensor { element, dims }) => (element, dims.unwrap_or_default()),
-            (_, Known::Other) => return Err("a tap takes what is no tensor".into()),
+            (_, Known::Other) => return Err("a tap takes what is not a tensor".into()),
         };
         // An unknown dimension must have a name.
         let name = |dim: &Dim| match dim {

@@ -381,7 +381,7 @@ impl<'a> Watched<'a> {
                     // SAFETY: the tap's call is in progress, there is no view of the output, and nothing is kept.
                     unsafe { passed.held[tap].replace(tensor, &format!("output {index}")) }?;
                 }
-                _ => return Err(format!("output {index} is no tensor, so it cannot be replaced").into()),
+                _ => return Err(format!("output {index} is not a tensor, so it cannot be replaced").into()),
             }
         }
         Ok(())

@@ -242,7 +242,7 @@ fn resize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
             dim.to_i64().is_ok_and(|dim| (dim as f64 * scale).fract() == 0.0)
         };
         if is_aligned && !shape.iter().zip(&scales).all(is_whole) {
-            bail!("the engine has no Resize with 'align_corners' to a size that is no whole number");
+            bail!("the engine has no Resize with 'align_corners' to a size that is not a whole number");
         }
         inner(target, inputs)
     });

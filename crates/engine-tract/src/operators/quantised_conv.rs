@@ -226,7 +226,7 @@ impl EvalOp for FromBytes {
         match inputs[0].datum_type() {
             DatumType::U8 => each(&inputs[0], |byte: u8| f32::from(i16::from(byte) - zero)),
             DatumType::I8 => each(&inputs[0], |byte: i8| f32::from(i16::from(byte) - zero)),
-            other => bail!("{other:?} are no bytes"),
+            other => bail!("{other:?} are not bytes"),
         }
     }
 

@@ -27,13 +27,13 @@ pub enum ToolRefusal {
     #[error("there is no such file")]
     Missing,
     /// The file is not a shared library that this process could load.
-    #[error("it is no shared library ({0})")]
+    #[error("it is not a shared library ({0})")]
     NoLibrary(#[source] NoLibrary),
     /// No consumer runs tools.
     #[error("no library that runs tools was found")]
     NoConsumer,
     /// The tool is not made for any of the consumers that run tools.
-    #[error("it is no tool for {}", Paths(.0))]
+    #[error("it is not a tool for {}", Paths(.0))]
     NotTaken(Vec<PathBuf>),
     /// The consumer that it is made for accepts no more tools.
     #[error("{} initialized its tools already", .0.display())]

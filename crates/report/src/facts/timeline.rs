@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(starts, [vec![0.0, 10.0], vec![2.0, 5.0]]);
         let slots = with_gaps(vec![operator(0.0, 10.0), operator(15.0, 5.0), operator(20.5, 1.0)]);
         assert_eq!(slots[1], Slot { start: 10.0, nanos: 5.0, what: SlotContent::Gap });
-        assert_eq!(slots.len(), 4, "half a nanosecond is no gap");
+        assert_eq!(slots.len(), 4, "half a nanosecond is not a gap");
     }
 
     #[test]

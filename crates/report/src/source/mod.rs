@@ -145,7 +145,7 @@ fn held(path: &Path) -> Result<PathContent, ReportError> {
         return Ok(PathContent::Part(if is_json { RunPart::Summary } else { RunPart::Dump }));
     }
     if !metadata.is_dir() {
-        return Err(wrong("is no directory and no regular file but a pipe or a device".to_owned()));
+        return Err(wrong("is neither a directory nor a regular file but a pipe or a device".to_owned()));
     }
     if path.join("records.bin").is_file() {
         return Ok(PathContent::Part(RunPart::Recording));

@@ -94,7 +94,7 @@ fn element(dtype: DType, number: Number) -> Result<Vec<u8>> {
         Number::Int(number) => number.to_string(),
         Number::Float(number) => number.to_string(),
     };
-    let unfit = || anyhow!("{shown} is no {dtype}, the type of the tensor's elements");
+    let unfit = || anyhow!("{shown} is not a {dtype}, the type of the tensor's elements");
     let float = match number {
         Number::Int(number) => number as f64,
         Number::Float(number) => number,

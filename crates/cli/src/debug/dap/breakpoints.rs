@@ -113,7 +113,7 @@ impl Breakpoints {
         program.inbox.hold_failures.store(fails, Ordering::Relaxed);
         self.replace(program, Set::Exceptions, wanted, |filter| {
             let (_, _, watched) = EXCEPTIONS.iter().find(|(name, ..)| name == filter).with_context(|| {
-                format!("'{filter}' is no filter; the filters are {}", EXCEPTIONS.map(|(name, ..)| name).join(", "))
+                format!("'{filter}' is not a filter; the filters are {}", EXCEPTIONS.map(|(name, ..)| name).join(", "))
             })?;
             let ids = match watched {
                 Some(watched) => vec![program.client.add_breakpoint(BreakpointSpec::at(Target::First(*watched)))?.id],
@@ -175,7 +175,7 @@ fn specified(target: Target, filter: &Filter) -> Result<BreakpointSpec> {
         None | Some("") => 0,
         Some(hits) => match hits.parse::<u64>() {
             Ok(hits) if hits > 0 => hits - 1,
-            _ => bail!("'{hits}' is no number of hits; right is, for example, 3 to stop at the third one"),
+            _ => bail!("'{hits}' is not a number of hits; right is, for example, 3 to stop at the third one"),
         },
     };
     Ok(BreakpointSpec { condition, ignore, ..BreakpointSpec::at(target) })

@@ -291,13 +291,13 @@ pub fn read(from: &mut impl BufRead) -> Result<Option<Value>> {
             }
             // Other fields of a header are allowed.
             Some(_) => {}
-            None => bail!("'{line}' is no header; right is, for example, Content-Length: 119"),
+            None => bail!("'{line}' is not a header; right is, for example, Content-Length: 119"),
         }
     }
     let length = length.context("a message has no Content-Length")?;
     let mut json = vec![0; length];
     from.read_exact(&mut json).context("the input ended inside of a message")?;
-    serde_json::from_slice(&json).map(Some).context("a message is no JSON")
+    serde_json::from_slice(&json).map(Some).context("a message is not JSON")
 }
 
 /// Writes a message.

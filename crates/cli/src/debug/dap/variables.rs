@@ -92,12 +92,12 @@ impl Variables {
             Container::Scope(_, scope) => bail!("{} cannot be replaced", scope.name().to_lowercase()),
         };
         let Command::Set { tensor, with } = command::parse(&format!("set {text} = {}", asked.value))? else {
-            bail!("'{}' is no number and no npy file", asked.value);
+            bail!("'{}' is neither a number nor an npy file", asked.value);
         };
         if let Replacement::File(path) = &with
             && !path.exists()
         {
-            bail!("'{}' is no number and no npy file", asked.value);
+            bail!("'{}' is neither a number nor an npy file", asked.value);
         }
         modify::replace(&program.client, stop, &tensor, &with)?;
         let page = program.client.tensor(stop, &tensor, 0, 1)?;
@@ -132,7 +132,9 @@ impl Variables {
                     "namedVariables": ROWS, "indexedVariables": elements,
                 }))
             }
-            _ => Err(anyhow!("'{expression}' is no tensor; right is, for example, output[0] or max(input[1][:, 3])")),
+            _ => {
+                Err(anyhow!("'{expression}' is not a tensor; right is, for example, output[0] or max(input[1][:, 3])"))
+            }
         }
     }
 

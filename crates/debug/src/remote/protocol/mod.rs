@@ -21,7 +21,7 @@ pub const VERSION: u32 = 1;
 
 /// Returns the JSON of a message.
 pub(crate) fn text(message: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(message).expect("a message has no maps with keys that are no text")
+    serde_json::to_vec(message).expect("a message has no maps with keys that are not text")
 }
 
 /// A request of a debugger. The fields of the type are the request's arguments. On the wire they stand beside its name,

@@ -67,7 +67,7 @@ impl Socket {
         match is_stale(&path) {
             Ok(true) => fs::remove_file(&path).map_err(|error| system("remove the old socket", &path, error))?,
             Ok(false) => {
-                let reason = "another program listens there, or it is no socket; give another path".to_owned();
+                let reason = "another program listens there, or it is not a socket; give another path".to_owned();
                 return Err(ServeError::Taken { path, reason });
             }
             Err(_) => {}
@@ -119,7 +119,7 @@ fn check(directory: &Path, metadata: &Metadata, forbidden: u32) -> Result<(), Se
     let reason = if metadata.is_symlink() {
         "it is a link".to_owned()
     } else if !metadata.is_dir() {
-        "it is no directory".to_owned()
+        "it is not a directory".to_owned()
     } else if metadata.uid() != own && !(forbidden == 0o022 && metadata.uid() == 0) {
         format!("it belongs to user {}, and this program is user {own}", metadata.uid())
     } else if mode & forbidden != 0 {

@@ -297,7 +297,7 @@ impl Node<'_> {
         let mut sorted = axes.to_vec();
         sorted.sort_unstable();
         if !sorted.iter().zip(0..).all(|(axis, place)| *axis == place) {
-            return self.refuse(format!("{} is {}, which is no order of axes", self.called(numbers), shown(&axes)));
+            return self.refuse(format!("{} is {}, which is not an order of axes", self.called(numbers), shown(&axes)));
         }
         match self.rank(0).filter(|rank| *rank != axes.len()) {
             Some(rank) => self.refuse(format!(

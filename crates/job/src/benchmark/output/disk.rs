@@ -18,13 +18,13 @@ pub enum ForeignReason {
         schema: &'static str,
     },
     /// It is a file that is not a summary.
-    #[error("it is no JSON document of {schema}")]
+    #[error("it is not a JSON document of {schema}")]
     NoSummary {
         /// The beginning of a summary's schema.
         schema: &'static str,
     },
     /// It is not a directory.
-    #[error("it is no directory of outputs")]
+    #[error("it is not a directory of outputs")]
     NoDirectory,
     /// It has a file that the run did not write.
     #[error("it holds {0:?}, which its run did not write")]
