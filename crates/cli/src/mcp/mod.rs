@@ -1,7 +1,7 @@
 //! `opscope mcp`: the Model Context Protocol on stdin and stdout, by which agents use the commands.
 //!
-//! A tool is a command of opscope, and its answer is what the command prints, up to a bound. Each call runs in a process
-//! of its own, so that a call that is cancelled, or whose engine crashes, ends nothing else.
+//! A tool is a command of opscope, and its answer is what the command prints, up to a bound. Each call runs in a process of
+//! its own, so that a call that is cancelled, or whose engine crashes, ends nothing else.
 //!
 //! | file | what |
 //! |---|---|
@@ -170,7 +170,7 @@ impl Server {
             return Err(Refused(INTERNAL_ERROR, format!("{MOST_CALLS} calls run; wait for one, or cancel it")));
         }
         let name = given["name"].as_str().ok_or_else(|| wrong("the name of a tool is missing".to_owned()))?;
-        let words = tools::words(name, &given["arguments"]).map_err(wrong)?;
+        let words = tools::words(name, &given["arguments"]).map_err(|error| wrong(error.to_string()))?;
         let to = self.to.clone();
         let ended = key.clone();
         let call = Call::start(&words, move |answer| drop(to.send(Incoming::Ended(ended, answer))));

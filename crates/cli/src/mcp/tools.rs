@@ -2,10 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
+/// A call of a tool is wrong: what is wrong, and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongCall(String);
+
 /// What an agent reads first.
-pub const INSTRUCTIONS: &str = "opscope shows what an accelerator does while it runs a model. Begin with inspect. benchmark says how fast a model \
-is and which operators take the time, compare names the first operator that two sides compute differently, debug stops at operators and shows \
-their tensors, and the torch tools watch PyTorch programs. Every answer is what the command of the same name prints; help has its options.";
+pub const INSTRUCTIONS: &str = "opscope shows what an accelerator does while it runs a model. Begin with inspect. \
+benchmark says how fast a model is and which operators take the time, compare names the first operator that two sides \
+compute differently, debug stops at operators and shows their tensors, and the torch tools watch PyTorch programs. Every \
+answer is what the command of the same name prints; help has its options.";
 
 /// A tool.
 struct Tool {
@@ -73,7 +79,8 @@ const PROGRAM: Argument =
 const TOOLS: &[Tool] = &[
     Tool {
         name: "inspect",
-        purpose: "What a model, a dump or a recording contains: inputs, outputs, operators, tensors with their statistics, times.",
+        purpose: "What a model, a dump or a recording contains: inputs, outputs, operators, tensors with their statistics, \
+                  times.",
         only_reads: true,
         arguments: &[
             required("path", "a model (.onnx), a dump, a file of one, a recording, or a run OUT/RUN", Becomes::Word),
@@ -100,7 +107,8 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "compare",
-        purpose: "Compare two dumps, models, recordings or runs: name the first operator that diverges, or what became slower.",
+        purpose: "Compare two dumps, models, recordings or runs: name the first operator that diverges, or what became \
+                  slower.",
         only_reads: true,
         arguments: &[
             required("compared", "what is judged", Becomes::Word),
@@ -112,9 +120,9 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "debug",
-        purpose: "Stop a model, or a process that can be attached to, at its operators, look at tensors, change them. The commands run \
-                  in this order; then the program goes on. Such as: break NAME after if max(output[0]) > 1, run (of a process: \
-                  continue), print output[0], info inputs, set output[0] = 0, where, list.",
+        purpose: "Stop a model, or a process that can be attached to, at its operators, look at tensors, change them. The \
+                  commands run in this order; then the program goes on. Such as: break NAME after if max(output[0]) > 1, \
+                  run (of a process: continue), print output[0], info inputs, set output[0] = 0, where, list.",
         only_reads: false,
         arguments: &[
             optional("model", "the ONNX file to run", Becomes::Word),
@@ -130,7 +138,8 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "torch_dump",
-        purpose: "Write what modules or operators of a PyTorch program compute into a dump. Needs the package for Python.",
+        purpose: "Write what modules or operators of a PyTorch program compute into a dump. Needs the package for \
+                  Python.",
         only_reads: false,
         arguments: &[
             PROCESS,
@@ -145,7 +154,8 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "torch_watch",
-        purpose: "Name the first NaN of a PyTorch program: operator, module, source line, its inputs. Needs the package for Python.",
+        purpose: "Name the first NaN of a PyTorch program: operator, module, source line, its inputs. Needs the package for \
+                  Python.",
         only_reads: false,
         arguments: &[
             PROCESS,
@@ -202,16 +212,16 @@ pub fn listed() -> Vec<Value> {
 ///
 /// # Errors
 /// Returns an error if there is no such tool, or its arguments are wrong.
-pub fn words(name: &str, given: &Value) -> Result<Vec<String>, String> {
+pub fn words(name: &str, given: &Value) -> Result<Vec<String>, WrongCall> {
     let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-        format!("there is no tool '{name}'; there are {}", names.join(", "))
+        WrongCall(format!("there is no tool '{name}'; there are {}", names.join(", ")))
     })?;
     let none = Map::new();
     let given = match given {
         Value::Null => &none,
         Value::Object(given) => given,
-        _ => return Err("the arguments of a tool are an object".to_owned()),
+        _ => return Err(WrongCall("the arguments of a tool are an object".to_owned())),
     };
     tool.words(given)
 }
@@ -242,11 +252,12 @@ impl Tool {
         })
     }
 
-    fn words(&self, given: &Map<String, Value>) -> Result<Vec<String>, String> {
+    fn words(&self, given: &Map<String, Value>) -> Result<Vec<String>, WrongCall> {
         let known = |name: &String| self.arguments.iter().any(|argument| argument.name == name);
         if let Some(other) = given.keys().find(|name| !known(name)) {
             let names: Vec<&str> = self.arguments.iter().map(|argument| argument.name).collect();
-            return Err(format!("{} has no argument '{other}'; it has {}", self.name, names.join(", ")));
+            let (tool, names) = (self.name, names.join(", "));
+            return Err(WrongCall(format!("{tool} has no argument '{other}'; it has {names}")));
         }
         let mut words: Vec<String> = self.command.iter().map(|&word| word.to_owned()).collect();
         let mut behind: Vec<String> = Vec::new();
@@ -254,18 +265,20 @@ impl Tool {
         for argument in self.arguments {
             let value = match given.get(argument.name) {
                 None | Some(Value::Null) if argument.is_required => {
-                    return Err(format!("{} needs '{}': {}", self.name, argument.name, argument.purpose));
+                    let (tool, name, purpose) = (self.name, argument.name, argument.purpose);
+                    return Err(WrongCall(format!("{tool} needs '{name}': {purpose}")));
                 }
                 None | Some(Value::Null) => continue,
                 Some(value) => value,
             };
-            let wrong = |right: &str| format!("'{}' of {} is {right}, not {value}", argument.name, self.name);
+            let wrong =
+                |right: &str| WrongCall(format!("'{}' of {} is {right}, not {value}", argument.name, self.name));
             let text = || match value {
                 Value::String(text) => Ok(text.clone()),
                 Value::Number(number) => Ok(number.to_string()),
                 _ => Err(wrong("a text or a number")),
             };
-            let texts = || -> Result<Vec<String>, String> {
+            let texts = || -> Result<Vec<String>, WrongCall> {
                 let items = value.as_array().ok_or_else(|| wrong("a list of texts"))?;
                 items
                     .iter()
@@ -304,7 +317,7 @@ impl Tool {
 mod tests {
     use super::*;
 
-    fn of(name: &str, given: Value) -> Result<String, String> {
+    fn of(name: &str, given: Value) -> Result<String, WrongCall> {
         words(name, &given).map(|words| words.join(" "))
     }
 
@@ -339,7 +352,7 @@ mod tests {
             ("debug", json!({ "commands": "break" }), "'commands' of debug is a list of texts, not \"break\""),
             ("engines", json!([]), "the arguments of a tool are an object"),
         ] {
-            let error = of(name, given).unwrap_err();
+            let error = of(name, given).unwrap_err().to_string();
             assert!(error.starts_with(told), "{error}");
         }
     }
