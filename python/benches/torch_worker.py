@@ -4,6 +4,7 @@ time of a step, of all threads, in nanoseconds.
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import functools
 import json
@@ -200,7 +201,9 @@ def boot(with_package: bool) -> float:
     if not place.exists():
         place.mkdir()
         if with_package:
-            (place / "opscope").symlink_to(package / "opscope")
+            shutil.copytree(package / "opscope", place / "opscope")
+            # As installers do.
+            compileall.compile_dir(place, quiet=1)
             for facts in package.glob("opscope-*.dist-info"):
                 (place / facts.name).symlink_to(facts)
     command = [sys.executable, "-S", "-c", BOOT]
