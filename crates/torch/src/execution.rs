@@ -14,7 +14,7 @@ pub type GivenInputs = Box<dyn FnMut(&GivenInput<'_>) + Send>;
 pub struct GivenInput<'a> {
     /// Its name: that of a parameter, or the operator that takes it first and the slot.
     pub name: &'a str,
-    /// Its data. `None` if the host cannot read it.
+    /// Its data. `None` if the host cannot read it, or the operator that takes it first has written to it.
     pub view: Option<TensorView<'a>>,
     /// A number that changes when it is written, for a parameter.
     pub version: Option<u64>,

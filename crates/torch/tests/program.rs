@@ -54,6 +54,30 @@ fn dumper(program: &mut Program, root: &Path, select: &[&str]) -> Arc<Dumper> {
 }
 
 #[test]
+fn an_input_that_was_written_to_before_it_is_seen_is_given_without_what_it_became() {
+    let mut program = program("..1");
+    let directory = tempfile::tempdir().unwrap();
+    let dumper = dumper(&mut program, &directory.path().join("dump"), &[]);
+    let given = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&given);
+    program.set_given_inputs(Box::new(move |input| {
+        seen.lock().unwrap().push((input.name.to_owned(), input.view.is_some()))
+    }));
+    let numbers = bytes(&[1.0, 2.0]);
+    let tensor = || Strided::new(DType::F32, vec![2], vec![1], &numbers).unwrap();
+    let taken = |at: usize| Taken { parameter: None, version: None, region: at..at + 8, tensor: Some(tensor()) };
+    let place = place(Phase::Forward, "aten.add_.Tensor");
+    let outputs = [Shown::Tensor { tensor: tensor(), region: 100..108 }];
+    let inputs = [taken(100), taken(200)];
+    program.executed(&Execution { place: &place, inputs: &inputs, written: &[0], outputs: &outputs }).unwrap();
+    program.finish(None);
+    drop(dumper);
+    let name = "layers.1/aten.add_.Tensor:input";
+    let expected = [(format!("{name}0"), false), (format!("{name}1"), true)];
+    assert_eq!(*given.lock().unwrap(), expected);
+}
+
+#[test]
 fn a_dump_has_every_execution_with_its_name_its_step_and_what_it_took() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("dump");

@@ -55,7 +55,7 @@ impl Program {
         self.begin_run(Ticks::now());
         let place = execution.place;
         let (name, number) = self.stems.coming(place);
-        let inputs = self.names_of(&name, execution.inputs);
+        let inputs = self.names_of(&name, execution.inputs, &[]);
         // Most operators have one. One that has another number is shown again after it was executed.
         let outputs = self.model.known(&name).map_or(1, |known| known.kernel.outputs.len());
         let operator = self.operator(place, &name, number, &inputs, execution.written, outputs);

@@ -262,7 +262,7 @@ impl Program {
         self.executions += 1;
         let place = execution.place;
         let (name, number) = self.stems.next(place);
-        let inputs = self.names_of(&name, execution.inputs);
+        let inputs = self.names_of(&name, execution.inputs, execution.written);
         let operator = self.operator(place, &name, number, &inputs, execution.written, execution.outputs.len());
         for (slot, output) in execution.outputs.iter().enumerate() {
             if let Shown::Tensor { region, .. } | Shown::Finite { region } | Shown::Deferred { region, .. } = output {
@@ -336,13 +336,24 @@ impl Program {
         self.producers.at(address).is_some()
     }
 
-    /// Returns the names of the values that an operator takes.
-    fn names_of(&mut self, operator: &str, inputs: &[Taken<'_>]) -> Vec<Option<Arc<str>>> {
+    /// Returns the names of the values that an operator takes. `overwritten` are the slots of those that it has written to
+    /// by now.
+    fn names_of(&mut self, operator: &str, inputs: &[Taken<'_>], overwritten: &[usize]) -> Vec<Option<Arc<str>>> {
         let mut names = Vec::with_capacity(inputs.len());
         for (slot, input) in inputs.iter().enumerate() {
             let known = self.producers.at(input.region.start).cloned();
             names.push(Some(match known {
                 Some(known) => known,
+                // What it was before is not known any more.
+                None if overwritten.contains(&slot) => {
+                    let unknown = Taken {
+                        parameter: input.parameter.clone(),
+                        tensor: None,
+                        region: input.region.clone(),
+                        ..*input
+                    };
+                    self.give(operator, slot, &unknown)
+                }
                 None => self.give(operator, slot, input),
             }));
         }
