@@ -282,7 +282,7 @@ fn what_holds_nothing_of_ours_is_refused() {
     place.write("text", "no tensors here");
     fs::create_dir(place.path("empty")).unwrap();
     inspect(&place, &["nowhere"]).refused(2, &["nowhere", "cannot be read"]);
-    inspect(&place, &["text"]).refused(2, &["text", "no dump file", "give a model (.onnx), a recording"]);
+    inspect(&place, &["text"]).refused(2, &["text", "not a dump file", "give a model (.onnx), a recording"]);
     place.write("empty.npy", "");
     inspect(&place, &["empty.npy"]).refused(2, &["this is not an npy file: it is empty"]);
     inspect(&place, &["empty"]).refused(2, &["empty", "no dump"]);

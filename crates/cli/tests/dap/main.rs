@@ -135,7 +135,7 @@ fn what_is_replaced_is_what_the_run_computes_with() {
     let weight = json!({ "variablesReference": weights, "name": "weight[0]", "value": "0" });
     assert!(editor.refused("setVariable", weight).contains("weights cannot be replaced"));
     let wrong = json!({ "variablesReference": inputs, "name": "input[0]", "value": "many" });
-    assert!(editor.refused("setVariable", wrong).contains("no number and no npy file"));
+    assert!(editor.refused("setVariable", wrong).contains("neither a number nor an npy file"));
     for expression in ["output[7]", "input[", "nothing(input[0])", ""] {
         assert!(!editor.refused("evaluate", json!({ "expression": expression })).is_empty());
     }

@@ -64,7 +64,7 @@ fn a_malformed_request_gets_an_error_and_the_connection_stays() {
             "{\"id\": 5, \"request\": \"add_breakpoint\", \"target\": \"re:(\"}",
             json!(5),
             "bad_request",
-            "no target of a breakpoint",
+            "not a target of a breakpoint",
         ),
         ("{\"id\": 5, \"request\": \"attach\", \"lease_ms\": \"long\"}", json!(5), "bad_request", "invalid type"),
     ] {

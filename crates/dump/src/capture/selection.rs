@@ -289,7 +289,9 @@ mod tests {
 
     #[test]
     fn a_list_that_is_wrong_is_refused_with_what_is_wrong() {
-        for (text, reason) in [("", "no number"), ("5-3", "greater"), ("1,2", "no number"), ("1-2-3", "no number")] {
+        for (text, reason) in
+            [("", "not a number"), ("5-3", "greater"), ("1,2", "not a number"), ("1-2-3", "not a number")]
+        {
             assert!(text.parse::<Runs>().unwrap_err().to_string().contains(reason), "{text}");
         }
         assert!("1|".repeat(101).parse::<Runs>().is_err());

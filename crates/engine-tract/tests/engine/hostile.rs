@@ -91,8 +91,8 @@ fn what_onnx_does_not_allow_is_refused_before_the_engines_rules_see_it() {
     let not_set =
         AttributeProto { r#type: AttributeType::String as i32, s: b"NOTSET".to_vec(), ..attribute("auto_pad") };
     let cases = [
-        (node(&square, "Transpose", &["x"], vec![perm(&[0, 0])]), "no order of axes"),
-        (node(&square, "Transpose", &["x"], vec![perm(&[0, 1 << 40])]), "no order of axes"),
+        (node(&square, "Transpose", &["x"], vec![perm(&[0, 0])]), "not an order of axes"),
+        (node(&square, "Transpose", &["x"], vec![perm(&[0, 1 << 40])]), "not an order of axes"),
         (node(&square, "Transpose", &["x"], vec![perm(&[0])]), "rank 2"),
         (node(&image, "MaxPool", &["x"], vec![list("kernel_shape", &[1 << 31, 1 << 31])]), "kernel_shape"),
         (node(&image, "MaxPool", &["x"], vec![list("kernel_shape", &[5, 1])]), "takes 5 elements of axis 2"),

@@ -341,10 +341,10 @@ mod tests {
             ("Content-Length: -1\r\n\r\n", "not a length"),
             ("Content-Length: 99999999999\r\n\r\n", "not a length"),
             ("Content-Type: json\r\n\r\n{}", "no Content-Length"),
-            ("hello\r\n\r\n", "no header"),
+            ("hello\r\n\r\n", "not a header"),
             ("Content-Length: 2", "no end"),
             ("Content-Length: 2\r\n", "ended inside"),
-            ("content-length: 2\r\n\r\n{]", "no JSON"),
+            ("content-length: 2\r\n\r\n{]", "not JSON"),
         ] {
             let error = format!("{:#}", read(&mut bytes.as_bytes()).unwrap_err());
             assert!(error.contains(says), "{bytes:?}: {error}");
