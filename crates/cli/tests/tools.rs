@@ -491,7 +491,7 @@ fn what_cannot_be_a_tool_is_an_error_before_anything_runs() {
     // A good tool does not make the command accept a wrong one.
     refused(&tools, &["--tool", &good, "--tool", "libother.so"], &no_tool);
     let both =
-        ["not all tools can be used:", "--tool no.so: there is no such file", "--tool libother.so: it is no tool"];
+        ["not all tools can be used:", "--tool no.so: there is no such file", "--tool libother.so: it is not a tool"];
     refused(&tools, &["--tool", "no.so", "--tool", "libother.so"], &both);
 
     // Without the library that runs tools, and with a vendor's.
