@@ -47,6 +47,11 @@ print("ended by itself")
 """
 
 
+def hears_ctrl_c():
+    """For processes of tests that were started in the background, where SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Running:
     """A program that runs."""
 
@@ -62,6 +67,10 @@ class Running:
         while not condition(self.losses()):
             assert self.process.poll() is None and time.monotonic() < end, self.losses()[-3:]
             time.sleep(0.01)
+
+    def is_watched(self):
+        """Waits until a whole step was watched."""
+        self.until(lambda losses: len(losses) > 3 and all(loss[2] != "0" for loss in losses[-3:]))
 
     def is_as_before(self):
         """Waits until nothing of ours is there any more."""
@@ -146,7 +155,7 @@ def test_a_watch_of_a_program_that_runs_names_what_it_finds_and_the_program_goes
     with running(tmp_path) as program:
         command = [sys.executable, "-m", "opscope", "torch", "watch", "--attach", str(program.process.pid)]
         watch = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        program.until(lambda losses: losses[-1][2] != "0")
+        program.is_watched()
         (tmp_path / "scale.part").write_text("nan")
         (tmp_path / "scale.part").rename(tmp_path / "scale")
         _, told = watch.communicate(timeout=100)
@@ -167,8 +176,8 @@ def test_a_recording_of_a_program_that_runs_has_the_steps_that_were_asked_for(tm
 def test_ctrl_c_ends_what_was_attached_and_not_the_program(tmp_path):
     with running(tmp_path) as program:
         command = [sys.executable, "-m", "opscope", "torch", "dump", "--attach", str(program.process.pid), "--steps", "1000000", "--output-dirname", "d"]
-        dump = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        program.until(lambda losses: losses[-1][2] != "0")
+        dump = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hears_ctrl_c)
+        program.is_watched()
         dump.send_signal(signal.SIGINT)
         _, told = dump.communicate(timeout=100)
         assert dump.returncode == 0 and "it ends at the next call" in told, told
@@ -225,8 +234,8 @@ def test_a_fork_while_a_dump_is_attached_leaves_both_processes_as_they_were(tmp_
     program = LOOP.replace("    time.sleep(0.002)\n", "    time.sleep(0.002)\n" + fork.lstrip("\n"))
     with running(tmp_path, program) as program:
         command = [sys.executable, "-m", "opscope", "torch", "dump", "--attach", str(program.process.pid), "--steps", "1000000", "--output-dirname", "d"]
-        dump = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        program.until(lambda losses: losses[-1][2] != "0")
+        dump = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hears_ctrl_c)
+        program.is_watched()
         (tmp_path / "fork").touch()
         program.until(lambda losses: (tmp_path / "forked").exists())
         assert (tmp_path / "forked").read_text() == "0", "nothing is watched in the child"
