@@ -25,6 +25,9 @@ pub fn inputs<'py>(
     (args, kwargs): (&Bound<'py, PyTuple>, Option<&Bound<'py, PyDict>>),
     changes: &Changes,
 ) -> PyResult<Option<Arguments<'py>>> {
+    if changes.inputs.is_empty() {
+        return Ok(None);
+    }
     let py = args.py();
     let taken = taken_by(reader, args, kwargs);
     let written: Vec<Bound<'py, PyAny>> = facts.written(args, kwargs).collect();
@@ -57,13 +60,9 @@ pub fn write(object: &Bound<'_, PyAny>, tensor: &Tensor) -> PyResult<()> {
 /// Writes the tensors that a debugger gave to what an operator has computed. If they do not fit, the program goes on with
 /// what was computed.
 pub fn outputs(reader: &Reader, facts: &Facts, computed: &[Bound<'_, PyAny>], tensors: &[Tensor]) -> PyResult<()> {
-    let fits = |(object, tensor): (&Bound<'_, PyAny>, &Tensor)| match reader.read(object, Want::Place).shown() {
+    let fits = |(object, tensor): (&Bound<'_, PyAny>, &Tensor)| match reader.read(object, Want::All).shown() {
         Shown::Tensor { tensor: there, .. } => (there.dtype(), there.shape()) == (tensor.dtype(), tensor.shape()),
-        Shown::Finite { .. } | Shown::Deferred { .. } => object
-            .getattr("shape")
-            .and_then(|shape| shape.extract::<Vec<usize>>())
-            .is_ok_and(|shape| shape == tensor.shape()),
-        Shown::Hidden(_) => false,
+        Shown::Finite { .. } | Shown::Deferred { .. } | Shown::Hidden(_) => false,
     };
     if computed.len() != tensors.len() || !computed.iter().zip(tensors).all(fits) {
         let given: Vec<String> =
