@@ -11,6 +11,7 @@ use opscope_onnx::Graph;
 use opscope_sys::Mutex;
 
 use crate::messages::say;
+use crate::requested::ProgramHost;
 use crate::variables::wanted;
 
 /// A debugger, and the process that serves it. A forked child has no thread that would serve it.
@@ -48,7 +49,10 @@ impl Served {
 
 fn create() -> Option<Served> {
     match Debugger::with_log(|message| say(message)) {
-        Ok(debugger) => Some(Served { debugger, process: process::id() }),
+        Ok(debugger) => {
+            debugger.set_host(Arc::new(ProgramHost));
+            Some(Served { debugger, process: process::id() })
+        }
         Err(error) => {
             say(format_args!("no debugger can attach: {error}"));
             None

@@ -24,6 +24,7 @@
 //! | `observed` | a session of the program, and what runs beside it |
 //! | `model` | a model that runs beside a session of the program |
 //! | `debug_server` | the debugger of the process |
+//! | `requested` | dumps and recordings that a command asks for while the program runs |
 //! | `variables` | what the environment asks for |
 //! | `messages` | lines on stderr |
 
@@ -43,6 +44,7 @@ mod interface;
 mod messages;
 mod model;
 mod observed;
+mod requested;
 mod sessions;
 // Copies of tables whose size is not known.
 #[allow(unsafe_code)]

@@ -12,6 +12,7 @@
 mod again;
 mod artifact;
 mod benchmark;
+mod capture;
 mod compare;
 mod completions;
 mod consumers;
@@ -77,6 +78,12 @@ enum Command {
     // The package for Python has this command, and its own help for it.
     #[command(hide = true)]
     Torch(torch::TorchArguments),
+    /// Dump the next run of a program that uses ONNX Runtime
+    #[command(hide = true)]
+    Dump(capture::CaptureArguments),
+    /// Record runs of a program that uses ONNX Runtime
+    #[command(hide = true)]
+    Profile(capture::CaptureArguments),
     /// Show the engines that can run a model here
     Engines(engines::EnginesArguments),
     /// Show how much this machine computes and reads in a second
@@ -133,6 +140,8 @@ fn command(words: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Dap(arguments) => debug::dap::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Torch(arguments) => torch::run(&arguments),
+        Command::Dump(arguments) => capture::dump(&arguments),
+        Command::Profile(arguments) => capture::profile(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),

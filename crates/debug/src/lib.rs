@@ -117,8 +117,8 @@ mod session;
 mod sync;
 
 pub use breakpoint::{
-    BreakpointChange, BreakpointError, BreakpointInfo, BreakpointLocation, BreakpointSpec, OperatorMapping, Target,
-    TargetError, Watched,
+    BreakpointChange, BreakpointError, BreakpointInfo, BreakpointLocation, BreakpointSpec, OperatorMapping,
+    ProgramLine, Target, TargetError, Watched,
 };
 pub use error::{ConnectionError, Continued, DebugError, ErrorCode, Refusal};
 pub use event::{
@@ -129,7 +129,10 @@ pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
 #[cfg(not(loom))]
 pub use remote::{client, server};
 pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
-pub use session::{AttachOptions, Attachment, Debugger, Host, LoadedModel, LoadedModelHandle, RunState, Status};
+pub use session::{
+    AttachOptions, Attachment, Capture, CaptureKind, CaptureNote, CodeFrame, Debugger, Host, LoadedModel,
+    LoadedModelHandle, RunState, Status,
+};
 
 /// The debug protocol: the messages of a debugger and a program over a socket, as frames of JSON and raw bytes.
 ///

@@ -28,7 +28,7 @@ pub use cost::{CostGraph, GroupCost};
 pub use error::{ExternalDataError, OnnxError};
 pub use graph::{
     Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Part, Producer, Source, SourceLine,
-    TensorInfo, TracedCall, Value, ValueId, path_of_operator,
+    TensorInfo, TracedCall, Value, ValueId, modules_of_operator, path_of_operator,
 };
 pub use load::LARGEST_FILE;
 pub use load::external::data_file;

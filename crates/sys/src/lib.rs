@@ -3,7 +3,7 @@
 //! | file | has |
 //! |---|---|
 //! | `lock` | [`Mutex`], [`RwLock`], [`Condvar`]: a panic does not poison them |
-//! | `thread` | [`thread_id`]: the system's number of a thread |
+//! | `thread` | [`thread_id`]: the system's number of a thread; [`yield_processors`]: its priority |
 //! | `memory` | the memory of the machine, of its control group, and of this process |
 #![forbid(unsafe_code)]
 
@@ -13,4 +13,4 @@ mod thread;
 
 pub use lock::{Condvar, Mutex, RwLock};
 pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
-pub use thread::thread_id;
+pub use thread::{thread_id, yield_processors};

@@ -11,8 +11,11 @@ use opscope_debug::{
     LoadedModelHandle, Moment, OperatorMapping, Queue, Resume, Target,
 };
 use opscope_model::Fidelity;
+use opscope_onnx::Module;
 use opscope_tensor::{DType, Tensor};
-use opscope_torch::{CAPABILITIES, Changes, Execution, Phase, Place, Program, Shown, Stopped, Strided, Taken};
+use opscope_torch::{
+    CAPABILITIES, Changes, Execution, ModulePath, Phase, Place, Program, Shown, Stopped, Strided, Taken,
+};
 
 /// The program: in each step `mul`, `mul`, `log`, `neg`, each of what the one before computed.
 const OPERATORS: [&str; 4] = ["aten.mul.Tensor", "aten.mul.Tensor", "aten.log.default", "aten.neg.default"];
@@ -22,6 +25,8 @@ type Replaced = Vec<(usize, Tensor)>;
 
 struct Debugged {
     program: Program,
+    /// The module that it is in.
+    module: Option<Arc<ModulePath>>,
     debugger: Debugger,
     _handle: LoadedModelHandle,
 }
@@ -32,7 +37,7 @@ impl Debugged {
         let debugger = Debugger::new().unwrap();
         program.add(Arc::new(debugger.clone())).unwrap();
         let _handle = debugger.load(program.header(), Fidelity::Exact).with_capabilities(CAPABILITIES);
-        Self { program, debugger, _handle }
+        Self { program, module: None, debugger, _handle }
     }
 
     /// Executes an operator as a program does: it is shown before, if that is wanted, and after.
@@ -40,7 +45,7 @@ impl Debugged {
     fn execute(&mut self, operator: &Arc<str>, from: usize, numbers: [f32; 2]) -> Result<(Changes, Replaced), Stopped> {
         let class = Arc::from("");
         let place = Place {
-            module: None,
+            module: self.module.clone(),
             call: 0,
             phase: Phase::Forward,
             operator: Some(Arc::clone(operator)),
@@ -219,6 +224,83 @@ fn a_program_is_stepped_from_its_first_operator_on() {
     }
     let names = ["script/aten.mul.Tensor", "script/aten.mul.Tensor#1", "script/aten.neg.default", "end of 0"];
     assert_eq!(stops, names);
+    end(&attachment, program).unwrap();
+}
+
+/// Runs steps of a program with modules: an operator outside of them, one in `block`, two in `block.attention`, one in
+/// `block`, one outside.
+fn run_with_modules(mut debugged: Debugged, steps: u64) -> Result<(), Stopped> {
+    let path = |paths: &[&str]| {
+        let module = |path: &&str| Module { path: (*path).to_owned(), class: String::new() };
+        let name = paths.last().copied().unwrap_or_default().to_owned();
+        (!paths.is_empty()).then(|| Arc::new(ModulePath { name, modules: paths.iter().map(module).collect() }))
+    };
+    let (none, block, attention) = (path(&[]), path(&["block"]), path(&["block", "block.attention"]));
+    let operators = [
+        (none.clone(), "first"),
+        (block.clone(), "norm"),
+        (attention.clone(), "q"),
+        (attention, "k"),
+        (block, "add"),
+        (none, "last"),
+    ];
+    for _step in 0..steps {
+        for (at, (module, operator)) in operators.iter().enumerate() {
+            debugged.module = module.clone();
+            debugged.execute(&Arc::from(*operator), 100 + 8 * at, [1.0, 2.0])?;
+        }
+        debugged.program.end_step();
+    }
+    debugged.program.finish(None);
+    Ok(())
+}
+
+#[test]
+fn a_module_is_stepped_over_and_left_whether_its_operators_are_known_or_not() {
+    let ways: [(&[(Resume, &str)], &str); 4] = [
+        (&[(Resume::Over, "script/last")], "script/first"),
+        (&[(Resume::Over, "block/add"), (Resume::Over, "script/last")], "block/norm"),
+        (&[(Resume::Over, "block.attention/k"), (Resume::Over, "block/add")], "block.attention/q"),
+        (&[(Resume::Leave(2), "block/add"), (Resume::Leave(1), "script/last")], "block.attention/q"),
+    ];
+    for (way, begin) in ways {
+        let debugged = Debugged::new();
+        let attachment = attach(&debugged.debugger, EventSet::default());
+        attachment.add_breakpoint(at(begin)).unwrap();
+        let program = thread::spawn(|| run_with_modules(debugged, 2));
+        for _step in 0..2 {
+            let mut event = next(&attachment);
+            assert_eq!(place_of(&event), begin);
+            for (resume, to) in way {
+                attachment.acknowledge(event.sequence, resume.clone()).unwrap();
+                event = next(&attachment);
+                assert_eq!(place_of(&event), *to, "from {begin}");
+            }
+            attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+        }
+        end(&attachment, program).unwrap();
+    }
+}
+
+#[test]
+fn a_module_is_left_by_the_end_of_the_run_too_and_only_one_that_is_there() {
+    let debugged = Debugged::new();
+    let attachment = attach(&debugged.debugger, EventSet::default());
+    attachment.add_breakpoint(at("block.attention/q")).unwrap();
+    attachment.add_breakpoint(at("script/last")).unwrap();
+    let program = thread::spawn(|| run_with_modules(debugged, 1));
+    let event = next(&attachment);
+    for depth in [0, 3] {
+        let refused = attachment.acknowledge(event.sequence, Resume::Leave(depth)).unwrap_err();
+        assert!(refused.to_string().contains("the operator is in 2 modules"), "{refused}");
+    }
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    let event = next(&attachment);
+    assert_eq!(place_of(&event), "script/last");
+    attachment.acknowledge(event.sequence, Resume::Over).unwrap();
+    let event = next(&attachment);
+    assert_eq!(place_of(&event), "end of 0");
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     end(&attachment, program).unwrap();
 }
 

@@ -105,6 +105,8 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         metavar="SOCKET",
         help="only let a debugger attach, with `opscope debug --attach`, at this socket or by the number of the process; without it, the prompt comes here",
     )
+    debug.add_argument("--wait-for-client", action="store_true", help="with --debug-server: wait for a debugger, and stop before the first operator")
+    debug.add_argument("--eval", action="store_true", help="let debuggers evaluate expressions of Python, with `py`")
     debug.add_argument("-ex", "--ex", action=_Script, default=[], dest="script", metavar="COMMAND", help="run this command before the prompt comes")
     debug.add_argument("-x", action=_Script, dest="script", metavar="FILE", help="run the commands of this file before the prompt comes")
     debug.add_argument("--batch", action="store_true", help="run these commands or lines of stdin, then end; the first that fails ends it with exit code 1")
@@ -223,7 +225,7 @@ def _request(options: argparse.Namespace, root: Path | None, acl_json: list[str]
     if options.what == "watch":
         request |= {"nonfinite": options.nonfinite}
     if options.what == "debug":
-        request |= {"socket": _socket(options, scratch), "stops": options.debug_server is None}
+        request |= {"socket": _socket(options, scratch), "stops": options.debug_server is None or options.wait_for_client, "evaluates": options.eval}
     return request
 
 

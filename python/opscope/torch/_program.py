@@ -64,7 +64,7 @@ class Program:
         if watches:
             self.session.tap.watch(wanted["nonfinite"], raises=self.raises)
         elif debugs:
-            self.server = _opscope.TorchServer()
+            self.server = _opscope.TorchServer(evaluates=wanted["evaluates"])
             self.session.tap.debug(self.server)
             self.server.listen(wanted["socket"], stops=wanted["stops"])
         else:

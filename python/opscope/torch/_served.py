@@ -125,7 +125,9 @@ class _Instrument(Program):
 class Served:
     """A program that can be attached to."""
 
-    def __init__(self) -> None:
+    def __init__(self, evaluates: bool) -> None:
+        # Whether debuggers may evaluate expressions.
+        self.evaluates = evaluates
         # The session of the debugger that is attached, and what happens to it at the next call.
         self.session: Session | None = None
         self.next: _AtNextCall | None = None
@@ -138,8 +140,8 @@ class Served:
 
     def serve(self, *_: Any) -> None:
         self.pid = os.getpid()
-        server = _opscope.TorchServer()
-        server.set_host(self.attached, self.instrument)
+        server = _opscope.TorchServer(evaluates=self.evaluates)
+        server.set_callbacks(self.attached, self.instrument)
         server.listen(quiet=True)
         self.servers.append(server)
 
@@ -200,6 +202,7 @@ class Served:
 
 def arm(words: str) -> None:
     """Prepares this process, and the children that it forks."""
-    if words != "serve":
-        raise ValueError(f"OPSCOPE_TORCH is serve, not '{words}'")
-    Served()
+    wanted = words.split(",")
+    if "serve" not in wanted or set(wanted) - {"serve", "eval"}:
+        raise ValueError(f"OPSCOPE_TORCH is serve or serve,eval, not '{words}'")
+    Served(evaluates="eval" in wanted)

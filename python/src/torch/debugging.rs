@@ -9,13 +9,14 @@ use std::thread;
 
 use opscope::debug::client::Client;
 use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
-use opscope::debug::{Debugger, Host, LoadedModelHandle};
+use opscope::debug::{CodeFrame, Debugger, Host, LoadedModelHandle};
 use opscope::model::Fidelity;
 use opscope_sys::Mutex;
 use opscope_torch::{CAPABILITIES, Place, Stopped};
 use pyo3::prelude::*;
 use serde_json::Value;
 
+use super::frames::{self, Frames};
 use super::tensors::Want;
 use super::{State, TorchTap};
 use crate::border::released::released;
@@ -25,14 +26,17 @@ use crate::failure::{Failure, input};
 #[pyclass(module = "opscope", frozen)]
 pub struct TorchServer {
     debugger: Debugger,
+    host: Arc<PythonHost>,
     is_over: Arc<AtomicBool>,
     server: Mutex<Option<Server>>,
 }
 
 #[pymethods]
 impl TorchServer {
+    /// With `evaluates`, clients may evaluate expressions of Python where they have stopped the program.
     #[new]
-    fn new() -> PyResult<Self> {
+    #[pyo3(signature = (*, evaluates=false))]
+    fn new(evaluates: bool) -> PyResult<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let was_over = Arc::clone(&is_over);
         let log = move |message: &str| {
@@ -44,18 +48,20 @@ impl TorchServer {
         let debugger = Debugger::with_log(log).map_err(Failure::debug)?;
         // Other threads of Python's go on while one waits for the debugger.
         debugger.set_around_waits(released);
-        Ok(Self { debugger, is_over, server: Mutex::default() })
+        let host = Arc::new(PythonHost { messages: Mutex::default(), evaluates });
+        debugger.set_host(Arc::clone(&host) as _);
+        Ok(Self { debugger, host, is_over, server: Mutex::default() })
     }
 
     /// Calls `attached` with whether a debugger is attached when that changes, and `instrument` with the JSON of an
     /// instrument that the program is asked to attach, both on a thread of their own.
-    fn set_host(&self, attached: Py<PyAny>, instrument: Py<PyAny>) -> PyResult<()> {
+    fn set_callbacks(&self, attached: Py<PyAny>, instrument: Py<PyAny>) -> PyResult<()> {
         let (sender, receiver) = channel();
         thread::Builder::new()
             .name("opscope-attach".into())
             .spawn(move || receive(receiver, &attached, &instrument))
             .map_err(Failure::any)?;
-        self.debugger.set_host(Arc::new(PythonHost(sender)));
+        *self.host.messages.lock() = Some(sender);
         Ok(())
     }
 
@@ -92,8 +98,19 @@ impl TorchServer {
     }
 }
 
-/// Passes what happens to the thread that tells Python, because the thread of the server must not wait for Python.
-struct PythonHost(Sender<Message>);
+/// The program, for its debugger.
+struct PythonHost {
+    /// The thread that tells Python what happens, because the thread of the server must not wait for Python.
+    messages: Mutex<Option<Sender<Message>>>,
+    /// Whether clients may evaluate expressions.
+    evaluates: bool,
+}
+
+impl PythonHost {
+    fn send(&self, message: Message) -> bool {
+        self.messages.lock().as_ref().is_some_and(|messages| messages.send(message).is_ok())
+    }
+}
 
 enum Message {
     Attached(bool),
@@ -102,11 +119,23 @@ enum Message {
 
 impl Host for PythonHost {
     fn attached(&self, is_attached: bool) {
-        let _ = self.0.send(Message::Attached(is_attached));
+        self.send(Message::Attached(is_attached));
     }
 
     fn instrument(&self, wanted: &Value) -> bool {
-        self.0.send(Message::Instrument(wanted.clone())).is_ok()
+        // What sessions of ONNX Runtime are asked for is nothing for a program of PyTorch's.
+        wanted["what"].is_string() && self.send(Message::Instrument(wanted.clone()))
+    }
+
+    fn frames(&self) -> Vec<CodeFrame> {
+        Python::attach(|py| Frames::new(py).and_then(|mut frames| frames.calls(py))).unwrap_or_default()
+    }
+
+    fn evaluate(&self, expression: &str) -> Result<String, String> {
+        if !self.evaluates {
+            return Err("this program evaluates nothing; start it with OPSCOPE_TORCH=serve,eval, or by opscope torch debug --eval".to_owned());
+        }
+        Python::attach(|py| frames::evaluate(py, expression).map_err(|error| error.to_string()))
     }
 }
 

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
+use opscope::debug::CodeFrame;
 use opscope::onnx::SourceLine;
 use pyo3::intern;
 use pyo3::prelude::*;
+
+use crate::failure::Failure;
 
 /// Finds lines of the program: those that are neither in PyTorch, in this package, nor in Python's own library.
 pub struct Frames {
@@ -59,6 +62,31 @@ impl Frames {
         }
     }
 
+    /// Returns the calls of the program on this thread that have not returned, innermost first.
+    pub fn calls(&mut self, py: Python<'_>) -> PyResult<Vec<CodeFrame>> {
+        let mut calls = Vec::new();
+        let mut frame = self.getframe.bind(py).call0()?;
+        while !frame.is_none() {
+            let code = frame.getattr(intern!(py, "f_code"))?;
+            if self.is_program(&code) {
+                let line: u32 = frame.getattr(intern!(py, "f_lineno"))?.extract()?;
+                let function: String = code.getattr(intern!(py, "co_name"))?.extract()?;
+                calls.push(CodeFrame { function, source: self.source(py, code.as_ptr() as usize, line) });
+            }
+            frame = frame.getattr(intern!(py, "f_back"))?;
+        }
+        Ok(calls)
+    }
+
+    /// Returns the innermost call of the program on this thread; `None` if there is none.
+    fn innermost<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut frame = self.getframe.bind(py).call0()?;
+        while !frame.is_none() && !self.is_program(&frame.getattr(intern!(py, "f_code"))?) {
+            frame = frame.getattr(intern!(py, "f_back"))?;
+        }
+        Ok(Some(frame).filter(|frame| !frame.is_none()))
+    }
+
     fn is_program(&mut self, code: &Bound<'_, PyAny>) -> bool {
         let foreign = &self.foreign;
         let (_, file) = self.codes.entry(code.as_ptr() as usize).or_insert_with(|| {
@@ -75,6 +103,25 @@ impl Frames {
         let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         SourceLine { file, line, code: text }
     }
+}
+
+/// Evaluates an expression with the variables of the innermost call of the program on this thread. Returns how Python
+/// writes the result.
+pub fn evaluate(py: Python<'_>, expression: &str) -> PyResult<String> {
+    /// As much as fits into an answer.
+    const MOST: usize = 1 << 16;
+    let Some(frame) = Frames::new(py)?.innermost(py)? else {
+        return Err(Failure::debug("no code of the program is being executed on this thread").into());
+    };
+    let variables = (frame.getattr(intern!(py, "f_globals"))?, frame.getattr(intern!(py, "f_locals"))?);
+    let eval = py.import("builtins")?.getattr("eval")?;
+    let value = eval.call1((expression.trim(), variables.0, variables.1))?;
+    let mut text: String = value.repr()?.extract()?;
+    if text.len() > MOST {
+        text.truncate(text.floor_char_boundary(MOST));
+        text.push_str("...");
+    }
+    Ok(text)
 }
 
 fn is_of_program(file: &str, foreign: &[String]) -> bool {

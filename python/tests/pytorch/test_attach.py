@@ -290,6 +290,27 @@ def test_a_program_that_trains_on_several_threads_is_attached_to_and_left(tmp_pa
         assert [line.split()[:2] for line in lines] == [line.split()[:2] for line in (alone / name).read_text().splitlines()], name
 
 
+def test_expressions_see_the_stopped_call_and_only_if_the_program_was_started_so(tmp_path):
+    stop = ["break second/aten.addmm.default", "continue"]
+    with running(tmp_path, words="serve,eval") as program:
+        # The program's own modules are called on the thread that is stopped in one of them.
+        looked = program.debug(*stop, "py (type(self).__name__, tuple(x.shape))", "py self.first(x).shape[1] + 1", "-py nonsense", "-py x[99]", "py net is self", "detach")
+        assert looked.returncode == 0, looked.stdout + looked.stderr
+        assert "\n('Net', (4, 8))\n17\nTrue\n" in looked.stdout, looked.stdout
+        assert "NameError: name 'nonsense' is not defined" in looked.stderr, looked.stderr
+        assert "IndexError: " in looked.stderr, looked.stderr
+        program.is_as_before()
+        code, out, err = ended(program)
+        assert (code, out, err) == (0, "ended by itself\n", "")
+        losses = [loss for _, loss, _ in program.losses()]
+        assert losses == alone(tmp_path / "alone", len(losses))
+    (tmp_path / "plain").mkdir()
+    with running(tmp_path / "plain") as program:
+        refused = program.debug(*stop, "py 1 + 1")
+        assert refused.returncode != 0 and "start it with OPSCOPE_TORCH=serve,eval" in refused.stderr, refused.stderr
+        assert ended(program)[0] == 0
+
+
 def test_what_cannot_be_attached_to_is_said(tmp_path):
     command = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as plain:
@@ -306,4 +327,4 @@ def test_other_words_in_the_variable_are_said_and_the_program_runs(tmp_path):
     with running(tmp_path, words="sever") as program:
         code, out, err = ended(program)
     assert (code, out) == (0, "ended by itself\n")
-    assert err == "opscope: this program is not watched: ValueError: OPSCOPE_TORCH is serve, not 'sever'\n"
+    assert err == "opscope: this program is not watched: ValueError: OPSCOPE_TORCH is serve or serve,eval, not 'sever'\n"

@@ -188,6 +188,71 @@ def test_what_does_not_fit_changes_nothing(tmp_path):
     assert ended.returncode == 1 and "and float32 [8] was given" in ended.stderr, ended.stderr
 
 
+# A module in a module in a module.
+DEEP = (
+    """
+import torch
+from torch import nn
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        h = self.a(x)
+        return self.b(torch.tanh(h))
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def forward(self, x):
+        y = self.inner(x)
+        return torch.sigmoid(y)
+
+net = nn.Sequential(Outer(), nn.ReLU())
+
+def train():
+    for step in range(2):
+        net(torch.ones(2, 4))
+
+train()
+"""
+)
+
+
+def test_modules_around_an_operator_are_chosen_left_and_stepped_over(tmp_path):
+    commands = ["break 0.inner.a", "continue", "backtrace", "up", "up", "finish", "delete", "tbreak 0.inner.a", "continue", "next", "next", "up 2", "down", "finish", "next"]
+    ended = debug(tmp_path, *commands, "-up 4", "-down", program=DEEP)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stops = re.findall(r"^(?:Breakpoint \d, |Paused )?(before|after) #\d+ (\S+) .*run (\d)", ended.stdout, re.MULTILINE)
+    stops = [(moment, name.removesuffix(".default"), run) for moment, name, run in stops]
+    assert stops[1:] == [
+        ("before", "0.inner.a/aten.addmm", "0"),
+        # Out of 0.inner, which is two modules around it.
+        ("before", "0/aten.sigmoid", "0"),
+        ("before", "0.inner.a/aten.addmm", "1"),
+        ("before", "0.inner/aten.tanh", "1"),
+        # Past the operators of b.
+        ("before", "0/aten.sigmoid", "1"),
+    ][:5] + stops[6:], ended.stdout
+    lines = [line.strip() for line in ended.stdout.splitlines()]
+    modules = lines.index("in the modules")
+    assert [line.split() for line in lines[modules + 1 : modules + 4]] == [
+        ["0.inner.a", "torch.nn.modules.linear.Linear"],
+        ["0.inner", "__main__.Inner"],
+        ["0", "__main__.Outer"],
+    ], ended.stdout
+    code = lines.index("in the program")
+    assert [" ".join(line.split()[1:]) for line in lines[code + 1 : code + 5]] == [
+        "in forward h = self.a(x)",
+        "in forward y = self.inner(x)",
+        "in train net(torch.ones(2, 4))",
+        "in <module> train()",
+    ], ended.stdout
+    assert "in 0.inner.a (torch.nn.modules.linear.Linear)" in lines and "in 0.inner (__main__.Inner)" in lines
+
+
 def test_an_abort_is_an_exception(tmp_path):
     ended = debug(tmp_path, "break aten.relu.default", "continue", "abort enough of it")
     assert ended.returncode == 1

@@ -28,17 +28,22 @@ const LONGEST: Duration = Duration::from_secs(10);
 const MOST: u32 = 100_000;
 
 impl Observed {
-    /// Records runs in a directory of the model below this one. Returns its path.
-    pub(super) fn profile(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, Failure> {
+    /// Records runs. Returns the path of the recording.
+    pub(super) fn profile(&self, place: &Place<'_>, inputs: &[Tensor]) -> Result<PathBuf, Failure> {
         let model = self.load(Fidelity::Optimised)?;
         let plan = model.plan(inputs)?;
         let options = ProfilerOptions { survives_crash: true, ..ProfilerOptions::default() };
         let info = model.recording_info();
         let create = |path: &Path| Profiler::create(path, &info, &options);
-        let (path, profiler) = free(directory, self.stem(), create)?;
+        let (path, profiler) = place.create(self.stem(), create)?;
         profiler.called(Call::Load, model.loading().0, model.loading().1);
         profiler.called(Call::Plan, plan.made().0, plan.made().1);
-        profiler.note("the model ran beside a session of a program, on the inputs of the session's first run");
+        profiler.note(match place {
+            Place::Below(_) => "the model ran beside a session of a program, on the inputs of the session's first run",
+            Place::At(_) => {
+                "the model ran beside a session of a program, which came first wherever both wanted a processor"
+            }
+        });
         if let Err(error) = record(&model, &*plan, &profiler, inputs) {
             profiler.set_incomplete(error.to_string());
         }
@@ -49,13 +54,13 @@ impl Observed {
         }
     }
 
-    /// Writes the tensors of every operator into a directory of the model below this one. Returns its path.
-    pub(super) fn dump(&self, directory: &Path, inputs: &[Tensor]) -> Result<PathBuf, Failure> {
+    /// Writes the tensors of every operator. Returns the path of the dump.
+    pub(super) fn dump(&self, place: &Place<'_>, inputs: &[Tensor]) -> Result<PathBuf, Failure> {
         let model = self.load(Fidelity::Exact)?;
         let plan = model.plan(inputs)?;
         let info = model.dump_info();
         let create = |path: &Path| DirectorySink::create(path, Contents::Tensors, &info);
-        let (path, sink) = free(directory, self.stem(), create)?;
+        let (path, sink) = place.create(self.stem(), create)?;
         let dumper = Dumper::new();
         // Every tensor that was computed is in the dump, even if the program is killed.
         let request = Request { delivery: Some(Delivery::Direct), ..Request::default() };
@@ -108,6 +113,31 @@ fn export(path: &Path) -> Result<(), ProfileError> {
         excerpt.export(format, path)?;
     }
     Ok(())
+}
+
+/// Where a recording or a dump goes.
+pub(super) enum Place<'a> {
+    /// Into a directory of the model's name below this one.
+    Below(&'a Path),
+    /// Into this directory, which does not exist.
+    At(&'a Path),
+}
+
+impl Place<'_> {
+    fn create<T, E: Into<Failure>>(
+        &self,
+        name: &str,
+        create: impl Fn(&Path) -> Result<T, E>,
+    ) -> Result<(PathBuf, T), Failure> {
+        match *self {
+            Place::Below(directory) => free(directory, name, create),
+            Place::At(path) => {
+                let above = path.parent().unwrap_or(path);
+                create_dir_all(above).map_err(|source| Failure::Directory { path: above.to_owned(), source })?;
+                Ok((path.to_owned(), create(path).map_err(Into::into)?))
+            }
+        }
+    }
 }
 
 /// Creates something in a directory that does not exist, below this one: `name`, or `name-2` if that is taken.

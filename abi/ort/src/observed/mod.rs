@@ -6,25 +6,30 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf, absolute};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
 
 use opscope_debug::{
-    AttachOptions, Attachment, BreakpointSpec, DebugError, Debugger, EventKind, LoadedModelHandle, Queue, Resume,
+    AttachOptions, Attachment, BreakpointSpec, Capture, CaptureKind, CaptureNote, DebugError, Debugger, EventKind,
+    LoadedModelHandle, Queue, Resume,
 };
 use opscope_dump::DumpError;
 use opscope_engine_onnxruntime::{Library, LibraryError, OnnxRuntimeEngine, ProgramOptions, Refusal};
 use opscope_model::{DeviceTensors, Engine, EngineError, Fidelity, check_inputs, resized_inputs};
 use opscope_onnx::{Graph, OnnxError, ValueId};
 use opscope_profile::ProfileError;
-use opscope_sys::Mutex;
+use opscope_sys::{Mutex, yield_processors};
 use opscope_tensor::{ScanQuery, ScanResult, Tensor, TensorView};
 use opscope_text::counted;
 
+use self::capture::Place;
 use crate::debug_server;
 use crate::messages::say;
 use crate::model::Model;
+use crate::requested;
 use crate::variables::wanted;
 
 /// Where the program's model comes from.
@@ -136,23 +141,55 @@ impl Observed {
     /// Makes the profile and the dump that are asked for, unless another thread does. Inputs that do not fit the model
     /// are left to the program's own run, which describes the error.
     pub fn capture(&self, inputs: &[Tensor]) {
-        let fits = check_inputs(&self.graph, inputs).is_ok() && resized_inputs(&self.graph, inputs).next().is_none();
-        if !fits || !self.has_to_capture.swap(false, Ordering::Relaxed) {
+        if !self.fits(inputs) || !self.has_to_capture.swap(false, Ordering::Relaxed) {
             return;
         }
         let wanted = wanted();
         if let Some(directory) = &wanted.profile {
-            match self.profile(directory, inputs) {
+            match self.profile(&Place::Below(directory), inputs) {
                 Ok(path) => self.say_once(format_args!("its profile is in {}", path.display())),
                 Err(reason) => self.say_once(format_args!("it has no profile: {reason}")),
             }
         }
         if let Some(directory) = &wanted.dump {
-            match self.dump(directory, inputs) {
+            match self.dump(&Place::Below(directory), inputs) {
                 Ok(path) => self.say_once(format_args!("its dump is in {}", path.display())),
                 Err(reason) => self.say_once(format_args!("it has no dump: {reason}")),
             }
         }
+    }
+
+    fn fits(&self, inputs: &[Tensor]) -> bool {
+        check_inputs(&self.graph, inputs).is_ok() && resized_inputs(&self.graph, inputs).next().is_none()
+    }
+
+    /// Begins what commands ask for. It is made on another thread, which leaves the processors to the program.
+    pub fn capture_requested(self: &Arc<Self>, inputs: &[Tensor]) {
+        if !self.fits(inputs) {
+            return;
+        }
+        while let Some(capture) = requested::take() {
+            let (observed, inputs, wanted) = (Arc::clone(self), inputs.to_vec(), capture.clone());
+            let work = move || observed.capture_now(&wanted, &inputs);
+            if let Err(error) = thread::Builder::new().name("opscope-capture".to_owned()).spawn(work) {
+                let error = Some(format!("no thread can be started for it: {error}"));
+                requested::tell(&capture, &CaptureNote { model: self.name.clone(), error });
+            }
+        }
+    }
+
+    fn capture_now(&self, capture: &Capture, inputs: &[Tensor]) {
+        yield_processors();
+        let place = Place::At(&capture.directory);
+        let make = || match capture.capture {
+            CaptureKind::Profile => self.profile(&place, inputs),
+            CaptureKind::Dump | CaptureKind::Nothing => self.dump(&place, inputs),
+        };
+        let error = match catch_unwind(AssertUnwindSafe(make)) {
+            Ok(made) => made.err().map(|reason| reason.to_string()),
+            Err(_) => Some("it was ended by a fault of opscope; the program continues".to_owned()),
+        };
+        requested::tell(capture, &CaptureNote { model: self.name.clone(), error });
     }
 
     /// Runs once with a debugger. Returns `None` if the model cannot run with one, which a line says.

@@ -9,13 +9,13 @@ use opscope_debug::{AttachOptions, BreakpointSpec, Event, EventName, Queue, Resu
 
 use crate::support::{CALLS, Way, onnxruntime, preloaded};
 
-fn serving(way: Way, call: &str, socket: &Path) -> Option<Running> {
+pub fn serving(way: Way, call: &str, socket: &Path) -> Option<Running> {
     let program = preloaded(onnxruntime()?.digits(way, "serve", 1, 1).option(call));
     let program = program.with("OPSCOPE_DEBUG_SERVER", socket.to_str().expect("UTF-8"));
     Some(program.start(Language::C11))
 }
 
-fn connect(socket: &Path) -> Client {
+pub fn connect(socket: &Path) -> Client {
     loop {
         match Client::connect(socket) {
             Ok(client) => return client,

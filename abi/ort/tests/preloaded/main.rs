@@ -1,5 +1,6 @@
 //! Programs in C and C++ that use ONNX Runtime, and into which the library is preloaded.
 
+mod attached;
 mod captures;
 mod debugger;
 mod ends;

@@ -106,11 +106,7 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
                 "--attach takes no inputs, shapes, engine, threads or load budget: the program has its own",
             ));
         }
-        let client = match program.parse() {
-            Ok(pid) => Client::connect_pid(pid),
-            Err(_) => Client::connect(Path::new(program)),
-        };
-        return Ok((client.map_err(failure)?, None));
+        return Ok((connect(program)?, None));
     }
     let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
     let inputs = arguments.fed.0.inputs().map_err(Failure::wrong_use)?;
@@ -128,6 +124,15 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     let debuggee = Debuggee::load(model, &inputs, &shapes, &arguments.fed.0.words(), &engine, &options, messages)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
+}
+
+/// Connects to a program by its process number or the path of its socket.
+pub fn connect(program: &str) -> Result<Client, Failure> {
+    let client = match program.parse() {
+        Ok(pid) => Client::connect_pid(pid),
+        Err(_) => Client::connect(Path::new(program)),
+    };
+    client.map_err(failure)
 }
 
 /// Returns the failure for an error of the program or of the connection to it.

@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// Every command's page.
-pub const PAGES: [Page; 13] = [
+pub const PAGES: [Page; 15] = [
     Page {
         command: "",
         examples: [
@@ -158,6 +158,36 @@ pub const PAGES: [Page; 13] = [
         ],
         options: &[("program", "dump or watch with its options, --, and the program")],
         files: &[("OUTPUT/dump/NAME/", "the dump; in rank-0/ and so on if there are several processes")],
+    },
+    Page {
+        command: "dump",
+        examples: [
+            ("opscope dump --attach 1234", "every tensor of the next run"),
+            ("opscope dump --attach 1234 --output-dirname a", "into out/dump/a"),
+            ("opscope dump --attach 1234 --json", "for a script"),
+        ],
+        options: &[
+            ("attach", "a program, by its number or socket"),
+            ("output", "the directory of results"),
+            ("output-dirname", "the name of the dump"),
+            ("json", "print one JSON document"),
+        ],
+        files: &[("OUT/dump/NAME/", "the tensors of every operator")],
+    },
+    Page {
+        command: "profile",
+        examples: [
+            ("opscope profile --attach 1234", "where the time goes"),
+            ("opscope profile --attach 1234 --output-dirname a", "into out/profiler/a"),
+            ("opscope profile --attach 1234 --json", "for a script"),
+        ],
+        options: &[
+            ("attach", "a program, by its number or socket"),
+            ("output", "the directory of results"),
+            ("output-dirname", "the name of the recording"),
+            ("json", "print one JSON document"),
+        ],
+        files: &[("OUT/profiler/NAME/", "the recording, with its timelines and tables")],
     },
     Page {
         command: "engines",

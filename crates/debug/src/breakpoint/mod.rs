@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{BreakpointId, ModelId, Moment};
 use crate::expression::ConditionError;
 pub(crate) use live_breakpoint::Breakpoint;
-pub use target::{Target, TargetError, Watched};
+pub use target::{ProgramLine, Target, TargetError, Watched};
 
 /// A breakpoint as a client requests it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

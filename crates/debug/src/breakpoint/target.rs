@@ -1,4 +1,5 @@
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use opscope_onnx::{Graph, Operator, Pattern};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 /// | `name:/layer1/*` | operators by name: a name, a glob pattern, or `re:` and a regular expression. Where the file has modules, the name that is shown (`layers.0.c1 (Conv)`) is a name, too, and a module's path means the operators in it |
 /// | `type:Conv` | operators by type: a type, a glob pattern, or `re:` and a regular expression |
 /// | `Conv` | what `name:Conv` means; where no operator has the name, what `type:Conv` means |
+/// | `train.py:88` | the operators that this line of a Python program calls, if the file or the program says which; the file by its whole path, or the end of it |
 /// | `*` | all operators |
 /// | `first nonfinite` | the first operator whose outputs have NaN or infinity although its inputs have none, or that takes some from outside of the run |
 /// | `first nan`, `first inf` | the same for one of them |
@@ -28,8 +30,19 @@ pub enum Target {
     Type(Pattern),
     /// By name, or by type if no name matches.
     NameOrType(Pattern),
+    /// By the line of the program.
+    Line(ProgramLine),
     /// The first operator that computes or takes in such elements.
     First(Watched),
+}
+
+/// A line of a Python program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramLine {
+    /// The file, by its whole path or the end of it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
 }
 
 /// The elements that a breakpoint watches for.
@@ -70,6 +83,7 @@ impl Target {
                 let named: Vec<_> = by(&|operator| pattern.matches_operator(operator));
                 if named.is_empty() { by(&|operator| pattern.matches(&operator.op_type)) } else { named }
             }
+            Target::Line(line) => by(&|operator| line.calls(operator)),
             Target::First(_) => by(&|_| true),
         }
     }
@@ -82,6 +96,7 @@ impl Target {
             Target::Name(pattern) => pattern.matches_operator(operator),
             Target::Type(pattern) => pattern.matches(&operator.op_type),
             Target::NameOrType(pattern) => pattern.matches_operator(operator) || pattern.matches(&operator.op_type),
+            Target::Line(line) => line.calls(operator),
             Target::First(_) => true,
         }
     }
@@ -90,8 +105,21 @@ impl Target {
     pub(crate) fn pattern(&self) -> Option<&Pattern> {
         match self {
             Target::Name(pattern) | Target::Type(pattern) | Target::NameOrType(pattern) => Some(pattern),
-            Target::Index(_) | Target::First(_) => None,
+            Target::Index(_) | Target::Line(_) | Target::First(_) => None,
         }
+    }
+}
+
+impl ProgramLine {
+    fn parse(text: &str) -> Option<Self> {
+        let (file, line) = text.rsplit_once(':').filter(|(file, _)| file.ends_with(".py"))?;
+        Some(Self { file: file.to_owned(), line: line.parse().ok()? })
+    }
+
+    fn calls(&self, operator: &Operator) -> bool {
+        let Some(source) = operator.origin.as_ref().and_then(|origin| origin.source.as_ref()) else { return false };
+        let (file, wanted) = (Path::new(&source.file), Path::new(&self.file));
+        source.line == self.line && (file.ends_with(wanted) || wanted.ends_with(file))
     }
 }
 
@@ -139,6 +167,9 @@ impl FromStr for Target {
                 other => return Err(wrong(format!("'first' is followed by nan, inf or nonfinite, not by '{other}'"))),
             }));
         }
+        if let Some(line) = ProgramLine::parse(text) {
+            return Ok(Target::Line(line));
+        }
         Ok(Target::NameOrType(pattern(text)?))
     }
 }
@@ -150,6 +181,7 @@ impl fmt::Display for Target {
             Target::Name(pattern) => write!(f, "name:{pattern}"),
             Target::Type(pattern) => write!(f, "type:{pattern}"),
             Target::NameOrType(pattern) => write!(f, "{pattern}"),
+            Target::Line(ProgramLine { file, line }) => write!(f, "{file}:{line}"),
             Target::First(Watched::Nan) => f.write_str("first nan"),
             Target::First(Watched::Infinite) => f.write_str("first inf"),
             Target::First(Watched::NonFinite) => f.write_str("first nonfinite"),
@@ -179,6 +211,9 @@ impl From<Target> for String {
 
 #[cfg(test)]
 mod tests {
+    use opscope_model::testing::GraphBuilder;
+    use opscope_onnx::{CodeOrigin, SourceLine};
+
     use super::*;
 
     #[test]
@@ -191,6 +226,35 @@ mod tests {
             error.to_string(),
             format!("'{}...' is not a target of a breakpoint: it is longer than 1024 bytes", name(40))
         );
+    }
+
+    #[test]
+    fn a_line_of_a_program_means_the_operators_that_it_calls() {
+        let target = |text: &str| text.parse::<Target>().unwrap();
+        let Target::Line(line) = target("src/train.py:88") else { panic!("it is a line") };
+        assert_eq!((line.file.as_str(), line.line), ("src/train.py", 88));
+        assert_eq!(target("src/train.py:88").to_string(), "src/train.py:88");
+        for other in ["train.py", "train.py:", "train.py:x", "train:88", "name:train.py:88"] {
+            assert!(!matches!(target(other), Target::Line(_)), "{other}");
+        }
+        let operator = |file: &str, line| {
+            let source = SourceLine { file: file.to_owned(), line, code: None };
+            let origin = CodeOrigin { source: Some(source), ..CodeOrigin::default() };
+            let graph = GraphBuilder::new("lines").input("x", &[1]).operator("op", "Op", &["x"], &["y"]);
+            let mut operator = graph.build().operators[0].clone();
+            operator.origin = Some(origin);
+            operator
+        };
+        for (wanted, file, number, is_meant) in [
+            ("train.py:3", "/home/me/train.py", 3, true),
+            ("/home/me/train.py:3", "train.py", 3, true),
+            ("me/train.py:3", "/home/me/train.py", 3, true),
+            ("train.py:3", "/home/me/train.py", 4, false),
+            ("rain.py:3", "/home/me/train.py", 3, false),
+            ("/you/train.py:3", "/home/me/train.py", 3, false),
+        ] {
+            assert_eq!(target(wanted).may_match(&operator(file, number)), is_meant, "{wanted} {file}:{number}");
+        }
     }
 
     #[test]

@@ -88,6 +88,8 @@ error_codes! {
     Replacement = "replacement",
     /// The run cannot continue in this way.
     Resume = "resume",
+    /// The expression cannot be evaluated.
+    Evaluation = "evaluation",
     /// The program cannot attach the instrument that was asked for.
     Instrument = "instrument",
     /// The system lacks a resource.

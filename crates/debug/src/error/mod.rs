@@ -85,6 +85,9 @@ pub enum DebugError {
     /// The run cannot continue in this way.
     #[error("the run cannot continue like this: {0}")]
     Resume(String),
+    /// An expression of the program's language cannot be evaluated.
+    #[error("{0}")]
+    Evaluation(String),
     /// The data of a tensor cannot be read, or does not fit its type and shape.
     #[error(transparent)]
     Tensor(#[from] TensorError),
@@ -148,6 +151,7 @@ impl DebugError {
             DebugError::NoSuchTensor { .. } => ErrorCode::NoSuchTensor,
             DebugError::Replacement { .. } => ErrorCode::Replacement,
             DebugError::Resume(_) => ErrorCode::Resume,
+            DebugError::Evaluation(_) => ErrorCode::Evaluation,
             DebugError::Tensor(_) => ErrorCode::Tensor,
             DebugError::System(_) => ErrorCode::System,
             DebugError::Connection(_) => ErrorCode::Connection,

@@ -102,6 +102,12 @@ pub enum Resume {
     Finish,
     /// Continue to one of these operators in this run, or to the run's end.
     Until(Target),
+    /// Continue to the next operator of this run that is in no module inside of the one that this operator is in, or to
+    /// the run's end.
+    Over,
+    /// Continue to the next operator of this run outside of this many of the modules around this operator, counted from
+    /// the outermost one, or to the run's end.
+    Leave(u32),
     /// Skip the operator before which it is stopped. The tensors are the operator's outputs, one for each slot. If the
     /// engine executes the operator in several kernels, those that compute its outputs are skipped.
     Skip(Vec<Tensor>),

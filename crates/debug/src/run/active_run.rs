@@ -46,8 +46,8 @@ impl ActiveRun {
     /// table.
     pub fn grown(run: &Arc<ActiveRun>, plan: Arc<PlanInfo>, table: Option<Arc<StopTable>>) -> Self {
         let mut control = std::mem::take(&mut *run.control());
-        if let Some(Step::Until(kernels, target)) = &mut control.step {
-            *kernels = plan.until(target);
+        if let Some(Step::Until(kernels, destination)) = &mut control.step {
+            *kernels = plan.until(destination);
         }
         control.table = table;
         let mut grown = Self::new(run.id, plan);

@@ -2,6 +2,7 @@
 
 mod active_run;
 mod counts;
+mod destination;
 mod external_values;
 mod found_operators;
 mod location;
@@ -12,6 +13,7 @@ mod stop_table;
 mod stopped_run;
 
 pub(crate) use active_run::ActiveRun;
+pub(crate) use destination::{Destination, Modules};
 pub(crate) use external_values::FlawedInitializers;
 pub(crate) use found_operators::FoundOperators;
 pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};

@@ -6,10 +6,11 @@ use opscope_onnx::{Graph, OnnxError, OperatorId, ValueId};
 use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
+use super::destination::Destination;
 use super::external_values::{ExternalValues, FlawedInitializers, flawed_initializers};
 use super::location::{FusedOperator, KernelInfo, Span, spans};
 use super::masks::Masks;
-use crate::breakpoint::{OperatorMapping, Target};
+use crate::breakpoint::OperatorMapping;
 use crate::event::{ModelId, Moment, RunPosition};
 
 /// A plan as the debugger sees it: its kernels, and how the operators of the file map to them.
@@ -68,10 +69,10 @@ impl PlanInfo {
         self.graph.part.is_some()
     }
 
-    /// Returns the kernels before which a run stops that goes on until one of these operators, as a mask.
-    pub fn until(&self, target: &Target) -> Box<[bool]> {
+    /// Returns the kernels before which a run stops that goes on to a destination, as a mask.
+    pub fn until(&self, destination: &Destination) -> Box<[bool]> {
         let mut kernels = vec![false; self.kernels.len()].into_boxed_slice();
-        for operator in target.operators(&self.graph) {
+        for operator in destination.operators(&self.graph) {
             if let Some(kernel) = self.kernel_for(operator.id, Moment::Before) {
                 kernels[kernel.id.index()] = true;
             }

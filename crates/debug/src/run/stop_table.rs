@@ -6,6 +6,7 @@ use opscope_model::{KernelId, RunId};
 use opscope_onnx::OperatorId;
 use opscope_tensor::Tensor;
 
+use super::destination::Destination;
 use super::plan::PlanInfo;
 use crate::breakpoint::{Breakpoint, Target};
 use crate::event::{EventName, EventSet, Moment};
@@ -122,6 +123,6 @@ pub(crate) enum Step {
     Next,
     /// After this operator and everything in its bodies. `None` for the operator that ends next.
     Finish(Option<OperatorId>),
-    /// Before one of these kernels, which are those of a target.
-    Until(Box<[bool]>, Target),
+    /// Before one of these kernels, which are those of a destination.
+    Until(Box<[bool]>, Destination),
 }

@@ -8,6 +8,7 @@ use opscope_onnx::{Graph, Operator};
 use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
+use super::host::CodeFrame;
 use super::notifier::Notifier;
 use super::options::{AttachOptions, Status};
 use super::recursion::{Rule, allow_events, allow_nothing, looking, not_while_looking};
@@ -19,7 +20,7 @@ use crate::error::{Continued, DebugError};
 use crate::event::{BreakpointId, Event, EventName, EventSet, ModelId, Queue, Sequence};
 use crate::expression::TensorRef;
 use crate::queues::{Generation, Resume};
-use crate::run::{Location, Stopped};
+use crate::run::{Location, Modules, Stopped};
 use crate::sync::EventDescriptor;
 
 /// The attachment of a client to the debugger of its own process. Dropping it detaches the client: threads that wait
@@ -269,6 +270,27 @@ impl Attachment {
         result.recv().map_err(|_| DebugError::AlreadyContinued(event, Continued::DuringLook))
     }
 
+    /// Returns the calls in the program's own code that led to where a run is stopped, innermost first. There are none in
+    /// a program that does not know them.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    pub fn code_frames(&self, event: Sequence) -> Result<Vec<CodeFrame>, DebugError> {
+        let Some(host) = self.shared.host().map(Arc::clone) else { return Ok(Vec::new()) };
+        self.look(event, move |_| host.frames())
+    }
+
+    /// Evaluates an expression in the language of the program, in the innermost of the calls in its own code, and returns
+    /// the result as the language writes it.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look), and if the program does not evaluate expressions, or this one fails.
+    pub fn evaluate(&self, event: Sequence, expression: String) -> Result<String, DebugError> {
+        let nothing = || DebugError::Evaluation("this program evaluates no expressions".to_owned());
+        let host = self.shared.host().map(Arc::clone).ok_or_else(nothing)?;
+        self.look(event, move |_| host.evaluate(&expression))?.map_err(DebugError::Evaluation)
+    }
+
     /// Replaces an input before an operator, or an output after it.
     ///
     /// # Errors
@@ -384,6 +406,16 @@ impl Attachment {
                     return Err(no_such_operator(&target, &graphs));
                 }
                 Ok(Resume::Until(target))
+            }
+            Resume::Leave(depth) => {
+                let around = self.look_from_anywhere(event, |stopped| {
+                    Modules::of(stopped.dispatch().operator(), usize::MAX).len()
+                })?;
+                if depth == 0 || depth as usize > around {
+                    let wrong = format!("the operator is in {around} modules, so {depth} of them cannot be left");
+                    return Err(DebugError::Resume(wrong));
+                }
+                Ok(Resume::Leave(depth))
             }
             Resume::Continue => Ok(Resume::Continue),
             other => self.check_in_run(event).map(|()| other),

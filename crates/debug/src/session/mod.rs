@@ -2,6 +2,7 @@
 
 mod announcer;
 mod attachment;
+mod capture;
 mod debugger;
 mod host;
 mod model_handle;
@@ -16,7 +17,8 @@ mod shared;
 mod sites;
 
 pub use attachment::Attachment;
+pub use capture::{Capture, CaptureKind, CaptureNote};
 pub use debugger::Debugger;
-pub use host::Host;
+pub use host::{CodeFrame, Host};
 pub use model_handle::LoadedModelHandle;
 pub use options::{AttachOptions, LoadedModel, RunState, Status};

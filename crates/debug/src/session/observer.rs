@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
-use opscope_onnx::OperatorId;
 use opscope_tensor::{Statistics, Tensor, TensorView};
 
 use super::recursion::thread;
@@ -11,7 +10,7 @@ use super::shared::Shared;
 use crate::breakpoint::{Breakpoint, Target};
 use crate::event::{BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Sequence, StatisticsSummary};
 use crate::queues::Resume;
-use crate::run::{ActiveRun, Job, Pause, Step, StopTable, Stopped, find_non_finite};
+use crate::run::{ActiveRun, Destination, Job, Modules, Pause, Step, StopTable, Stopped, find_non_finite};
 
 /// The debugger's observer of a run: raises its events, and stops it where the client wants.
 pub(super) struct Observer {
@@ -64,7 +63,7 @@ impl Observer {
         {
             resume = self.stop_for(&mut table, reason, &mut stopped);
         }
-        match self.next(&table, resume, Some(dispatch.operator().id)) {
+        match self.next(&table, resume, Some((dispatch, Moment::Before))) {
             Next::Continue => stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs),
             Next::Skip(outputs) => {
                 let mut skipped = stopped.skipped(outputs);
@@ -114,7 +113,7 @@ impl Observer {
         {
             resume = self.stop_for(&mut table, reason, &mut stopped);
         }
-        match self.next(&table, resume, None) {
+        match self.next(&table, resume, Some((dispatch, Moment::After))) {
             Next::Continue | Next::Skip(_) => stopped.into_replacements().map_or(Action::Continue, Action::Replace),
             Next::Abort(reason) => Action::Stop(reason),
         }
@@ -221,16 +220,25 @@ impl Observer {
         self.shared.wait_at(event)
     }
 
-    /// Returns what the run does next. `before` is the operator before which it is stopped, if it is. A step is stored
-    /// only while the client that requested it is attached.
-    fn next(&self, table: &StopTable, resume: Resume, before: Option<OperatorId>) -> Next {
+    /// Returns what the run does next. `here` is where it is stopped, if it is at an operator. A step is stored only
+    /// while the client that requested it is attached.
+    fn next(&self, table: &StopTable, resume: Resume, here: Option<(&Dispatch<'_>, Moment)>) -> Next {
+        let until = |destination| Step::Until(self.run.plan.until(&destination), destination);
+        let modules = |depth: usize| here.map(|(dispatch, _)| Modules::of(dispatch.operator(), depth));
         let step = match resume {
             Resume::Continue => return Next::Continue,
             Resume::Skip(outputs) => return Next::Skip(outputs),
             Resume::Abort(reason) => return Next::Abort(reason),
             Resume::Step => Step::Next,
-            Resume::Finish => Step::Finish(before),
-            Resume::Until(target) => Step::Until(self.run.plan.until(&target), target),
+            Resume::Finish => Step::Finish(match here {
+                Some((dispatch, Moment::Before)) => Some(dispatch.operator().id),
+                _ => None,
+            }),
+            Resume::Until(target) => until(Destination::Target(target)),
+            Resume::Over => modules(usize::MAX).map_or(Step::Next, |here| until(Destination::NotDeeper(here))),
+            Resume::Leave(depth) => {
+                modules(depth as usize).map_or(Step::Next, |left| until(Destination::Outside(left)))
+            }
         };
         self.run.change(|control| {
             if control.table.as_ref().is_some_and(|now| now.debugger == table.debugger) {

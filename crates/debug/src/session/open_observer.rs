@@ -77,7 +77,7 @@ impl OpenObserver {
             let Some(table) = &control.table else { return control.abort.is_some() };
             let steps = match (&control.step, moment) {
                 (Some(Step::Next), Moment::Before) | (Some(Step::Finish(_)), Moment::After) => true,
-                (Some(Step::Until(_, target)), Moment::Before) => target.may_match(operator),
+                (Some(Step::Until(_, destination)), Moment::Before) => destination.may_be(operator),
                 _ => false,
             };
             let reports = match moment {

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use opscope_debug::server::{Listen, ServerOptions};
 use opscope_debug::{
-    AttachOptions, BreakpointChange, BreakpointSpec, DebugError, Debugger, ErrorCode, EventKind, EventName, EventSet,
-    Host, Moment, Queue, Resume,
+    AttachOptions, BreakpointChange, BreakpointSpec, CodeFrame, DebugError, Debugger, ErrorCode, EventKind, EventName,
+    EventSet, Host, Moment, Queue, Resume,
 };
 use opscope_model::{Capabilities, Fidelity};
+use opscope_onnx::SourceLine;
 use opscope_tensor::{DType, Tensor};
 use serde_json::{Value, json};
 
@@ -52,6 +53,56 @@ impl Host for Told {
         self.0.lock().unwrap().push(wanted.to_string());
         wanted["what"] == "dump"
     }
+
+    fn frames(&self) -> Vec<CodeFrame> {
+        let source = SourceLine { file: "train.py".to_owned(), line: 7, code: Some("y = net(x)".to_owned()) };
+        vec![CodeFrame { function: "main".to_owned(), source }]
+    }
+
+    fn evaluate(&self, expression: &str) -> Result<String, String> {
+        match expression {
+            "thread" => Ok(format!("{:?}", thread::current().id())),
+            other => Err(format!("NameError: name '{other}' is not defined")),
+        }
+    }
+}
+
+#[test]
+fn the_code_of_the_program_is_looked_at_on_the_thread_that_is_stopped() {
+    let program = Program::new();
+    program.debugger.set_host(Arc::new(Told::default()));
+    let client = program.attached();
+    client.add_breakpoint(at("sum")).unwrap();
+    let run = program.start(0, PLAIN);
+    let event = stop(&client);
+    let code = client.backtrace(event.sequence, 1).unwrap().code;
+    assert_eq!((code.len(), code[0].function.as_str(), code[0].source.place()), (1, "main", "train.py:7".to_owned()));
+    let thread = client.evaluate(event.sequence, "thread").unwrap();
+    assert_eq!(thread, format!("{:?}", run.thread().id()));
+    let wrong = client.evaluate(event.sequence, "x").unwrap_err();
+    assert_eq!(
+        (wrong.code(), wrong.to_string()),
+        (ErrorCode::Evaluation, "NameError: name 'x' is not defined".to_owned())
+    );
+    client.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_program_without_code_of_its_own_says_so() {
+    let program = Program::new();
+    let client = program.attached();
+    client.add_breakpoint(at("sum")).unwrap();
+    let run = program.start(0, PLAIN);
+    let event = stop(&client);
+    assert_eq!(client.backtrace(event.sequence, 1).unwrap().code, []);
+    let refused = client.evaluate(event.sequence, "1 + 1").unwrap_err();
+    assert_eq!(
+        (refused.code(), refused.to_string()),
+        (ErrorCode::Evaluation, "this program evaluates no expressions".to_owned())
+    );
+    client.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
 }
 
 #[test]

@@ -8,10 +8,10 @@ use opscope_clock::Timestamp;
 use opscope_debug::client::Client;
 use opscope_debug::protocol::{
     AcknowledgeRequest, AcknowledgeSyncEventsRequest, AnyRequest, At, BacktraceRequest, BreakpointsRequest,
-    ChangeBreakpointRequest, Continuation, DetachRequest, Hello, HelloRequest, HistogramRequest, InstrumentRequest,
-    LocationRequest, ModelRequest, ModelsRequest, NextEventsRequest, OperatorRequest, OperatorsRequest, PauseRequest,
-    RemoveBreakpointRequest, RenewRequest, ReplaceRequest, SourceRequest, StatisticsRequest, StatusRequest,
-    SubscribeRequest, TensorForm, TensorRequest, TopKRequest, ValuesRequest,
+    ChangeBreakpointRequest, Continuation, DetachRequest, EvaluateRequest, Hello, HelloRequest, HistogramRequest,
+    InstrumentRequest, LocationRequest, ModelRequest, ModelsRequest, NextEventsRequest, OperatorRequest,
+    OperatorsRequest, PauseRequest, RemoveBreakpointRequest, RenewRequest, ReplaceRequest, SourceRequest,
+    StatisticsRequest, StatusRequest, SubscribeRequest, TensorForm, TensorRequest, TopKRequest, ValuesRequest,
 };
 use opscope_debug::server::{Listen, ServerOptions};
 use opscope_debug::{
@@ -67,6 +67,8 @@ fn every_request_is_as_it_was() {
         resumed(Continuation::Step),
         resumed(Continuation::Finish),
         resumed(Continuation::Until("relu".parse().unwrap())),
+        resumed(Continuation::Over),
+        resumed(Continuation::Leave(2)),
         resumed(Continuation::Skip(vec![form()])),
         resumed(Continuation::Abort("it is enough".to_owned())),
         AcknowledgeSyncEventsRequest {}.into(),
@@ -82,6 +84,7 @@ fn every_request_is_as_it_was() {
         PauseRequest { run: Some(4) }.into(),
         LocationRequest { event }.into(),
         BacktraceRequest { event, most: 10 }.into(),
+        EvaluateRequest { event, expression: "x.grad_fn".to_owned() }.into(),
         TensorRequest { at: At::Event(event), reference: reference(), offset: 2, count: 100 }.into(),
         StatisticsRequest { at: At::Model(model), reference: reference() }.into(),
         HistogramRequest { at: At::Event(event), reference: reference() }.into(),

@@ -11,7 +11,7 @@ mod origin;
 
 pub use self::body::Body;
 pub(crate) use self::origin::give_display_names;
-pub use self::origin::{CodeOrigin, Module, SourceLine, TracedCall, path_of_operator};
+pub use self::origin::{CodeOrigin, Module, SourceLine, TracedCall, modules_of_operator, path_of_operator};
 
 /// The id of an operator: its position in the execution order of a [`Graph`]. The operators of bodies come after those
 /// of the main graph.

@@ -71,6 +71,20 @@ pub fn path_of_operator<'a>(name: &'a str, origin: Option<&'a CodeOrigin>) -> Ve
     }
 }
 
+/// Returns the modules that an operator is in, outermost first, by their full paths: those of the metadata or, without
+/// metadata, those in the operator's name: for `/encoder/layer.3/MatMul`, `/encoder` and `/encoder/layer.3`.
+pub fn modules_of_operator<'a>(name: &'a str, origin: Option<&'a CodeOrigin>) -> Vec<&'a str> {
+    if let Some(origin) = origin {
+        return origin.modules.iter().map(|module| module.path.as_str()).collect();
+    }
+    let mut end = 0;
+    let inner = path_in_name(name).into_iter().map(|part| {
+        end += part.len();
+        &name[..end]
+    });
+    inner.collect()
+}
+
 fn path_of_modules(modules: &[Module]) -> Vec<Cow<'_, str>> {
     let mut parts: Vec<Cow<'_, str>> = Vec::new();
     let mut around = "";
@@ -200,6 +214,16 @@ mod tests {
         assert_eq!(path("/Add"), [""; 0]);
         assert_eq!(path("//é//x"), ["/", "/é", "/"]);
         assert_eq!(path("model/dense/MatMul;model/dense/BiasAdd"), ["model", "/dense"]);
+    }
+
+    #[test]
+    fn the_modules_of_an_operator_have_their_full_paths() {
+        assert_eq!(modules_of_operator("/encoder/layer.3/MatMul", None), ["/encoder", "/encoder/layer.3"]);
+        assert_eq!(modules_of_operator("Loop_3/Add_0", None), ["Loop_3"]);
+        assert_eq!(modules_of_operator("/Softmax", None), [""; 0]);
+        let origin = in_modules(&["layers.0", "layers.0.attn"]);
+        assert_eq!(modules_of_operator("a/b", Some(&origin)), ["layers.0", "layers.0.attn"]);
+        assert_eq!(modules_of_operator("MLP/aten.relu", Some(&in_modules(&[]))), [""; 0]);
     }
 
     #[test]

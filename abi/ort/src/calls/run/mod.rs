@@ -21,6 +21,7 @@ use super::{beside, own};
 use crate::debug_server;
 use crate::messages::say;
 use crate::observed::{Observed, has_non_finite};
+use crate::requested;
 use crate::sessions::{self, Known};
 use crate::variables::wanted;
 
@@ -105,13 +106,17 @@ impl Unfit {
     }
 }
 
-/// Makes the profile and the dump of a session, on the inputs of its first run.
-fn capture(observed: &Observed, inputs: impl FnOnce() -> Result<Vec<Tensor>, Unfit>) {
-    if !observed.has_to_capture() {
+/// Makes the profile and the dump of a session, on the inputs of its first run, and begins what commands ask for, on the
+/// inputs of this one.
+fn capture(observed: &Arc<Observed>, inputs: impl FnOnce() -> Result<Vec<Tensor>, Unfit>) {
+    if !observed.has_to_capture() && !requested::is_any() {
         return;
     }
     beside("a profile or a dump", || match inputs() {
-        Ok(inputs) => observed.capture(&inputs),
+        Ok(inputs) => {
+            observed.capture(&inputs);
+            observed.capture_requested(&inputs);
+        }
         // The library itself reports names that it refuses.
         Err(Unfit::Names) => {}
         Err(unfit @ Unfit::Value(_)) => observed.say_once(format_args!("nothing is captured: {unfit}")),

@@ -55,13 +55,21 @@ pub enum Command {
     Where,
     /// Show where the run is, and at most this many of the operators that led there.
     Backtrace(usize),
+    /// Choose the module around the operator or the chosen module, this many times.
+    Up(u64),
+    /// Choose what is inside of the chosen module, this many times.
+    Down(u64),
+    /// Evaluate an expression of the program's language.
+    Evaluate(String),
     /// Choose a stopped run.
     Thread(Option<u64>),
     /// Choose a model.
     Model(Option<u32>),
     /// Continue to the next operator, this many times.
     Step(u64),
-    /// Continue to the end of the operator.
+    /// Continue to the next operator that is in no module inside of this one, this many times.
+    Next(u64),
+    /// Continue to the end of the operator, or of the chosen module.
     Finish,
     /// Continue to one of these operators.
     Until(Target),

@@ -22,11 +22,12 @@ impl Console {
         self.wait(None).map(drop)
     }
 
-    pub(super) fn step(&mut self, steps: u64) -> Result<()> {
+    /// Steps, in this way.
+    pub(super) fn step(&mut self, steps: u64, resume: &Resume) -> Result<()> {
         for _ in 0..steps {
             let stop = self.stop_in_run()?;
             let run = stop.kind.run();
-            let next = self.resume_and_wait(&stop, Resume::Step, run)?;
+            let next = self.resume_and_wait(&stop, resume.clone(), run)?;
             let stepped =
                 next.is_some_and(|next| next.kind.name() == EventName::StepComplete && next.kind.run() == run);
             if !stepped {
@@ -38,7 +39,11 @@ impl Console {
 
     pub(super) fn finish(&mut self) -> Result<()> {
         let stop = self.stop_in_run()?;
-        self.resume_and_wait(&stop, Resume::Finish, stop.kind.run()).map(drop)
+        let resume = match self.chosen_module(&stop) {
+            Some(depth) => Resume::Leave(depth as u32),
+            None => Resume::Finish,
+        };
+        self.resume_and_wait(&stop, resume, stop.kind.run()).map(drop)
     }
 
     pub(super) fn until(&mut self, target: Target) -> Result<()> {

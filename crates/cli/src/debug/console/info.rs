@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::protocol::{Backtrace, BacktraceFrame, OperatorRow, ValueInfo};
-use opscope::debug::{Location, ModelId, Target};
+use opscope::debug::{CodeFrame, Location, ModelId, Target};
 use opscope::text::shown_text;
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl Console {
     /// Reports the operators that led to where the run is, the newest first.
     pub(super) fn backtrace(&self, most: usize) -> Result<()> {
         let stop = self.stop_in_run()?;
-        let Backtrace { frames, total } = self.client.backtrace(stop.sequence, most)?;
+        let Backtrace { frames, total, code } = self.client.backtrace(stop.sequence, most)?;
         let rows = frames.iter().map(printable).map(|frame: BacktraceFrame| {
             let value = frame.value.as_ref().map(|value| format!("made {value}")).unwrap_or_default();
             let source = frame.origin.as_ref().and_then(|origin| origin.source.as_ref());
@@ -70,7 +70,18 @@ impl Console {
         if left > 0 {
             text.push_str(&format!("\n... and {}; `backtrace {total}` shows all", show::count(left, "earlier one")));
         }
-        self.output.result("backtrace", json!({ "frames": frames, "total": total }), text);
+        if let Some(modules) = self.shown_modules(&stop)? {
+            text.push_str(&format!("\nin the modules\n{modules}"));
+        }
+        if !code.is_empty() {
+            let rows = code.iter().map(printable).map(|frame: CodeFrame| {
+                let line = frame.source.code.clone().unwrap_or_default();
+                [format!("  {}", frame.source.place()), format!("in {}", frame.function), line]
+            });
+            text.push_str(&format!("\nin the program\n{}", show::table(rows)));
+        }
+        let fields = json!({ "frames": frames, "total": total, "code": code });
+        self.output.result("backtrace", fields, text);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ pub mod data;
 mod execution;
 mod info;
 pub mod modify;
+mod modules;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::client::Client;
-use opscope::debug::{BreakpointId, Event, EventSet, ModelId, Sequence};
+use opscope::debug::{BreakpointId, Event, EventSet, ModelId, Resume, Sequence};
 use serde_json::json;
 
 use super::command::{self, Command};
@@ -39,6 +40,8 @@ pub struct Console {
     repeat: Option<Command>,
     /// The next line of the listing.
     listing: Option<(ModelId, usize)>,
+    /// The module that was chosen at a stop: how many modules it is in, itself included.
+    module: Option<(Sequence, usize)>,
     /// The breakpoints with conditions for which no error was reported yet.
     conditional: BTreeSet<BreakpointId>,
     /// Runs that a command aborted.
@@ -79,6 +82,7 @@ impl Console {
             shown: EventSet::default(),
             repeat: None,
             listing: None,
+            module: None,
             conditional: BTreeSet::new(),
             aborted: BTreeSet::new(),
             run_failed: false,
@@ -116,7 +120,7 @@ impl Console {
             (line, _) => command::parse(line)?,
         };
         self.repeat = match &command {
-            Command::Step(_) | Command::Continue { .. } => Some(command.clone()),
+            Command::Step(_) | Command::Next(_) | Command::Continue { .. } => Some(command.clone()),
             Command::List(_) => Some(Command::List(None)),
             _ => None,
         };
@@ -190,9 +194,13 @@ impl Console {
             Command::List(around) => self.list(around.as_ref()),
             Command::Where => self.location(),
             Command::Backtrace(most) => self.backtrace(most),
+            Command::Up(modules) => self.up(modules),
+            Command::Down(modules) => self.down(modules),
+            Command::Evaluate(expression) => self.evaluate(&expression),
             Command::Thread(run) => self.thread(run),
             Command::Model(number) => self.choose_model(number),
-            Command::Step(steps) => self.step(steps),
+            Command::Step(steps) => self.step(steps, &Resume::Step),
+            Command::Next(steps) => self.step(steps, &Resume::Over),
             Command::Finish => self.finish(),
             Command::Until(target) => self.until(target),
             Command::Continue { pass } => self.continue_run(pass),

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
-use opscope::debug::{BreakpointId, BreakpointSpec, ModelId, Moment, Target, Watched};
+use opscope::debug::{BreakpointId, BreakpointSpec, ModelId, Moment, ProgramLine, Target, Watched};
 use serde_json::{Value, json};
 
 use super::frames;
 use super::messages::{DataBreakpoint, Filter, FunctionBreakpoint, Source, SourceBreakpoint};
 use super::program::Program;
+use super::python::is_python;
 
 /// A set of breakpoints, which a request of the editor replaces as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -68,7 +69,14 @@ impl Breakpoints {
         }
         let path = source.path.clone().context("a source has neither a path nor the number of a listing")?;
         self.replace(program, Set::File(path.clone()), wanted, |breakpoint| {
-            let (model, line, operators) = frames::operators_of_line(program, &path, counted_from_1(breakpoint.line))?;
+            let line = counted_from_1(breakpoint.line);
+            if is_python(&path) && program.finds_operators()? {
+                // The operators that the line calls may be found later.
+                let target = Target::Line(ProgramLine { file: path.display().to_string(), line });
+                let id = program.client.add_breakpoint(specified(target, &breakpoint.filter)?)?.id;
+                return Ok((vec![id], json!({ "line": shown(line), "source": source_of(source) })));
+            }
+            let (model, line, operators) = frames::operators_of_line(program, &path, line)?;
             // Without a condition, the run stops once for the line; with one, wherever it holds.
             let most = if breakpoint.filter.condition.is_some() { operators.len() } else { 1 };
             let add = |&operator: &u32| -> Result<BreakpointId> {

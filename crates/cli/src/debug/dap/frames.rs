@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use opscope::debug::{Event, LoadedModel, Location, ModelId, Moment, Sequence};
-use opscope::onnx::CodeOrigin;
+use opscope::onnx::{CodeOrigin, SourceLine};
 use serde_json::{Value, json};
 
 use super::program::Program;
@@ -55,7 +55,16 @@ impl Frames {
             let class = module.class.rsplit('.').next().unwrap_or_default();
             outer(if class.is_empty() { module.path.clone() } else { format!("{} ({class})", module.path) });
         }
-        outer(run_name(position.run.0, model));
+        let code = program.client.backtrace(stop.sequence, 1).map(|backtrace| backtrace.code).unwrap_or_default();
+        // The first call is where the operator is.
+        for call in code.iter().skip(1) {
+            let id = OUTER + frames.len() as u64;
+            let (source, line) = (file(&call.source), shown(call.source.line));
+            frames.push(json!({ "id": id, "name": call.function, "source": source, "line": line, "column": 1 }));
+        }
+        let id = OUTER + frames.len() as u64;
+        let name = run_name(position.run.0, model);
+        frames.push(json!({ "id": id, "name": name, "line": 0, "column": 0, "presentationHint": "subtle" }));
         Ok(frames)
     }
 
@@ -146,12 +155,15 @@ pub fn listing(model: &LoadedModel) -> Value {
 pub fn place(model: &LoadedModel, operator: u32, origin: Option<&CodeOrigin>) -> (Value, u32) {
     let line = origin.and_then(|origin| origin.source.as_ref()).filter(|line| Path::new(&line.file).is_file());
     match line {
-        Some(line) => {
-            let name = Path::new(&line.file).file_name().map(|name| name.to_string_lossy().into_owned());
-            (json!({ "name": name, "path": line.file }), line.line)
-        }
+        Some(line) => (file(line), line.line),
         None => (listing(model), operator + 1),
     }
+}
+
+/// Describes the file of a line of a program.
+fn file(line: &SourceLine) -> Value {
+    let name = Path::new(&line.file).file_name().map(|name| name.to_string_lossy().into_owned());
+    json!({ "name": name, "path": line.file })
 }
 
 /// Returns the text of a model's listing.

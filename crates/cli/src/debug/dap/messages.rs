@@ -3,6 +3,7 @@
 //!
 //! The messages of the Debug Adapter Protocol as they are sent: a header with the length, an empty line, and JSON.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
@@ -33,11 +34,18 @@ pub struct Client {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Launch {
-    /// The ONNX file.
+    /// The ONNX file, or the file of a Python program.
     pub program: PathBuf,
-    /// Options of `opscope debug`: inputs, shapes, the engine.
+    /// Options of `opscope debug`: inputs, shapes, the engine. Of a Python program, its arguments.
     #[serde(default)]
     pub args: Vec<String>,
+    /// The interpreter of a Python program; `python3` if it is not given.
+    pub python: Option<PathBuf>,
+    /// The directory in which a Python program runs.
+    pub cwd: Option<PathBuf>,
+    /// Variables of its environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
     /// How many runs are started; 1 if it is not given.
     pub runs: Option<u64>,
     /// Whether the first run stops at its first operator.

@@ -7,6 +7,7 @@ mod breakpoints;
 mod frames;
 mod messages;
 mod program;
+mod python;
 mod session;
 mod variables;
 
@@ -15,6 +16,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use clap::Args;
+use opscope::debug::client::Client;
 use serde_json::Value;
 
 use super::events::ConsoleEvent;
@@ -27,7 +29,6 @@ use session::{Next, Session};
 pub struct DapArguments {}
 
 /// What a session waits for.
-#[derive(Debug)]
 pub enum Incoming {
     /// The editor sent a message.
     Editor(Value),
@@ -35,6 +36,12 @@ pub enum Incoming {
     Closed(Option<anyhow::Error>),
     /// The program did something.
     Program(ConsoleEvent),
+    /// The Python program that was launched can be debugged.
+    Connected(Box<Client>),
+    /// It has printed a text, to this category of output.
+    Printed(&'static str, String),
+    /// It has ended, with this exit code.
+    PythonEnded(i32),
 }
 
 /// Runs `opscope dap`.
@@ -63,6 +70,9 @@ pub fn run(_: &DapArguments) -> Result<Exit, Failure> {
         let outcome = match incoming.recv().expect("a sender exists") {
             Incoming::Editor(message) => session.request(message),
             Incoming::Program(event) => session.program(event).map(|()| Next::Continue),
+            Incoming::Connected(client) => session.connected(*client).map(|()| Next::Continue),
+            Incoming::Printed(category, text) => session.printed(category, &text).map(|()| Next::Continue),
+            Incoming::PythonEnded(code) => session.over(code).map(|()| Next::Continue),
             Incoming::Closed(None) => Ok(Next::End),
             Incoming::Closed(Some(error)) => break Err(Failure::wrong_use(format!("{error:#}"))),
         };

@@ -17,6 +17,7 @@ use opscope::model::RunId;
 
 use super::Incoming;
 use super::messages::{Attach, Launch};
+use super::python::is_python;
 use crate::debug::debuggee::Debuggee;
 use crate::debug::events::{EventReader, Inbox};
 use crate::debug::{DebugArguments, LEASE, open};
@@ -66,6 +67,14 @@ impl Program {
             anyhow!("{}", text.lines().next().unwrap_or_default().trim_start_matches("error: "))
         })?;
         let (client, debuggee) = open(&words.arguments).map_err(|failure| anyhow!("{failure}"))?;
+        Self::over(client, debuggee, to)
+    }
+
+    /// Attaches over a connection.
+    ///
+    /// # Errors
+    /// Returns an error if the program refuses it.
+    pub fn over(client: Client, debuggee: Option<Debuggee>, to: Sender<Incoming>) -> Result<Self> {
         let (client, inbox) = (Arc::new(client), Arc::new(Inbox::default()));
         let events = EventSet::default().with(EventName::RunPopped);
         // Nothing is dropped, because the session takes each event as it comes.
@@ -85,6 +94,14 @@ impl Program {
     /// Returns whether the program is this process's own model.
     pub fn is_own(&self) -> bool {
         self.debuggee.is_some()
+    }
+
+    /// Returns whether it is a program whose operators are found while it runs.
+    ///
+    /// # Errors
+    /// Returns an error if the program is gone.
+    pub fn finds_operators(&self) -> Result<bool> {
+        Ok(self.models()?.iter().any(|model| is_python(Path::new(&model.path))))
     }
 
     /// Starts runs of the process's own model.

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::sync::mpsc::Sender;
 
 use anyhow::{Context, Result, bail};
-use opscope::debug::{BreakpointId, Event, EventKind, EventName, Exception, Resume};
+use opscope::debug::client::Client;
+use opscope::debug::{BreakpointId, Event, EventKind, EventName, Exception, Resume, Sequence};
 use opscope::model::RunId;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -13,10 +14,11 @@ use super::Incoming;
 use super::breakpoints::{Breakpoints, exception_filters};
 use super::frames::{self, Frames, threads};
 use super::messages::{
-    Attach, Client, Editor, Evaluate, Launch, OfFrame, OfSource, OfThread, OfVariable, Request, SetBreakpoints,
-    SetDataBreakpoints, SetExceptionBreakpoints, SetFunctionBreakpoints, Variables as ListVariables,
+    Attach, Client as EditorFacts, Editor, Evaluate, Launch, OfFrame, OfSource, OfThread, OfVariable, Request,
+    SetBreakpoints, SetDataBreakpoints, SetExceptionBreakpoints, SetFunctionBreakpoints, Variables as ListVariables,
 };
 use super::program::Program;
+use super::python::{PythonProgram, is_python};
 use super::variables::Variables;
 use crate::debug::events::{ConsoleEvent, RunEnd};
 use crate::debug::output::end;
@@ -32,11 +34,24 @@ pub struct Session<W> {
     breakpoints: Breakpoints,
     variables: Variables,
     launch: Option<Launch>,
+    /// The Python program that was launched.
+    python: Option<PythonProgram>,
+    /// The stop at the first operator of that program, and whether the editor has set its breakpoints.
+    entry: Entry,
     /// The breakpoint that stops at the next operator, and the reason that the editor gets for it.
     once: Option<(BreakpointId, &'static str)>,
     /// Whether a run of the launched model has failed.
     failed: bool,
     /// Whether the editor was notified that the program has ended.
+    is_over: bool,
+}
+
+/// A Python program stops at its first operator, and the editor's breakpoints have to be set before it continues.
+#[derive(Debug, Default)]
+struct Entry {
+    /// The event at which it is stopped.
+    stop: Option<Event>,
+    is_configured: bool,
     is_over: bool,
 }
 
@@ -56,6 +71,8 @@ impl<W: Write> Session<W> {
             breakpoints: Breakpoints::default(),
             variables: Variables::default(),
             launch: None,
+            python: None,
+            entry: Entry::default(),
             once: None,
             failed: false,
             is_over: false,
@@ -76,7 +93,8 @@ impl<W: Write> Session<W> {
         let is_done = outcome.is_ok();
         self.editor.answer(&request, outcome)?;
         match request.command.as_str() {
-            "launch" | "attach" if is_done => self.editor.tell("initialized", Value::Null)?,
+            // A Python program is not connected to yet.
+            "launch" | "attach" if is_done && self.program.is_some() => self.editor.tell("initialized", Value::Null)?,
             "configurationDone" if is_done => self.begin()?,
             "disconnect" | "terminate" => return Ok(Next::End),
             _ => {}
@@ -98,6 +116,8 @@ impl<W: Write> Session<W> {
                     self.over(i32::from(self.failed))?;
                 }
             }
+            // Its end is reported when its process has ended.
+            ConsoleEvent::Gone(_) if self.python.is_some() => {}
             ConsoleEvent::Gone(reason) => {
                 self.editor.print("important", &format!("The program is gone: {}", show::first_line(&reason)))?;
                 self.over(1)?;
@@ -109,8 +129,31 @@ impl<W: Write> Session<W> {
         Ok(())
     }
 
+    /// Debugs the Python program that was launched.
+    ///
+    /// # Errors
+    /// Returns an error if the editor cannot be written to.
+    pub fn connected(&mut self, client: Client) -> Result<()> {
+        match Program::over(client, None, self.events.clone()) {
+            Ok(program) => self.program = Some(program),
+            Err(error) => return Ok(self.editor.print("important", &format!("{error:#}"))?),
+        }
+        Ok(self.editor.tell("initialized", Value::Null)?)
+    }
+
+    /// Passes on what the program has printed.
+    ///
+    /// # Errors
+    /// Returns an error if the editor cannot be written to.
+    pub fn printed(&mut self, category: &str, text: &str) -> Result<()> {
+        Ok(self.editor.tell("output", json!({ "category": category, "output": text }))?)
+    }
+
     /// Ends the session. If it was attached to another program, that program continues without breakpoints.
     pub fn end(self, exit: Exit) {
+        if let Some(python) = &self.python {
+            python.terminate();
+        }
         match self.program {
             Some(program) if !program.is_own() => program.leave(),
             // Threads whose runs are stopped or not over end with the process.
@@ -122,13 +165,18 @@ impl<W: Write> Session<W> {
     fn perform(&mut self, request: &Request) -> Result<Value> {
         match request.command.as_str() {
             "initialize" => {
-                let client: Client = arguments(request)?;
+                let client: EditorFacts = arguments(request)?;
                 self.editor.lines_from(client.first_line());
                 return Ok(capabilities());
             }
             "launch" => {
                 self.alone()?;
                 let launch: Launch = arguments(request)?;
+                if is_python(&launch.program) {
+                    self.python = Some(PythonProgram::start(&launch, &self.events)?);
+                    self.launch = Some(launch);
+                    return Ok(Value::Null);
+                }
                 self.program = Some(Program::launch(&launch, self.events.clone())?);
                 self.launch = Some(launch);
                 return Ok(Value::Null);
@@ -177,15 +225,24 @@ impl<W: Write> Session<W> {
                 let asked: Evaluate = arguments(request)?;
                 let first = || program.inbox.stops().first().map(|stop| stop.sequence);
                 let stop = Frames::stop(asked.frame_id).or_else(first);
-                variables.evaluate(program, stop.context("no run is stopped")?, &asked.expression)?
+                let stop = stop.context("no run is stopped")?;
+                match variables.evaluate(program, stop, &asked.expression) {
+                    // What is no tensor may be an expression of the program's language.
+                    Err(error) => match program.client.evaluate(stop, &asked.expression) {
+                        Ok(text) => json!({ "result": text, "variablesReference": 0 }),
+                        Err(_) => return Err(error),
+                    },
+                    Ok(answer) => answer,
+                }
             }
             "exceptionInfo" => {
                 let asked: OfThread = arguments(request)?;
                 exception(&program.stop_of(run(asked.thread_id)?)?)
             }
-            "continue" => self.resume(request, Resume::Continue)?,
-            "next" | "stepIn" => self.resume(request, Resume::Step)?,
-            "stepOut" => self.resume(request, Resume::Finish)?,
+            "continue" => self.resume(request, |_, _| Resume::Continue)?,
+            "next" => self.resume(request, |_, _| Resume::Over)?,
+            "stepIn" => self.resume(request, |_, _| Resume::Step)?,
+            "stepOut" => self.resume(request, out_of_module)?,
             "pause" => {
                 if program.client.pause(None)? == 0 && program.inbox.stops().is_empty() {
                     if program.is_own() {
@@ -211,15 +268,19 @@ impl<W: Write> Session<W> {
     }
 
     fn alone(&self) -> Result<()> {
-        match self.program {
-            None => Ok(()),
-            Some(_) => bail!("a session debugs one program"),
+        match self.program.is_none() && self.python.is_none() {
+            true => Ok(()),
+            false => bail!("a session debugs one program"),
         }
     }
 
     /// Starts the runs of a launched model, once the editor has set its breakpoints.
     fn begin(&mut self) -> Result<()> {
         let (Some(program), Some(launch)) = (&self.program, &self.launch) else { return Ok(()) };
+        if self.python.is_some() {
+            self.entry.is_configured = true;
+            return self.enter();
+        }
         let begun = match launch.stop_on_entry && !launch.no_debug {
             true => program.stop_soon().map(|id| self.once = Some((id, "entry"))),
             false => Ok(()),
@@ -231,16 +292,31 @@ impl<W: Write> Session<W> {
         Ok(())
     }
 
-    fn resume(&mut self, request: &Request, resume: Resume) -> Result<Value> {
+    fn resume(&mut self, request: &Request, how: impl FnOnce(&Program, Sequence) -> Resume) -> Result<Value> {
         let asked: OfThread = arguments(request)?;
         let program = self.program.as_ref().context("no program is debugged")?;
         let stop = program.stop_of(run(asked.thread_id)?)?.sequence;
         self.variables.forget(stop);
-        program.resume(stop, resume)?;
+        program.resume(stop, how(program, stop))?;
         Ok(json!({ "allThreadsContinued": false }))
     }
 
+    /// Reports the stop at the first operator of a Python program, or lets it continue, once the breakpoints are set.
+    fn enter(&mut self) -> Result<()> {
+        let stops = self.launch.as_ref().is_some_and(|launch| launch.stop_on_entry && !launch.no_debug);
+        let Some(event) = self.entry.stop.take_if(|_| self.entry.is_configured) else { return Ok(()) };
+        self.entry.is_over = true;
+        match &self.program {
+            Some(program) if !stops => program.resume(event.sequence, Resume::Continue),
+            _ => self.stopped_for(&event, "entry"),
+        }
+    }
+
     fn stopped(&mut self, event: &Event) -> Result<()> {
+        if self.python.is_some() && !self.entry.is_over {
+            self.entry.stop = Some(event.clone());
+            return self.enter();
+        }
         let Some(program) = &self.program else { return Ok(()) };
         if self.launch.as_ref().is_some_and(|launch| launch.no_debug) {
             return program.resume(event.sequence, Resume::Continue);
@@ -253,7 +329,11 @@ impl<W: Write> Session<W> {
         };
         let hit = event.kind.breakpoints();
         let reason = self.once.take_if(|(id, _)| hit.contains(id)).map_or(reason, |(_, reason)| reason);
-        let ids: Vec<u32> = hit.iter().map(|id| id.0).collect();
+        self.stopped_for(event, reason)
+    }
+
+    fn stopped_for(&mut self, event: &Event, reason: &str) -> Result<()> {
+        let ids: Vec<u32> = event.kind.breakpoints().iter().map(|id| id.0).collect();
         let run = event.kind.run().map_or(0, |run| run.0);
         Ok(self.editor.tell(
             "stopped",
@@ -274,7 +354,7 @@ impl<W: Write> Session<W> {
     fn reported(&mut self, event: &Event) -> Result<()> {
         match &event.kind {
             // The end of a run of this process's own is reported with its outputs.
-            EventKind::RunPopped { .. } if self.launch.is_some() => Ok(()),
+            EventKind::RunPopped { .. } if self.program.as_ref().is_some_and(Program::is_own) => Ok(()),
             EventKind::RunPopped { run, .. } => self.exited(*run),
             EventKind::Exception { .. } | EventKind::InternalError { .. } => {
                 Ok(self.editor.print("stderr", &show::happened(event))?)
@@ -297,7 +377,11 @@ impl<W: Write> Session<W> {
         Ok(self.editor.tell("thread", json!({ "reason": "exited", "threadId": run.0 + 1 }))?)
     }
 
-    fn over(&mut self, exit_code: i32) -> Result<()> {
+    /// Reports that the program has ended.
+    ///
+    /// # Errors
+    /// Returns an error if the editor cannot be written to.
+    pub fn over(&mut self, exit_code: i32) -> Result<()> {
         if !std::mem::replace(&mut self.is_over, true) {
             self.editor.tell("exited", json!({ "exitCode": exit_code }))?;
             self.editor.tell("terminated", Value::Null)?;
@@ -344,4 +428,14 @@ fn arguments<T: DeserializeOwned>(request: &Request) -> Result<T> {
 /// Returns the run of a thread.
 fn run(thread: u64) -> Result<RunId> {
     thread.checked_sub(1).map(RunId).context("threads are numbered from 1")
+}
+
+/// Continues to the end of the innermost module, or of the operator if it is in none.
+fn out_of_module(program: &Program, stop: Sequence) -> Resume {
+    // A run that failed is nowhere any more.
+    let origin = program.client.location(stop).ok().and_then(|location| location.origin);
+    match origin.map_or(0, |origin| origin.modules.len()) {
+        0 => Resume::Finish,
+        depth => Resume::Leave(depth as u32),
+    }
 }

@@ -80,6 +80,10 @@ pub enum Continuation {
     Finish,
     /// See [`Resume::Until`].
     Until(Target),
+    /// See [`Resume::Over`].
+    Over,
+    /// See [`Resume::Leave`].
+    Leave(u32),
     /// See [`Resume::Skip`]: the tensors that are attached, one after the other.
     Skip(Vec<TensorForm>),
     /// See [`Resume::Abort`].
@@ -190,6 +194,8 @@ impl Continuation {
             Resume::Step => Continuation::Step,
             Resume::Finish => Continuation::Finish,
             Resume::Until(target) => Continuation::Until(target),
+            Resume::Over => Continuation::Over,
+            Resume::Leave(depth) => Continuation::Leave(depth),
             Resume::Abort(reason) => Continuation::Abort(reason),
             Resume::Skip(tensors) => {
                 let bytes = tensors.iter().flat_map(|tensor| tensor.bytes()).copied().collect();
@@ -209,6 +215,8 @@ impl Continuation {
             Continuation::Step => Resume::Step,
             Continuation::Finish => Resume::Finish,
             Continuation::Until(target) => Resume::Until(target),
+            Continuation::Over => Resume::Over,
+            Continuation::Leave(depth) => Resume::Leave(depth),
             Continuation::Abort(reason) => Resume::Abort(reason),
             Continuation::Skip(forms) => {
                 let mut left = attachment;

@@ -37,7 +37,7 @@ pub use operators::{
     MOST_OPERATORS, OperatorInfo, OperatorRequest, OperatorRow, OperatorRows, OperatorsRequest, SourceRequest,
     SourceText,
 };
-pub use stops::{Backtrace, BacktraceFrame, BacktraceRequest, LocationRequest};
+pub use stops::{Backtrace, BacktraceFrame, BacktraceRequest, EvaluateRequest, Evaluated, LocationRequest};
 use table::requests;
 pub use tensors::{At, PAGE_BYTES, PageInfo, ReplaceRequest, TensorForm, TensorPage, TensorRequest};
 
@@ -60,6 +60,7 @@ requests! {
     Pause(PauseRequest),
     Location(LocationRequest),
     Backtrace(BacktraceRequest),
+    Evaluate(EvaluateRequest),
     Tensor(TensorRequest),
     Statistics(StatisticsRequest),
     Histogram(HistogramRequest),

@@ -10,7 +10,7 @@ use crate::event::Sequence;
 use crate::remote::client::Client;
 use crate::remote::protocol::Request;
 use crate::run::Location;
-use crate::session::Attachment;
+use crate::session::{Attachment, CodeFrame};
 
 /// See [`Attachment::location`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,6 +37,25 @@ pub struct Backtrace {
     /// How many there are.
     #[serde(default)]
     pub total: u64,
+    /// The calls in the program's own code, innermost first, if it knows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<CodeFrame>,
+}
+
+/// See [`Attachment::evaluate`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EvaluateRequest {
+    /// The event at which the run is stopped.
+    pub event: Sequence,
+    /// The expression.
+    pub expression: String,
+}
+
+/// The answer to `evaluate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evaluated {
+    /// The result, as the language of the program writes it.
+    pub text: String,
 }
 
 /// An operator in a backtrace.
@@ -82,6 +101,18 @@ impl Perform for BacktraceRequest {
     }
 }
 
+impl Request for EvaluateRequest {
+    const NAME: &'static str = "evaluate";
+    const PURPOSE: &'static str = "evaluates an expression of the program's language where a run is stopped";
+    type Answer = Evaluated;
+}
+
+impl Perform for EvaluateRequest {
+    fn perform(self, attachment: &Attachment, _attached: Vec<u8>) -> Result<Reply<Evaluated>, Refusal> {
+        Ok(Reply::of(&Evaluated { text: attachment.evaluate(self.event, self.expression)? }))
+    }
+}
+
 /// Returns the chain of operators that led to where a run is stopped. It begins with the current operator. Each
 /// operator is followed by the one that was executed last among those that computed its inputs, so each frame was
 /// executed before the preceding one.
@@ -101,7 +132,9 @@ fn backtrace(attachment: &Attachment, event: Sequence, most: usize) -> Result<Ba
         }
     };
     let total = way.clone().count() as u64;
-    Ok(Backtrace { frames: way.take(most.min(MOST_FRAMES)).map(frame).collect(), total })
+    let mut code = attachment.code_frames(event)?;
+    code.truncate(MOST_FRAMES);
+    Ok(Backtrace { frames: way.take(most.min(MOST_FRAMES)).map(frame).collect(), total, code })
 }
 
 /// Returns the operator that was executed last among those that computed an operator's inputs, and the value between
@@ -132,5 +165,10 @@ impl Client {
     /// computed its inputs.
     pub fn backtrace(&self, event: Sequence, most: usize) -> Result<Backtrace, DebugError> {
         self.ask(&BacktraceRequest { event, most: most as u64 })
+    }
+
+    /// See [`Attachment::evaluate`].
+    pub fn evaluate(&self, event: Sequence, expression: &str) -> Result<String, DebugError> {
+        Ok(self.ask(&EvaluateRequest { event, expression: expression.to_owned() })?.text)
     }
 }
