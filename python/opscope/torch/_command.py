@@ -105,7 +105,7 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         metavar="SOCKET",
         help="only let a debugger attach, with `opscope debug --attach`, at this socket or by the number of the process; without it, the prompt comes here",
     )
-    debug.add_argument("--wait-for-client", action="store_true", help="with --debug-server: wait for a debugger, and stop before the first operator")
+    debug.add_argument("--wait-for-client", action="store_true", help="with --debug-server: wait for a debugger before the first call of a module")
     debug.add_argument("--eval", action="store_true", help="let debuggers evaluate expressions of Python, with `py`")
     debug.add_argument("-ex", "--ex", action=_Script, default=[], dest="script", metavar="COMMAND", help="run this command before the prompt comes")
     debug.add_argument("-x", action=_Script, dest="script", metavar="FILE", help="run the commands of this file before the prompt comes")
@@ -130,7 +130,7 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     debug.set_defaults(attach=None)
     words = list(words)
     place = words.index("--") if "--" in words else len(words)
-    options = parser.parse_args(words[:place])
+    options = parser.parse_args(_joined(words[:place]))
     program = words[place + 1 :]
     if options.attach is not None:
         if program:
@@ -153,6 +153,16 @@ def _parse(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     if options.steps is not None and not _is_range(options.steps):
         parser.error(f"'{options.steps}' is not a range of steps; expected, for example, 2..5 for the steps 2, 3 and 4")
     return options, program
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words with each command of the debugger joined to its option: one that may fail begins with a dash, as options do."""
+    joined: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        value = next(rest, None) if word in ("-ex", "--ex", "-x") else None
+        joined.append(word if value is None else f"{word}={value}")
+    return joined
 
 
 class _Script(argparse.Action):
@@ -225,7 +235,7 @@ def _request(options: argparse.Namespace, root: Path | None, acl_json: list[str]
     if options.what == "watch":
         request |= {"nonfinite": options.nonfinite}
     if options.what == "debug":
-        request |= {"socket": _socket(options, scratch), "stops": options.debug_server is None or options.wait_for_client, "evaluates": options.eval}
+        request |= {"socket": _socket(options, scratch), "stops": options.debug_server is None, "evaluates": options.eval}
     return request
 
 
@@ -239,7 +249,7 @@ def _environment(options: argparse.Namespace, request: dict[str, Any], scratch: 
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: opscope\nVersion: 0\n")
     (facts / "entry_points.txt").write_text("[torch.backends]\nopscope = opscope._torch_boot:boot\n")
     path = [str(boot), *filter(None, [os.environ.get("PYTHONPATH")])]
-    waits = {"OPSCOPE_DEBUG_WAIT": _PATIENCE} if request.get("stops") else {}
+    waits = {"OPSCOPE_DEBUG_WAIT": _PATIENCE} if request.get("stops") or getattr(options, "wait_for_client", False) else {}
     return {**os.environ, **waits, "OPSCOPE_TORCH": json.dumps(request), "PYTHONPATH": os.pathsep.join(path)}
 
 

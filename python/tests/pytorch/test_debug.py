@@ -222,20 +222,19 @@ train()
 
 
 def test_modules_around_an_operator_are_chosen_left_and_stepped_over(tmp_path):
-    commands = ["break 0.inner.a", "continue", "backtrace", "up", "up", "finish", "delete", "tbreak 0.inner.a", "continue", "next", "next", "up 2", "down", "finish", "next"]
-    ended = debug(tmp_path, *commands, "-up 4", "-down", program=DEEP)
+    commands = ["backtrace", "up", "up", "finish", "tbreak 0.inner.a", "continue", "next", "next", "up", "down", "-down", "-up 9"]
+    ended = debug(tmp_path, *commands, program=DEEP)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    stops = re.findall(r"^(?:Breakpoint \d, |Paused )?(before|after) #\d+ (\S+) .*run (\d)", ended.stdout, re.MULTILINE)
-    stops = [(moment, name.removesuffix(".default"), run) for moment, name, run in stops]
-    assert stops[1:] == [
-        ("before", "0.inner.a/aten.addmm", "0"),
-        # Out of 0.inner, which is two modules around it.
-        ("before", "0/aten.sigmoid", "0"),
-        ("before", "0.inner.a/aten.addmm", "1"),
-        ("before", "0.inner/aten.tanh", "1"),
-        # Past the operators of b.
-        ("before", "0/aten.sigmoid", "1"),
-    ][:5] + stops[6:], ended.stdout
+    stops = re.findall(r"^(?:Breakpoint \d, |Paused )?before #\d+ (\S+)\.default .*run (\d)$", ended.stdout, re.MULTILINE)
+    assert stops == [
+        ("0.inner.a/aten.addmm", "0"),
+        # Out of 0.inner, which is the second module around it.
+        ("0/aten.sigmoid", "0"),
+        ("0.inner.a/aten.addmm", "1"),
+        ("0.inner/aten.tanh", "1"),
+        # Past the operators of 0.inner.b.
+        ("0/aten.sigmoid", "1"),
+    ], ended.stdout
     lines = [line.strip() for line in ended.stdout.splitlines()]
     modules = lines.index("in the modules")
     assert [line.split() for line in lines[modules + 1 : modules + 4]] == [
@@ -250,7 +249,9 @@ def test_modules_around_an_operator_are_chosen_left_and_stepped_over(tmp_path):
         "in train net(torch.ones(2, 4))",
         "in <module> train()",
     ], ended.stdout
-    assert "in 0.inner.a (torch.nn.modules.linear.Linear)" in lines and "in 0.inner (__main__.Inner)" in lines
+    chosen = [line for line in lines if re.fullmatch(r"in \S+ \(\S+\)", line)]
+    assert chosen == ["in 0.inner.a (torch.nn.modules.linear.Linear)", "in 0.inner (__main__.Inner)", "in 0 (__main__.Outer)"]
+    assert "nothing is inside of it" in ended.stderr and "only 1 module is around this" in ended.stderr, ended.stderr
 
 
 def test_an_abort_is_an_exception(tmp_path):

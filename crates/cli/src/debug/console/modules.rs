@@ -24,7 +24,8 @@ impl Console {
         match usize::try_from(by).ok().and_then(|by| inside.checked_sub(by)).filter(|depth| *depth > 0) {
             Some(depth) => self.choose_module(&stop, &modules, depth),
             None if modules.is_empty() => bail!("the operator is in no module"),
-            None => bail!("there are {} around this", show::count(inside as u64 - 1, "module")),
+            None if inside == 1 => bail!("this is the outermost module"),
+            None => bail!("only {} around this", are(inside - 1, "module")),
         }
     }
 
@@ -40,7 +41,7 @@ impl Console {
         {
             Some(depth) => self.choose_module(&stop, &modules, depth),
             None if outside > modules.len() => bail!("the operator is chosen, and nothing is inside of it"),
-            None => bail!("there are only {} further in", modules.len() + 1 - outside),
+            None => bail!("only {} further in", are(modules.len() + 1 - outside, "place")),
         }
     }
 
@@ -70,9 +71,8 @@ impl Console {
         let (modules, chosen) = (around(&location), self.chosen_module(stop));
         let rows = modules.iter().enumerate().rev().map(|(index, module)| {
             let mark = if chosen == Some(index + 1) { "=>" } else { "" };
-            [mark.to_owned(), module.path.clone(), module.class.clone()]
+            [format!("{mark:2} {}", module.path), module.class.clone()]
         });
-        let rows = rows.map(|[mark, path, class]| [format!("{mark:2}"), path, class]);
         Ok(Some(show::table(rows)))
     }
 
@@ -82,6 +82,11 @@ impl Console {
         self.output.result("evaluated", json!({ "expression": expression, "text": text }), &text);
         Ok(())
     }
+}
+
+fn are(number: usize, what: &str) -> String {
+    let verb = if number == 1 { "is" } else { "are" };
+    format!("{} {verb}", show::count(number as u64, what))
 }
 
 fn described(module: &Around) -> String {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -67,19 +68,21 @@ impl Program {
             anyhow!("{}", text.lines().next().unwrap_or_default().trim_start_matches("error: "))
         })?;
         let (client, debuggee) = open(&words.arguments).map_err(|failure| anyhow!("{failure}"))?;
-        Self::over(client, debuggee, to)
+        Self::over(client, debuggee, false, to)
     }
 
-    /// Attaches over a connection.
+    /// Attaches over a connection. With `holds_begin`, the first run that begins stays stopped before its first operator.
     ///
     /// # Errors
     /// Returns an error if the program refuses it.
-    pub fn over(client: Client, debuggee: Option<Debuggee>, to: Sender<Incoming>) -> Result<Self> {
+    pub fn over(client: Client, debuggee: Option<Debuggee>, holds_begin: bool, to: Sender<Incoming>) -> Result<Self> {
         let (client, inbox) = (Arc::new(client), Arc::new(Inbox::default()));
         let events = EventSet::default().with(EventName::RunPopped);
         // Nothing is dropped, because the session takes each event as it comes.
         inbox.drain(true);
         inbox.show(events);
+        inbox.hold_begins.store(holds_begin, Ordering::Relaxed);
+        let events = if holds_begin { events.with(EventName::RunPushed) } else { events };
         let options = AttachOptions { name: "opscope dap".into(), events, lease: LEASE, ..AttachOptions::default() };
         client.attach(options)?;
         let reader = EventReader::start(&client, &inbox, LEASE)?;
@@ -118,6 +121,15 @@ impl Program {
     /// Returns whether the process's own model has no more runs to do.
     pub fn is_done(&self) -> bool {
         self.debuggee.as_ref().is_some_and(|debuggee| debuggee.threads() == 0 && debuggee.left() == 0)
+    }
+
+    /// Lets runs begin from now on.
+    ///
+    /// # Errors
+    /// Returns an error if the program is gone.
+    pub fn let_begin(&self) -> Result<()> {
+        self.inbox.hold_begins.store(false, Ordering::Relaxed);
+        Ok(self.client.subscribe(EventSet::default().with(EventName::RunPopped))?)
     }
 
     /// Makes any run stop at its next operator, once. Returns the breakpoint that stops it.

@@ -36,7 +36,7 @@ pub struct Session<W> {
     launch: Option<Launch>,
     /// The Python program that was launched.
     python: Option<PythonProgram>,
-    /// The stop at the first operator of that program, and whether the editor has set its breakpoints.
+    /// The beginning of that program.
     entry: Entry,
     /// The breakpoint that stops at the next operator, and the reason that the editor gets for it.
     once: Option<(BreakpointId, &'static str)>,
@@ -46,13 +46,12 @@ pub struct Session<W> {
     is_over: bool,
 }
 
-/// A Python program stops at its first operator, and the editor's breakpoints have to be set before it continues.
+/// A Python program stops when its first run begins, and goes on when the editor has set its breakpoints.
 #[derive(Debug, Default)]
 struct Entry {
     /// The event at which it is stopped.
     stop: Option<Event>,
     is_configured: bool,
-    is_over: bool,
 }
 
 /// Whether the session continues.
@@ -134,7 +133,7 @@ impl<W: Write> Session<W> {
     /// # Errors
     /// Returns an error if the editor cannot be written to.
     pub fn connected(&mut self, client: Client) -> Result<()> {
-        match Program::over(client, None, self.events.clone()) {
+        match Program::over(client, None, true, self.events.clone()) {
             Ok(program) => self.program = Some(program),
             Err(error) => return Ok(self.editor.print("important", &format!("{error:#}"))?),
         }
@@ -301,19 +300,20 @@ impl<W: Write> Session<W> {
         Ok(json!({ "allThreadsContinued": false }))
     }
 
-    /// Reports the stop at the first operator of a Python program, or lets it continue, once the breakpoints are set.
+    /// Lets a Python program begin its first run, once the breakpoints are set.
     fn enter(&mut self) -> Result<()> {
         let stops = self.launch.as_ref().is_some_and(|launch| launch.stop_on_entry && !launch.no_debug);
         let Some(event) = self.entry.stop.take_if(|_| self.entry.is_configured) else { return Ok(()) };
-        self.entry.is_over = true;
-        match &self.program {
-            Some(program) if !stops => program.resume(event.sequence, Resume::Continue),
-            _ => self.stopped_for(&event, "entry"),
+        let Some(program) = &self.program else { return Ok(()) };
+        if stops {
+            self.once = Some((program.stop_soon()?, "entry"));
         }
+        program.let_begin()?;
+        program.resume(event.sequence, Resume::Continue)
     }
 
     fn stopped(&mut self, event: &Event) -> Result<()> {
-        if self.python.is_some() && !self.entry.is_over {
+        if event.kind.name() == EventName::RunPushed {
             self.entry.stop = Some(event.clone());
             return self.enter();
         }

@@ -20,6 +20,8 @@ pub struct Inbox {
     changed: Condvar,
     /// Whether a run that fails stays stopped where it failed.
     pub hold_failures: AtomicBool,
+    /// Whether a run that begins stays stopped before its first operator.
+    pub hold_begins: AtomicBool,
     /// Whether a user is editing a line.
     pub typing: AtomicBool,
     /// How many lines a user has entered.
@@ -168,7 +170,7 @@ impl Inbox {
     /// Returns whether a run stays stopped at this event until the user lets it continue.
     pub fn holds(&self, event: &Event) -> bool {
         match event.kind.stop_cause() {
-            None => false,
+            None => event.kind.name() == EventName::RunPushed && self.hold_begins.load(Ordering::Relaxed),
             Some(StopCause::Request) => true,
             Some(StopCause::Failure) => self.hold_failures.load(Ordering::Relaxed),
         }
