@@ -23,8 +23,11 @@ use crate::terminal::{print, print_json, shown_path};
 #[derive(Debug, Args)]
 pub struct CaptureArguments {
     /// The program, by its process number or the path of its debug server's socket
-    #[arg(long, value_name = "PID|PATH", required = true)]
-    attach: String,
+    #[arg(long, value_name = "PID|PATH")]
+    attach: Option<String>,
+    /// What people write who mean another command
+    #[arg(hide = true, conflicts_with = "attach")]
+    models: Vec<PathBuf>,
     /// The directory of results
     #[arg(long, value_name = "DIRECTORY", default_value = "out")]
     output: PathBuf,
@@ -44,15 +47,27 @@ const LARGEST_NOTE: u64 = 1 << 16;
 
 /// Runs `opscope dump`.
 pub fn dump(arguments: &CaptureArguments) -> Result<Exit, Failure> {
-    run(arguments, CaptureKind::Dump, "dump")
+    let instead = "to write what operators compute, write: opscope benchmark MODEL --dump --output DIR";
+    run(arguments, CaptureKind::Dump, ("dump", "dump"), instead)
 }
 
 /// Runs `opscope profile`.
 pub fn profile(arguments: &CaptureArguments) -> Result<Exit, Failure> {
-    run(arguments, CaptureKind::Profile, "profiler")
+    let instead = "to see where the time goes, write: opscope benchmark MODEL --profiler --output DIR";
+    run(arguments, CaptureKind::Profile, ("profile", "profiler"), instead)
 }
 
-fn run(arguments: &CaptureArguments, kind: CaptureKind, folder: &str) -> Result<Exit, Failure> {
+/// `instead` is the command that runs a model by itself.
+fn run(
+    arguments: &CaptureArguments,
+    kind: CaptureKind,
+    (command, folder): (&str, &str),
+    instead: &str,
+) -> Result<Exit, Failure> {
+    let Some(program) = &arguments.attach else {
+        let text = format!("`opscope {command}` is for a program that runs, which --attach names; {instead}");
+        return Err(Failure::wrong_use(text));
+    };
     let name = match &arguments.output_dirname {
         Some(name) if name.is_empty() || name.contains('/') || name.starts_with('.') => {
             let right = "write a name such as run1, without '/' and without a '.' at its beginning";
@@ -67,7 +82,7 @@ fn run(arguments: &CaptureArguments, kind: CaptureKind, folder: &str) -> Result<
     if directory.symlink_metadata().is_ok() {
         return Err(Failure::wrong_use(format!("{} exists; choose another --output-dirname", shown_path(&shown))));
     }
-    let client = connect(&arguments.attach)?;
+    let client = connect(program)?;
     let place = tempfile::Builder::new().prefix("opscope-capture-").tempdir().map_err(Failure::failed)?;
     let capture = Capture { capture: kind, directory, note: place.path().join("note.json") };
     ask(&client, &capture)?;

@@ -102,7 +102,7 @@ fn words_of_other_tools_get_the_option_that_does_the_same() {
     for (line, says) in [
         (
             "profile m.onnx",
-            "unknown command 'profile'; to see where the time goes, write: opscope benchmark MODEL --profiler",
+            "which --attach names; to see where the time goes, write: opscope benchmark MODEL --profiler",
         ),
         ("run m.onnx", "opscope benchmark MODEL"),
         ("dump m.onnx", "opscope benchmark MODEL --dump --output DIR"),

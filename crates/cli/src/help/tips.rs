@@ -10,11 +10,11 @@ const COMMANDS: &[Tip] = &[
         "to run a model, write: opscope benchmark MODEL",
     ),
     (
-        &["profile", "prof", "trace", "record", "timeline", "nsys", "ncu"],
+        &["prof", "trace", "record", "timeline", "nsys", "ncu"],
         "to see where the time goes, write: opscope benchmark MODEL --profiler --output DIR",
     ),
     (
-        &["dump", "capture", "save", "extract"],
+        &["capture", "save", "extract"],
         "to write what operators compute, write: opscope benchmark MODEL --dump --output DIR",
     ),
     (
