@@ -18,6 +18,9 @@ _LAUNCH = "import sys; sys.path[:] = [{place!r}, *filter(None, sys.path)]; from 
 
 def main() -> int:
     """Runs the command with the words of this process, and returns its exit code."""
+    place = str(Path(__file__).resolve().parent.parent)
+    # A program that is attached to finds the package here, if its own environment has none.
+    os.environ["OPSCOPE_PACKAGE"] = place
     if sys.argv[1:2] == ["torch"]:
         from opscope.torch import _command
 
@@ -29,6 +32,5 @@ def main() -> int:
     found = library()
     if found is not None:
         os.environ["ORT_DYLIB_PATH"] = str(found)
-    place = str(Path(__file__).resolve().parent.parent)
     launcher = [sys.executable, "-c", _LAUNCH.format(place=place)] if sys.executable else []
     return _opscope.run_command(["opscope", *sys.argv[1:]], launcher)

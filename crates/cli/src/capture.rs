@@ -15,7 +15,7 @@ use serde_json::json;
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 
-use crate::debug::connect;
+use crate::attach::connect;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json, shown_path};
 
@@ -82,7 +82,7 @@ fn run(
     if directory.symlink_metadata().is_ok() {
         return Err(Failure::wrong_use(format!("{} exists; choose another --output-dirname", shown_path(&shown))));
     }
-    let client = connect(program)?;
+    let client = connect(program).map_err(|error| Failure::failed(format!("{error:#}")))?;
     let place = tempfile::Builder::new().prefix("opscope-capture-").tempdir().map_err(Failure::failed)?;
     let capture = Capture { capture: kind, directory, note: place.path().join("note.json") };
     ask(&client, &capture)?;

@@ -11,6 +11,7 @@
 
 mod again;
 mod artifact;
+mod attach;
 mod benchmark;
 mod capture;
 mod compare;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 use signal_hook::consts::SIGXFSZ;
 
+pub use crate::attach::connect;
 use crate::exit::Exit;
 use crate::isolate::Invocation;
 

@@ -200,6 +200,20 @@ class Served:
                 known.is_unwanted = True
 
 
+# Of several threads that are asked, one starts the server.
+_starting = threading.Lock()
+_started = False
+
+
+def serve_now() -> None:
+    """Lets debuggers attach to this process from now on, unless they can already."""
+    global _started
+    with _starting:
+        if not _started:
+            Served(evaluates=False)
+        _started = True
+
+
 def arm(words: str) -> None:
     """Prepares this process, and the children that it forks."""
     wanted = words.split(",")

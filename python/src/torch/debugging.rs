@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use opscope::debug::client::Client;
 use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope::debug::{CodeFrame, Debugger, Host, LoadedModelHandle};
 use opscope::model::Fidelity;
@@ -159,11 +158,7 @@ fn receive(messages: Receiver<Message>, attached: &Py<PyAny>, instrument: &Py<Py
 pub fn instrument_program(py: Python<'_>, address: &str, wanted: &str) -> PyResult<u32> {
     let wanted: Value = serde_json::from_str(wanted).map_err(Failure::input)?;
     py.detach(|| {
-        let client = match address.parse() {
-            Ok(pid) => Client::connect_pid(pid),
-            Err(_) => Client::connect(address),
-        };
-        let client = client.map_err(Failure::debug)?;
+        let client = opscope_cli::connect(address).map_err(|error| Failure::debug(format!("{error:#}")))?;
         client.instrument(wanted).map_err(Failure::debug)?;
         Ok(client.hello().pid)
     })

@@ -1,4 +1,4 @@
-/* Runs a model, and prints the median time of a run in nanoseconds: caller LIBRARY MODEL INPUT.npy RUNS */
+/* Runs a model, and prints the median time of a run and the one that 99 of 100 runs do not exceed, in nanoseconds: caller LIBRARY MODEL INPUT.npy RUNS */
 #include <time.h>
 
 #include "check.h"
@@ -39,6 +39,6 @@ int main(int argc, char **argv)
         release(output);
     }
     qsort(times, (size_t)runs, sizeof *times, compare);
-    printf("%lld\n", (long long)times[runs / 2]);
+    printf("%lld %lld\n", (long long)times[runs / 2], (long long)times[runs * 99 / 100]);
     return 0;
 }

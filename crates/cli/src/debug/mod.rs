@@ -29,6 +29,7 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::attach::connect;
 use crate::consumers;
 use crate::exit::{Exit, Failure};
 use crate::isolate::{Invocation, Isolation};
@@ -106,7 +107,8 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
                 "--attach takes no inputs, shapes, engine, threads or load budget: the program has its own",
             ));
         }
-        return Ok((connect(program)?, None));
+        let connected = connect(program).map_err(|error| Failure::failed(first_line(&format!("{error:#}"))));
+        return Ok((connected?, None));
     }
     let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
     let inputs = arguments.fed.0.inputs().map_err(Failure::wrong_use)?;
@@ -124,15 +126,6 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     let debuggee = Debuggee::load(model, &inputs, &shapes, &arguments.fed.0.words(), &engine, &options, messages)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
-}
-
-/// Connects to a program by its process number or the path of its socket.
-pub fn connect(program: &str) -> Result<Client, Failure> {
-    let client = match program.parse() {
-        Ok(pid) => Client::connect_pid(pid),
-        Err(_) => Client::connect(Path::new(program)),
-    };
-    client.map_err(failure)
 }
 
 /// Returns the failure for an error of the program or of the connection to it.
