@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use opscope::debug::client::Client;
 use opscope::debug::{ConnectionError, DebugError};
+use opscope::files::read_text;
 use opscope_cpython::{Interpreter, Refusal};
 
 /// Connects to a program by its process number or the path of its socket.
@@ -39,6 +40,9 @@ const EVERY_THREAD: Duration = Duration::from_secs(10);
 /// What the script writes when there is a server.
 const READY: &str = "ready";
 
+/// The longest outcome that is read.
+const LONGEST_OUTCOME: u64 = 1 << 16;
+
 /// Lets a program start a debug server, as if it had been started with `OPSCOPE_TORCH=serve`.
 fn serve(pid: u32, interpreter: &Interpreter) -> Result<()> {
     let place =
@@ -55,7 +59,7 @@ fn serve(pid: u32, interpreter: &Interpreter) -> Result<()> {
     let begun = Instant::now();
     let mut is_every_asked = false;
     loop {
-        match fs::read_to_string(&outcome)?.trim() {
+        match read_text(&outcome, LONGEST_OUTCOME)?.trim() {
             "" => {}
             READY => return Ok(()),
             problem => bail!("process {pid} cannot be attached to: {problem}"),

@@ -130,8 +130,8 @@ pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
 pub use remote::{client, server};
 pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
 pub use session::{
-    AttachOptions, Attachment, Capture, CaptureKind, CaptureNote, CodeFrame, Debugger, Host, LoadedModel,
-    LoadedModelHandle, RunState, Status,
+    AttachOptions, Attachment, Capture, CaptureKind, CaptureNote, CodeFrame, Debugger, EvaluationError, Host,
+    LoadedModel, LoadedModelHandle, RunState, Status,
 };
 
 /// The debug protocol: the messages of a debugger and a program over a socket, as frames of JSON and raw bytes.

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
-use opscope::debug::{CodeFrame, Debugger, Host, LoadedModelHandle};
+use opscope::debug::{CodeFrame, Debugger, EvaluationError, Host, LoadedModelHandle};
 use opscope::model::Fidelity;
 use opscope_sys::Mutex;
 use opscope_torch::{CAPABILITIES, Place, Stopped};
@@ -130,11 +130,12 @@ impl Host for PythonHost {
         Python::attach(|py| Frames::new(py).and_then(|mut frames| frames.calls(py))).unwrap_or_default()
     }
 
-    fn evaluate(&self, expression: &str) -> Result<String, String> {
+    fn evaluate(&self, expression: &str) -> Result<String, EvaluationError> {
         if !self.evaluates {
-            return Err("this program evaluates nothing; start it with OPSCOPE_TORCH=serve,eval, or by opscope torch debug --eval".to_owned());
+            let how = "start it with OPSCOPE_TORCH=serve,eval, or by opscope torch debug --eval";
+            return Err(EvaluationError(format!("this program evaluates nothing; {how}")));
         }
-        Python::attach(|py| frames::evaluate(py, expression).map_err(|error| error.to_string()))
+        Python::attach(|py| frames::evaluate(py, expression).map_err(|error| EvaluationError(error.to_string())))
     }
 }
 

@@ -86,11 +86,10 @@ class Running:
 
 
 @contextmanager
-def running(place, program=LOOP, words="serve"):
+def running(place, program=LOOP, words="serve", python=(sys.executable,), **environment):
     (place / "train.py").write_text(program)
-    process = subprocess.Popen(
-        [sys.executable, "train.py"], cwd=place, env={**os.environ, "OPSCOPE_TORCH": words}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    environment = {**os.environ, "OPSCOPE_TORCH": words, **environment}
+    process = subprocess.Popen([*python, "train.py"], cwd=place, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         end = time.monotonic() + 100
         while not (place / "losses").exists() or not (place / "losses").read_text():
@@ -110,12 +109,12 @@ def ended(program):
     return program.process.returncode, out, err
 
 
-def alone(place, steps):
+def alone(place, steps, python=(sys.executable,), **environment):
     """The losses of the same program, never attached to."""
     place.mkdir()
     limited = LOOP.replace('while not os.path.exists("end"):', f"while step < {steps}:").replace("time.sleep(0.002)", "")
     (place / "train.py").write_text(limited)
-    subprocess.run([sys.executable, "train.py"], cwd=place, check=True, capture_output=True)
+    subprocess.run([*python, "train.py"], cwd=place, check=True, capture_output=True, env={**os.environ, **environment})
     return [line.split()[1] for line in (place / "losses").read_text().splitlines()]
 
 
@@ -321,6 +320,25 @@ def test_what_cannot_be_attached_to_is_said(tmp_path):
     told = Running(tmp_path, plain).command("torch", "dump", "--attach", "1", "--", "python", "train.py")
     assert told.returncode == 2 and "one is given after --" in told.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif("OPSCOPE_TEST_TORCH_314" not in os.environ, reason="OPSCOPE_TEST_TORCH_314 names no CPython 3.14 with PyTorch")
+def test_a_program_that_was_not_prepared_is_attached_to_and_computes_the_same(tmp_path):
+    # Its environment has PyTorch, and not this package.
+    python, packages = os.environ["OPSCOPE_TEST_TORCH_314"].split(":", 1)
+    with running(tmp_path, words="", python=[python], PYTHONPATH=packages) as program:
+        for _ in range(3):
+            looked = program.debug("break second/aten.addmm.default", "continue", "finish", "print output[0]", "backtrace", "-py 1 + 1", "detach")
+            assert "second/aten.addmm.default" in looked.stdout and "in forward" in looked.stdout, looked.stdout + looked.stderr
+            assert "this program evaluates nothing" in looked.stderr, looked.stderr
+            program.is_as_before()
+        dumped = program.command("torch", "dump", "--attach", str(program.process.pid), "--output-dirname", "a", "--steps", "2")
+        assert dumped.returncode == 0 and dumped.stderr.endswith(", complete\n"), dumped.stderr
+        program.is_as_before()
+        code, out, err = ended(program)
+        assert (code, out) == (0, "ended by itself\n") and "Traceback" not in err and "opscope:" not in err, err
+        losses = [loss for _, loss, _ in program.losses()]
+        assert losses == alone(tmp_path / "alone", len(losses), [python], PYTHONPATH=packages)
 
 
 def test_other_words_in_the_variable_are_said_and_the_program_runs(tmp_path):

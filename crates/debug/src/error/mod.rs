@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::breakpoint::{BreakpointError, Target, TargetError};
 use crate::event::{BreakpointId, Sequence};
+use crate::session::EvaluationError;
 pub use code::ErrorCode;
 
 /// Why a call of a debugger was refused. A refused call has changed nothing.
@@ -86,8 +87,8 @@ pub enum DebugError {
     #[error("the run cannot continue like this: {0}")]
     Resume(String),
     /// An expression of the program's language cannot be evaluated.
-    #[error("{0}")]
-    Evaluation(String),
+    #[error(transparent)]
+    Evaluation(#[from] EvaluationError),
     /// The data of a tensor cannot be read, or does not fit its type and shape.
     #[error(transparent)]
     Tensor(#[from] TensorError),

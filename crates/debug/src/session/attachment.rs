@@ -8,7 +8,7 @@ use opscope_onnx::{Graph, Operator};
 use opscope_sys::{Mutex, MutexGuard};
 use opscope_tensor::Tensor;
 
-use super::host::CodeFrame;
+use super::host::{CodeFrame, EvaluationError};
 use super::notifier::Notifier;
 use super::options::{AttachOptions, Status};
 use super::recursion::{Rule, allow_events, allow_nothing, looking, not_while_looking};
@@ -286,9 +286,8 @@ impl Attachment {
     /// # Errors
     /// As [`look`](Self::look), and if the program does not evaluate expressions, or this one fails.
     pub fn evaluate(&self, event: Sequence, expression: String) -> Result<String, DebugError> {
-        let nothing = || DebugError::Evaluation("this program evaluates no expressions".to_owned());
-        let host = self.shared.host().map(Arc::clone).ok_or_else(nothing)?;
-        self.look(event, move |_| host.evaluate(&expression))?.map_err(DebugError::Evaluation)
+        let host = self.shared.host().map(Arc::clone).ok_or_else(EvaluationError::default)?;
+        Ok(self.look(event, move |_| host.evaluate(&expression))??)
     }
 
     /// Replaces an input before an operator, or an output after it.

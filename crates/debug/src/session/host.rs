@@ -21,9 +21,21 @@ pub trait Host: Send + Sync {
     /// it.
     ///
     /// # Errors
-    /// Returns the reason, as a sentence, if the program evaluates none, or this one fails.
-    fn evaluate(&self, _expression: &str) -> Result<String, String> {
-        Err("this program evaluates no expressions".to_owned())
+    /// Returns the reason if the program evaluates none, or this one fails.
+    fn evaluate(&self, _expression: &str) -> Result<String, EvaluationError> {
+        Err(EvaluationError::default())
+    }
+}
+
+/// Why an expression of a program's language has no value, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EvaluationError(pub String);
+
+impl Default for EvaluationError {
+    /// The program evaluates nothing.
+    fn default() -> Self {
+        Self("this program evaluates no expressions".to_owned())
     }
 }
 

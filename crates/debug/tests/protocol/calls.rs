@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use opscope_debug::server::{Listen, ServerOptions};
 use opscope_debug::{
-    AttachOptions, BreakpointChange, BreakpointSpec, CodeFrame, DebugError, Debugger, ErrorCode, EventKind, EventName,
-    EventSet, Host, Moment, Queue, Resume,
+    AttachOptions, BreakpointChange, BreakpointSpec, CodeFrame, DebugError, Debugger, ErrorCode, EvaluationError,
+    EventKind, EventName, EventSet, Host, Moment, Queue, Resume,
 };
 use opscope_model::{Capabilities, Fidelity};
 use opscope_onnx::SourceLine;
@@ -59,10 +59,10 @@ impl Host for Told {
         vec![CodeFrame { function: "main".to_owned(), source }]
     }
 
-    fn evaluate(&self, expression: &str) -> Result<String, String> {
+    fn evaluate(&self, expression: &str) -> Result<String, EvaluationError> {
         match expression {
             "thread" => Ok(format!("{:?}", thread::current().id())),
-            other => Err(format!("NameError: name '{other}' is not defined")),
+            other => Err(EvaluationError(format!("NameError: name '{other}' is not defined"))),
         }
     }
 }
