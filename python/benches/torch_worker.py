@@ -184,6 +184,58 @@ def own_msprobe(size: str) -> float:
     return program(size).least(step)
 
 
+@contextlib.contextmanager
+def debugger(breakpoints: int) -> Iterator[None]:
+    """A debugger that is attached, with breakpoints on modules that do not exist."""
+    from opscope import _opscope
+    from opscope.torch._session import Session
+
+    socket = SCRATCH / "debug.sock"
+    session = Session(level="op", backward=True, steps=None, compiled="eager")
+    server = _opscope.TorchServer()
+    session.tap.debug(server)
+    server.listen(str(socket), quiet=True)
+    session.attach()
+    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(socket), "--quiet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdin is not None and client.stdout is not None
+        client.stdin.write("".join(f"break no.module.{number}\n" for number in range(breakpoints)) + "echo ready\n")
+        client.stdin.flush()
+        while client.stdout.readline() != "ready\n":
+            pass
+        yield
+        client.stdin.close()
+    session.detach()
+    session.close(None)
+    server.close()
+
+
+SERVED = """
+import os, sys, torch
+net = torch.nn.Linear(2, 2)
+print(flush=True)
+while os.getppid() == int(sys.argv[1]):
+    net(torch.ones(2))
+"""
+
+
+@functools.cache
+def served() -> int:
+    """The number of a process that can be attached to, and ends with this one."""
+    command = [sys.executable, "-c", SERVED, str(os.getpid())]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "OPSCOPE_TORCH": "serve"})
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process.pid
+
+
+def command(words: list[str]) -> float:
+    """How long a command of ours takes, from its start to its end."""
+    begin = time.perf_counter_ns()
+    subprocess.run([sys.executable, "-m", "opscope", *words], check=True, capture_output=True)
+    return time.perf_counter_ns() - begin
+
+
 BOOT = """
 import time
 begin = time.perf_counter_ns()
@@ -234,6 +286,14 @@ def answer(name: str) -> float:
             return debug_mode(size)
         case "msprobe":
             return msprobe(size)
+        case "debugger":
+            return within(size, debugger(0))
+        case "breakpoints":
+            return within(size, debugger(100))
+        case "command" if size == "attach":
+            return command(["debug", "--attach", str(served()), "--batch", "-ex", "detach"])
+        case "command":
+            return command(["--version"])
         case "boot":
             return boot(size == "with")
     raise ValueError(name)
