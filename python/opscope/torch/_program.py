@@ -51,6 +51,7 @@ class Program:
 
     def begin(self) -> None:
         from opscope import _opscope
+        from opscope.torch._ranks import longest_stop
         from opscope.torch._session import Session
 
         wanted = self.request
@@ -66,6 +67,7 @@ class Program:
         elif debugs:
             self.server = _opscope.TorchServer(evaluates=wanted["evaluates"])
             self.session.tap.debug(self.server)
+            self.server.set_longest_stop(longest_stop())
             self.server.listen(wanted["socket"], stops=wanted["stops"])
         else:
             directory = self.directory()

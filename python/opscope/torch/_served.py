@@ -19,6 +19,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 from opscope import _opscope
 from opscope.torch._program import Program
+from opscope.torch._ranks import longest_stop
 from opscope.torch._session import Session
 
 __all__ = ["arm"]
@@ -171,6 +172,7 @@ class Served:
         self.leave()
         session = Session(level="op", backward=True, steps=None, compiled="eager")
         session.tap.debug(self.servers[-1])
+        self.servers[-1].set_longest_stop(longest_stop())
         self.session = session
         try:
             session.attach()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use opscope::debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope::debug::{CodeFrame, Debugger, EvaluationError, Host, LoadedModelHandle};
@@ -61,6 +62,14 @@ impl TorchServer {
             .spawn(move || receive(receiver, &attached, &instrument))
             .map_err(Failure::any)?;
         *self.host.messages.lock() = Some(sender);
+        Ok(())
+    }
+
+    /// Limits how long a client may stop the program, in seconds; `None` for no limit.
+    #[pyo3(signature = (seconds))]
+    fn set_longest_stop(&self, seconds: Option<f64>) -> PyResult<()> {
+        let longest = seconds.map(Duration::try_from_secs_f64).transpose().map_err(Failure::input)?;
+        self.debugger.set_longest_stop(longest);
         Ok(())
     }
 

@@ -289,6 +289,55 @@ def test_a_program_that_trains_on_several_threads_is_attached_to_and_left(tmp_pa
         assert [line.split()[:2] for line in lines] == [line.split()[:2] for line in (alone / name).read_text().splitlines()], name
 
 
+RANKS = """
+import datetime, os, sys, torch, torch.distributed as dist
+rank = int(sys.argv[1])
+os.environ.update(RANK=str(rank), WORLD_SIZE="2")
+dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meet"), timeout=datetime.timedelta(seconds=10))
+net = torch.nn.Linear(2, 2)
+losses = open(f"losses.{rank}", "w", buffering=1)
+over = torch.zeros(1)
+while over.item() == 0:
+    dist.all_reduce(net(torch.ones(2)))
+    over = torch.tensor([float(os.path.exists("end"))])
+    dist.all_reduce(over, dist.ReduceOp.MAX)
+    print("step", file=losses)
+dist.destroy_process_group()
+"""
+
+
+def test_a_rank_is_not_stopped_until_the_collectives_of_the_others_time_out(tmp_path):
+    (tmp_path / "train.py").write_text(RANKS)
+    environment = {**os.environ, "OPSCOPE_TORCH": "serve"}
+    start = [sys.executable, "train.py"]
+    ranks = [subprocess.Popen([*start, str(rank)], cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE) for rank in range(2)]
+    losses = tmp_path / "losses.1"
+    steps = lambda: len(losses.read_text().splitlines()) if losses.exists() else 0  # noqa: E731
+
+    def until(condition):
+        end = time.monotonic() + 100
+        while not condition():
+            assert time.monotonic() < end and all(rank.poll() is None for rank in ranks)
+            time.sleep(0.01)
+
+    until(lambda: steps() > 3)
+    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(ranks[0].pid), "--quiet"]
+    with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as debugger:
+        debugger.stdin.write("pause\n")
+        debugger.stdin.flush()
+        assert "before" in debugger.stdout.readline()
+        stopped = steps()
+        # It goes on before the ten seconds of the group are over.
+        until(lambda: steps() > stopped + 2)
+        debugger.stdin.write("print input[0]\n")
+        debugger.stdin.close()
+        assert "the program lets no run stop for longer" in debugger.stderr.read()
+    (tmp_path / "end").touch()
+    ended = [rank.communicate(timeout=100)[1] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0], ended
+    assert "the program lets no run stop for longer; its thread continues" in ended[0] and "opscope" not in ended[1], ended
+
+
 def test_expressions_see_the_stopped_call_and_only_if_the_program_was_started_so(tmp_path):
     stop = ["break second/aten.addmm.default", "continue"]
     with running(tmp_path, words="serve,eval") as program:

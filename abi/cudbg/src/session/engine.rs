@@ -242,7 +242,7 @@ impl Session {
         }
         let Ok(status) = self.client.status() else { return };
         let mut has_lost_stop = false;
-        for release in status.released.iter().filter(|release| release.because == ReleaseReason::LeaseExpired) {
+        for release in status.released.iter().filter(|release| release.because != ReleaseReason::DebuggerGone) {
             let Some(held) = self.state().queues.remove(release.event) else { continue };
             has_lost_stop |= held.is_acknowledged();
             let what = held.awaited().map_or_else(

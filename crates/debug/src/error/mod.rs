@@ -122,6 +122,9 @@ pub enum Continued {
     /// Its lease expired.
     #[error("its lease expired")]
     LeaseExpired,
+    /// It was stopped for as long as the program allows.
+    #[error("the program lets no run stop for longer")]
+    StoppedTooLong,
     /// Its debugger detached, closed the connection or died.
     #[error("the debugger is gone")]
     DebuggerGone,

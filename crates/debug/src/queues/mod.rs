@@ -202,10 +202,10 @@ impl<J> Queues<J> {
                 state.restart_lease(sequence);
                 continue;
             }
-            if parked.deadline.is_some_and(|deadline| self.clock.has_come(deadline)) {
+            if parked.deadline().is_some_and(|deadline| self.clock.has_come(deadline)) {
                 return state.expire(sequence);
             }
-            let (signal, deadline) = (parked.signal.clone(), parked.deadline);
+            let (signal, deadline) = (parked.signal.clone(), parked.deadline());
             state = wait_until(&self.clock, &signal, state, deadline);
         }
     }
@@ -284,6 +284,11 @@ impl<J> Queues<J> {
         Ok(state.parking.resume_read())
     }
 
+    /// Sets how long a thread may wait at an event, however often its lease is renewed.
+    pub fn set_longest_stop(&self, longest: Option<Duration>) {
+        lock(&self.state).longest_stop = longest;
+    }
+
     /// Restarts the lease of an event.
     pub fn renew(&self, generation: Generation, sequence: Sequence) -> Result<(), DebugError> {
         self.parked(generation, sequence, |_| ())
@@ -308,7 +313,7 @@ impl<J> Queues<J> {
         let continued = state.continued(sequence);
         match state.parking.get_mut(sequence).filter(|parked| parked.resume.is_none()) {
             Some(parked) => {
-                parked.deadline = self.clock.after(lease);
+                parked.set_deadline(self.clock.after(lease));
                 with(parked);
                 Ok(())
             }

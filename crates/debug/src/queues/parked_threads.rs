@@ -17,7 +17,9 @@ pub(super) struct ParkedThread<J> {
     /// Whether its event was read.
     pub read: bool,
     /// When its lease expires; `None` for never.
-    pub deadline: Option<Instant>,
+    deadline: Option<Instant>,
+    /// When it continues in any case; `None` for never. It is known once it waits.
+    latest: Option<Instant>,
     /// How it continues, once the client has decided that.
     pub resume: Option<Resume>,
     /// The jobs that it has to carry out for the client.
@@ -52,6 +54,7 @@ impl<J> ParkedThreads<J> {
             thread: event.thread,
             read: false,
             deadline: None,
+            latest: None,
             resume: None,
             jobs: VecDeque::new(),
             signal: Arc::new(Condvar::new()),
@@ -81,7 +84,7 @@ impl<J> ParkedThreads<J> {
         let parked = self.0.get_mut(&sequence).filter(|parked| parked.resume.is_none());
         parked.is_some_and(|parked| {
             parked.read = true;
-            parked.deadline = deadline;
+            parked.set_deadline(deadline);
             true
         })
     }
@@ -140,6 +143,33 @@ impl<J> ParkedThreads<J> {
 }
 
 impl<J> ParkedThread<J> {
+    /// Begins its lease. `latest` is when it continues in any case.
+    pub fn begin(&mut self, deadline: Option<Instant>, latest: Option<Instant>) {
+        if self.latest.is_none() {
+            self.latest = latest;
+        }
+        self.set_deadline(deadline);
+    }
+
+    /// Sets when its lease expires.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// Returns when it continues without an acknowledgement.
+    pub fn deadline(&self) -> Option<Instant> {
+        match (self.deadline, self.latest) {
+            (Some(deadline), Some(latest)) => Some(deadline.min(latest)),
+            (deadline, latest) => deadline.or(latest),
+        }
+    }
+
+    /// Returns why it continues then.
+    pub fn reason(&self) -> ReleaseReason {
+        let is_lease = self.latest.is_none_or(|latest| self.deadline.is_some_and(|deadline| deadline < latest));
+        if is_lease { ReleaseReason::LeaseExpired } else { ReleaseReason::StoppedTooLong }
+    }
+
     /// Describes how it continued without an acknowledgement.
     pub fn release(&self, event: Sequence, because: ReleaseReason) -> Release {
         Release { event, kind: self.kind, place: self.place.clone(), because }

@@ -66,6 +66,8 @@ pub(super) struct State<J> {
     /// Whether the notifier knows about the waiting events.
     pub notified: bool,
     pub released: VecDeque<Release>,
+    /// How long a thread may wait at an event, however often its lease is renewed.
+    pub longest_stop: Option<Duration>,
     /// The descriptor of the latest client. Each has its own, so that none is notified of another one's events.
     pub descriptor: Arc<EventDescriptor>,
 }
@@ -94,6 +96,7 @@ impl<J> State<J> {
             signalled: false,
             notified: false,
             released: VecDeque::new(),
+            longest_stop: None,
             descriptor,
         }
     }
@@ -125,14 +128,15 @@ impl<J> State<J> {
         if let Some((_, limits)) = self.attached
             && let Some(parked) = self.parking.get_mut(sequence)
         {
-            parked.deadline = self.clock.after(limits.lease);
+            let latest = self.longest_stop.and_then(|longest| self.clock.after(longest));
+            parked.begin(self.clock.after(limits.lease), latest);
         }
     }
 
     /// Ends the wait at an event whose lease has expired and which has no jobs left.
     pub fn expire(&mut self, sequence: Sequence) -> Answer {
         let Some(parked) = self.parking.remove(sequence) else { return Answer::Resume(Resume::Continue) };
-        let release = parked.release(sequence, ReleaseReason::LeaseExpired);
+        let release = parked.release(sequence, parked.reason());
         self.remember(release.clone());
         let silent =
             self.attached.filter(|(_, limits)| !parked.read && self.clock.elapsed(self.last_call) >= limits.lease);

@@ -58,6 +58,8 @@ pub struct Release {
 pub enum ReleaseReason {
     /// Its lease expired.
     LeaseExpired,
+    /// It was stopped for as long as the program allows.
+    StoppedTooLong,
     /// The debugger detached, closed the connection or died.
     DebuggerGone,
 }
@@ -66,6 +68,7 @@ impl fmt::Display for ReleaseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ReleaseReason::LeaseExpired => "its lease expired",
+            ReleaseReason::StoppedTooLong => "the program lets no run stop for longer",
             ReleaseReason::DebuggerGone => "the debugger is gone",
         })
     }
@@ -85,6 +88,7 @@ impl From<ReleaseReason> for Continued {
     fn from(reason: ReleaseReason) -> Self {
         match reason {
             ReleaseReason::LeaseExpired => Continued::LeaseExpired,
+            ReleaseReason::StoppedTooLong => Continued::StoppedTooLong,
             ReleaseReason::DebuggerGone => Continued::DebuggerGone,
         }
     }

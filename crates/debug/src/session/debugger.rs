@@ -90,6 +90,12 @@ impl Debugger {
         self.0.set_host(host);
     }
 
+    /// Sets how long a run may stop, however often the client renews its lease; `None` for as long as it likes. Afterwards
+    /// it continues, and the log says so. It holds for stops that begin later.
+    pub fn set_longest_stop(&self, longest: Option<Duration>) {
+        self.0.queues().set_longest_stop(longest);
+    }
+
     /// Lets the next run stop before its first operator, if a client is attached when it begins.
     pub fn stop_next_run(&self) {
         self.0.registry().pause_next_run();

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use opscope_clock::{Clock, ManualClock};
 use opscope_debug::{
-    AttachOptions, Attachment, BreakpointSpec, DebugError, Debugger, EventKind, EventName, EventSet, Queue, Resume,
+    AttachOptions, Attachment, BreakpointSpec, DebugError, Debugger, EventKind, EventName, EventSet, Queue,
+    ReleaseReason, Resume,
 };
 
 use opscope_model::EngineError;
@@ -96,6 +97,33 @@ fn a_lease_begins_anew_when_its_event_is_read_renewed_or_looked_at() {
     assert!(!run.is_finished(), "a millisecond is left");
     clock.advance(MILLISECOND);
     assert_eq!(ended(run).unwrap(), Fake::expected(PLAIN));
+}
+
+#[test]
+fn a_program_may_limit_how_long_a_run_stops_however_often_the_lease_is_renewed() {
+    let (clock, debugger, fake, logged) = program();
+    debugger.set_longest_stop(Some(Duration::from_secs(25)));
+    let attachment =
+        watching(&debugger, AttachOptions { lease: Duration::from_secs(10), ..AttachOptions::default() });
+    let run = start(&debugger, &fake, 1, PLAIN);
+    clock.await_waits(1);
+    let event = stop(&attachment).sequence;
+    for _renewal in 0..3 {
+        clock.advance(Duration::from_secs(8));
+        clock.await_waits(1);
+        attachment.renew(event).unwrap();
+        attachment.location(event).unwrap();
+        clock.await_waits(1);
+    }
+    clock.advance(Duration::from_secs(1) - MILLISECOND);
+    clock.await_waits(1);
+    assert!(!run.is_finished(), "a millisecond is left");
+    clock.advance(MILLISECOND);
+    assert_eq!(ended(run).unwrap(), Fake::expected(PLAIN));
+    assert!(logged.recv().unwrap().contains("the program lets no run stop for longer; its thread continues"));
+    assert_eq!(attachment.status().unwrap().released[0].because, ReleaseReason::StoppedTooLong);
+    let late = attachment.location(event).unwrap_err();
+    assert!(late.to_string().ends_with("has continued already: the program lets no run stop for longer"), "{late}");
 }
 
 #[test]
