@@ -33,6 +33,77 @@ pub fn connect(program: &str) -> Result<Client> {
     }
 }
 
+/// Connects to each of several programs: process numbers or sockets with commas between them, or the launcher of ranks, such as
+/// torchrun. Returns them with the numbers of their ranks, in order.
+///
+/// # Errors
+/// As [`connect`].
+pub fn connect_all(programs: &str) -> Result<Vec<(u32, Client)>> {
+    let named: Vec<&str> = match Path::new(programs).exists() {
+        true => vec![programs],
+        false => programs.split(',').map(str::trim).filter(|program| !program.is_empty()).collect(),
+    };
+    if let [program] = named[..] {
+        let ranks: Vec<Client> = launched_by(program);
+        return if ranks.is_empty() { Ok(vec![(0, connect(program)?)]) } else { Ok(numbered(ranks)) };
+    }
+    let clients: Result<Vec<Client>> = named.into_iter().map(connect).collect();
+    Ok(numbered(clients?))
+}
+
+/// Gives processes the numbers of their ranks or, if those are not known or not different, those of their order.
+fn numbered(clients: Vec<Client>) -> Vec<(u32, Client)> {
+    let mut ranks: Vec<Option<u32>> = clients.iter().map(|client| rank_of(client.hello().pid)).collect();
+    let mut different: Vec<u32> = ranks.iter().flatten().copied().collect();
+    different.sort_unstable();
+    different.dedup();
+    if different.len() < clients.len() {
+        ranks = (0..clients.len()).map(|index| Some(index as u32)).collect();
+    }
+    let mut numbered: Vec<(u32, Client)> = ranks.into_iter().flatten().zip(clients).collect();
+    numbered.sort_by_key(|(rank, _)| *rank);
+    numbered
+}
+
+/// Returns the ranks that a process has started and that can be attached to; none if it is no launcher.
+fn launched_by(program: &str) -> Vec<Client> {
+    let Ok(pid) = program.parse() else { return Vec::new() };
+    if rank_of(pid).is_some() {
+        return Vec::new();
+    }
+    // What a rank has started, such as its loaders of data, inherits its environment.
+    let is_rank = |pid: &u32| rank_of(*pid).is_some() && parent(*pid).is_some_and(|parent| rank_of(parent).is_none());
+    descendants(pid).into_iter().filter(is_rank).filter_map(|pid| Client::connect_pid(pid).ok()).collect()
+}
+
+/// Returns the rank that the environment of a process names.
+fn rank_of(pid: u32) -> Option<u32> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let rank = environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"RANK="))?;
+    str::from_utf8(rank).ok()?.parse().ok()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The state and the parent follow the command's name, which is in parentheses and may itself contain some.
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
+
+/// Returns the processes that a process has started, and those that they have started.
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    let mut next = 0;
+    while next < all.len() {
+        let tasks = fs::read_dir(format!("/proc/{}/task", all[next])).into_iter().flatten().flatten();
+        for task in tasks {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            all.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+        next += 1;
+    }
+    all.split_off(1)
+}
+
 /// How long the main thread has before the others are asked, too, and how long all of them have.
 const MAIN_THREAD: Duration = Duration::from_secs(1);
 const EVERY_THREAD: Duration = Duration::from_secs(10);

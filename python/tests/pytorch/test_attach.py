@@ -338,6 +338,56 @@ def test_a_rank_is_not_stopped_until_the_collectives_of_the_others_time_out(tmp_
     assert "the program lets no run stop for longer; its thread continues" in ended[0] and "opscope" not in ended[1], ended
 
 
+@pytest.mark.parametrize("by_launcher", [False, True])
+def test_ranks_are_debugged_at_one_prompt(tmp_path, by_launcher):
+    program = RANKS.replace('rank = int(sys.argv[1])\nos.environ.update(RANK=str(rank), WORLD_SIZE="2")\n', 'rank = int(os.environ["RANK"])\n')
+    (tmp_path / "train.py").write_text(program.replace("seconds=10", "seconds=100"))
+    # As torchrun does: it starts the ranks, and tells each its number.
+    (tmp_path / "launch.py").write_text(
+        "import os, subprocess, sys\n"
+        "ranks = [subprocess.Popen([sys.executable, 'train.py'], env={**os.environ, 'RANK': str(rank), 'WORLD_SIZE': '2'}) for rank in (1, 0)]\n"
+        "print(*(rank.pid for rank in ranks), flush=True)\n"
+        "sys.exit(sum(rank.wait() for rank in ranks))\n"
+    )
+    environment = {**os.environ, "OPSCOPE_TORCH": "serve"}
+    launcher = subprocess.Popen([sys.executable, "launch.py"], cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pids = launcher.stdout.readline().split()
+    steps = lambda: min(len((tmp_path / f"losses.{rank}").read_text()) if (tmp_path / f"losses.{rank}").exists() else 0 for rank in range(2))  # noqa: E731
+    end = time.monotonic() + 100
+    while not steps():
+        assert launcher.poll() is None and time.monotonic() < end, launcher.communicate()
+        time.sleep(0.02)
+    commands = [
+        "all break aten.addmm.default",
+        "all continue",
+        "rank 1",
+        "print input[0]",
+        "rank",
+        "all continue",
+        "-rank 7",
+        "rank 0",
+        "backtrace",
+        "all delete",
+        "all detach",
+    ]
+    command = [sys.executable, "-m", "opscope", "debug", "--attach", str(launcher.pid) if by_launcher else ",".join(pids), "--batch"]
+    debugged = subprocess.run([*command, *(word for one in commands for word in ("-ex", one))], text=True, capture_output=True, timeout=200)
+    assert debugged.returncode == 0, debugged.stdout + debugged.stderr
+    for rank in (0, 1):
+        stops = re.findall(rf"^rank {rank}: Breakpoint 1, before #\d+ Linear/aten.addmm.default .*run (\d+)$", debugged.stdout, re.MULTILINE)
+        assert [int(stop) - int(stops[0]) for stop in stops] == [0, 1], debugged.stdout
+    assert re.search(r"^rank 1: input\[0\]", debugged.stdout, re.MULTILINE), debugged.stdout
+    assert re.search(rf"^\* rank 1  process {pids[0]}  stopped$", debugged.stdout, re.MULTILINE), debugged.stdout
+    assert "there is no rank 7" in debugged.stderr
+    before = steps()
+    while steps() <= before + 20:
+        assert launcher.poll() is None and time.monotonic() < end
+        time.sleep(0.02)
+    (tmp_path / "end").touch()
+    out, err = launcher.communicate(timeout=100)
+    assert launcher.returncode == 0, err
+
+
 def test_expressions_see_the_stopped_call_and_only_if_the_program_was_started_so(tmp_path):
     stop = ["break second/aten.addmm.default", "continue"]
     with running(tmp_path, words="serve,eval") as program:

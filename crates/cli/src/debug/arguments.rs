@@ -16,8 +16,9 @@ pub struct DebugArguments {
     pub model: Option<PathBuf>,
     #[command(flatten)]
     pub fed: Fed,
-    /// Debug a program that runs with --debug-server, by its process number or the path of its socket
-    #[arg(long, value_name = "PID|PATH", conflicts_with = "model")]
+    /// Debug a program that runs with --debug-server, by its process number or the path of its socket; several ranks by
+    /// their numbers with commas between them, or by that of the launcher that started them
+    #[arg(long, value_name = "PID|PATH,...", conflicts_with = "model")]
     pub attach: Option<String>,
     /// How faithfully the file is followed: exact, every operator as it stands there; or optimised, fused and fast,
     /// where an operator may be a part of a step of the engine, or none at all

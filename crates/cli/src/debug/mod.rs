@@ -11,6 +11,7 @@ mod debuggee;
 mod events;
 mod output;
 mod prompt;
+mod ranks;
 mod show;
 
 use std::io::{self, BufRead, IsTerminal};
@@ -29,7 +30,7 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::attach::connect;
+use crate::attach::{connect, connect_all};
 use crate::consumers;
 use crate::exit::{Exit, Failure};
 use crate::isolate::{Invocation, Isolation};
@@ -39,9 +40,10 @@ pub use arguments::DebugArguments;
 use arguments::ScriptPart;
 use console::Console;
 use debuggee::Debuggee;
-use events::{ConsoleEvent, EventReader, Inbox};
+use events::{ConsoleEvent, EventReader, Front, Inbox};
 use output::{Output, end};
 use prompt::{Prompt, Typed};
+use ranks::{Rank, Ranks};
 use show::first_line;
 
 /// How long a stopped run waits for a debugger that does not renew its lease.
@@ -57,14 +59,53 @@ pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, 
         let reason = "--batch needs commands to run: -ex COMMAND or -x FILE, or lines on the standard input";
         return Err(Failure::wrong_use(reason));
     }
-    let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false) };
-    let (client, debuggee) = open(arguments)?;
+    let output =
+        Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false), rank: None };
+    let (clients, mut debuggee) = match &arguments.attach {
+        Some(program) => (connect_all(program).map_err(|error| Failure::failed(first_line(&format!("{error:#}"))))?, None),
+        None => {
+            let (client, debuggee) = open(arguments)?;
+            (vec![(0, client)], debuggee)
+        }
+    };
     isolation.note("debugging", false);
-    let client = Arc::new(client);
-    let inbox = Arc::new(Inbox::default());
-    watch_for_interrupts(&inbox, &isolation, arguments.batch)?;
+    let inboxes: Vec<Arc<Inbox>> = clients.iter().map(|_| Arc::default()).collect();
+    let front = Front::new(&inboxes[0]);
+    watch_for_interrupts(&front, &isolation, arguments.batch)?;
     let own = debuggee.is_some();
-    let events = subscribed(EventSet::default(), own);
+    let is_one = clients.len() == 1;
+    let mut ranks = Vec::new();
+    for ((number, client), inbox) in clients.into_iter().zip(inboxes) {
+        let output = Output { rank: (!is_one).then_some(number), ..output };
+        ranks.push(attach(number, client, inbox, debuggee.take(), output)?);
+    }
+    let mut ranks = Ranks::new(ranks, front, output);
+    ranks.greet();
+    let failed = session(&mut ranks, arguments);
+    let mut run_failed = false;
+    for Rank { console, reader, .. } in ranks.into_all() {
+        console.close();
+        run_failed |= console.run_failed;
+        if own {
+            // Threads whose runs are stopped or not over end with the process.
+            drop(console);
+        } else {
+            reader.end();
+        }
+    }
+    Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
+}
+
+/// Attaches to a process.
+fn attach(
+    number: u32,
+    client: Client,
+    inbox: Arc<Inbox>,
+    debuggee: Option<Debuggee>,
+    output: Output,
+) -> Result<Rank, Failure> {
+    let client = Arc::new(client);
+    let events = subscribed(EventSet::default(), debuggee.is_some());
     let options = AttachOptions {
         name: "opscope debug".into(),
         events,
@@ -76,18 +117,8 @@ pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, 
     client.attach(options).map_err(failure)?;
     let reader = EventReader::start(&client, &inbox, LEASE).map_err(Failure::failed)?;
     greet(&client, output);
-    let mut console = Console::new(Arc::clone(&client), Arc::clone(&inbox), debuggee, output);
-    console.greet();
-    let failed = session(&mut console, arguments, &client, &inbox);
-    console.close();
-    let run_failed = console.run_failed;
-    if own {
-        // Threads whose runs are stopped or not over end with the process.
-        drop(console);
-    } else {
-        reader.end();
-    }
-    Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
+    let console = Console::new(Arc::clone(&client), Arc::clone(&inbox), debuggee, output);
+    Ok(Rank { number, console, client, inbox, reader })
 }
 
 /// Returns the events that the client subscribes to so that it can show these. If the process runs a model of its own
@@ -144,7 +175,7 @@ fn greet(client: &Client, output: Output) {
 }
 
 /// Runs the commands of the command line, then those that the user enters. Returns whether one of the former failed.
-fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>, inbox: &Arc<Inbox>) -> bool {
+fn session(console: &mut Ranks, arguments: &DebugArguments) -> bool {
     let mut failed = false;
     for (number, part) in arguments.script.0.iter().enumerate() {
         let done = match part {
@@ -161,11 +192,11 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
             },
         };
         failed |= !done;
-        if console.gone && number + 1 < arguments.script.0.len() {
+        if console.is_gone() && number + 1 < arguments.script.0.len() {
             console.refuse(None, &anyhow::anyhow!("the program is gone, and not all commands were run"));
             return true;
         }
-        if console.over || (failed && arguments.batch) {
+        if console.is_over() || (failed && arguments.batch) {
             return failed;
         }
     }
@@ -179,14 +210,17 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
         console.report_waiting();
         return failed;
     }
-    exit_when_gone(inbox, console.output);
-    let mut prompt = Prompt::new(client);
-    while !console.over {
+    if let Some(only) = console.only() {
+        exit_when_gone(&only.inbox, only.console.output);
+    }
+    let mut prompt = Prompt::new(&console.current().client);
+    while !console.is_over() {
         console.report_waiting();
-        if console.over {
+        if console.is_over() {
             break;
         }
-        match prompt.read(inbox) {
+        let inbox = Arc::clone(&console.current().inbox);
+        match prompt.read(&inbox) {
             Typed::Line(text) => run_typed(console, &text),
             Typed::Unreadable(reason) => console.refuse(None, &anyhow::anyhow!(reason)),
             Typed::Cleared => {}
@@ -214,12 +248,12 @@ fn exit_when_gone(inbox: &Arc<Inbox>, output: Output) {
 }
 
 /// Runs a line, or each line of a pasted text.
-fn run_typed(console: &mut Console, text: &str) {
+fn run_typed(console: &mut Ranks, text: &str) {
     // An empty line repeats the last command.
     let lines = if text.trim().is_empty() { vec![""] } else { text.lines().collect() };
     for line in lines.into_iter().filter(|line| !line.trim_start().starts_with('#')) {
         console.line(line, None);
-        if console.over {
+        if console.is_over() {
             return;
         }
     }
@@ -230,11 +264,11 @@ fn run_typed(console: &mut Console, text: &str) {
 /// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the
 /// program does not answer. A batch has no user who could look, so there the first one exits. Other signals end the
 /// debugger; a program that it is attached to continues.
-fn watch_for_interrupts(inbox: &Arc<Inbox>, isolation: &Isolation, batch: bool) -> Result<(), Failure> {
+fn watch_for_interrupts(front: &Front, isolation: &Isolation, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
     let mut signals = isolation.signals(&[SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
-    let inbox = Arc::clone(inbox);
+    let front = front.clone();
     // Line editing changes the terminal's mode, which is restored before the process exits.
     let terminal = tcgetattr(io::stdin()).ok();
     let watch = move || {
@@ -246,6 +280,7 @@ fn watch_for_interrupts(inbox: &Arc<Inbox>, isolation: &Isolation, batch: bool) 
                 }
                 end(128 + signal);
             }
+            let inbox = front.get();
             let typed = inbox.typed.load(Ordering::Relaxed);
             let again = last.is_some_and(|(last, line)| last.elapsed() < SOON && line == typed);
             if batch || again && !inbox.typing.load(Ordering::Relaxed) {

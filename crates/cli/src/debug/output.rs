@@ -19,15 +19,18 @@ pub struct Output {
     pub json: bool,
     /// Whether only results, stops and errors are printed.
     pub quiet: bool,
+    /// The process that it tells of, if there are several.
+    pub rank: Option<u32>,
 }
 
 impl Output {
     /// Prints a result or an event: its type, its JSON fields (an object), and its text.
     pub fn result(&self, kind: &str, fields: Value, text: impl Display) {
         if !self.json {
-            return line(&each_line(&text.to_string()));
+            return line(&each_line(&self.of_rank(text)));
         }
         let mut object = Map::from_iter([("type".to_owned(), kind.into())]);
+        object.extend(self.rank.map(|rank| ("rank".to_owned(), rank.into())));
         if let Value::Object(fields) = fields {
             object.extend(fields);
         }
@@ -37,8 +40,13 @@ impl Output {
     /// Prints a hint for users.
     pub fn note(&self, text: impl Display) {
         if !self.quiet && !self.json {
-            line(&each_line(&text.to_string()));
+            line(&each_line(&self.of_rank(text)));
         }
+    }
+
+    /// Returns a text with the process that it tells of.
+    fn of_rank(&self, text: impl Display) -> String {
+        self.rank.map_or_else(|| text.to_string(), |rank| format!("rank {rank}: {text}"))
     }
 
     /// Reports that the program is gone.
@@ -62,6 +70,7 @@ impl Output {
             self.result("error", json!({ "code": code, "message": message }), "");
         }
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+        let message = self.of_rank(message);
         // A closed stderr is no reason to stop working.
         let _ = writeln!(io::stderr(), "error: {place}{}", shown_text(&message));
     }

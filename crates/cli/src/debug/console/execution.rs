@@ -39,11 +39,13 @@ impl Console {
 
     pub(super) fn finish(&mut self) -> Result<()> {
         let stop = self.stop_in_run()?;
-        let resume = match self.chosen_module(&stop) {
-            Some(depth) => Resume::Leave(depth as u32),
-            None => Resume::Finish,
-        };
+        let resume = self.out_of(&stop);
         self.resume_and_wait(&stop, resume, stop.kind.run()).map(drop)
+    }
+
+    /// Returns how a run continues to the end of the operator, or of the chosen module.
+    pub(super) fn out_of(&self, stop: &Event) -> Resume {
+        self.chosen_module(stop).map_or(Resume::Finish, |depth| Resume::Leave(depth as u32))
     }
 
     pub(super) fn until(&mut self, target: Target) -> Result<()> {
@@ -201,7 +203,7 @@ impl Console {
         outcome
     }
 
-    fn resume_run(&mut self, event: Sequence, resume: Resume) -> Result<()> {
+    pub(super) fn resume_run(&mut self, event: Sequence, resume: Resume) -> Result<()> {
         let acknowledged = self.client.acknowledge(event, resume);
         let has_continued = matches!(&acknowledged, Err(error) if error.code() == ErrorCode::AlreadyContinued);
         if acknowledged.is_ok() || has_continued {
@@ -245,6 +247,11 @@ impl Console {
                         Err(error) if error.code() == ErrorCode::NotAttached => return Ok(None),
                         Ok(0) if !self.inbox.stops().is_empty() => {
                             self.output.note("All runs are stopped already; `continue` resumes them.");
+                            return Ok(None);
+                        }
+                        // It may wait for another rank, which only another command lets continue.
+                        Ok(_) if self.output.rank.is_some() => {
+                            self.output.note("It stops at its next operator; `wait` waits for that.");
                             return Ok(None);
                         }
                         Ok(0) if self.debuggee.is_none() => {
@@ -303,7 +310,7 @@ impl Console {
         }
     }
 
-    fn report(&mut self, event: ConsoleEvent) {
+    pub(super) fn report(&mut self, event: ConsoleEvent) {
         match event {
             ConsoleEvent::Reported(event) => self.report_event(&event, false),
             ConsoleEvent::Stopped(event) => {
@@ -334,13 +341,13 @@ impl Console {
         }
     }
 
-    fn report_stop(&self, event: &Event) {
+    pub(super) fn report_stop(&self, event: &Event) {
         let location = self.client.location(event.sequence).ok();
         let text = show::stopped(event, location.as_ref());
         self.output.result("stopped", json!({ "event": event, "location": location }), text);
     }
 
-    fn report_event(&self, event: &Event, in_any_case: bool) {
+    pub(super) fn report_event(&self, event: &Event, in_any_case: bool) {
         let name = event.kind.name();
         let wanted = self.shown.contains(name) && !EventSet::ALWAYS.contains(name);
         // The end of a run of this process is reported by `RunEnded`.

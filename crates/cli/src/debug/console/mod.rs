@@ -6,6 +6,7 @@ mod execution;
 mod info;
 pub mod modify;
 mod modules;
+mod together;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,6 +23,7 @@ use super::debuggee::Debuggee;
 use super::events::Inbox;
 use super::output::Output;
 use execution::has_failed;
+pub use together::Polled;
 
 /// The state of a session.
 pub struct Console {
@@ -68,6 +70,51 @@ const DEEPEST: usize = 16;
 
 /// The largest file of commands.
 const LARGEST_FILE: u64 = 16 << 20;
+
+/// Returns the text of a file of commands.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub fn commands_of(path: &Path) -> Result<String> {
+    let read = || -> io::Result<String> {
+        let text = opscope::files::read_to_end(&mut opscope::files::open_given(path)?, LARGEST_FILE)?;
+        String::from_utf8(text).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+    };
+    read().with_context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Runs the lines of a file with `run`, which gets a line and its place, and returns whether it succeeded, whether the
+/// program is gone, and whether the session is over.
+///
+/// # Errors
+/// As [`Console::source`].
+pub fn run_lines(
+    name: &str,
+    lines: impl Iterator<Item = io::Result<String>>,
+    mut run: impl FnMut(&str, &str) -> (bool, bool, bool),
+) -> Result<()> {
+    let is_command = |line: &io::Result<String>| {
+        line.as_ref().map_or(true, |line| !line.trim().is_empty() && !line.trim().starts_with('#'))
+    };
+    let mut lines = lines.enumerate().filter(|(_, line)| is_command(line)).peekable();
+    while let Some((number, line)) = lines.next() {
+        let place = format!("{name}:{}", number + 1);
+        let line = line.with_context(|| format!("{place}: the line cannot be read"))?;
+        let line = line.trim();
+        let (line, may_fail) = line.strip_prefix('-').map_or((line, false), |line| (line, true));
+        let (is_done, is_gone, is_over) = run(line, &place);
+        if !is_done && !may_fail {
+            bail!(Reported);
+        }
+        if is_gone && lines.peek().is_some() {
+            bail!("{place}: the program is gone, and not all commands were run");
+        }
+        if is_over {
+            break;
+        }
+    }
+    Ok(())
+}
 
 impl Console {
     /// Makes the console of a session with another program, or with a model of this process.
@@ -136,11 +183,7 @@ impl Console {
         if self.depth == DEEPEST {
             bail!("{} is the {DEEPEST}th file within files; does one run itself?", path.display());
         }
-        let read = || -> io::Result<String> {
-            let text = opscope::files::read_to_end(&mut opscope::files::open_given(path)?, LARGEST_FILE)?;
-            String::from_utf8(text).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
-        };
-        let text = read().with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = commands_of(path)?;
         self.depth += 1;
         let outcome = self.lines(&path.display().to_string(), text.lines().map(|line| Ok(line.to_owned())));
         self.depth -= 1;
@@ -152,26 +195,7 @@ impl Console {
     /// # Errors
     /// As [`source`](Self::source).
     pub fn lines(&mut self, name: &str, lines: impl Iterator<Item = io::Result<String>>) -> Result<()> {
-        let is_command = |line: &io::Result<String>| {
-            line.as_ref().map_or(true, |line| !line.trim().is_empty() && !line.trim().starts_with('#'))
-        };
-        let mut lines = lines.enumerate().filter(|(_, line)| is_command(line)).peekable();
-        while let Some((number, line)) = lines.next() {
-            let place = format!("{name}:{}", number + 1);
-            let line = line.with_context(|| format!("{place}: the line cannot be read"))?;
-            let line = line.trim();
-            let (line, may_fail) = line.strip_prefix('-').map_or((line, false), |line| (line, true));
-            if !self.line(line, Some(&place)) && !may_fail {
-                bail!(Reported);
-            }
-            if self.gone && lines.peek().is_some() {
-                bail!("{place}: the program is gone, and not all commands were run");
-            }
-            if self.over {
-                break;
-            }
-        }
-        Ok(())
+        run_lines(name, lines, |line, place| (self.line(line, Some(place)), self.gone, self.over))
     }
 
     fn execute(&mut self, command: Command) -> Result<()> {
@@ -227,6 +251,11 @@ impl Console {
                 Ok(())
             }
         }
+    }
+
+    /// Returns whether a run is stopped.
+    pub fn is_stopped(&self) -> bool {
+        !self.inbox.stops().is_empty()
     }
 
     /// Cancels this process's pending runs, or releases the runs of the program that it is attached to.

@@ -14,6 +14,7 @@ use opscope::debug::client::Client;
 use opscope::debug::{DebugError, Event, EventName, Queue, Resume, Sequence};
 use opscope::model::RunId;
 use opscope::tensor::DType;
+use opscope_sys::Mutex;
 
 pub use inbox::Inbox;
 
@@ -96,6 +97,24 @@ impl fmt::Display for RunOutput {
             (0, infinite) => write!(f, " with {infinite} infinite"),
             (nan, infinite) => write!(f, " with {nan} NaN and {infinite} infinite"),
         }
+    }
+}
+
+/// The inbox that gets what the user does: that of the process that commands apply to.
+#[derive(Clone)]
+pub struct Front(Arc<Mutex<Arc<Inbox>>>);
+
+impl Front {
+    pub fn new(inbox: &Arc<Inbox>) -> Self {
+        Self(Arc::new(Mutex::new(Arc::clone(inbox))))
+    }
+
+    pub fn set(&self, inbox: &Arc<Inbox>) {
+        *self.0.lock() = Arc::clone(inbox);
+    }
+
+    pub fn get(&self) -> Arc<Inbox> {
+        Arc::clone(&self.0.lock())
     }
 }
 
