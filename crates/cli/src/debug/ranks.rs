@@ -94,24 +94,23 @@ impl Ranks {
         if self.ranks.len() == 1 {
             return self.ranks[0].console.line(line, place);
         }
-        let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
-        let outcome = match word {
-            "rank" => self.choose(rest.trim()),
-            "all" => match command::parse(rest.trim()) {
-                Ok(command) => return self.all(&command, rest.trim(), place),
-                Err(error) => Err(error),
-            },
-            _ => {
-                let done = self.ranks[self.current].console.line(line, place);
-                self.over |= matches!(command::parse(line), Ok(Command::Quit));
-                self.leave_what_is_over();
-                return done;
+        match command::parse(line) {
+            Ok(Command::Rank(number)) => {
+                let outcome = self.choose(number);
+                if let Err(error) = &outcome {
+                    self.refuse(place, error);
+                }
+                outcome.is_ok()
             }
-        };
-        if let Err(error) = &outcome {
-            self.refuse(place, error);
+            Ok(Command::All(command, line)) => self.all(&command, &line, place),
+            // An empty line repeats, and an error is the console's to report.
+            parsed => {
+                let done = self.ranks[self.current].console.line(line, place);
+                self.over |= matches!(parsed, Ok(Command::Quit));
+                self.leave_what_is_over();
+                done
+            }
         }
-        outcome.is_ok()
     }
 
     /// Runs the lines of a file.
@@ -138,9 +137,8 @@ impl Ranks {
     }
 
     /// Chooses a process, or lists them.
-    fn choose(&mut self, number: &str) -> Result<()> {
-        if !number.is_empty() {
-            let wanted: u32 = number.parse().with_context(|| format!("'{number}' is not the number of a rank"))?;
+    fn choose(&mut self, number: Option<u32>) -> Result<()> {
+        if let Some(wanted) = number {
             let found = self.ranks.iter().position(|rank| rank.number == wanted);
             let found = found.with_context(|| format!("there is no rank {wanted}; `rank` lists them"))?;
             if self.ranks[found].console.over {

@@ -63,6 +63,10 @@ pub enum Command {
     Evaluate(String),
     /// Choose a stopped run.
     Thread(Option<u64>),
+    /// Choose a rank, or list them.
+    Rank(Option<u32>),
+    /// Run a command for every rank.
+    All(Box<Command>, String),
     /// Choose a model.
     Model(Option<u32>),
     /// Continue to the next operator, this many times.

@@ -67,6 +67,12 @@ fn command(row: &CommandRow, rest: &str) -> Result<Command> {
         "py" if rest.is_empty() => bail!("the expression is missing"),
         "py" => Command::Evaluate(rest.to_owned()),
         "thread" => Command::Thread(optional(rest, "a run's number; `info runs` lists them")?),
+        "rank" => Command::Rank(optional(rest, "a rank's number; `rank` lists them")?),
+        "all" if rest.is_empty() => bail!("the command for all ranks is missing"),
+        "all" => match parse(rest)? {
+            Command::Rank(_) | Command::All(..) | Command::Source(_) => bail!("'{rest}' is not for all ranks"),
+            command => Command::All(Box::new(command), rest.to_owned()),
+        },
         "model" => Command::Model(optional(rest, "a model's number; `info model` lists them")?),
         "step" => Command::Step(at_least_one(rest, "steps")?),
         "next" => Command::Next(at_least_one(rest, "steps")?),

@@ -189,6 +189,17 @@ The program must have been started with OPSCOPE_TORCH=serve,eval, or by `opscope
 the program's own code, as `backtrace` shows it.",
     ),
     row("thread", &["t"], "[RUN]", Words::Nothing, "choose the stopped run that commands apply to", ""),
+    row("rank", &[], "[N]", Words::Nothing, "choose the rank that commands apply to, or list them", ""),
+    row(
+        "all",
+        &[],
+        "COMMAND",
+        Words::Commands,
+        "run a command for every rank",
+        "\
+Commands that continue a run continue all ranks before one is waited for; the wait ends when all are stopped, or one is and the \
+others do not follow.",
+    ),
     row("model", &[], "[N]", Words::Nothing, "choose the model that commands apply to when no run is stopped", ""),
     row("step", &["s"], "[N]", Words::Nothing, "continue to the next operator", ""),
     row(

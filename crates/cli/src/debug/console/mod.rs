@@ -222,6 +222,9 @@ impl Console {
             Command::Down(modules) => self.down(modules),
             Command::Evaluate(expression) => self.evaluate(&expression),
             Command::Thread(run) => self.thread(run),
+            Command::Rank(_) | Command::All(..) => {
+                bail!("one process is debugged; several are attached to by --attach PID,PID")
+            }
             Command::Model(number) => self.choose_model(number),
             Command::Step(steps) => self.step(steps, &Resume::Step),
             Command::Next(steps) => self.step(steps, &Resume::Over),
